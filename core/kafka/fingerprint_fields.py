@@ -21,13 +21,13 @@ from core.kafka.log.term import Term
 from core.kafka.messages import FetchRequest, FetchResponse
 from core.kafka.zookeeper.server import ZooKeeper
 from core.kafka.zookeeper_mode.client import ZooKeeperClient
-from core.kafka.zookeeper_mode.controller.controller_channel_manager import ControllerChannels
+from core.kafka.zookeeper_mode.controller.controller_channel_manager import ControllerChannelManager
 from core.sim.state import Declared, Table
 
 KAFKA_FIELDS: Final[Table] = {
     object: Declared(history=("account", "cause"), labels={"correlation": "correlation"}),
     Broker: Declared(history=("_correlation",)),
-    ControllerChannels: Declared(history=("_correlation",)),
+    ControllerChannelManager: Declared(history=("_correlation",)),
     ControllerChannel: Declared(history=("_fetches",)),
     DelayedProduces: Declared(times=("timer_due",)),
     Disk: Declared(history=("checkpoints",)),

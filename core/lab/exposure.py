@@ -30,7 +30,7 @@ from core.lab.durability_account import DurabilityAccount
 from core.sim.journal import Journal
 
 if TYPE_CHECKING:
-    from core.kafka.zookeeper_mode.controller.control_plane import ZooKeeperControl
+    from core.kafka.zookeeper_mode.controller.control_plane import ZooKeeperControlPlane
 
 
 class ExposureMonitor:
@@ -45,11 +45,11 @@ class ExposureMonitor:
     _journal: Final[Journal]
     _account: Final[DurabilityAccount]
     lacking_brokers: Final[dict[TopicPartition, dict[int, None]]]
-    _controller: Final[Controller | ZooKeeperControl]
+    _controller: Final[Controller | ZooKeeperControlPlane]
     _brokers: Final[dict[int, Broker]]
 
     def __init__(
-        self, journal: Journal, account: DurabilityAccount, controller: Controller | ZooKeeperControl, brokers: dict[int, Broker]
+        self, journal: Journal, account: DurabilityAccount, controller: Controller | ZooKeeperControlPlane, brokers: dict[int, Broker]
     ) -> None:
         self._journal = journal
         self._account = account

@@ -31,7 +31,7 @@ from core.sim.stream import Stream
 
 if TYPE_CHECKING:
     from core.kafka.controller.quorum import ControllerNode, Quorum
-    from core.kafka.zookeeper_mode.controller.control_plane import ZooKeeperControl
+    from core.kafka.zookeeper_mode.controller.control_plane import ZooKeeperControlPlane
 
 ENDLESS_HINT: Final = "; a latency of 0 with replica.fetch.wait.max.ms 0, for example, takes no time: make one of them larger"
 """A hint for the error that a cluster never finishes the events of one moment."""
@@ -77,7 +77,7 @@ class ClusterNodes(Simulation):
     snapshots: Final[Snapshots]
     page_cache: Final[Stream]
 
-    controller: Controller | ZooKeeperControl
+    controller: Controller | ZooKeeperControlPlane
     exposure: ExposureMonitor
 
     def __init__(self, spec: ClusterSpec, release: Release, seed: int, sink: Sink | None, *, elide: bool) -> None:

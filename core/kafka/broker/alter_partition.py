@@ -76,7 +76,7 @@ class AlterPartitionManager:
 
     def _timed_out(self, correlation: object) -> None:
         if correlation == self.in_flight:
-            self._broker.give_controller_up()
+            self._broker.controller_request_timed_out()
 
     def _answered(self, response: AlterPartitionResponse, _: str) -> None:
         if response.correlation != self.in_flight:

@@ -352,7 +352,7 @@ class Broker(BrokerContext):
         """Those replicas are in a directory that has failed."""
         self.replicas.take_offline(gone)
 
-    def tell_of_failed_directory(self, directory: str) -> None:
+    def propagate_directory_failure(self, directory: str) -> None:
         """A log directory failed, and others work: the controller must hear of it."""
         self.directories.report(directory)
 
@@ -371,7 +371,7 @@ class Broker(BrokerContext):
         elif not response.fenced and self.state is BrokerState.STARTING:
             self.state = BrokerState.RUNNING
 
-    def give_controller_up(self) -> None:
+    def controller_request_timed_out(self) -> None:
         """The controller has not answered in time: a new connection, and everything that was under way once more."""
         self.channel.disconnect()
         self.ask_controller_again()
@@ -384,7 +384,7 @@ class Broker(BrokerContext):
         elif self.state is BrokerState.STARTING:
             self._ask_to_register()
 
-    def ask_for_producer_ids(self) -> None:
+    def request_producer_ids(self) -> None:
         """Ask the controller for a block of producer ids."""
         self.channel.send(AllocateProducerIdsRequest(self.id))
 

@@ -183,15 +183,15 @@ class BrokerContext(PartitionContext):
         """Those replicas are in a directory that has failed."""
 
     @abstractmethod
-    def tell_of_failed_directory(self, directory: str) -> None:
+    def propagate_directory_failure(self, directory: str) -> None:
         """A log directory failed, and others work: the controller must hear of it."""
 
     @abstractmethod
-    def ask_for_producer_ids(self) -> None:
+    def request_producer_ids(self) -> None:
         """Ask for a block of producer ids."""
 
     @abstractmethod
-    def give_controller_up(self) -> None:
+    def controller_request_timed_out(self) -> None:
         """The controller has not answered in time."""
 
     @abstractmethod

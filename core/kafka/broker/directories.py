@@ -86,7 +86,7 @@ class Directories:
             broker.stop("halted")
         else:
             broker.take_offline(gone)
-            broker.tell_of_failed_directory(disk.dirs[number - 1].directory_id)
+            broker.propagate_directory_failure(disk.dirs[number - 1].directory_id)
         for tp in gone:
             broker.account.log_unavailable(tp, broker.id, disk.offline[tp])
 

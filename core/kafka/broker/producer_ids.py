@@ -48,7 +48,7 @@ class ProducerIds:
 
     def _ask(self, _: object) -> None:
         if self._waiting:
-            self.broker.ask_for_producer_ids()
+            self.broker.request_producer_ids()
             if not self.broker.by_hand:
                 self.broker.timer(RETRY, "producer-ids")
 

@@ -19,17 +19,17 @@ from core.sim.units import SECOND, US_PER_MS
 RETRY_BACKOFF: Final = 100 * US_PER_MS
 """retry.backoff.ms of the Java clients, µs."""
 
-RETRY_BACKOFF_MOST: Final = SECOND
+MAX_RETRY_BACKOFF: Final = SECOND
 """retry.backoff.max.ms, µs: the back-off doubles with each attempt up to this (KIP-580, 3.7)."""
 
 RECONNECT_BACKOFF: Final = 50 * US_PER_MS
 """reconnect.backoff.ms, µs; doubles with each failure in a row."""
 
-RECONNECT_BACKOFF_MOST: Final = SECOND
+MAX_RECONNECT_BACKOFF: Final = SECOND
 """reconnect.backoff.max.ms, µs."""
 
 
-POLL: Final = 10 * US_PER_MS
+POLL_DELAY: Final = 10 * US_PER_MS
 """µs after which a client notices that a request has timed out; an answer that arrives meanwhile counts.
 
 Kafka: `NetworkClient#poll`, where `#handleTimedOutRequests` comes after the answers.
@@ -49,8 +49,8 @@ class Client(Node, metaclass=ABCMeta):
     """
 
     __slots__ = (
-        "_asking", "_connected", "_correlation", "_metadata_correlation", "_next_broker", "_reconnect", "_wait_armed", "account", "brokers",
-        "by_hand", "clock", "config", "leaders", "name", "topic",
+        "_connected", "_correlation", "_metadata_correlation", "_metadata_node", "_next_broker", "_reconnect", "_wait_armed", "account",
+        "brokers", "by_hand", "clock", "config", "leaders", "name", "topic",
     )  # fmt: skip
 
     name: Final[str]
@@ -72,7 +72,7 @@ class Client(Node, metaclass=ABCMeta):
         self.by_hand = False
         self._correlation = 0
         self._next_broker = 0
-        self._asking = ""
+        self._metadata_node = ""
         self._metadata_correlation = 0
         self._wait_armed = False
         self._reconnect = {}
@@ -93,7 +93,7 @@ class Client(Node, metaclass=ABCMeta):
             self._reconnect.pop(sender, None)
         super().handle(message, sender)
 
-    def connect_not_before(self, node: str) -> int:
+    def reconnect_time(self, node: str) -> int:
         """When a broker whose connection broke is tried again, µs; 0 for one that is connected."""
         return self._reconnect[node][0] if node in self._reconnect else 0
 
@@ -101,10 +101,10 @@ class Client(Node, metaclass=ABCMeta):
         """Whether there is a connection to a broker: it has answered, and nothing has broken since."""
         return node in self._connected
 
-    def lost_contact(self, node: str) -> None:
+    def connection_failed(self, node: str) -> None:
         """A connection broke or was refused: wait longer each time."""
         self._connected.pop(node, None)
-        backoff = min(2 * self._reconnect[node][1], RECONNECT_BACKOFF_MOST) if node in self._reconnect else RECONNECT_BACKOFF
+        backoff = min(2 * self._reconnect[node][1], MAX_RECONNECT_BACKOFF) if node in self._reconnect else RECONNECT_BACKOFF
         self._reconnect[node] = (self.journal.now + backoff, backoff)
 
     def next_correlation(self) -> int:
@@ -122,13 +122,13 @@ class Client(Node, metaclass=ABCMeta):
 
     def refresh_metadata(self) -> None:
         """Ask a broker who leads, unless a question is under way."""
-        if self._asking:
+        if self._metadata_node:
             return
         now = self.journal.now
         candidates = [self.brokers[(self._next_broker + i) % len(self.brokers)] for i in range(len(self.brokers))]
-        broker = next((b for b in candidates if self.connect_not_before(b) <= now), candidates[0])
+        broker = next((b for b in candidates if self.reconnect_time(b) <= now), candidates[0])
         self._next_broker = (self.brokers.index(broker) + 1) % len(self.brokers)
-        self._asking = broker
+        self._metadata_node = broker
         self._metadata_correlation = self.next_correlation()
         self.send(broker, MetadataRequest(self._metadata_correlation, self.topic))
         self.timer(self.config.request_timeout, "metadata-timeout", self._metadata_correlation)
@@ -144,16 +144,16 @@ class Client(Node, metaclass=ABCMeta):
         self.refresh_metadata()
 
     def _metadata_timed_out(self, correlation: object) -> None:
-        if self._asking and correlation == self._metadata_correlation:
-            self.network.disconnect(self.address, self._asking)
-            self.lost_contact(self._asking)
-            self._asking = ""
+        if self._metadata_node and correlation == self._metadata_correlation:
+            self.network.disconnect(self.address, self._metadata_node)
+            self.connection_failed(self._metadata_node)
+            self._metadata_node = ""
             self.refresh_metadata()
 
     def _metadata_arrived(self, response: MetadataResponse, _: str) -> None:
         if response.correlation != self._metadata_correlation:
             return
-        self._asking = ""
+        self._metadata_node = ""
         changed = []
         for partition, (leader, epoch) in enumerate(response.leaders):
             if partition >= len(self.leaders):
@@ -175,9 +175,9 @@ class Client(Node, metaclass=ABCMeta):
         """New metadata name other leaders, or later leader epochs, of some partitions."""
 
     def _disconnected(self, message: Disconnected, _: str) -> None:
-        self.lost_contact(message.node)
-        if self._asking == message.node:
-            self._asking = ""
+        self.connection_failed(message.node)
+        if self._metadata_node == message.node:
+            self._metadata_node = ""
             self.refresh_metadata_soon()
         self.connection_lost(message.node)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from core.kafka import errors, events
-from core.kafka.clients.client import POLL, RETRY_BACKOFF, Client
+from core.kafka.clients.client import POLL_DELAY, RETRY_BACKOFF, Client
 from core.kafka.durability import DurabilityObserver
 from core.kafka.ids import NO_EPOCH, NO_LEADER, NO_OFFSET, TopicPartition, broker_address
 from core.kafka.messages import (
@@ -24,7 +24,7 @@ from core.sim.units import SECOND, US_PER_MS
 FETCH_MAX_WAIT: Final = 500 * US_PER_MS
 """fetch.max.wait.ms, µs."""
 
-LEAVES_READ_REPLICA: Final = frozenset(
+CLEARS_READ_REPLICA: Final = frozenset(
     {errors.NOT_LEADER_OR_FOLLOWER, errors.FENCED_LEADER_EPOCH, errors.KAFKA_STORAGE_ERROR, errors.OFFSET_NOT_AVAILABLE}
 )
 """Errors after which a consumer goes back to the leader, beside OFFSET_OUT_OF_RANGE (`FetchCollector#handleInitializeErrors`)."""
@@ -45,7 +45,7 @@ class Consumer(Client):
 
     __slots__ = (
         "_backing_off", "_read_epochs", "_read_replicas", "_resetting", "_validated", "_validating", "client_rack", "in_flight",
-        "positions", "read", "reset", "since", "stopped", "validates",
+        "positions", "read", "reset", "start_time", "stopped", "validates",
     )  # fmt: skip
 
     reset: Final[str]
@@ -67,7 +67,7 @@ class Consumer(Client):
         self.stopped = False
         self.validates = False
         self.client_rack: str | None = None
-        self.since = -1
+        self.start_time = -1
         self._read_replicas = {}
         self._read_epochs = {}
         self._validated = {}
@@ -77,12 +77,12 @@ class Consumer(Client):
         self._resetting = {}
         self.handlers.update(
             {
-                ConsumerFetchResponse: self._fetched,
-                ListOffsetsResponse: self._offsets_answered,
-                OffsetsForLeaderEpochResponse: self._epoch_answered,
+                ConsumerFetchResponse: self._handle_fetch_response,
+                ListOffsetsResponse: self._handle_list_offsets_response,
+                OffsetsForLeaderEpochResponse: self._handle_epoch_response,
             }
         )
-        self.timers.update({"again": self._again, "watch": self._watch})
+        self.timers.update({"again": self._back_off_expired, "watch": self._check_timeouts})
 
     def start(self) -> None:
         """Begin."""
@@ -97,7 +97,7 @@ class Consumer(Client):
     def metadata_updated(self) -> None:
         """Fetch from whoever leads."""
         while len(self.positions) < len(self.leaders):
-            self.positions.append(0 if self.reset == "earliest" and self.since < 0 else -1)
+            self.positions.append(0 if self.reset == "earliest" and self.start_time < 0 else -1)
         self._fetch_all()
 
     def _fetch_all(self) -> None:
@@ -110,14 +110,14 @@ class Consumer(Client):
                 self.refresh_metadata_soon()
             elif partition not in self._backing_off and partition not in self._resetting and partition not in self._validating:
                 if self.positions[partition] < 0:
-                    self._ask_offset(partition, errors.NONE)
+                    self._request_offset(partition, errors.NONE)
                 elif self._must_validate(partition):
                     self._validate(partition)
                 else:
-                    wanted.setdefault(self.read_replica(partition), []).append(partition)
+                    wanted.setdefault(self.select_read_replica(partition), []).append(partition)
         for broker, partitions in wanted.items():
             node = broker_address(broker)
-            if self.connect_not_before(node) > self.journal.now:
+            if self.reconnect_time(node) > self.journal.now:
                 for partition in partitions:
                     self._back_off(partition)
             elif node not in self.in_flight:
@@ -126,9 +126,9 @@ class Consumer(Client):
                 asked = tuple((TopicPartition(self.topic, p), self.positions[p], self.epoch_of(p)) for p in partitions)
                 self.send(node, ConsumerFetchRequest(correlation, self.name, asked, FETCH_MAX_WAIT, self.client_rack))
 
-    def _fetched(self, response: ConsumerFetchResponse, sender: str) -> None:
-        under_way = self.in_flight.get(sender)
-        if under_way is None or under_way[0] != response.correlation or self.stopped:
+    def _handle_fetch_response(self, response: ConsumerFetchResponse, sender: str) -> None:
+        in_flight = self.in_flight.get(sender)
+        if in_flight is None or in_flight[0] != response.correlation or self.stopped:
             return
         del self.in_flight[sender]
         journal = self.journal
@@ -137,11 +137,11 @@ class Consumer(Client):
             number = part.tp.partition
             if part.error == errors.OFFSET_OUT_OF_RANGE:
                 # A follower may only lag, or its log start: the leader knows (`FetchCollector#handleInitializeErrors`).
-                if not self._leave_read_replica(number, part.error):
-                    self._ask_offset(number, part.error)
+                if not self._clear_preferred_read_replica(number, part.error):
+                    self._request_offset(number, part.error)
             elif part.error != errors.NONE:
-                if part.error in LEAVES_READ_REPLICA:
-                    self._leave_read_replica(number, part.error)
+                if part.error in CLEARS_READ_REPLICA:
+                    self._clear_preferred_read_replica(number, part.error)
                 self._back_off(number)
             elif part.records and part.offset == self.positions[number] and self._is_fetchable(number):
                 end = part.records[-1].end
@@ -157,7 +157,7 @@ class Consumer(Client):
         journal.cause = arrived
         for tp, broker in response.preferred:
             self._read_replicas[tp.partition] = (broker, journal.now + self.config.metadata_max_age)
-            self._tell_read_replica(tp.partition, broker, self.client_rack or "", "")
+            self._emit_read_replica(tp.partition, broker, self.client_rack or "", "")
         self._fetch_all()
 
     def _is_fetchable(self, partition: int) -> bool:
@@ -166,39 +166,39 @@ class Consumer(Client):
 
     # --- where to read (KIP-392) -----------------------------------------------------------------------------------
 
-    def read_replica(self, partition: int) -> int:
+    def select_read_replica(self, partition: int) -> int:
         """The broker to fetch from: the one the leader named, for metadata.max.age.ms, else the leader.
 
         Kafka: `AbstractFetch#selectReadReplica`.
         """
         broker, until = self._read_replicas.get(partition, (NO_LEADER, 0))
         if broker != NO_LEADER and self.journal.now > until:
-            self._leave_read_replica(partition, "metadata.max.age.ms is over")
+            self._clear_preferred_read_replica(partition, "metadata.max.age.ms is over")
             broker = NO_LEADER
         return self.leader_of(partition) if broker == NO_LEADER else broker
 
-    def read_replicas(self) -> list[tuple[int, int]]:
+    def preferred_read_replicas(self) -> list[tuple[int, int]]:
         """(partition, broker) where a leader has sent it to another broker."""
         return [(partition, broker) for partition, (broker, _) in self._read_replicas.items()]
 
-    def _leave_read_replica(self, partition: int, reason: str) -> bool:
+    def _clear_preferred_read_replica(self, partition: int, reason: str) -> bool:
         """Go back to the leader, which may name a replica again; False if it reads there already.
 
         Kafka: `SubscriptionState#clearPreferredReadReplica`.
         """
         if self._read_replicas.pop(partition, None) is None:
             return False
-        self._tell_read_replica(partition, self.leader_of(partition), self.client_rack or "", reason)
+        self._emit_read_replica(partition, self.leader_of(partition), self.client_rack or "", reason)
         return True
 
-    def _tell_read_replica(self, partition: int, broker: int, rack: str, reason: str) -> None:
+    def _emit_read_replica(self, partition: int, broker: int, rack: str, reason: str) -> None:
         leader = self.leader_of(partition)
         self.journal.emit(events.ReadReplica.kind, self.name, self.topic, partition, leader, broker, rack, reason)
 
     def leaders_changed(self, partitions: list[int]) -> None:
         """Another leader, or epoch: it is asked anew where to read (`SubscriptionState#maybeValidatePositionForCurrentLeader`)."""
         for partition in partitions:
-            self._leave_read_replica(partition, "another leader epoch")
+            self._clear_preferred_read_replica(partition, "another leader epoch")
 
     # --- validating what was read (KIP-320) --------------------------------------------------------------------------
 
@@ -217,7 +217,7 @@ class Consumer(Client):
         asked = (TopicPartition(self.topic, partition), self.epoch_of(partition), self._read_epochs[partition])
         self.send(node, OffsetsForLeaderEpochRequest(correlation, -1, 0, (asked,)))
 
-    def _epoch_answered(self, response: OffsetsForLeaderEpochResponse, _: str) -> None:
+    def _handle_epoch_response(self, response: OffsetsForLeaderEpochResponse, _: str) -> None:
         """The log was cut below the position if that epoch ends there: go back to where it diverges (`#maybeCompleteValidation`)."""
         for tp, error, epoch, end in response.partitions:
             number = tp.partition
@@ -228,7 +228,7 @@ class Consumer(Client):
             if error != errors.NONE:
                 self._back_off(number)
             elif end < 0 or epoch < 0:
-                self._ask_offset(number, errors.OFFSET_OUT_OF_RANGE)
+                self._request_offset(number, errors.OFFSET_OUT_OF_RANGE)
             else:
                 self._validated[number] = self.epoch_of(number)
                 if end < position:
@@ -244,12 +244,12 @@ class Consumer(Client):
         self.timer(RETRY_BACKOFF, "again", partition)
         self.refresh_metadata_soon()
 
-    def _again(self, partition: object) -> None:
+    def _back_off_expired(self, partition: object) -> None:
         assert isinstance(partition, int)
         self._backing_off.pop(partition, None)
         self._fetch_all()
 
-    def _ask_offset(self, partition: int, error: str) -> None:
+    def _request_offset(self, partition: int, error: str) -> None:
         """Find the position that the reset policy names (ListOffsets)."""
         leader = self.leader_of(partition)
         if leader == NO_LEADER:
@@ -257,21 +257,21 @@ class Consumer(Client):
             return
         correlation = self.next_correlation()
         self._resetting[partition] = (correlation, error)
-        since = self.since if self._begins_by_time(error) else LATEST
+        since = self.start_time if self._starts_at_time(error) else LATEST
         request = ListOffsetsRequest(correlation, -1, 0, TopicPartition(self.topic, partition), self.epoch_of(partition), since)
         self.send(broker_address(leader), request)
 
-    def _begins_by_time(self, error: str) -> bool:
+    def _starts_at_time(self, error: str) -> bool:
         """Whether an offset is asked for to begin with, at a time."""
-        return self.since >= 0 and error == errors.NONE
+        return self.start_time >= 0 and error == errors.NONE
 
-    def _offsets_answered(self, response: ListOffsetsResponse, _: str) -> None:
+    def _handle_list_offsets_response(self, response: ListOffsetsResponse, _: str) -> None:
         number = response.tp.partition
         correlation, error = self._resetting.get(number, (0, ""))
         if correlation != response.correlation or self.stopped:
             return
         del self._resetting[number]
-        by_time = self._begins_by_time(error)
+        by_time = self._starts_at_time(error)
         earliest = self.reset == "earliest" and not by_time
         if response.error != errors.NONE and not (earliest and response.error == errors.OFFSET_NOT_AVAILABLE):
             self._back_off(number)
@@ -300,21 +300,21 @@ class Consumer(Client):
                 del self._resetting[partition]
         back = [partition for partition, (broker, _) in self._read_replicas.items() if broker_address(broker) == node]
         for partition in back:
-            self._leave_read_replica(partition, errors.NETWORK_EXCEPTION)
+            self._clear_preferred_read_replica(partition, errors.NETWORK_EXCEPTION)
         for partition in range(len(self.positions)):
             if broker_address(self.leader_of(partition)) == node and partition not in self._backing_off:
                 self._back_off(partition)
         if back:
             self._fetch_all()
 
-    def _watch(self, _: object) -> None:
+    def _check_timeouts(self, _: object) -> None:
         """Once a second, and when one is due: request time-outs."""
-        now, timeout = self.journal.now, self.config.request_timeout + POLL
+        now, timeout = self.journal.now, self.config.request_timeout + POLL_DELAY
         silent = {node: None for node, (_, sent_at) in self.in_flight.items() if now - sent_at >= timeout}
         silent |= {node: None for _, node, sent_at in self._validating.values() if now - sent_at >= timeout}
         for node in silent:
             self.network.disconnect(self.address, node)
-            self.lost_contact(node)
+            self.connection_failed(node)
             self.connection_lost(node)
         waiting = [sent_at for _, sent_at in self.in_flight.values()] + [sent_at for _, _, sent_at in self._validating.values()]
         self.timer(max(min(SECOND, min(waiting, default=now) + timeout - now), 1), "watch")

@@ -10,7 +10,7 @@ from collections import deque
 from typing import Final
 
 from core.kafka import errors, events
-from core.kafka.clients.client import POLL, RETRY_BACKOFF, RETRY_BACKOFF_MOST, Client
+from core.kafka.clients.client import MAX_RETRY_BACKOFF, POLL_DELAY, RETRY_BACKOFF, Client
 from core.kafka.clients.client_config import NO_DELIVERY_TIMEOUT
 from core.kafka.durability import DurabilityObserver
 from core.kafka.health import STALL_BOUND
@@ -26,27 +26,12 @@ from core.sim.units import SECOND
 class ProducerBatch:
     """A batch on its way: `created`, `queued_at` and `sent_at` in µs, `attempt` from 1; `overdue` once the journal says that it waits.
 
-    `connecting`: the connection that it is to go over is not there yet; `refused`: how many attempts ended for want of one.
+    `connecting`: the connection that it is to go over is not there yet; `connection_failures`: how many attempts ended for want of one.
     """
 
     __slots__ = (
-        "acks",
-        "attempt",
-        "bytes",
-        "cause",
-        "connecting",
-        "correlation",
-        "count",
-        "created",
-        "id",
-        "overdue",
-        "producer_epoch",
-        "queued_at",
-        "refused",
-        "sent_at",
-        "sent_to",
-        "sequence",
-        "tp",
+        "acks", "attempt", "bytes", "cause", "connecting", "connection_failures", "correlation", "count", "created", "id", "overdue",
+        "producer_epoch", "queued_at", "sent_at", "sent_to", "sequence", "tp",
     )  # fmt: skip
 
     id: Final[int]
@@ -65,7 +50,7 @@ class ProducerBatch:
         self.created = created
         self.queued_at = created
         self.connecting = False
-        self.refused = 0
+        self.connection_failures = 0
         self.cause = cause
         self.attempt = 0
         self.correlation = 0
@@ -83,21 +68,21 @@ class Producer(Client):
         acks: of batches made from now on: 0, 1, or -1 for all.
         rate, every, record_bytes: of the steady load; rate 0 when there is none.
         queues: batches not yet sent, by partition; in_flight: those sent, by correlation.
-        newer_client: of 3.7 or later: the retry back-off doubles (KIP-580), and ends when another leader is known (KAFKA-15415).
+        exponential_backoff: of 3.7 or later: the retry back-off doubles (KIP-580), and ends when another leader is known (KAFKA-15415).
         idempotent, producer_id: enable.idempotence, and the id given, -1 before.
         sent, acked, failed, retries: records made, acknowledged, given up; attempts after the first.
     """
 
     __slots__ = (
         "_batch_id", "_epochs", "_id_asked", "_load", "_muted", "_next_partition", "_next_sequence", "_owed", "_partition_in_flight",
-        "_waiting", "_wakes", "_watching", "acked", "acks", "every", "failed", "idempotent", "in_flight", "last_latency", "newer_client",
-        "producer_id", "queues", "rate", "record_bytes", "retries", "sent",
+        "_scheduled_sends", "_timeout_check_armed", "_waiting", "acked", "acks", "every", "exponential_backoff", "failed", "idempotent",
+        "in_flight", "last_latency", "producer_id", "queues", "rate", "record_bytes", "retries", "sent",
     )  # fmt: skip
 
     queues: Final[dict[int, deque[ProducerBatch]]]
     _partition_in_flight: Final[dict[int, int]]
     _muted: Final[dict[int, int]]
-    _wakes: Final[dict[int, int]]
+    _scheduled_sends: Final[dict[int, int]]
     _next_sequence: Final[dict[int, int]]
 
     def __init__(
@@ -113,8 +98,8 @@ class Producer(Client):
         self._partition_in_flight = {}
         self._waiting: list[tuple[int, int]] = []
         self._muted = {}
-        self._wakes = {}
-        self.newer_client = False
+        self._scheduled_sends = {}
+        self.exponential_backoff = False
         self.idempotent = False
         self.producer_id = -1
         self._epochs: dict[int, int] = {}
@@ -129,9 +114,11 @@ class Producer(Client):
         self._owed = 0
         self._next_partition = 0
         self._load = 0
-        self._watching = False
-        self.handlers.update({ProduceResponse: self._answered, InitProducerIdResponse: self._id_given})
-        self.timers.update({"load": self._load_tick, "retry": self._retry_due, "watch": self._watch})
+        self._timeout_check_armed = False
+        self.handlers.update(
+            {ProduceResponse: self._handle_produce_response, InitProducerIdResponse: self._handle_init_producer_id_response}
+        )
+        self.timers.update({"load": self._load_tick, "retry": self._retry_due, "watch": self._check_timeouts})
 
     # --- making records --------------------------------------------------------------------------------------------
 
@@ -194,8 +181,8 @@ class Producer(Client):
             self._batch_id, TopicPartition(self.topic, partition), count, count * record_bytes, self.acks, journal.now, journal.cause
         )
         self.queues.setdefault(partition, deque()).append(batch)
-        if not self._watching:
-            self._watching = True
+        if not self._timeout_check_armed:
+            self._timeout_check_armed = True
             self.timer(min(SECOND, self.config.request_timeout), "watch")
 
     # --- sending ---------------------------------------------------------------------------------------------------
@@ -214,12 +201,12 @@ class Producer(Client):
             return
         journal = self.journal
         node = broker_address(leader)
-        wait = max(self._muted.get(partition, 0), self.connect_not_before(node))
+        wait = max(self._muted.get(partition, 0), self.reconnect_time(node))
         if wait > journal.now:
-            self._wake(partition, wait)
+            self._schedule_send(partition, wait)
             return
         if self.idempotent and self.producer_id < 0:
-            self._ask_id(node)
+            self._request_producer_id(node)
             return
         arrived = journal.cause
         limit = 1 if node in self._reconnect else self.config.max_in_flight
@@ -248,13 +235,13 @@ class Producer(Client):
 
     # --- idempotence -----------------------------------------------------------------------------------------------
 
-    def _ask_id(self, node: str) -> None:
+    def _request_producer_id(self, node: str) -> None:
         """Ask a broker for a producer id; once a request timeout (InitProducerId)."""
         if not self._id_asked or self.journal.now - self._id_asked >= self.config.request_timeout:
             self._id_asked = max(self.journal.now, 1)
             self.send(node, InitProducerIdRequest(self.next_correlation(), self.name))
 
-    def _id_given(self, response: InitProducerIdResponse, _: str) -> None:
+    def _handle_init_producer_id_response(self, response: InitProducerIdResponse, _: str) -> None:
         if self.producer_id < 0:
             self.producer_id = response.producer_id
             self._send_all()
@@ -271,7 +258,7 @@ class Producer(Client):
         others = [one for one in self.in_flight.values() if one.tp.partition == partition]
         return all(one.id > batch.id for one in (*others, *self.queues.get(partition, ())))
 
-    def _begin_epoch(self, batch: ProducerBatch, error: str) -> None:
+    def _bump_epoch(self, batch: ProducerBatch, error: str) -> None:
         """What became of a batch is not known, so its numbers cannot be used again: a new epoch.
 
         Kafka: `#bumpIdempotentEpochAndResetIdIfNeeded`.
@@ -288,16 +275,16 @@ class Producer(Client):
     def _delivery_due(self, batch: ProducerBatch) -> int:
         """When a batch without an answer is given up, µs; before 2.1 only while it waits to be sent (`ProducerBatch#maybeExpire`)."""
         if self.config.delivery_timeout == NO_DELIVERY_TIMEOUT:
-            backoff = RETRY_BACKOFF if batch.attempt > batch.refused else 0
+            backoff = RETRY_BACKOFF if batch.attempt > batch.connection_failures else 0
             return batch.queued_at + backoff + self.config.request_timeout
         return batch.created + self.config.delivery_timeout
 
-    def _retries(self, batch: ProducerBatch, error: str) -> bool:
+    def _can_retry(self, batch: ProducerBatch, error: str) -> bool:
         """Whether another attempt makes sense (`Sender#canRetry`, `TransactionManager#canRetry`).
 
         An attempt for which there was no connection does not count: in Kafka the batch has not left the accumulator.
         """
-        if batch.attempt - batch.refused > self.config.retries:
+        if batch.attempt - batch.connection_failures > self.config.retries:
             return False
         if self.config.delivery_timeout != NO_DELIVERY_TIMEOUT and self.journal.now >= self._delivery_due(batch):
             return False
@@ -312,14 +299,14 @@ class Producer(Client):
 
     # --- answers ---------------------------------------------------------------------------------------------------
 
-    def _take(self, correlation: int) -> ProducerBatch | None:
+    def _remove_in_flight(self, correlation: int) -> ProducerBatch | None:
         batch = self.in_flight.pop(correlation, None)
         if batch is not None:
             self._partition_in_flight[batch.tp.partition] -= 1
         return batch
 
-    def _answered(self, response: ProduceResponse, _: str) -> None:
-        batch = self._take(response.correlation)
+    def _handle_produce_response(self, response: ProduceResponse, _: str) -> None:
+        batch = self._remove_in_flight(response.correlation)
         if batch is None:
             return
         if response.error == errors.NONE:
@@ -330,7 +317,7 @@ class Producer(Client):
             self.account.batch_completed(self.name, batch.id)
             self._send(batch.tp.partition)
         else:
-            self._failed(batch, response.error)
+            self._fail_batch(batch, response.error)
 
     def _acknowledged(self, batch: ProducerBatch, base: int, end: int) -> None:
         latency = self.journal.now - batch.created
@@ -341,13 +328,13 @@ class Producer(Client):
             self.name, batch.tp.topic, batch.tp.partition, base, end, batch.count, batch.acks, latency, batch.attempt,
         )  # fmt: skip
 
-    def _failed(self, batch: ProducerBatch, error: str) -> None:
+    def _fail_batch(self, batch: ProducerBatch, error: str) -> None:
         """Try again after retry.backoff.ms, unless the error is final, or retries or delivery.timeout.ms are used up (`Sender#canRetry`)."""
         now = self.journal.now
         backoff = self._backoff(batch.attempt)
         unsent = batch.connecting and error == errors.NETWORK_EXCEPTION
-        batch.refused += unsent
-        retry = self._retries(batch, error)
+        batch.connection_failures += unsent
+        retry = self._can_retry(batch, error)
         self._report_failure(batch, error, retry=retry)
         if retry:
             if not unsent:
@@ -358,19 +345,19 @@ class Producer(Client):
                 behind += 1
             queue.insert(behind, batch)
             self._muted[batch.tp.partition] = now + backoff
-        self._wake(batch.tp.partition, now + backoff if retry else now)
+        self._schedule_send(batch.tp.partition, now + backoff if retry else now)
         if error in errors.INVALID_METADATA:
             self.refresh_metadata_soon()
 
     def _backoff(self, attempts: int) -> int:
         """µs before the next attempt (`RecordAccumulator#retryBackoff`; Kafka draws another fifth more or less)."""
-        if not self.newer_client:
+        if not self.exponential_backoff:
             return RETRY_BACKOFF
-        return min(RETRY_BACKOFF << min(attempts - 1, 10), RETRY_BACKOFF_MOST)
+        return min(RETRY_BACKOFF << min(attempts - 1, 10), MAX_RETRY_BACKOFF)
 
     def leaders_changed(self, partitions: list[int]) -> None:
         """A retry waits no longer once another leader is known (since 3.7, KAFKA-15415)."""
-        if self.newer_client:
+        if self.exponential_backoff:
             for partition in partitions:
                 self._muted.pop(partition, None)
 
@@ -378,7 +365,7 @@ class Producer(Client):
         if not retry:
             self.failed += batch.count
             if self.idempotent and batch.sequence >= 0:
-                self._begin_epoch(batch, error)
+                self._bump_epoch(batch, error)
             self.account.batch_completed(self.name, batch.id)
         journal = self.journal
         batch.cause = journal.emit(
@@ -393,17 +380,17 @@ class Producer(Client):
             )  # fmt: skip
             journal.cause = before
 
-    def _wake(self, partition: int, time: int) -> None:
+    def _schedule_send(self, partition: int, time: int) -> None:
         """Have a partition's batches sent at a time, unless that is arranged for earlier already."""
-        if partition not in self._wakes or time < self._wakes[partition]:
-            self._wakes[partition] = time
+        if partition not in self._scheduled_sends or time < self._scheduled_sends[partition]:
+            self._scheduled_sends[partition] = time
             self.timer(time - self.journal.now, "retry", (partition, time))
 
     def _retry_due(self, about: object) -> None:
         assert isinstance(about, tuple)
         partition, time = about
-        if self._wakes.get(partition) == time:
-            del self._wakes[partition]
+        if self._scheduled_sends.get(partition) == time:
+            del self._scheduled_sends[partition]
             self._send(partition)
 
     def metadata_updated(self) -> None:
@@ -417,18 +404,18 @@ class Producer(Client):
         """Requests to that broker fail with NETWORK_EXCEPTION."""
         self._id_asked = 0
         for batch in [batch for batch in self.in_flight.values() if batch.sent_to == node]:
-            self._take(batch.correlation)
-            self._failed(batch, errors.NETWORK_EXCEPTION)
+            self._remove_in_flight(batch.correlation)
+            self._fail_batch(batch, errors.NETWORK_EXCEPTION)
         self.refresh_metadata_soon()  # the leaders may be others now (`NetworkClient.DefaultMetadataUpdater#handleServerDisconnect`)
 
-    def unanswered(self) -> list[ProducerBatch]:
+    def incomplete_batches(self) -> list[ProducerBatch]:
         """The batches without acknowledgement that are not given up: those sent, then those that wait to be sent."""
         return [*self.in_flight.values(), *[batch for queue in self.queues.values() for batch in queue]]
 
-    def _tell_overdue(self) -> None:
+    def _report_overdue_batches(self) -> None:
         """Have the journal say, once for each, which batches have had no answer for longer than `STALL_BOUND`."""
         journal = self.journal
-        for batch in self.unanswered():
+        for batch in self.incomplete_batches():
             waited = journal.now - batch.created
             if waited > STALL_BOUND and not batch.overdue:
                 batch.overdue = True
@@ -437,25 +424,25 @@ class Producer(Client):
                     self.name, batch.tp.topic, batch.tp.partition, batch.count, batch.acks, batch.attempt, waited,
                 )  # fmt: skip
 
-    def _watch(self, _: object) -> None:
+    def _check_timeouts(self, _: object) -> None:
         """While something is under way, once a second and when a time-out is due: what has waited long, request and delivery time-outs."""
-        self._tell_overdue()
-        now, timeout = self.journal.now, self.config.request_timeout + POLL
+        self._report_overdue_batches()
+        now, timeout = self.journal.now, self.config.request_timeout + POLL_DELAY
         delivery_timeout = self.config.delivery_timeout
         silent = {batch.sent_to: None for batch in self.in_flight.values() if now - batch.sent_at >= timeout}
         for node in silent:
             self.network.disconnect(self.address, node)
-            self.lost_contact(node)
+            self.connection_failed(node)
             self.connection_lost(node)
         if delivery_timeout != NO_DELIVERY_TIMEOUT:
             for batch in [batch for batch in self.in_flight.values() if now - batch.created >= delivery_timeout]:
-                self._take(batch.correlation)  # whatever the answer will be (`Sender#getExpiredInflightBatches`)
+                self._remove_in_flight(batch.correlation)  # whatever the answer will be (`Sender#getExpiredInflightBatches`)
                 self._report_failure(batch, errors.REQUEST_TIMED_OUT, retry=False)
         for queue in self.queues.values():
             while queue and now >= self._delivery_due(queue[0]):
                 self._report_failure(queue.popleft(), errors.REQUEST_TIMED_OUT, retry=False)
-        self._watching = bool(self.in_flight) or any(self.queues.values()) or self.rate > 0
-        if self._watching:
+        self._timeout_check_armed = bool(self.in_flight) or any(self.queues.values()) or self.rate > 0
+        if self._timeout_check_armed:
             self.timer(self._until_next_timeout(SECOND), "watch")
 
     def _until_next_timeout(self, most: int) -> int:
@@ -463,7 +450,7 @@ class Producer(Client):
         now, config = self.journal.now, self.config
         due = now + most
         for batch in self.in_flight.values():
-            due = min(due, batch.sent_at + config.request_timeout + POLL)
+            due = min(due, batch.sent_at + config.request_timeout + POLL_DELAY)
             if config.delivery_timeout != NO_DELIVERY_TIMEOUT:
                 due = min(due, batch.created + config.delivery_timeout)
         for queue in self.queues.values():

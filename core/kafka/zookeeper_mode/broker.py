@@ -38,7 +38,7 @@ from core.sim.units import SECOND
 if TYPE_CHECKING:
     from core.kafka.durability import DurabilityObserver
 
-TO_ITSELF: Final = 1
+LOCAL_DELIVERY_DELAY: Final = 1
 """µs of a message to the controller on the same broker: nothing follows an act in the very moment of it."""
 
 SHUTDOWN_TRIES: Final = 3
@@ -95,14 +95,14 @@ class ZooKeeperBroker(Broker):
                 ControlledShutdownResponse: self._shutdown_answered,
             }
         )
-        self.timers.update({"controlled-shutdown": self._ask_shutdown, "leave-anyway": self._leave_anyway})
+        self.timers.update({"controlled-shutdown": self._ask_shutdown, "leave-anyway": self._close_timed_out})
 
     # --- messages to itself ----------------------------------------------------------------------------------------
 
     def send(self, node: str, message: object) -> None:
         """Send a message; the controller on this very broker is reached without the network."""
         if node == self.address:
-            due = self.journal.now + (0 if self.by_hand else TO_ITSELF)
+            due = self.journal.now + (0 if self.by_hand else LOCAL_DELIVERY_DELAY)
             self.network.agenda.add(due, node, node, self.incarnation, message, self.journal.cause)
         else:
             super().send(node, message)
@@ -221,7 +221,7 @@ class ZooKeeperBroker(Broker):
         for change in changes:
             self.kafka_controller.config_changed(change)
 
-    def ask_for_producer_ids(self) -> None:
+    def request_producer_ids(self) -> None:
         """Take a block of producer ids from ZooKeeper (`ZkProducerIdManager#generateNewProducerIdBlock`)."""
         self.zk.submit((GetData(paths.PRODUCER_IDS),), self._producer_ids_read)
 
@@ -236,14 +236,14 @@ class ZooKeeperBroker(Broker):
         if results[0].error == OK:
             self.handle(AllocateProducerIdsResponse(start, PRODUCER_ID_BLOCK_SIZE), self.address)
         else:
-            self.ask_for_producer_ids()
+            self.request_producer_ids()
 
     def send_heartbeat(self) -> None:
         """ZooKeeper hears of a broker by its session's pings."""
 
-    def tell_of_failed_directory(self, directory: str) -> None:
+    def propagate_directory_failure(self, directory: str) -> None:
         """Note it in ZooKeeper (`KafkaZkClient#propagateLogDirEvent`); the controller will ask which replicas are offline."""
-        self.zk.submit((Create(f"{paths.LOG_DIR_EVENTS}/log_dir_event_", self.id, sequential=True),), _noted)
+        self.zk.submit((Create(f"{paths.LOG_DIR_EVENTS}/log_dir_event_", self.id, sequential=True),), _ignore_results)
 
     # --- shutdown --------------------------------------------------------------------------------------------------
 
@@ -254,13 +254,13 @@ class ZooKeeperBroker(Broker):
         if self.settings.flag("controlled.shutdown.enable", broker=self.id):
             self._ask_shutdown(None)
         else:
-            self._leave()
+            self._close_session()
 
     def _ask_shutdown(self, _: object) -> None:
         if self.state is not BrokerState.STOPPING:
             return
         if self._shutdown_tries == SHUTDOWN_TRIES:
-            self._leave()
+            self._close_session()
             return
         self._shutdown_tries += 1
         self.send(self.channel.controller, ControlledShutdownRequest(self.id))
@@ -268,16 +268,16 @@ class ZooKeeperBroker(Broker):
 
     def _shutdown_answered(self, response: ControlledShutdownResponse, _: str) -> None:
         if self.state is BrokerState.STOPPING and response.error == errors.NONE and not response.remaining:
-            self._leave()
+            self._close_session()
 
-    def _leave(self) -> None:
+    def _close_session(self) -> None:
         self._shutdown_tries = SHUTDOWN_TRIES
         if self.kafka_controller.active:
             self.kafka_controller.resign("it shuts down")
         self.zk.close()
         self.timer(SHUTDOWN_BACKOFF, "leave-anyway")
 
-    def _leave_anyway(self, _: object) -> None:
+    def _close_timed_out(self, _: object) -> None:
         self.session_closed()
 
     def session_closed(self) -> None:
@@ -315,10 +315,10 @@ class ZooKeeperBroker(Broker):
         if not self._is_stale(request, "UpdateMetadata"):
             self.channel.controller = sender
             self.live = request.live
-            self.learn(request.items)
+            self.update_metadata_cache(request.items)
         self.reply(sender, ControlResponse(request.correlation))
 
-    def learn(self, items: tuple[tuple[TopicPartition, int, int], ...]) -> None:
+    def update_metadata_cache(self, items: tuple[tuple[TopicPartition, int, int], ...]) -> None:
         """Keep who leads, for clients (`MetadataCache#updateMetadata`)."""
         for tp, leader, epoch in items:
             self.leaders.setdefault(tp.topic, {})[tp.partition] = (leader, epoch)
@@ -344,7 +344,7 @@ class ZooKeeperBroker(Broker):
         """May a broker join an ISR: it lives, as the controller last said."""
         return broker in self.live
 
-    def give_controller_up(self) -> None:
+    def controller_request_timed_out(self) -> None:
         """The controller has not answered in time: a new connection, and what was under way once more."""
         if self.channel.controller != self.address:
             self.network.disconnect(self.address, self.channel.controller)
@@ -362,5 +362,5 @@ class ZooKeeperBroker(Broker):
             super().handle(message, sender)
 
 
-def _noted(_results: tuple[Result, ...]) -> None:
+def _ignore_results(_results: tuple[Result, ...]) -> None:
     """Nothing more to do; the controller watches."""

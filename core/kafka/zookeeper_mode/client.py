@@ -1,6 +1,6 @@
 """A broker's ZooKeeper client (Kafka: `ZooKeeperClient`): one session, requests in order, one under way at a time.
 
-While the link is down a request waits; the client learns that its session has expired only when ZooKeeper says so. Then
+While the link is down a request waits; the client learns that its session has expired only when ZooKeeper says so. Callback
 everything that was asked in that session is dropped.
 """
 
@@ -26,14 +26,14 @@ from core.kafka.zookeeper.protocol import (
 )
 from core.sim.units import US_PER_MS
 
-Then = Callable[..., None]
-"""Called with the results, then with what was given along."""
+Callback = Callable[..., None]
+"""Called with the results, callback with what was given along."""
 
-PINGS: int = 3
+PINGS_PER_TIMEOUT: int = 3
 """Pings within one session timeout, as ZooKeeper's client sends them."""
 
 
-class SessionWatcher(Protocol):
+class SessionListener(Protocol):
     """Whom a client tells of its session (Kafka: `StateChangeHandler`, `ZNodeChangeHandler`)."""
 
     def session_established(self) -> None:
@@ -57,13 +57,13 @@ class ZooKeeperClient:
         in_flight: what is called when the answer comes.
     """
 
-    def __init__(self, broker: BrokerContext, watcher: SessionWatcher) -> None:
+    def __init__(self, broker: BrokerContext, watcher: SessionListener) -> None:
         self._broker = broker
         self._watcher = watcher
         self.session = 0
         self._xid = 0
-        self.in_flight: tuple[int, Then, tuple[object, ...]] | None = None
-        self._queue: deque[tuple[tuple[Op, ...], Then, tuple[object, ...]]] = deque()
+        self.in_flight: tuple[int, Callback, tuple[object, ...]] | None = None
+        self._queue: deque[tuple[tuple[Op, ...], Callback, tuple[object, ...]]] = deque()
         broker.handlers.update(
             {
                 ConnectResponse: self._connected,
@@ -99,21 +99,21 @@ class ZooKeeperClient:
         self.in_flight = None
         self._queue.clear()
 
-    def submit(self, ops: tuple[Op, ...], then: Then, *about: object) -> None:
-        """Have operations done, then call `then(results, *about)`; nothing comes if the session expires first."""
-        self._queue.append((ops, then, about))
+    def submit(self, ops: tuple[Op, ...], callback: Callback, *about: object) -> None:
+        """Have operations done, callback call `callback(results, *about)`; nothing comes if the session expires first."""
+        self._queue.append((ops, callback, about))
         self._send_next()
 
     def _send_next(self) -> None:
         if self.session and self.in_flight is None and self._queue:
-            ops, then, about = self._queue.popleft()
+            ops, callback, about = self._queue.popleft()
             self._xid += 1
-            self.in_flight = (self._xid, then, about)
+            self.in_flight = (self._xid, callback, about)
             self._broker.send(ZOOKEEPER, SessionRequest(self.session, self._xid, ops))
 
     def _arm_ping(self) -> None:
         if not self._broker.by_hand:
-            self._broker.timer(self.timeout // PINGS, "zookeeper-ping", self.session)
+            self._broker.timer(self.timeout // PINGS_PER_TIMEOUT, "zookeeper-ping", self.session)
 
     def _ping(self, session: object) -> None:
         if session == self.session:
@@ -135,10 +135,10 @@ class ZooKeeperClient:
             return
         if self.in_flight is None or response.xid != self.in_flight[0]:
             return
-        _xid, then, about = self.in_flight
+        _xid, callback, about = self.in_flight
         self.in_flight = None
         results: tuple[Result, ...] = response.results
-        then(results, *about)
+        callback(results, *about)
         self._send_next()
 
     def _watched(self, event: WatchEvent, _: str) -> None:

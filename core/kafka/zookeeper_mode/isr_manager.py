@@ -122,7 +122,7 @@ class ZooKeeperIsrManager:
             events.IsrChangesPublished.kind, broker.id, len(changed), now - self.last_change, now - self.last_publish
         )
         self.last_publish = now
-        self._zk.submit((Create(f"{ISR_CHANGES}/isr_change_", changed, sequential=True),), _published)
+        self._zk.submit((Create(f"{ISR_CHANGES}/isr_change_", changed, sequential=True),), _ignore_results)
         journal.cause = before
 
 
@@ -131,5 +131,5 @@ def must_publish(now: int, last_change: int, last_publish: int) -> bool:
     return last_change + LINGER < now or last_publish + MAX_DELAY < now
 
 
-def _published(_results: tuple[Result, ...]) -> None:
+def _ignore_results(_results: tuple[Result, ...]) -> None:
     """Nothing more to do; the controller watches."""

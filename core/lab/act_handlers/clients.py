@@ -60,7 +60,7 @@ def _producer(cluster: ClusterNodes, name: str, topic: str, acks_value: int, con
         producer = Producer(name, topic, acks_value, tuple(cluster.brokers), cluster.network, cluster.journal, cluster.account)
         producer.config = config
         producer.idempotent = idempotent
-        producer.newer_client = cluster.release.newer_clients
+        producer.exponential_backoff = cluster.release.newer_clients
         cluster.add_client(producer)
         return producer
     assert isinstance(known, Producer)
@@ -160,7 +160,7 @@ def _consume(cluster: ClusterNodes, act: acts.Consume) -> find.CheckThenDo:
     consumer.validates = release.validates_positions
     consumer.client_rack = (act.rack or "") if release.reads_from_followers else None
     if act.since is not None:
-        consumer.since = act.since
+        consumer.start_time = act.since
     cluster.add_client(consumer)
     consumer.start()
 

@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
     from core.kafka.controller.controller import Controller
-    from core.kafka.zookeeper_mode.controller.control_plane import ZooKeeperControl
+    from core.kafka.zookeeper_mode.controller.control_plane import ZooKeeperControlPlane
     from core.lab.nodes import ClusterNodes
 
 
 class ControlPlaneBuilder(Protocol):
     """What each module of this package provides."""
 
-    def make_controller(self, cluster: ClusterNodes, /) -> Controller | ZooKeeperControl:
+    def make_controller(self, cluster: ClusterNodes, /) -> Controller | ZooKeeperControlPlane:
         """Create the controller of a cluster that is being built."""
 
     def build(self, cluster: ClusterNodes, /) -> None:

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from core.kafka.settings import SETTINGS
 from core.kafka.zookeeper_mode.broker import ZooKeeperBroker
-from core.kafka.zookeeper_mode.controller.control_plane import ZooKeeperControl
+from core.kafka.zookeeper_mode.controller.control_plane import ZooKeeperControlPlane
 from core.lab.initial_logs import place_logs
 from core.lab.nodes import ClusterNodes
 
 
-def make_controller(cluster: ClusterNodes) -> ZooKeeperControl:
+def make_controller(cluster: ClusterNodes) -> ZooKeeperControlPlane:
     """Create ZooKeeper and the view of its contents; the controller itself is in one of the brokers."""
-    return ZooKeeperControl(
+    return ZooKeeperControlPlane(
         cluster.settings,
         cluster.network,
         cluster.journal,
@@ -25,7 +25,7 @@ def make_controller(cluster: ClusterNodes) -> ZooKeeperControl:
 def build(cluster: ClusterNodes) -> None:
     """Create the nodes of the cluster (see `ControlPlaneBuilder.build`)."""
     spec, control, racks = cluster.spec, cluster.controller, cluster.spec.racks()
-    assert isinstance(control, ZooKeeperControl)
+    assert isinstance(control, ZooKeeperControlPlane)
     cluster.nodes[control.zookeeper.address] = control.zookeeper
     for each in spec.brokers:
         node = ZooKeeperBroker(

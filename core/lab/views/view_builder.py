@@ -240,7 +240,7 @@ def cluster_view(cluster: ClusterNodes, cached: CachedViews | None = None) -> Cl
                 waits_us=tuple(sorted([cluster.now - batch.created for batch in unanswered], reverse=True)),
             )
             for producer in producers
-            for unanswered in [producer.unanswered()]
+            for unanswered in [producer.incomplete_batches()]
         ),
         consumers=tuple(
             ConsumerView(
@@ -248,7 +248,7 @@ def cluster_view(cluster: ClusterNodes, cached: CachedViews | None = None) -> Cl
                 consumer.topic,
                 consumer.read,
                 tuple((TopicPartition(consumer.topic, number), position) for number, position in enumerate(consumer.positions)),
-                tuple((TopicPartition(consumer.topic, number), broker) for number, broker in consumer.read_replicas()),
+                tuple((TopicPartition(consumer.topic, number), broker) for number, broker in consumer.preferred_read_replicas()),
             )
             for consumer in consumers
         ),

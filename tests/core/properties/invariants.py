@@ -13,7 +13,7 @@ from core.kafka.clients.producer import Producer
 from core.kafka.ids import NO_LEADER, TopicPartition
 from core.kafka.log.replica_log import ReplicaLog
 from core.kafka.release import Release, Truncation
-from core.kafka.zookeeper_mode.controller.control_plane import ZooKeeperControl
+from core.kafka.zookeeper_mode.controller.control_plane import ZooKeeperControlPlane
 from core.lab.cluster import Cluster
 
 _AFFECTING: Final = frozenset(
@@ -113,7 +113,7 @@ class Watch:
     @property
     def _zookeeper(self) -> bool:
         """Here the controller writes a move's replicas first, and takes those it drops out of leadership and ISR next (`whole` looks at the end)."""
-        return self.cluster is not None and isinstance(self.cluster.controller, ZooKeeperControl)
+        return self.cluster is not None and isinstance(self.cluster.controller, ZooKeeperControlPlane)
 
     def _broker_stopped(self, event: tuple) -> None:
         if event[5] == "exited":
@@ -124,7 +124,7 @@ class Watch:
         broker, topic, number, epoch = event[4:8]
         key = (TopicPartition(topic, number), epoch)
         must(self.leaders.setdefault(key, broker) == broker, "two leaders in one epoch", event)
-        if self.cluster is not None and isinstance(self.cluster.controller, ZooKeeperControl):
+        if self.cluster is not None and isinstance(self.cluster.controller, ZooKeeperControlPlane):
             # A controller that took over after a leader's restart finds it living and leading: the same epoch, from the checkpoint on.
             self.high_watermarks.pop(key, None)
 

@@ -12,7 +12,7 @@ from core.kafka.broker.broker_state import BrokerState
 from core.kafka.ids import CONTROLLER, NO_LEADER, ZOOKEEPER, TopicPartition, broker_address
 from core.kafka.release import CURRENT, Release
 from core.kafka.topic_spec import TopicSpec
-from core.kafka.zookeeper_mode.controller.control_plane import ZooKeeperControl
+from core.kafka.zookeeper_mode.controller.control_plane import ZooKeeperControlPlane
 from core.lab import acts
 from core.lab.cluster import Cluster
 from core.lab.spec import BrokerSpec, ClusterSpec, ControlPlane, NetworkSpec
@@ -176,7 +176,7 @@ def heal(cluster: Cluster, run: Callable[[Cluster, int], None]) -> None:
                 cluster.do(acts.Start(broker.id))
         for tp, registration in cluster.controller.replication.partitions.items():
             # A ZooKeeper controller whose move drops the leader leaves the partition so until somebody asks (tests/recordings/moves-2.8.2.txt).
-            stuck = isinstance(cluster.controller, ZooKeeperControl) and registration.adding and registration.leader == NO_LEADER
+            stuck = isinstance(cluster.controller, ZooKeeperControlPlane) and registration.adding and registration.leader == NO_LEADER
             if stuck and any(map(cluster.controller.replication.is_active, registration.isr)):
                 attempt(cluster, acts.Elect("unclean", tp))
         run(cluster, min(end, cluster.now + 5 * SECOND))

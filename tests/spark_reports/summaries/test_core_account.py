@@ -166,7 +166,8 @@ def test_records(session: Session) -> None:
 def test_produce_latency(session: Session) -> None:
     cluster, tables, _ = session
     waiting = {
-        producer.name: [cluster.now - one.created for one in producer.unanswered() if one.overdue] for producer in producers_of(cluster)
+        producer.name: [cluster.now - one.created for one in producer.incomplete_batches() if one.overdue]
+        for producer in producers_of(cluster)
     }
     given_up = sum(producer.failed > 0 for producer in producers_of(cluster))
     for row in tables["produce_latency"]:

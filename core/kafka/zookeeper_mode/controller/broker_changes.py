@@ -7,27 +7,27 @@ from core.kafka.ids import TopicPartition
 from core.kafka.zookeeper import paths
 from core.kafka.zookeeper.paths import state_path
 from core.kafka.zookeeper.protocol import OK, Delete, GetChildren, GetData, Result
-from core.kafka.zookeeper_mode.controller.controller_base import ControllerPart, Controllership
+from core.kafka.zookeeper_mode.controller.controller_base import ControllerBase, ControllerComponent
 from core.kafka.zookeeper_mode.controller.partition_state_machine import PartitionStateMachine
-from core.kafka.zookeeper_mode.controller.reassignments import Moves
+from core.kafka.zookeeper_mode.controller.reassignments import PartitionReassignments
 from core.kafka.zookeeper_mode.controller.requests import ControlledShutdownRequest, ControlledShutdownResponse, LeaderAndIsrResponse
 
 
-class BrokerChanges(ControllerPart):
+class BrokerChanges(ControllerComponent):
     """What a controller does about brokers."""
 
-    def __init__(self, controller: Controllership, partitions: PartitionStateMachine, moves: Moves) -> None:
+    def __init__(self, controller: ControllerBase, partitions: PartitionStateMachine, reassignments: PartitionReassignments) -> None:
         super().__init__(controller)
         self.partitions = partitions
-        self.moves = moves
+        self.reassignments = reassignments
 
-    def changed(self) -> None:
+    def process_broker_change(self) -> None:
         """The children of /brokers/ids changed (`#processBrokerChange`)."""
-        self.queue.ask((GetChildren(paths.BROKER_IDS, watch=True),), self._brokers_listed)
+        self.queue.submit((GetChildren(paths.BROKER_IDS, watch=True),), self._brokers_listed)
 
     def _brokers_listed(self, results: tuple[Result, ...]) -> None:
         names = results[0].data
-        self.queue.ask((GetData(f"{paths.BROKER_IDS}/{name}") for name in names), self._brokers_read, names)
+        self.queue.submit((GetData(f"{paths.BROKER_IDS}/{name}") for name in names), self._brokers_read, names)
 
     def _brokers_read(self, results: tuple[Result, ...], names: tuple[str, ...]) -> None:
         now = {int(name): result.created for name, result in zip(names, results, strict=True) if result.error == OK}
@@ -41,13 +41,15 @@ class BrokerChanges(ControllerPart):
         if not gone:
             self._started(now, new)
             return
-        self.partitions.leaders_lost()
+        self.partitions.mark_partitions_offline()
         reason = " ".join(f"b{broker}" for broker in gone) + " has no znode any more"
-        hosted = self.partitions.hosted_by(gone)
-        self.partitions.bring_online(reason, self.partitions.take_out, gone, hosted, reason, self._started, now, new)
+        hosted = self.partitions.partitions_on_brokers(gone)
+        self.partitions.trigger_online_state_change(
+            reason, self.partitions.remove_replicas_from_isr, gone, hosted, reason, self._started, now, new
+        )
 
     def _started(self, now: dict[int, int], new: list[int]) -> None:
-        """New brokers learn everything, then partitions without a leader may get one (`#onBrokerStartup`)."""
+        """New brokers update_metadata_cache everything, then partitions without a leader may get one (`#onBrokerStartup`)."""
         for broker in new:
             self.context.live[broker] = now[broker]
             self.context.offline.pop(broker, None)
@@ -56,32 +58,32 @@ class BrokerChanges(ControllerPart):
             self.queue.done()
             return
         self.requests.update_metadata(list(self.context.states), new)
-        tps = [tp for tp in self.partitions.hosted_by(new) if tp in self.context.states]
-        self.queue.ask((GetData(state_path(tp)) for tp in tps), self._roles_told, tps, new)
+        tps = [tp for tp in self.partitions.partitions_on_brokers(new) if tp in self.context.states]
+        self.queue.submit((GetData(state_path(tp)) for tp in tps), self._send_roles, tps, new)
 
-    def _roles_told(self, results: tuple[Result, ...], tps: list[TopicPartition], new: list[int]) -> None:
+    def _send_roles(self, results: tuple[Result, ...], tps: list[TopicPartition], new: list[int]) -> None:
         self.context.take_states(results, tps)
         self.requests.leader_and_isr(tps, new)
         back = " ".join(f"b{broker}" for broker in new) + " is back"
-        self.partitions.bring_online(back, self._then_resume, set(new))
+        self.partitions.trigger_online_state_change(back, self._resume_reassignments, set(new))
 
-    def _then_resume(self, new: set[int]) -> None:
-        self.moves.resume(self.queue.done, begin=new)
+    def _resume_reassignments(self, new: set[int]) -> None:
+        self.reassignments.resume(self.queue.done, begin=new)
 
-    def tell_roles(self, broker: int) -> None:
+    def send_roles(self, broker: int) -> None:
         """By hand: a broker's process was restarted unnoticed; it learns its roles anew."""
-        self.queue.put(self._tell_roles, broker)
+        self.queue.put(self._read_states_of_broker, broker)
 
-    def _tell_roles(self, broker: int) -> None:
+    def _read_states_of_broker(self, broker: int) -> None:
         tps = [tp for tp, state in self.context.states.items() if broker in state.replicas]
-        self.queue.ask((GetData(state_path(tp)) for tp in tps), self._told_roles, tps, broker)
+        self.queue.submit((GetData(state_path(tp)) for tp in tps), self._send_roles_to_broker, tps, broker)
 
-    def _told_roles(self, results: tuple[Result, ...], tps: list[TopicPartition], broker: int) -> None:
+    def _send_roles_to_broker(self, results: tuple[Result, ...], tps: list[TopicPartition], broker: int) -> None:
         self.context.take_states(results, tps)
         self.requests.leader_and_isr(tps, (broker,))
         self.queue.done()
 
-    def shutdown_asked(self, request: ControlledShutdownRequest, sender: str) -> None:
+    def handle_controlled_shutdown(self, request: ControlledShutdownRequest, sender: str) -> None:
         """A broker asks to be let go; who is not the controller says so."""
         if not self.queue.active:
             self.broker.reply(sender, ControlledShutdownResponse(errors.NOT_CONTROLLER, -1))
@@ -100,14 +102,16 @@ class BrokerChanges(ControllerPart):
             for tp, state in self.context.states.items()
             if leaving in state.replicas and state.leader != leaving and len(state.replicas) > 1
         ]
-        self.partitions.change(led, self.partitions.moved_away, f"b{leaving} shuts down", self._stop_followers, leaving, followed, sender)
+        self.partitions.change(
+            led, self.partitions.elect_for_controlled_shutdown, f"b{leaving} shuts down", self._stop_followers, leaving, followed, sender
+        )
 
     def _stop_followers(self, leaving: int, followed: list[TopicPartition], sender: str) -> None:
         self.requests.stop_replicas(leaving, followed, delete=False)
         self._leave_followed(leaving, followed, sender)
 
     def _leave_followed(self, leaving: int, followed: list[TopicPartition], sender: str) -> None:
-        self.partitions.take_out((leaving,), followed, f"b{leaving} shuts down", self._shut_down_answered, leaving, sender)
+        self.partitions.remove_replicas_from_isr((leaving,), followed, f"b{leaving} shuts down", self._shut_down_answered, leaving, sender)
 
     def _shut_down_answered(self, leaving: int, sender: str) -> None:
         remaining = sum(1 for state in self.context.states.values() if state.leader == leaving and len(state.replicas) > 1)
@@ -116,24 +120,24 @@ class BrokerChanges(ControllerPart):
 
     # --- log directories -------------------------------------------------------------------------------------------
 
-    def directories_failed(self) -> None:
+    def process_log_dir_event_notification(self) -> None:
         """Brokers have noted that a log directory failed (`#processLogDirEventNotification`); which replicas were in it they are asked."""
-        self.queue.ask((GetChildren(paths.LOG_DIR_EVENTS, watch=True),), self._notes_listed)
+        self.queue.submit((GetChildren(paths.LOG_DIR_EVENTS, watch=True),), self._notes_listed)
 
     def _notes_listed(self, results: tuple[Result, ...]) -> None:
         names = results[0].data
-        self.queue.ask((GetData(f"{paths.LOG_DIR_EVENTS}/{name}") for name in names), self._notes_read, names)
+        self.queue.submit((GetData(f"{paths.LOG_DIR_EVENTS}/{name}") for name in names), self._notes_read, names)
 
     def _notes_read(self, results: tuple[Result, ...], names: tuple[str, ...]) -> None:
         """LeaderAndIsr as it stands to those brokers: what is offline they answer with KAFKA_STORAGE_ERROR (`#onBrokerLogDirFailure`)."""
         brokers = dict.fromkeys(result.data for result in results if result.error == OK and result.data in self.context.live)
-        self.requests.leader_and_isr((tp for tp in self.partitions.hosted_by(brokers) if tp in self.context.states), brokers)
-        self.queue.ask((Delete(f"{paths.LOG_DIR_EVENTS}/{name}") for name in names), self._notes_deleted)
+        self.requests.leader_and_isr((tp for tp in self.partitions.partitions_on_brokers(brokers) if tp in self.context.states), brokers)
+        self.queue.submit((Delete(f"{paths.LOG_DIR_EVENTS}/{name}") for name in names), self._notes_deleted)
 
     def _notes_deleted(self, _results: tuple[Result, ...]) -> None:
         self.queue.done()
 
-    def roles_answered(self, response: LeaderAndIsrResponse, sender: str) -> None:
+    def handle_leader_and_isr_response(self, response: LeaderAndIsrResponse, sender: str) -> None:
         """A broker has answered LeaderAndIsr; in this controllership it counts if a replica is offline, or was."""
         self.controller.channels.answered(sender, response.correlation)
         if not self.queue.active or response.error != errors.NONE or response.controller_epoch != self.context.epoch:
@@ -160,6 +164,8 @@ class BrokerChanges(ControllerPart):
             self.queue.done()
             return
         self.journal.cause = self.journal.emit(events.ReplicasOffline.kind, broker, len(new), len(offline))
-        self.partitions.leaders_lost()
+        self.partitions.mark_partitions_offline()
         reason = f"a log directory of b{broker} has failed"
-        self.partitions.bring_online(reason, self.partitions.take_out, (broker,), new, reason, self.queue.done)
+        self.partitions.trigger_online_state_change(
+            reason, self.partitions.remove_replicas_from_isr, (broker,), new, reason, self.queue.done
+        )

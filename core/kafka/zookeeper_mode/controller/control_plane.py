@@ -56,11 +56,11 @@ class ZooKeeperReplication(ReplicationControlManager):
         if not self.booting:
             for name, value in spec.config:
                 if name in SETTINGS:
-                    self.note_config(ConfigChange(name, value, spec.name, None))
+                    self.write_config_change(ConfigChange(name, value, spec.name, None))
         tps = self.topics[spec.name].partitions
         self.zookeeper.apply(Create(topic_path(spec.name), tuple(ReplicaAssignment(self.partitions[tp].replicas) for tp in tps)))
 
-    def note_config(self, change: ConfigChange) -> None:
+    def write_config_change(self, change: ConfigChange) -> None:
         """Write a changed setting where brokers look for it."""
         self.zookeeper.apply(Create(f"{paths.CONFIG_CHANGES}/config_change_", change, sequential=True))
 
@@ -197,7 +197,7 @@ class ZooKeeperReplication(ReplicationControlManager):
             self.zookeeper.apply(Create(path, entries))
 
 
-class ZooKeeperControl:
+class ZooKeeperControlPlane:
     """ZooKeeper, its contents, and the broker that is controller.
 
     Attributes:
@@ -308,7 +308,7 @@ class ZooKeeperControl:
             node.live = tuple(up)
             assert first is not None
             node.channel.controller = broker_address(first)
-            node.learn(items)
+            node.update_metadata_cache(items)
             mine = tuple((tp, state, 0) for tp, state in states.items() if broker in state.replicas)
             node.replicas.become_leader_or_follower(mine, tuple(up))
             if broker == first:
@@ -332,8 +332,8 @@ class ZooKeeperControl:
         """By hand: a broker's process was restarted unnoticed; the controller tells it its roles."""
         for node in self.nodes.values():
             if node.kafka_controller.active:
-                node.kafka_controller.broker_changes.tell_roles(broker)
+                node.kafka_controller.broker_changes.send_roles(broker)
 
     def config_changed(self, name: str, value: str, topic: str | None, broker: int | None) -> None:
         """Tell the brokers of a changed setting through /config/changes."""
-        self.replication.note_config(ConfigChange(name, value, topic, broker))
+        self.replication.write_config_change(ConfigChange(name, value, topic, broker))

@@ -5,13 +5,13 @@ from __future__ import annotations
 from core.kafka import events
 from core.kafka.broker.context import BrokerContext
 from core.kafka.zookeeper_mode.client import ZooKeeperClient
-from core.kafka.zookeeper_mode.controller.controller_channel_manager import ControllerChannels
+from core.kafka.zookeeper_mode.controller.controller_channel_manager import ControllerChannelManager
 from core.kafka.zookeeper_mode.controller.controller_context import ControllerContext
 from core.kafka.zookeeper_mode.controller.event_manager import ControllerEventManager
-from core.kafka.zookeeper_mode.controller.request_sender import ControllerRequests
+from core.kafka.zookeeper_mode.controller.request_sender import ControllerRequestSender
 
 
-class Controllership:
+class ControllerBase:
     """Base of the controller; it knows none of its parts, so that each part can know it.
 
     Attributes:
@@ -25,8 +25,8 @@ class Controllership:
         self.journal = broker.journal
         self.queue = ControllerEventManager(broker.journal, zk)
         self.context = ControllerContext()
-        self.channels = ControllerChannels(broker)
-        self.requests = ControllerRequests(broker, self.context, self.channels)
+        self.channels = ControllerChannelManager(broker)
+        self.requests = ControllerRequestSender(broker, self.context, self.channels)
 
     @property
     def active(self) -> bool:
@@ -46,10 +46,10 @@ class Controllership:
         self.context.clear()
 
 
-class ControllerPart:
+class ControllerComponent:
     """A part of what a controller does: its queue of events, what it knows, and how it tells brokers."""
 
-    def __init__(self, controller: Controllership) -> None:
+    def __init__(self, controller: ControllerBase) -> None:
         self.controller = controller
         self.broker = controller.broker
         self.journal = controller.journal

@@ -39,7 +39,7 @@ class _Channel:
     correlation: int = 0
 
 
-class ControllerChannels:
+class ControllerChannelManager:
     """The channels of one broker's controller."""
 
     def __init__(self, broker: BrokerContext) -> None:
@@ -47,7 +47,7 @@ class ControllerChannels:
         self._channels: dict[int, _Channel] = {}
         self._correlation = 0
         broker.handlers[ControlResponse] = self._answered
-        broker.timers.update({"controller-retry": self._again, "controller-socket-timeout": self._timed_out})
+        broker.timers.update({"controller-retry": self._resend, "controller-socket-timeout": self._timed_out})
 
     def send(self, to: int, request: ControlRequest) -> None:
         """Queue a request for a broker."""
@@ -108,7 +108,7 @@ class ControllerChannels:
         else:
             self._broker.timer(RETRY_BACKOFF, "controller-retry", (to, channel.correlation))
 
-    def _again(self, about: object) -> None:
+    def _resend(self, about: object) -> None:
         assert isinstance(about, tuple)
         to, correlation = about
         channel = self._under_way(to, correlation)
@@ -116,4 +116,4 @@ class ControllerChannels:
             self._send_first(to, channel)
 
     def _timed_out(self, about: object) -> None:
-        self._again(about)
+        self._resend(about)

@@ -8,39 +8,39 @@ from core.kafka.messages import AlterPartitionItem, AlterPartitionRequest, Alter
 from core.kafka.zookeeper import paths
 from core.kafka.zookeeper.paths import PartitionState, state_path
 from core.kafka.zookeeper.protocol import OK, Delete, GetChildren, GetData, Op, Result, SetData
-from core.kafka.zookeeper_mode.controller.controller_base import ControllerPart, Controllership
+from core.kafka.zookeeper_mode.controller.controller_base import ControllerBase, ControllerComponent
 from core.kafka.zookeeper_mode.controller.partition_state_machine import PartitionStateMachine
-from core.kafka.zookeeper_mode.controller.reassignments import Moves
+from core.kafka.zookeeper_mode.controller.reassignments import PartitionReassignments
 
 
-class IsrChanges(ControllerPart):
+class IsrChanges(ControllerComponent):
     """What a controller does about ISRs that leaders change."""
 
-    def __init__(self, controller: Controllership, partitions: PartitionStateMachine, moves: Moves) -> None:
+    def __init__(self, controller: ControllerBase, partitions: PartitionStateMachine, reassignments: PartitionReassignments) -> None:
         super().__init__(controller)
         self.partitions = partitions
-        self.moves = moves
+        self.reassignments = reassignments
 
-    def published(self) -> None:
+    def process_isr_change_notification(self) -> None:
         """Leaders have written ISRs themselves and say which (`#processIsrChangeNotification`)."""
-        self.queue.ask((GetChildren(paths.ISR_CHANGES, watch=True),), self._isr_changes_listed)
+        self.queue.submit((GetChildren(paths.ISR_CHANGES, watch=True),), self._isr_changes_listed)
 
     def _isr_changes_listed(self, results: tuple[Result, ...]) -> None:
         names = results[0].data
-        self.queue.ask((GetData(f"{paths.ISR_CHANGES}/{name}") for name in names), self._isr_changes_read, names)
+        self.queue.submit((GetData(f"{paths.ISR_CHANGES}/{name}") for name in names), self._isr_changes_read, names)
 
     def _isr_changes_read(self, results: tuple[Result, ...], names: tuple[str, ...]) -> None:
         tps = list(dict.fromkeys(tp for result in results if result.error == OK for tp in result.data if tp in self.context.assignments))
         ops: list[Op] = [GetData(state_path(tp)) for tp in tps]
         ops += [Delete(f"{paths.ISR_CHANGES}/{name}") for name in names]
-        self.queue.ask(ops, self._isr_changes_known, tps)
+        self.queue.submit(ops, self._isr_changes_known, tps)
 
     def _isr_changes_known(self, results: tuple[Result, ...], tps: list[TopicPartition]) -> None:
         self.context.take_states(results[: len(tps)], tps)
         self.requests.update_metadata(tps)
         self.queue.done()
 
-    def alter_partition_asked(self, request: AlterPartitionRequest, sender: str) -> None:
+    def handle_alter_partition(self, request: AlterPartitionRequest, sender: str) -> None:
         """A leader's proposals; who is not the controller says so."""
         if not self.queue.active:
             self.broker.reply(sender, AlterPartitionResponse(request.correlation, errors.NOT_CONTROLLER, ()))
@@ -66,8 +66,8 @@ class IsrChanges(ControllerPart):
             state = self.context.states[item.tp]
             data = PartitionState(state.leader, state.leader_epoch, item.isr, self.context.epoch, f"b{request.broker} asked for it")
             writes.append((item.tp, data, state.partition_epoch))
-        ops = [self.partitions.fenced(SetData(state_path(tp), state, version)) for tp, state, version in writes]
-        self.queue.ask(ops, self._altered, request, sender, refused, writes)
+        ops = [self.partitions.with_epoch_check(SetData(state_path(tp), state, version)) for tp, state, version in writes]
+        self.queue.submit(ops, self._altered, request, sender, refused, writes)
 
     def _is_so_already(self, broker: int, item: AlterPartitionItem) -> bool:
         """A proposal whose answer was lost comes again: it is just what holds (`LeaderAndIsr#equalsIgnoreZk`)."""
@@ -107,4 +107,4 @@ class IsrChanges(ControllerPart):
         )
         self.broker.reply(sender, AlterPartitionResponse(request.correlation, errors.NONE, answers))
         self.requests.update_metadata(done)
-        self.moves.resume(self.queue.done)
+        self.reassignments.resume(self.queue.done)

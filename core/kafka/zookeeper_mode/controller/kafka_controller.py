@@ -1,7 +1,7 @@
 """The controller of ZooKeeper clusters: one of the brokers, elected by making /controller (Kafka: `KafkaController`).
 
 Here are its election, what it reads when it takes over, and what it watches; what it does then is in the modules beside:
-partition states, brokers that come and go, ISR changes, moves, elections that somebody asks for.
+partition states, brokers that come and go, ISR changes, reassignments, elections that somebody asks for.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ from core.kafka.zookeeper.paths import ConfigChange, ReplicaAssignment, state_pa
 from core.kafka.zookeeper.protocol import OK, Create, GetChildren, GetData, Op, Result, SetData
 from core.kafka.zookeeper_mode.client import ZooKeeperClient
 from core.kafka.zookeeper_mode.controller.broker_changes import BrokerChanges
-from core.kafka.zookeeper_mode.controller.controller_base import Controllership
+from core.kafka.zookeeper_mode.controller.controller_base import ControllerBase
 from core.kafka.zookeeper_mode.controller.isr_changes import IsrChanges
-from core.kafka.zookeeper_mode.controller.leader_elections import AskedElections
+from core.kafka.zookeeper_mode.controller.leader_elections import LeaderElections
 from core.kafka.zookeeper_mode.controller.partition_state_machine import PartitionStateMachine
-from core.kafka.zookeeper_mode.controller.reassignments import Moves
+from core.kafka.zookeeper_mode.controller.reassignments import PartitionReassignments
 from core.kafka.zookeeper_mode.controller.requests import ControlledShutdownRequest, LeaderAndIsrResponse
 from core.sim.units import SECOND
 
@@ -43,26 +43,26 @@ _WATCHED: Final = (
 """What a new controller reads first, beside the topics, and watches."""
 
 
-class KafkaController(Controllership):
+class KafkaController(ControllerBase):
     """A broker's controller, active or not.
 
     Attributes:
-        partitions, moves, isr_changes, broker_changes, elections: what it does.
+        partitions, reassignments, isr_changes, broker_changes, elections: what it does.
     """
 
     def __init__(self, broker: BrokerContext, zk: ZooKeeperClient, channel: ControllerChannel) -> None:
         super().__init__(broker, zk)
         self._channel = channel
         self.partitions = PartitionStateMachine(self)
-        self.moves = Moves(self, self.partitions)
-        self.isr_changes = IsrChanges(self, self.partitions, self.moves)
-        self.broker_changes = BrokerChanges(self, self.partitions, self.moves)
-        self.elections = AskedElections(self, self.partitions)
+        self.reassignments = PartitionReassignments(self, self.partitions)
+        self.isr_changes = IsrChanges(self, self.partitions, self.reassignments)
+        self.broker_changes = BrokerChanges(self, self.partitions, self.reassignments)
+        self.elections = LeaderElections(self, self.partitions)
         broker.handlers.update(
             {
-                AlterPartitionRequest: self.isr_changes.alter_partition_asked,
-                ControlledShutdownRequest: self.broker_changes.shutdown_asked,
-                LeaderAndIsrResponse: self.broker_changes.roles_answered,
+                AlterPartitionRequest: self.isr_changes.handle_alter_partition,
+                ControlledShutdownRequest: self.broker_changes.handle_controlled_shutdown,
+                LeaderAndIsrResponse: self.broker_changes.handle_leader_and_isr_response,
             }
         )
         broker.timers.update({"auto-leader-rebalance": self.elections.balance_due})
@@ -71,21 +71,22 @@ class KafkaController(Controllership):
 
     def elect(self) -> None:
         """Try to become controller, and watch who is (`#elect`)."""
-        self.queue.ask(
-            (Create(paths.CONTROLLER_PATH, self.broker.id, ephemeral=True), GetData(paths.CONTROLLER_PATH, watch=True)), self._voted
+        self.queue.submit(
+            (Create(paths.CONTROLLER_PATH, self.broker.id, ephemeral=True), GetData(paths.CONTROLLER_PATH, watch=True)),
+            self._election_completed,
         )
 
-    def _voted(self, results: tuple[Result, ...]) -> None:
+    def _election_completed(self, results: tuple[Result, ...]) -> None:
         winner = results[1].data
         self._channel.controller = broker_address(winner)
         if winner == self.broker.id and not self.active:
-            self.queue.ask((GetData(paths.CONTROLLER_EPOCH),), self._epoch_read)
+            self.queue.submit((GetData(paths.CONTROLLER_EPOCH),), self._epoch_read)
         elif winner != self.broker.id and self.active:
             self.resign(f"b{winner} is controller")
 
     def _epoch_read(self, results: tuple[Result, ...]) -> None:
         self.context.epoch = results[0].data + 1
-        self.queue.ask((SetData(paths.CONTROLLER_EPOCH, self.context.epoch, results[0].version),), self._failover)
+        self.queue.submit((SetData(paths.CONTROLLER_EPOCH, self.context.epoch, results[0].version),), self._failover)
 
     def _failover(self, results: tuple[Result, ...]) -> None:
         """This broker is the controller (`#onControllerFailover`): read everything, tell everybody, then elect where nobody leads."""
@@ -93,19 +94,19 @@ class KafkaController(Controllership):
             self.elect()
             return
         self.context.epoch_version = results[0].version
-        self.queue.open()
+        self.queue.begin_failover()
         self.journal.cause = self.journal.emit(events.ControllerElected.kind, self.broker.address, self.context.epoch, 0, 0)
-        self.queue.ask(_WATCHED, self._names_read)
+        self.queue.submit(_WATCHED, self._names_read)
 
     def _names_read(self, results: tuple[Result, ...]) -> None:
         brokers, topics = results[0].data, results[1].data
         if results[5].data:
-            self.queue.add(self.broker_changes.directories_failed)
+            self.queue.add(self.broker_changes.process_log_dir_event_notification)
         ops = [GetData(f"{paths.BROKER_IDS}/{name}") for name in brokers] + [GetData(topic_path(name), watch=True) for name in topics]
-        self.queue.ask(ops, self._cluster_read, brokers, topics, bool(results[2].data), results[3].error == OK, results[4].error == OK)
+        self.queue.submit(ops, self._cluster_read, brokers, topics, bool(results[2].data), results[3].error == OK, results[4].error == OK)
 
     def _cluster_read(
-        self, results: tuple[Result, ...], brokers: tuple[str, ...], topics: tuple[str, ...], isr: bool, election: bool, moves: bool
+        self, results: tuple[Result, ...], brokers: tuple[str, ...], topics: tuple[str, ...], isr: bool, election: bool, reassignments: bool
     ) -> None:
         for name, result in zip(brokers, results, strict=False):
             if result.error == OK:
@@ -113,13 +114,13 @@ class KafkaController(Controllership):
         for topic, result in zip(topics, results[len(brokers) :], strict=True):
             self.context.take_assignment(topic, result.data)
         if isr:
-            self.queue.add(self.isr_changes.published)
+            self.queue.add(self.isr_changes.process_isr_change_notification)
         if election:
-            self.queue.add(self.elections.asked)
-        if moves:
-            self.queue.add(self.moves.asked)
+            self.queue.add(self.elections.process_requested_elections)
+        if reassignments:
+            self.queue.add(self.reassignments.process_requested_reassignments)
         tps = list(self.context.assignments)
-        self.queue.ask((GetData(state_path(tp)) for tp in tps), self._loaded, tps)
+        self.queue.submit((GetData(state_path(tp)) for tp in tps), self._loaded, tps)
 
     def _loaded(self, results: tuple[Result, ...], tps: list[TopicPartition]) -> None:
         self.context.take_states(results, tps)
@@ -127,28 +128,28 @@ class KafkaController(Controllership):
         self.requests.leader_and_isr(list(self.context.states), dict(self.context.live))
         assigned = {replica for assignment in self.context.assignments.values() for replica in assignment.replicas}
         dead = assigned.difference(self.context.live) if self.broker.release.takes_out_dead_at_start else ()
-        reason, hosted = f"b{self.broker.id} is the new controller", self.partitions.hosted_by(dead)
-        self.partitions.take_out(dead, hosted, reason, self._bring_online)
+        reason, hosted = f"b{self.broker.id} is the new controller", self.partitions.partitions_on_brokers(dead)
+        self.partitions.remove_replicas_from_isr(dead, hosted, reason, self._bring_online)
 
     def _bring_online(self) -> None:
-        self.partitions.leaders_lost()
-        self.partitions.bring_online("new controller", self._settled)
+        self.partitions.mark_partitions_offline()
+        self.partitions.trigger_online_state_change("new controller", self._failover_completed)
 
-    def _settled(self) -> None:
-        self.broker.timer(FIRST_BALANCE, "auto-leader-rebalance", self.queue.term)
-        self.moves.resume(self.queue.done, begin=None)
+    def _failover_completed(self) -> None:
+        self.broker.timer(FIRST_BALANCE, "auto-leader-rebalance", self.queue.generation)
+        self.reassignments.resume(self.queue.done, begin=None)
 
     def boot(self, epoch: int, live: dict[int, int], assignments: dict[TopicPartition, ReplicaAssignment],
              states: dict[TopicPartition, PartitionRegistration]) -> None:  # fmt: skip
         """Have been controller for long."""
-        self.queue.adopt()
+        self.queue.activate()
         context = self.context
         context.epoch = epoch
         context.live.update(live)
         context.assignments.update(assignments)
         context.states.update(states)
         if not self.broker.by_hand:
-            self.broker.timer(self.elections.balance_interval(), "auto-leader-rebalance", self.queue.term)
+            self.broker.timer(self.elections.balance_interval(), "auto-leader-rebalance", self.queue.generation)
 
     @staticmethod
     def watches(topics: Iterable[str]) -> tuple[Op, ...]:
@@ -165,44 +166,44 @@ class KafkaController(Controllership):
             self.elect()
         elif self.active:
             handler = {
-                paths.BROKER_IDS: self.broker_changes.changed,
+                paths.BROKER_IDS: self.broker_changes.process_broker_change,
                 paths.TOPICS: self._topics_changed,
-                paths.ISR_CHANGES: self.isr_changes.published,
-                paths.LOG_DIR_EVENTS: self.broker_changes.directories_failed,
-                paths.PREFERRED_ELECTION: self.elections.asked,
-                paths.REASSIGNMENT: self.moves.asked,
+                paths.ISR_CHANGES: self.isr_changes.process_isr_change_notification,
+                paths.LOG_DIR_EVENTS: self.broker_changes.process_log_dir_event_notification,
+                paths.PREFERRED_ELECTION: self.elections.process_requested_elections,
+                paths.REASSIGNMENT: self.reassignments.process_requested_reassignments,
             }.get(path)
             moving = paths.partition_of(path)
             if handler is not None:
                 self.queue.put(handler)
             elif moving is not None:
-                self.queue.put(self.moves.state_written, moving)
+                self.queue.put(self.reassignments.state_written, moving)
             elif path.startswith(f"{paths.TOPICS}/"):
                 self.queue.put(self._partitions_modified, path.rpartition("/")[2])
 
     # --- topics and settings ---------------------------------------------------------------------------------------
 
     def _topics_changed(self) -> None:
-        self.queue.ask((GetChildren(paths.TOPICS, watch=True),), self._topics_listed)
+        self.queue.submit((GetChildren(paths.TOPICS, watch=True),), self._topics_listed)
 
     def _topics_listed(self, results: tuple[Result, ...]) -> None:
         known = {tp.topic for tp in self.context.assignments}
         new = tuple(name for name in results[0].data if name not in known)
-        self.queue.ask((GetData(topic_path(name), watch=True) for name in new), self._topics_read, new)
+        self.queue.submit((GetData(topic_path(name), watch=True) for name in new), self._topics_read, new)
 
     def _topics_read(self, results: tuple[Result, ...], names: tuple[str, ...]) -> None:
         for name, result in zip(names, results, strict=True):
             self.context.take_assignment(name, result.data)
-        self.partitions.begin_new(self.queue.done)
+        self.partitions.initialize_leader_and_isr(self.queue.done)
 
     def _partitions_modified(self, topic: str) -> None:
         """A topic's znode was written; it may have more partitions (`#processPartitionModifications`)."""
-        self.queue.ask((GetData(topic_path(topic), watch=True),), self._partitions_read, topic)
+        self.queue.submit((GetData(topic_path(topic), watch=True),), self._partitions_read, topic)
 
     def _partitions_read(self, results: tuple[Result, ...], topic: str) -> None:
         for number, assignment in enumerate(results[0].data):
             self.context.assignments.setdefault(TopicPartition(topic, number), assignment)
-        self.partitions.begin_new(self.queue.done)
+        self.partitions.initialize_leader_and_isr(self.queue.done)
 
     def config_changed(self, change: ConfigChange) -> None:
         """Unclean election was allowed: elect at once (`#processTopicUncleanLeaderElectionEnable`)."""
@@ -211,4 +212,4 @@ class KafkaController(Controllership):
 
     def _elect_unclean(self, topic: str | None) -> None:
         tps = [tp for tp in self.context.offline_partitions if topic in (None, tp.topic)]
-        self.partitions.change(tps, self.partitions.online, "unclean.leader.election.enable is true", self.queue.done)
+        self.partitions.change(tps, self.partitions.elect_for_offline, "unclean.leader.election.enable is true", self.queue.done)

@@ -10,35 +10,35 @@ from core.kafka.admin_requests import ElectionMode
 from core.kafka.ids import TopicPartition
 from core.kafka.zookeeper import paths
 from core.kafka.zookeeper.protocol import OK, Delete, GetData, Result
-from core.kafka.zookeeper_mode.controller.controller_base import ControllerPart, Controllership
+from core.kafka.zookeeper_mode.controller.controller_base import ControllerBase, ControllerComponent
 from core.kafka.zookeeper_mode.controller.election_algorithms import imbalance_ratio
 from core.kafka.zookeeper_mode.controller.partition_state_machine import PartitionStateMachine
 from core.sim.units import SECOND
 
 
-class AskedElections(ControllerPart):
+class LeaderElections(ControllerComponent):
     """What a controller does about leaders that could lead elsewhere."""
 
-    def __init__(self, controller: Controllership, partitions: PartitionStateMachine) -> None:
+    def __init__(self, controller: ControllerBase, partitions: PartitionStateMachine) -> None:
         super().__init__(controller)
         self.partitions = partitions
 
-    def asked(self) -> None:
+    def process_requested_elections(self) -> None:
         """Somebody asks for elections (`#processPreferredReplicaLeaderElection`)."""
-        self.queue.ask((GetData(paths.PREFERRED_ELECTION), Delete(paths.PREFERRED_ELECTION), GetData(paths.PREFERRED_ELECTION, watch=True)),
+        self.queue.submit((GetData(paths.PREFERRED_ELECTION), Delete(paths.PREFERRED_ELECTION), GetData(paths.PREFERRED_ELECTION, watch=True)),
                   self._elections_read)  # fmt: skip
 
     def _elections_read(self, results: tuple[Result, ...]) -> None:
         wanted: tuple[tuple[TopicPartition, str], ...] = results[0].data if results[0].error == OK else ()
         preferred = [tp for tp, election in wanted if election == ElectionMode.PREFERRED.name and tp in self.context.states]
         unclean = [tp for tp, election in wanted if election != ElectionMode.PREFERRED.name and tp in self.context.states]
-        self.partitions.change(preferred, self.partitions.preferred, "asked for", self._preferred_elected, preferred, unclean)
+        self.partitions.change(preferred, self.partitions.elect_preferred, "asked for", self._preferred_elected, preferred, unclean)
 
     def _preferred_elected(self, preferred: list[TopicPartition], unclean: list[TopicPartition]) -> None:
         for tp in preferred:
             if not self.context.states[tp].has_preferred_leader:
                 self.journal.emit(events.ElectionRefused.kind, tp.topic, tp.partition, "preferred", errors.PREFERRED_LEADER_NOT_AVAILABLE)
-        self.partitions.change(unclean, self.partitions.online_unclean, "asked for", self._unclean_elected, unclean)
+        self.partitions.change(unclean, self.partitions.elect_unclean_for_offline, "asked for", self._unclean_elected, unclean)
 
     def _unclean_elected(self, unclean: list[TopicPartition]) -> None:
         for tp in unclean:
@@ -50,7 +50,7 @@ class AskedElections(ControllerPart):
         return self.broker.settings.integer("leader.imbalance.check.interval.seconds") * SECOND
 
     def balance_due(self, term: object) -> None:
-        if term == self.queue.term and self.queue.active and not self.broker.by_hand:
+        if term == self.queue.generation and self.queue.active and not self.broker.by_hand:
             self.broker.timer(self.balance_interval(), "auto-leader-rebalance", term)
             if self.broker.settings.flag("auto.leader.rebalance.enable"):
                 self.queue.put(self._balance)
@@ -75,4 +75,4 @@ class AskedElections(ControllerPart):
         return found
 
     def _balance(self) -> None:
-        self.partitions.change(self.imbalanced(), self.partitions.preferred, "leader balancing", self.queue.done)
+        self.partitions.change(self.imbalanced(), self.partitions.elect_preferred, "leader balancing", self.queue.done)

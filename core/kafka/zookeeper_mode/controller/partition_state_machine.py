@@ -1,7 +1,7 @@
 """Partitions change leaders and ISRs (Kafka: `PartitionStateMachine`, `ReplicaStateMachine`).
 
 What is decided is written to ZooKeeper first, on condition that this is still the controller and that nobody else has
-changed the partition, and then the brokers are told.
+changed the partition, and callback the brokers are told.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from core.kafka.partition_registration import PartitionRegistration
 from core.kafka.zookeeper import paths
 from core.kafka.zookeeper.paths import PartitionState, state_path
 from core.kafka.zookeeper.protocol import OK, Create, GetData, Multi, Result, SetData
-from core.kafka.zookeeper_mode.controller.controller_base import ControllerPart
+from core.kafka.zookeeper_mode.controller.controller_base import ControllerComponent
 from core.kafka.zookeeper_mode.controller.election_algorithms import (
     Elected,
     controlled_shutdown_partition_leader_election,
@@ -23,7 +23,7 @@ from core.kafka.zookeeper_mode.controller.election_algorithms import (
     preferred_replica_partition_leader_election,
     reassign_partition_leader_election,
 )
-from core.kafka.zookeeper_mode.controller.event_manager import Then
+from core.kafka.zookeeper_mode.controller.event_manager import Callback
 
 Decision = tuple[int, tuple[int, ...], str]
 """A partition's new (leader, ISR, kind of election)."""
@@ -35,27 +35,27 @@ Decide = Callable[[TopicPartition, PartitionRegistration], Decision | None]
 """Decides for a partition; None if it stays as it is."""
 
 
-class PartitionStateMachine(ControllerPart):
+class PartitionStateMachine(ControllerComponent):
     """The partitions of one controller."""
 
-    def change(self, tps: list[TopicPartition], decide: Decide, reason: str, then: Then, *about: object) -> None:
+    def change(self, tps: list[TopicPartition], decide: Decide, reason: str, callback: Callback, *about: object) -> None:
         """Read the partitions' states, decide, write each with the next leader epoch, tell the brokers, go on.
 
         Kafka: `#doElectLeaderForPartitions`.
         """
-        self._change(tps, decide, reason, None, then, about)
+        self._change(tps, decide, reason, None, callback, about)
 
     def _change(
-        self, tps: list[TopicPartition], decide: Decide, reason: str, batch: _Batch | None, then: Then, about: tuple[object, ...]
+        self, tps: list[TopicPartition], decide: Decide, reason: str, batch: _Batch | None, callback: Callback, about: tuple[object, ...]
     ) -> None:
-        """`change`; with a batch the brokers hear nothing yet: the batch, with what was written, comes before what `then` is about."""
+        """`change`; with a batch the brokers hear nothing yet: the batch, with what was written, comes before what `callback` is about."""
         if tps:
-            self.queue.ask((GetData(state_path(tp)) for tp in tps), self._states_read, tps, decide, reason, batch, then, about)
+            self.queue.submit((GetData(state_path(tp)) for tp in tps), self._states_read, tps, decide, reason, batch, callback, about)
         else:
-            self._changed({}, batch, then, about)
+            self._changed({}, batch, callback, about)
 
     def _states_read(
-        self, results: tuple[Result, ...], tps: list[TopicPartition], decide: Decide, reason: str, batch: _Batch | None, then: Then,
+        self, results: tuple[Result, ...], tps: list[TopicPartition], decide: Decide, reason: str, batch: _Batch | None, callback: Callback,
         about: tuple[object, ...],
     ) -> None:  # fmt: skip
         self.context.take_states(results, tps)
@@ -69,14 +69,14 @@ class PartitionStateMachine(ControllerPart):
                 state = PartitionState(leader, result.data.leader_epoch + 1, isr, self.context.epoch, reason, election)
                 writes.append((tp, state, result.version))
         if not writes:
-            self._changed({}, batch, then, about)
+            self._changed({}, batch, callback, about)
             return
-        ops = [self.fenced(SetData(state_path(tp), state, version)) for tp, state, version in writes]
-        self.queue.ask(ops, self._states_written, writes, decide, reason, batch, then, about)
+        ops = [self.with_epoch_check(SetData(state_path(tp), state, version)) for tp, state, version in writes]
+        self.queue.submit(ops, self._states_written, writes, decide, reason, batch, callback, about)
 
     def _states_written(
         self, results: tuple[Result, ...], writes: list[tuple[TopicPartition, PartitionState, int]], decide: Decide, reason: str,
-        batch: _Batch | None, then: Then, about: tuple[object, ...],
+        batch: _Batch | None, callback: Callback, about: tuple[object, ...],
     ) -> None:  # fmt: skip
         if any(result.fenced for result in results):
             self.controller.resign("ZooKeeper holds a newer controller epoch")
@@ -92,52 +92,52 @@ class PartitionStateMachine(ControllerPart):
             else:
                 again.append(tp)
         if not again:
-            self._changed(changed, batch, then, about)
+            self._changed(changed, batch, callback, about)
             return
         if batch is None:
-            self._tell(changed)
+            self._send_requests(changed)
         else:
             batch = (*batch, *changed.items())
-        self._change(again, decide, reason, batch, then, about)
+        self._change(again, decide, reason, batch, callback, about)
 
-    def _changed(self, changed: dict[TopicPartition, int], batch: _Batch | None, then: Then, about: tuple[object, ...]) -> None:
+    def _changed(self, changed: dict[TopicPartition, int], batch: _Batch | None, callback: Callback, about: tuple[object, ...]) -> None:
         if batch is None:
-            self._tell(changed)
-            then(*about)
+            self._send_requests(changed)
+            callback(*about)
         else:
-            then((*batch, *changed.items()), *about)
+            callback((*batch, *changed.items()), *about)
 
-    def _tell(self, changed: dict[TopicPartition, int]) -> None:
+    def _send_requests(self, changed: dict[TopicPartition, int]) -> None:
         if changed:
             self.requests.leader_and_isr(changed, self.context.live, changed)
             self.requests.update_metadata(changed)
 
-    def fenced(self, op: Create | SetData) -> Multi:
+    def with_epoch_check(self, op: Create | SetData) -> Multi:
         """A write that counts only while nobody has been elected after this controller (KAFKA-6082)."""
         return Multi(paths.CONTROLLER_EPOCH, self.context.epoch_version, op)
 
     # --- elections -------------------------------------------------------------------------------------------------
 
-    def online(self, tp: TopicPartition, state: PartitionRegistration) -> Decision | None:
+    def elect_for_offline(self, tp: TopicPartition, state: PartitionRegistration) -> Decision | None:
         """The first live member of the ISR; another replica if unclean election is allowed (`#offlinePartitionLeaderElection`)."""
         live = self.context.may_lead(tp)
         unclean = self.broker.settings.flag("unclean.leader.election.enable", topic=tp.topic, broker=self.broker.id)
         return _decision(offline_partition_leader_election(state.replicas, state.isr, live, unclean_enabled=unclean))
 
-    def online_unclean(self, tp: TopicPartition, state: PartitionRegistration) -> Decision | None:
+    def elect_unclean_for_offline(self, tp: TopicPartition, state: PartitionRegistration) -> Decision | None:
         """The same, unclean or not (`OfflinePartitionLeaderElectionStrategy(allowUnclean = true)`)."""
         live = self.context.may_lead(tp)
         if state.leader in live:
             return None
         return _decision(offline_partition_leader_election(state.replicas, state.isr, live, unclean_enabled=True))
 
-    def preferred(self, tp: TopicPartition, state: PartitionRegistration) -> Decision | None:
+    def elect_preferred(self, tp: TopicPartition, state: PartitionRegistration) -> Decision | None:
         """The preferred replica, if it can (`#preferredReplicaPartitionLeaderElection`)."""
         if state.has_preferred_leader:
             return None
         return _decision(preferred_replica_partition_leader_election(state.replicas, state.isr, self.context.may_lead(tp)), "preferred")
 
-    def moved_away(self, tp: TopicPartition, state: PartitionRegistration) -> Decision | None:
+    def elect_for_controlled_shutdown(self, tp: TopicPartition, state: PartitionRegistration) -> Decision | None:
         """Another leader for what a broker leads that shuts down (`#controlledShutdownPartitionLeaderElection`)."""
         if state.leader not in self.context.shutting_down:
             return None
@@ -145,22 +145,22 @@ class PartitionStateMachine(ControllerPart):
         live = [broker for broker in context.live if tp not in context.offline.get(broker, ())]
         return _decision(controlled_shutdown_partition_leader_election(state.replicas, state.isr, live, context.shutting_down))
 
-    def moved(self, tp: TopicPartition, state: PartitionRegistration) -> Decision | None:
+    def elect_for_reassignment(self, tp: TopicPartition, state: PartitionRegistration) -> Decision | None:
         """A leader among the target of a move (`#reassignPartitionLeaderElection`)."""
         live = self.context.may_lead(tp)
         if state.leader in state.replicas and state.leader in live:
             return state.leader, state.isr, ""
         return _decision(reassign_partition_leader_election(state.replicas, state.isr, live))
 
-    def leaders_lost(self) -> None:
+    def mark_partitions_offline(self) -> None:
         """Partitions whose leader is not there any more go offline (`KafkaController#onReplicasBecomeOffline`)."""
         self.context.offline_partitions.update((tp, None) for tp in self.context.states if self.context.lacks_leader(tp))
 
-    def bring_online(self, reason: str, then: Then, *about: object) -> None:
+    def trigger_online_state_change(self, reason: str, callback: Callback, *about: object) -> None:
         """Elect where a partition is offline, and begin with new ones (`PartitionStateMachine#triggerOnlinePartitionStateChange`)."""
-        self.change(list(self.context.offline_partitions), self.online, reason, self.begin_new, then, *about)
+        self.change(list(self.context.offline_partitions), self.elect_for_offline, reason, self.initialize_leader_and_isr, callback, *about)
 
-    def begin_new(self, then: Then, *about: object) -> None:
+    def initialize_leader_and_isr(self, callback: Callback, *about: object) -> None:
         """New partitions: all live replicas are in sync, the first of them leads (`#initializeLeaderAndIsrForPartitions`)."""
         new = []
         for tp, assignment in self.context.assignments.items():
@@ -171,12 +171,14 @@ class PartitionStateMachine(ControllerPart):
             if isr:
                 new.append((tp, PartitionState(isr[0], 0, isr, self.context.epoch, "created")))
         if not new:
-            then(*about)
+            callback(*about)
             return
-        self.queue.ask([self.fenced(Create(state_path(tp), state)) for tp, state in new], self._begun, new, then, about)
+        self.queue.submit(
+            [self.with_epoch_check(Create(state_path(tp), state)) for tp, state in new], self._new_states_written, new, callback, about
+        )
 
-    def _begun(
-        self, results: tuple[Result, ...], new: list[tuple[TopicPartition, PartitionState]], then: Then, about: tuple[object, ...]
+    def _new_states_written(
+        self, results: tuple[Result, ...], new: list[tuple[TopicPartition, PartitionState]], callback: Callback, about: tuple[object, ...]
     ) -> None:
         if any(result.fenced for result in results):
             self.controller.resign("ZooKeeper holds a newer controller epoch")
@@ -188,34 +190,36 @@ class PartitionStateMachine(ControllerPart):
                 causes[tp] = result.cause
         self.requests.leader_and_isr(causes, self.context.live, causes)
         self.requests.update_metadata(causes)
-        then(*about)
+        callback(*about)
 
-    def take_out(self, gone: Iterable[int], tps: Iterable[TopicPartition], reason: str, then: Then, *about: object) -> None:
+    def remove_replicas_from_isr(
+        self, gone: Iterable[int], tps: Iterable[TopicPartition], reason: str, callback: Callback, *about: object
+    ) -> None:
         """Replicas of those brokers leave the ISRs, the last one excepted; what they led has no leader.
 
         One broker after the other (in Kafka by the hash of their ids, which ascends), and each that is in an ISR costs a leader epoch,
         also where nothing else changes. The brokers hear of all of it at once. Kafka: `ReplicaStateMachine#doRemoveReplicasFromIsr`.
         """
         known = [tp for tp in tps if tp in self.context.states]
-        self._take_out_next((), tuple(sorted(gone)), known, reason, then, about)
+        self._remove_next_from_isr((), tuple(sorted(gone)), known, reason, callback, about)
 
-    def _take_out_next(
-        self, batch: _Batch, gone: tuple[int, ...], tps: list[TopicPartition], reason: str, then: Then, about: tuple[object, ...]
+    def _remove_next_from_isr(
+        self, batch: _Batch, gone: tuple[int, ...], tps: list[TopicPartition], reason: str, callback: Callback, about: tuple[object, ...]
     ) -> None:
         if gone:
-            self._change(tps, _Without(gone[0]), reason, batch, self._take_out_next, (gone[1:], tps, reason, then, about))
+            self._change(tps, _RemoveFromIsr(gone[0]), reason, batch, self._remove_next_from_isr, (gone[1:], tps, reason, callback, about))
         else:
-            self._tell(dict(batch))
-            then(*about)
+            self._send_requests(dict(batch))
+            callback(*about)
 
-    def hosted_by(self, brokers: Collection[int]) -> list[TopicPartition]:
+    def partitions_on_brokers(self, brokers: Collection[int]) -> list[TopicPartition]:
         """The partitions that have a replica on one of those brokers."""
         wanted = set(brokers)
         return [tp for tp, assignment in self.context.assignments.items() if not wanted.isdisjoint(assignment.replicas)]
 
 
 @attrs.frozen
-class _Without:
+class _RemoveFromIsr:
     """Decides that a broker leaves; data, not a closure, so that a keyframe can hold it while the states are read."""
 
     gone: int

@@ -7,15 +7,15 @@ from collections.abc import Iterable
 from core.kafka.broker.context import BrokerContext
 from core.kafka.ids import TopicPartition
 from core.kafka.partition_registration import PartitionRegistration
-from core.kafka.zookeeper_mode.controller.controller_channel_manager import ControllerChannels
+from core.kafka.zookeeper_mode.controller.controller_channel_manager import ControllerChannelManager
 from core.kafka.zookeeper_mode.controller.controller_context import ControllerContext
 from core.kafka.zookeeper_mode.controller.requests import LeaderAndIsrRequest, StopReplicaRequest, UpdateMetadataRequest
 
 
-class ControllerRequests:
+class ControllerRequestSender:
     """Sends requests that carry the controller epoch."""
 
-    def __init__(self, broker: BrokerContext, context: ControllerContext, channels: ControllerChannels) -> None:
+    def __init__(self, broker: BrokerContext, context: ControllerContext, channels: ControllerChannelManager) -> None:
         self._broker = broker
         self._context = context
         self._channels = channels

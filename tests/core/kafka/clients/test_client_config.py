@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from core.kafka import events
-from core.kafka.clients.client import POLL
+from core.kafka.clients.client import POLL_DELAY
 from core.kafka.clients.client_config import CLIENT_SETTINGS, CONSUMER, NO_DELIVERY_TIMEOUT, PRODUCER, client_config
 from core.kafka.messages import MetadataRequest
 from core.kafka.release import RELEASES
@@ -141,7 +141,7 @@ def test_request_timeout_finds_a_silent_broker() -> None:
     drill.cluster.do(acts.Cut(("p", "b1")))
     sent = drill.produce()
     drill.cluster.run_until(sent + 4 * SECOND)
-    assert drill.times(events.ProduceFailed)[0] == sent + 3 * SECOND + POLL
+    assert drill.times(events.ProduceFailed)[0] == sent + 3 * SECOND + POLL_DELAY
 
 
 @pytest.mark.parametrize(

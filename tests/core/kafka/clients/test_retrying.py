@@ -25,7 +25,7 @@ class ProducerBench(NodeBench):
         for broker in ("b1", "b2"):
             self.network.alive[broker] = True
         self.node = self.producer = Producer("p", "t", acks, (1, 2), self.network, self.journal, self.account)
-        self.producer.newer_client = newer
+        self.producer.exponential_backoff = newer
         self.producer.refresh_metadata()
         self.leads(1, 5)
 
@@ -166,7 +166,7 @@ def test_a_batch_without_an_answer_is_told_once_and_how_long_it_had_waited_when_
     (given_up,) = bench.told(events.ProduceGivenUp)
     assert given_up[6] >= 120 * SECOND
     assert len(bench.told(events.ProduceWaiting)) == 1
-    assert bench.producer.unanswered() == []
+    assert bench.producer.incomplete_batches() == []
 
 
 def test_a_batch_that_is_answered_soon_is_not_told() -> None:
@@ -193,6 +193,6 @@ def test_a_broker_that_is_gone_is_tried_again_later_each_time() -> None:
     bench = ProducerBench()
     found = []
     for _ in range(7):
-        bench.producer.lost_contact("b1")
-        found.append(bench.producer.connect_not_before("b1") - bench.journal.now)
+        bench.producer.connection_failed("b1")
+        found.append(bench.producer.reconnect_time("b1") - bench.journal.now)
     assert found == [each * 1_000 for each in (50, 100, 200, 400, 800, 1_000, 1_000)]

@@ -9,7 +9,7 @@ from core.kafka.ids import NO_LEADER, TopicPartition
 from core.kafka.messages import AlterPartitionItem, AlterPartitionRequest, AlterPartitionResponse
 from core.kafka.release import RELEASES
 from core.kafka.topic_spec import PartitionSpec, TopicSpec
-from core.kafka.zookeeper_mode.controller.control_plane import ZooKeeperControl
+from core.kafka.zookeeper_mode.controller.control_plane import ZooKeeperControlPlane
 from core.kafka.zookeeper_mode.controller.reassignments import reassign_to
 from core.lab import acts
 from core.lab.cluster import Cluster
@@ -100,7 +100,7 @@ def test_each_dead_member_of_an_isr_costs_a_leader_epoch(release: str) -> None:
     run = cluster(release, told)
     run.run_until(SECOND)
     control = run.controller
-    assert isinstance(control, ZooKeeperControl)
+    assert isinstance(control, ZooKeeperControlPlane)
     for broker in (2, 3):
         run.do(acts.Kill(broker))
         control.fence(broker, by_session=True)
@@ -116,7 +116,7 @@ def test_a_controller_that_starts_takes_the_dead_out_since_2_3(release: str, tak
     run = cluster(release, told)
     run.run_until(SECOND)
     control = run.controller
-    assert isinstance(control, ZooKeeperControl)
+    assert isinstance(control, ZooKeeperControlPlane)
     for broker in (1, 3):
         run.do(acts.Kill(broker))
     control.fence(3, by_session=True)

@@ -13,7 +13,7 @@ from core.kafka.topic_spec import PartitionSpec, TopicSpec
 from core.kafka.zookeeper import paths
 from core.kafka.zookeeper.protocol import GetChildren
 from core.kafka.zookeeper_mode.broker import ZooKeeperBroker
-from core.kafka.zookeeper_mode.controller.control_plane import ZooKeeperControl
+from core.kafka.zookeeper_mode.controller.control_plane import ZooKeeperControlPlane
 from core.kafka.zookeeper_mode.controller.requests import LeaderAndIsrRequest, LeaderAndIsrResponse, StopReplicaRequest
 from core.kafka.zookeeper_mode.isr_manager import must_publish
 from core.lab import acts
@@ -73,8 +73,8 @@ def test_the_control_plane_is_chosen_by_release_and_can_be_chosen_otherwise() ->
         assert release.controller == ("zookeeper" if release.order < RELEASES["3.3"].order else "kraft"), name
     assert Release.named("2.4").without(["zookeeper"]).controller == "kraft"
     spec = ClusterSpec((BrokerSpec(1),), (TopicSpec("t", 1, 1),))
-    assert isinstance(Cluster(spec, Release.named("2.4")).controller, ZooKeeperControl)
-    assert not isinstance(Cluster(spec, Release.named("2.4").without(["zookeeper"])).controller, ZooKeeperControl)
+    assert isinstance(Cluster(spec, Release.named("2.4")).controller, ZooKeeperControlPlane)
+    assert not isinstance(Cluster(spec, Release.named("2.4").without(["zookeeper"])).controller, ZooKeeperControlPlane)
 
 
 @pytest.mark.parametrize("unclean", [False, True])
@@ -327,7 +327,7 @@ def test_unclean_election_is_effective_at_once_when_it_is_allowed() -> None:
 def test_d8_one_controller_at_any_time_and_each_in_a_new_epoch() -> None:
     bench = Bench((0, 1, 2), brokers=3)
     control = bench.cluster.controller
-    assert isinstance(control, ZooKeeperControl)
+    assert isinstance(control, ZooKeeperControlPlane)
     assert (control.active, control.active_count) == ("b0", 1)
     bench.do(acts.Cut(("b0", "zookeeper")), SESSION_OVER)
     # The old one does not know yet: two believe it, one is obeyed.
@@ -434,7 +434,7 @@ def test_d4_the_controller_asks_who_is_offline_and_moves_just_that() -> None:
     assert (other.leader, other.isr, other.leader_epoch) == (1, (1, 2), 0)
     assert [event[4:] for event in bench.kinds("replicas-offline")] == [(1, 1, 1)]
     control = bench.cluster.controller
-    assert isinstance(control, ZooKeeperControl)
+    assert isinstance(control, ZooKeeperControlPlane)
     assert control.zookeeper.apply(GetChildren(paths.LOG_DIR_EVENTS)).data == (), "the note is taken away"
     assert bench.broker(0).kafka_controller.context.offline == {1: {TP: None}}
     bench.do(acts.FailDir(2, 1), 100_000)
