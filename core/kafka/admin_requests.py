@@ -1,4 +1,4 @@
-"""What an administrator asks of the active controller (Kafka: the requests of `Admin`)."""
+"""Requests of an administrator to the active controller (Kafka: the requests of `Admin`)."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ class ElectionMode(enum.StrEnum):
     """What an election may do (Kafka: `PartitionChangeBuilder.Election`)."""
 
     ONLINE = "ONLINE"
-    """Keep the leader if it may lead, else the first ISR member that may."""
+    """Keep the leader if it can lead, else elect the first ISR member that can."""
     UNCLEAN = "UNCLEAN"
-    """As ONLINE, and at last any replica that is up, at the price of what it lacks."""
+    """As ONLINE; if that finds no leader, elect any active replica, even one that lacks committed records."""
     PREFERRED = "PREFERRED"
-    """The first assigned replica if it may lead, else as ONLINE. Never unclean, whatever the topic says."""
+    """Elect the first assigned replica if it can lead, else as ONLINE. Never unclean, whatever the topic's configuration."""
 
 
 class AlterConfig(NamedTuple):
-    """Set a configuration of a topic, of a broker, or (neither) of the cluster (`IncrementalAlterConfigs`)."""
+    """Set a configuration of a topic, of a broker, or (both None) of the whole cluster (`IncrementalAlterConfigs`)."""
 
     name: str
     value: str
@@ -36,7 +36,13 @@ class CreateTopic(NamedTuple):
 
 
 class CreatePartitions(NamedTuple):
-    """Give a topic so many `partitions` in all; `assignment`: the replicas of the new ones, or none to have them placed."""
+    """Increase the number of partitions of a topic (`CreatePartitions`).
+
+    Attributes:
+        topic: the topic.
+        partitions: the new number of partitions in all.
+        assignment: the replicas of each new partition; empty: the controller places them.
+    """
 
     topic: str
     partitions: int
@@ -44,21 +50,21 @@ class CreatePartitions(NamedTuple):
 
 
 class ElectLeaders(NamedTuple):
-    """Elect leaders, of one partition or (None) of all."""
+    """Elect the leader of one partition, or (None) of all (`ElectLeaders`)."""
 
     mode: ElectionMode
     partition: TopicPartition | None
 
 
 class AlterPartitionReassignment(NamedTuple):
-    """Move a partition to other replicas; None: give its reassignment up (`AlterPartitionReassignments`)."""
+    """Move a partition to other replicas; None cancels its reassignment (`AlterPartitionReassignments`)."""
 
     partition: TopicPartition
     replicas: tuple[int, ...] | None
 
 
 class UnregisterBroker(NamedTuple):
-    """Take a broker out of the cluster's metadata."""
+    """Remove a broker's registration (`UnregisterBroker`)."""
 
     broker: int
 

@@ -1,6 +1,6 @@
-"""Features: parts of the protocol that a cluster turns on by level, apart from the release it runs (`kafka-features`).
+"""Features: parts of the protocol that a cluster enables by level, independently of its release (`kafka-features`).
 
-A new cluster has the levels of its release; one that was upgraded keeps those it had until somebody raises them.
+A new cluster has the feature levels of its release. An upgraded cluster keeps its levels until an administrator raises them.
 
 Kafka: `FeatureControlManager`, `EligibleLeaderReplicasVersion`.
 """
@@ -15,17 +15,17 @@ import attrs
 from core.kafka.release import Release
 
 ELR_VERSION: Final = "eligible.leader.replicas.version"
-"""1: eligible leader replicas are kept (KIP-966); 0: they are not."""
+"""1: the controller keeps eligible leader replicas (KIP-966); 0: it does not."""
 
 FEATURES: Final = {ELR_VERSION: 1}
-"""The features there are, each with its highest level."""
+"""The known features, each with its highest level."""
 
 
 def check_feature(name: str, level: int) -> None:
-    """Refuse a feature that there is not, or a level that it does not have.
+    """Check the name and level of a feature.
 
     Raises:
-        ValueError: the message says what would be right.
+        ValueError: there is no such feature or level; the message names what exists.
     """
     if name not in FEATURES:
         near = difflib.get_close_matches(name, FEATURES, n=1, cutoff=0.5)
@@ -35,10 +35,10 @@ def check_feature(name: str, level: int) -> None:
 
 
 def finalized(release: Release, features: tuple[tuple[str, int], ...]) -> Release:
-    """The rules of a cluster of that release with those levels.
+    """The rules of a release with the given feature levels.
 
     Raises:
-        ValueError: the release does not have the feature.
+        ValueError: the release does not have a feature.
     """
     for name, level in features:
         check_feature(name, level)

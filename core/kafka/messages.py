@@ -18,7 +18,7 @@ from core.sim.journal import Column
 
 
 class FetchPartition(NamedTuple):
-    """What a fetch asks of one partition: from where, in which leader epoch, after which last fetched epoch."""
+    """What a fetch requests of one partition: the offset to read from, the leader epoch, and the last fetched epoch."""
 
     tp: TopicPartition
     offset: int
@@ -88,7 +88,7 @@ class FetchResponse(NamedTuple):
     corrupt: bool = False
 
     def parts(self) -> tuple[FetchedPartition, ...]:
-        """The partitions, with their fields by name."""
+        """The partitions, with named fields."""
         return tuple(
             FetchedPartition(tp, error, offset, tuple(stretches(records)), high_watermark, log_start, diverging, end, cause)
             for tp, failure, offset, records, high_watermark, log_start, cause in self.partitions
@@ -97,7 +97,7 @@ class FetchResponse(NamedTuple):
 
 
 class OffsetsForLeaderEpochRequest(NamedTuple):
-    """OffsetsForLeaderEpoch: (partition, current leader epoch, asked epoch)."""
+    """OffsetsForLeaderEpoch: (partition, current leader epoch, requested epoch)."""
 
     correlation: int
     follower: int
@@ -106,7 +106,7 @@ class OffsetsForLeaderEpochRequest(NamedTuple):
 
 
 class OffsetsForLeaderEpochResponse(NamedTuple):
-    """(partition, error, epoch, end offset) for each asked."""
+    """(partition, error, epoch, end offset) for each requested partition."""
 
     correlation: int
     fetcher: int
@@ -114,13 +114,13 @@ class OffsetsForLeaderEpochResponse(NamedTuple):
 
 
 LATEST: Final = -1
-"""The timestamp that stands for the latest offset in ListOffsets."""
+"""The timestamp that means the latest offset in ListOffsets."""
 
 
 class ListOffsetsRequest(NamedTuple):
-    """ListOffsets for one partition; `replica` -1 is a consumer. `fetcher` is echoed.
+    """ListOffsets for one partition; `replica` -1 is a consumer. The response repeats `fetcher`.
 
-    `timestamp`: LATEST, or a time in µs of which the first record that is not older is looked for.
+    `timestamp`: LATEST, or a time in µs; the response then names the first record that is not older.
     """
 
     correlation: int
@@ -132,10 +132,10 @@ class ListOffsetsRequest(NamedTuple):
 
 
 class ListOffsetsResponse(NamedTuple):
-    """Earliest and latest offset as the asker may know them: a replica the LEO, a consumer the high watermark.
+    """The earliest and the latest offset: the latest is the LEO for a replica, the high watermark for a consumer.
 
-    With OFFSET_NOT_AVAILABLE (KIP-207) only the earliest is told. `found`: the offset of the first record that is as young as was
-    asked for, NO_OFFSET if there is none or no time was named.
+    With OFFSET_NOT_AVAILABLE (KIP-207) only the earliest offset is valid. `found`: the offset of the first record that is not older than
+    the requested time; NO_OFFSET if there is none, or if the request names no time.
     """
 
     correlation: int
@@ -151,7 +151,7 @@ class ListOffsetsResponse(NamedTuple):
 
 
 class MetadataRequest(NamedTuple):
-    """A client asks who leads a topic's partitions."""
+    """A client requests the leaders of a topic's partitions."""
 
     correlation: int
     topic: str
@@ -188,7 +188,7 @@ class ProduceRequest(NamedTuple):
 
 
 class ProduceResponse(NamedTuple):
-    """The answer to a produce request; `term` says in which leadership the offsets were given."""
+    """The response to a produce request; `term` is the leadership in which the offsets were assigned."""
 
     correlation: int
     tp: TopicPartition
@@ -198,14 +198,14 @@ class ProduceResponse(NamedTuple):
 
 
 class InitProducerIdRequest(NamedTuple):
-    """An idempotent producer asks any broker for a producer id; `producer` is its name, for the journal."""
+    """An idempotent producer requests a producer id from any broker; `producer` is its name, for the journal."""
 
     correlation: int
     producer: str
 
 
 class InitProducerIdResponse(NamedTuple):
-    """A producer id nobody else has; its epoch begins with 0."""
+    """A unique producer id; its epoch begins with 0."""
 
     correlation: int
     producer_id: int
@@ -239,9 +239,13 @@ class ConsumerFetchResponse(NamedTuple):
 
 
 class BrokerRegistrationRequest(NamedTuple):
-    """A broker process registers: a new incarnation each start; `clean` if it found its clean-shutdown file.
+    """A broker process registers with the controller (`BrokerRegistration`).
 
-    Its log directories that work.
+    Attributes:
+        broker: the broker id.
+        incarnation: a new number for each start of the process.
+        clean: whether the broker found its clean-shutdown file.
+        directories: its log directories that work.
     """
 
     broker: int
@@ -258,7 +262,15 @@ class BrokerRegistrationResponse(NamedTuple):
 
 
 class BrokerHeartbeatRequest(NamedTuple):
-    """A broker lives, knows the metadata up to an offset, and perhaps wants to shut down; its log directories that failed (KIP-858)."""
+    """A broker's heartbeat (`BrokerHeartbeat`).
+
+    Attributes:
+        broker: the broker id.
+        broker_epoch: the epoch of its registration.
+        metadata_offset: how far it has read the metadata log.
+        want_shutdown: whether it wants to shut down.
+        offline_dirs: its log directories that have failed (KIP-858).
+    """
 
     broker: int
     broker_epoch: int
@@ -268,7 +280,7 @@ class BrokerHeartbeatRequest(NamedTuple):
 
 
 class BrokerHeartbeatResponse(NamedTuple):
-    """Whether the broker is fenced, and whether it may end now; the failed directories that its heartbeat named."""
+    """The response to a heartbeat: whether the broker is fenced, whether it may stop now, and the failed directories that the heartbeat named."""
 
     error: str
     fenced: bool
@@ -277,7 +289,7 @@ class BrokerHeartbeatResponse(NamedTuple):
 
 
 class AssignReplicasToDirsRequest(NamedTuple):
-    """A broker with several log directories tells in which each of some replicas is."""
+    """A broker with several log directories reports the directory of some of its replicas."""
 
     broker: int
     broker_epoch: int
@@ -285,26 +297,26 @@ class AssignReplicasToDirsRequest(NamedTuple):
 
 
 class MetadataFetchRequest(NamedTuple):
-    """A broker asks for the metadata log from an offset on; the controller answers when there is more."""
+    """A broker fetches the metadata log from an offset; the controller responds when there is more."""
 
     broker: int
     offset: int
 
 
 class MetadataFetchResponse(NamedTuple):
-    """The committed metadata log reaches to `end` (exclusive)."""
+    """The end (exclusive) of the committed metadata log."""
 
     end: int
 
 
 class AllocateProducerIdsRequest(NamedTuple):
-    """A broker asks for a block of producer ids."""
+    """A broker requests a block of producer ids."""
 
     broker: int
 
 
 class AllocateProducerIdsResponse(NamedTuple):
-    """`size` ids from `start` on."""
+    """A block of `size` ids that begins with `start`."""
 
     start: int
     size: int
@@ -343,7 +355,7 @@ class AlterPartitionResponse(NamedTuple):
 
 
 class NotController(NamedTuple):
-    """A voter that is not the active controller answers any broker's request so: whom it takes for the leader ("" nobody), in which epoch."""
+    """The response of a voter that is not the active controller: the leader that it knows ("" for none), and its epoch."""
 
     leader: str
     epoch: int
@@ -353,20 +365,20 @@ class NotController(NamedTuple):
 
 
 class LeaderChangeMessage(NamedTuple):
-    """The first entry of a controller epoch: once it is committed, so is everything before it (Kafka: `LeaderChangeMessage`)."""
+    """The first entry of a controller epoch; when it is committed, so is everything before it (Kafka: `LeaderChangeMessage`)."""
 
     leader: str
 
 
 class BrokerWrite(NamedTuple):
-    """A broker's request that changes metadata, and who waits for the answer."""
+    """A broker's request that changes metadata, and the address to respond to."""
 
     request: object
     sender: str
 
 
 class FenceStaleBroker(NamedTuple):
-    """The active controller found a broker's session expired."""
+    """The active controller found that a broker's session has expired."""
 
     broker: int
 
@@ -378,7 +390,7 @@ class PeriodicWrite(NamedTuple):
 
 
 class QuorumEntry(NamedTuple):
-    """One entry of a voter's log: a write, the controller epoch it was appended in, and the seq of the event behind it."""
+    """One entry of a voter's log: a write, the controller epoch in which it was appended, and the seq of the event behind it."""
 
     epoch: int
     write: object
@@ -386,7 +398,7 @@ class QuorumEntry(NamedTuple):
 
 
 class VoteRequest(NamedTuple):
-    """A candidate asks for a vote: where its log ends decides whether it may have it. `pre`: only whether it would get it (KIP-996)."""
+    """A candidate requests a vote and names the end of its log. `pre`: a pre-vote, which only asks whether it would get the vote (KIP-996)."""
 
     epoch: int
     candidate: str
@@ -396,7 +408,7 @@ class VoteRequest(NamedTuple):
 
 
 class VoteResponse(NamedTuple):
-    """The answer to a vote request: the voter's epoch and leader, and whether it votes so."""
+    """The response to a vote request: the voter's epoch and leader, and whether it grants the vote."""
 
     epoch: int
     leader: str
@@ -405,14 +417,14 @@ class VoteResponse(NamedTuple):
 
 
 class BeginQuorumEpoch(NamedTuple):
-    """A voter has won an epoch and tells the others."""
+    """A voter that has won an epoch informs the others."""
 
     epoch: int
     leader: str
 
 
 class QuorumFetchRequest(NamedTuple):
-    """A voter asks the leader for what follows its log's end; it tells the epoch its log ends with and its high watermark."""
+    """A voter fetches entries from the leader; it names the end and last epoch of its log and its high watermark."""
 
     number: int
     epoch: int
@@ -423,7 +435,7 @@ class QuorumFetchRequest(NamedTuple):
 
 
 class QuorumFetchResponse(NamedTuple):
-    """Entries from the asked offset on, or (diverging epoch, its end) to truncate to; `error` from one that does not lead."""
+    """Entries from the requested offset, or a diverging epoch and its end to truncate to; `error` if the voter is not the leader."""
 
     number: int
     epoch: int
@@ -438,4 +450,4 @@ class QuorumFetchResponse(NamedTuple):
 # --- proxies -------------------------------------------------------------------------------------------------------
 
 PROXIED: Final = frozenset({ProduceRequest, ConsumerFetchRequest, MetadataRequest, InitProducerIdRequest})
-"""What a proxy between clients and brokers may repeat, or let others overtake."""
+"""The requests that a proxy between clients and brokers can duplicate or reorder."""

@@ -1,4 +1,4 @@
-"""What the controller has on record for one partition: its replicas, its ISR, its leader, and the two epochs."""
+"""The controller's record of one partition: replicas, ISR, leader, leader epoch and partition epoch."""
 
 from __future__ import annotations
 

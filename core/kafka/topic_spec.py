@@ -1,6 +1,6 @@
-"""A topic to be created: how many partitions and replicas, or which replicas; and what its logs hold at the start.
+"""A topic to create: its partitions and replicas, and optionally what its logs contain at the start.
 
-Kafka: `CreatableTopic`, with what a laboratory can also ask for: an ISR, a leader, an ELR, an epoch, and logs.
+Kafka: `CreatableTopic`. The laboratory can also set an ISR, a leader, an ELR, a leader epoch, and logs.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ MAX_LEADER_EPOCH: Final = 10**9
 
 @attrs.frozen(repr=False)
 class LogSpec(SpelledOut):
-    """What stands in a replica's log at the start.
+    """The content of a replica's log at the start.
 
     Attributes:
-        broker: whose replica.
+        broker: the broker of the replica.
         leo, hw, log_start: its offsets.
-        epochs: (leader epoch, start offset), ascending, as in `leader-epoch-checkpoint`; the last may start at the LEO, without a record.
+        epochs: (leader epoch, start offset), ascending, as in `leader-epoch-checkpoint`; the last one can start at the LEO, without a record.
     """
 
     broker: int
@@ -44,7 +44,7 @@ class LogSpec(SpelledOut):
         return [stretch for stretch in found if stretch[0] < stretch[1]]
 
     def check(self, name: str, leader_epoch: int) -> None:
-        """Refuse what no log can be.
+        """Check that a log can have this content.
 
         Raises:
             ValueError: the message begins with the partition's name.
@@ -65,10 +65,15 @@ class LogSpec(SpelledOut):
 
 @attrs.frozen(repr=False)
 class PartitionSpec(SpelledOut):
-    """A placed partition: assigned replicas in order (the first is preferred), and optionally what it starts with.
+    """A placed partition.
 
-    `isr=None` means: all replicas whose brokers are up. `leader=None`: the first ISR member that is up. Replicas that are
-    not in `logs` are empty.
+    Attributes:
+        replicas: the assigned replicas; the first one is the preferred leader.
+        isr: the ISR; None: all replicas whose brokers are up.
+        leader: the leader; None: the first ISR member that is up.
+        elr, last_known_elr: see `PartitionRegistration`.
+        leader_epoch: the leader epoch at the start.
+        logs: the logs at the start; replicas without one are empty.
     """
 
     replicas: tuple[int, ...]
@@ -80,7 +85,7 @@ class PartitionSpec(SpelledOut):
     logs: tuple[LogSpec, ...] = ()
 
     def check_start(self, name: str) -> None:
-        """Refuse a leader epoch and logs that cannot be.
+        """Check the leader epoch and the logs.
 
         Raises:
             ValueError: the message begins with the partition's name.
@@ -101,12 +106,12 @@ class PartitionSpec(SpelledOut):
             )
 
     def check_registration(self, name: str, up: Container[int]) -> None:
-        """Refuse a leader, ISR and ELR that no controller registers together.
+        """Check that a controller could register this leader, ISR and ELR together.
 
-        `check` leaves them alone, so that a log of a session that started from such a partition still opens and replays.
+        `ClusterSpec.check` does not do this, so that an event log whose session started from such a partition still opens and replays.
 
         Args:
-            name: what messages call the partition.
+            name: the partition's name, for messages.
             up: the brokers that run at the start.
 
         Raises:
@@ -127,30 +132,38 @@ class PartitionSpec(SpelledOut):
 
 @attrs.frozen(repr=False)
 class TopicSpec(SpelledOut):
-    """A topic: either a number of partitions and a replication factor, placed by the controller, or an assignment."""
+    """A topic: either a number of partitions and a replication factor, which the controller places, or an assignment.
+
+    Attributes:
+        name: its name.
+        partitions, replication_factor: what the controller places.
+        assignment: the placed partitions.
+        config: overrides as written, in order; `describe` also shows those that the laboratory does not model.
+        topic_id: its id; empty: drawn.
+    """
 
     name: str
     partitions: int = 1
     replication_factor: int = 3
     assignment: tuple[PartitionSpec, ...] = ()
     config: tuple[tuple[str, str], ...] = ()
-    """Overrides as written, in order; names the laboratory does not model are kept for describe."""
     topic_id: str = ""
 
     @property
     def count(self) -> int:
-        """How many partitions it has."""
+        """The number of partitions."""
         return len(self.assignment) or self.partitions
 
     @property
     def replicas(self) -> int:
-        """How many replicas all its partitions have."""
+        """The number of replicas of all partitions."""
         if self.assignment:
             return sum(len(partition.replicas) for partition in self.assignment)
         return self.partitions * self.replication_factor
 
 
 def reject_duplicates(what: str, names: list[int] | list[str]) -> None:
+    """Raise ValueError if a name occurs twice."""
     seen: set[int | str] = set()
     for name in names:
         if name in seen:

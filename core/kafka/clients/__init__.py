@@ -1,1 +1,1 @@
-"""Clients: producers and consumers that find leaders by metadata, retry, and believe what they are told."""
+"""Producers and consumers: they find leaders by metadata, retry, and trust the responses of brokers."""

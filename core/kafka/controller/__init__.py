@@ -1,1 +1,1 @@
-"""The controller: who is alive, who leads, which ISR is committed; and the metadata log that tells the brokers."""
+"""The KRaft controller: it registers and fences brokers, elects leaders, and commits ISR changes to the metadata log."""

@@ -1,11 +1,12 @@
-"""What the leader of the quorum does as the active controller: it takes the brokers' requests, appends what changes metadata,
-and answers once that is committed (Kafka: `QuorumController`, the controller's side of `KafkaRaftClient.Listener`).
+"""The active controller: the role of the leader of the metadata quorum (Kafka: `QuorumController`, `KafkaRaftClient.Listener`).
 
-Kafka's active controller makes the records at once, on a state that may yet be rolled back, and keeps its answers in a
-purgatory until they are committed. Here the write itself is appended and carried out when it is committed: in log order
-either way, so that the records are the same, and nothing is ever visible that could be rolled back. Heartbeats that
-change nothing are not written, as in Kafka; who has been silent is known to this controller only, and its successor
-begins with fresh sessions (`ClusterControlManager#activate`).
+It receives the requests of brokers, appends those that change metadata, and responds when they are committed.
+
+Kafka's active controller generates records at once, on a state that may still be rolled back, and holds its responses in a purgatory
+until the records are committed. Here the request itself is appended, and it is executed when it is committed. Both happen in log
+order, so the records are the same, and nothing that could be rolled back is ever visible. As in Kafka, heartbeats that change nothing
+are not written. Only this controller knows which brokers have been silent, so its successor begins with fresh sessions
+(`ClusterControlManager#activate`).
 """
 
 from __future__ import annotations
@@ -33,11 +34,11 @@ from core.sim.node import Node
 from core.sim.units import US_PER_MS
 
 METADATA_WAIT: Final = 500 * US_PER_MS
-"""Longest a broker's metadata fetch waits for news, µs (`KafkaRaftClient.MAX_FETCH_WAIT_MS`)."""
+"""The longest time that a broker's metadata fetch waits for news, µs (`KafkaRaftClient.MAX_FETCH_WAIT_MS`)."""
 
 
 class LeaderVoter(Protocol):
-    """The voter that leads the epoch, as its active controller sees it."""
+    """The voter that leads the epoch, as its active controller uses it."""
 
     @property
     def host(self) -> Node: ...
@@ -53,7 +54,7 @@ class LeaderVoter(Protocol):
 
 
 class CommittedState(Protocol):
-    """What the quorum has committed, as an active controller sees it."""
+    """What the quorum has committed, as an active controller uses it."""
 
     @property
     def controller(self) -> Controller: ...
@@ -69,9 +70,13 @@ class ActiveController:
     """The active controller of one epoch.
 
     Attributes:
-        claimed: its epoch's first entry is committed; from then on it is active.
-        heartbeats, last_contact: what it knows of the brokers' sessions.
-        waiting_fetches: brokers' metadata fetches that wait: (offset, number) by broker.
+        voter: the voter that leads the epoch.
+        quorum: what the quorum has committed.
+        claimed: whether the first entry of its epoch is committed; only then is it active.
+        heartbeats: the heartbeat state of the brokers.
+        last_contact: the time of each broker's last heartbeat, µs.
+        waiting_fetches: metadata fetches that wait, by broker: (offset, number).
+        scheduled: the due time of each scheduled periodic task, µs.
     """
 
     __slots__ = (
@@ -97,13 +102,13 @@ class ActiveController:
         self._begin_sessions()  # what a former leader wrote is perhaps committed, and carried out, before this one claims
 
     def claim(self) -> None:
-        """The epoch's first entry is committed: sessions begin anew, the periodic tasks are armed (`QuorumController#claim`)."""
+        """The first entry of the epoch is committed: start fresh sessions and schedule the periodic tasks (`QuorumController#claim`)."""
         self.claimed = True
         self._begin_sessions()
         self.arm_session_check()
 
     def _begin_sessions(self) -> None:
-        """Every broker gets a fresh session, in the state it is registered in (`ClusterControlManager#activate`)."""
+        """Give every broker a fresh session, in its registered state (`ClusterControlManager#activate`)."""
         now = self.journal.now
         for broker, registration in self.quorum.controller.brokers.items():
             self.heartbeats.touch(broker, registration.fenced, -1, now)
@@ -112,11 +117,11 @@ class ActiveController:
             self.last_contact[broker] = now
 
     def schedule_task(self, delay: int, task: str, number: int = 0) -> None:
-        """Have a task done after a delay in µs, if this controller is still active then."""
+        """Schedule a task after a delay in µs; it runs only if this controller is still active then."""
         self.voter.host.timer(delay, "controller-task", (self.voter.epoch, task, number))
 
     def run_task(self, task: str, number: int) -> None:
-        """A task's time has come."""
+        """Run a task that is due."""
         if task == "session-check":
             self._session_check()
         elif task == "metadata-wait":
@@ -131,7 +136,7 @@ class ActiveController:
         self.schedule_task(delay, task)
 
     def periodic_task_done(self, task: str, *, more: bool) -> None:
-        """A periodic task is carried out; `more`: it hit its limit."""
+        """A periodic task has run; `more`: it reached its limit and continues soon."""
         self.scheduled.pop(task, None)
         if more:
             self._schedule(task, CONTINUE_DELAY)
@@ -139,7 +144,7 @@ class ActiveController:
     # --- requests --------------------------------------------------------------------------------------------------
 
     def handle(self, request: object, sender: str) -> None:
-        """A broker's request."""
+        """Handle a request of a broker."""
         if type(request) is MetadataFetchRequest:
             self._metadata_fetch(request)
         elif type(request) is BrokerHeartbeatRequest:
@@ -148,7 +153,7 @@ class ActiveController:
             self.voter.append(BrokerWrite(request, sender))
 
     def _heartbeat(self, request: BrokerHeartbeatRequest, sender: str) -> None:
-        """Note that a broker lives; only a change of its state, or of its directories, is written."""
+        """Handle a heartbeat; only a change of the broker's state or directories is written to the log."""
         broker, quorum = request.broker, self.quorum
         registration = quorum.metadata.broker(broker, quorum.metadata_end(self.voter.high_watermark))
         if registration is None or registration.epoch != request.broker_epoch or broker not in self.heartbeats:
@@ -174,7 +179,7 @@ class ActiveController:
             self._answer_when_committed(sender, BrokerHeartbeatResponse(errors.NONE, fenced, False, request.offline_dirs))
 
     def _answer_when_committed(self, node: str, message: object) -> None:
-        """Answer once all that was written before is committed (`DeferredEventQueue`)."""
+        """Respond when everything that was written before is committed (`DeferredEventQueue`)."""
         end = len(self.voter.log)
         if self.voter.high_watermark >= end:
             self.voter.send_response(node, message)
@@ -184,7 +189,7 @@ class ActiveController:
     # --- sessions --------------------------------------------------------------------------------------------------
 
     def arm_session_check(self, *, fenced: bool = False) -> None:
-        """Look again for brokers whose session has run out, if that is not scheduled already."""
+        """Schedule the next check for expired sessions, unless one is scheduled."""
         periodic = self.quorum.controller.settings.release.fences_periodically
         delay = self.heartbeats.next_check_in(self.journal.now, periodic=periodic, fenced=fenced)
         if self._check_due < 0 and delay is not None and self.claimed:
@@ -192,7 +197,7 @@ class ActiveController:
             self.schedule_task(delay, "session-check")
 
     def _session_check(self) -> None:
-        """Have the one broker fenced that has been silent longest, if too long (`ReplicationControlManager#maybeFenceOneStaleBroker`)."""
+        """Fence the broker that has been silent longest, if its session has expired (`ReplicationControlManager#maybeFenceOneStaleBroker`)."""
         self._check_due = -1
         self.heartbeats.session_timeout_us = self.quorum.session_timeout
         stale = self.heartbeats.stale_broker(self.journal.now)
@@ -210,7 +215,7 @@ class ActiveController:
         self.publish()
 
     def publish(self) -> None:
-        """Answer those who wait for what is committed now."""
+        """Respond to everybody who waits for what is committed now."""
         while self._deferred and self._deferred[0][0] <= self.voter.high_watermark:
             _, node, message = self._deferred.pop(0)
             self.voter.send_response(node, message)
@@ -228,7 +233,7 @@ class ActiveController:
         self.voter.send_response(broker_address(broker), MetadataFetchResponse(self.quorum.metadata_end(self.voter.high_watermark)))
 
     def redirect_waiting_brokers(self) -> None:
-        """This controller has resigned: who waits for metadata must look for another."""
+        """This controller has resigned: brokers that wait for metadata must find its successor."""
         for broker in self.waiting_fetches:
             self.voter.send_response(broker_address(broker), NotController("", self.voter.epoch))
         self.waiting_fetches.clear()

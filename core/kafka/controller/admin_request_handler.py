@@ -1,4 +1,4 @@
-"""The controller carries out what an administrator asked for: at once, or in a quorum when the request is committed."""
+"""Executes the requests of an administrator on the controller: at once, or in a quorum when the request is committed."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from core.sim.journal import Journal
 
 
 class AdministeredController(Protocol):
-    """A controller of either kind, as far as administrators change something in it."""
+    """The part of a controller (KRaft or ZooKeeper) that administrative requests use."""
 
     @property
     def journal(self) -> Journal:
@@ -37,17 +37,17 @@ class AdministeredController(Protocol):
 
     @property
     def settings(self) -> Settings:
-        """Its view of the settings."""
+        """Its settings."""
 
     def config_changed(self, name: str, value: str, topic: str | None, broker: int | None) -> None:
-        """A configuration has changed; the brokers are to hear of it."""
+        """Propagate a changed configuration to the brokers."""
 
 
 def handle_admin_request(controller: AdministeredController, request: AdminRequest) -> None:
-    """Carry a request out; one that has become impossible since it was checked changes nothing.
+    """Execute a request; one that has become impossible since it was checked changes nothing.
 
     Raises:
-        ValueError: a setting's name is unknown, or its value or scope is wrong.
+        ValueError: the name, value or scope of a setting is wrong.
     """
     replication, journal = controller.replication, controller.journal
     match request:

@@ -16,10 +16,13 @@ if TYPE_CHECKING:
 def create_partitions(
     replication: ReplicationControlManager, name: str, count: int, assignment: tuple[tuple[int, ...], ...]
 ) -> tuple[TopicPartition, ...]:
-    """Add partitions to a topic until it has `count`, placed by the controller or as assigned; returns the new ones.
+    """Add partitions to a topic until it has `count`, placed by the controller or as assigned.
+
+    Returns:
+        The new partitions.
 
     Raises:
-        KafkaError: as Kafka refuses it; nothing was created.
+        KafkaError: Kafka would refuse the request; nothing has changed.
     """
     topic = replication.topics.get(name)
     if topic is None:

@@ -1,8 +1,8 @@
-"""The metadata quorum: the voters together, and the one committed log they agree on.
+"""The metadata quorum: its voters, and the one committed log that they agree on.
 
-Of every committed entry there is one, whichever voter asks for it: `Quorum.commit` keeps the committed entries and raises
-if a voter ever takes another one for committed. Each is carried out once, on `QuorumController`, the state that the
-committed log makes; brokers read it through the metadata log up to where their controller knows it to be committed.
+`Quorum.commit` keeps the committed entries, and raises if a voter commits another entry at the same offset. Each entry is applied once,
+to `QuorumController`, the state that the committed log produces. Brokers read this state through the metadata log, up to the offset
+that their controller knows to be committed.
 """
 
 from __future__ import annotations
@@ -27,25 +27,25 @@ if TYPE_CHECKING:
 
 
 class QuorumController(Controller):
-    """The controller state of a quorum: it changes only by what is committed, in that order.
+    """The controller state of a quorum; it changes only by committed entries, in their order.
 
-    No node of its own: it speaks through the voter that commits, and only when that voter itself took the request.
+    It is no node of its own: it responds through the voter that commits, and only if that voter itself received the request.
     """
 
     _responding_voter: Voter | None = None
 
     def remove_from_network(self) -> None:
-        """Be no node on the network: the voters are."""
+        """Remove its address from the network: the voters are the nodes."""
         del self.network.alive[self.address]
 
     def boot(self, seed: int) -> None:
-        """Nothing: the active controller arms its tasks when it claims."""
+        """Do nothing: the active controller schedules its tasks when it claims."""
 
     def publish(self) -> None:
-        """Nothing: each leader publishes what it knows to be committed."""
+        """Do nothing: each leader publishes what it knows to be committed."""
 
     def reply(self, node: str, message: object) -> None:
-        """Answer through the voter that was asked; nobody waits for what a former controller was asked."""
+        """Respond through the voter that received the request; requests to a former controller get no response."""
         if self._responding_voter is not None:
             self._responding_voter.send_response(node, message)
 
@@ -54,7 +54,7 @@ class QuorumController(Controller):
             self._responding_voter.active.arm_session_check()
 
     def apply_committed_entry(self, voter: Voter, entry: QuorumEntry) -> None:
-        """Do what a committed entry says; `voter` is the leader that has just seen it committed."""
+        """Apply a committed entry; `voter` is the leader that has just committed it."""
         active = voter.active
         assert active is not None
         self.heartbeats, self.last_contact = active.heartbeats, active.last_contact
@@ -80,7 +80,7 @@ class QuorumController(Controller):
 
 
 class ControllerNode(Node):
-    """A dedicated controller's process: the host of a voter that shares it with no broker."""
+    """The process of a dedicated controller: the host of a voter that no broker shares."""
 
     running = True
     starting = False
@@ -91,7 +91,7 @@ class ControllerNode(Node):
         self.timers["started"] = self._started
 
     def stop(self) -> None:
-        """The process is killed; epoch, vote and log stay on disk."""
+        """Kill the process; epoch, vote and log stay on disk."""
         self.journal.cause = self.journal.emit(events.ControllerStopped.kind, self.address)
         self.running = self.starting = False
         self.incarnation += 1
@@ -99,7 +99,7 @@ class ControllerNode(Node):
         self.network.process_died(self.address, self.journal.now, self.journal.cause)
 
     def start(self, startup: int) -> None:
-        """The process is started; it takes part after its start-up, µs."""
+        """Start the process; its voter takes part after `startup` µs."""
         self.starting = True
         self.incarnation += 1
         self.journal.cause = self.journal.emit(events.ControllerStarted.kind, self.address)
@@ -115,10 +115,11 @@ class Quorum:
     """All voters and what they have committed.
 
     Attributes:
+        controller: the state that the committed log produces.
+        metadata: the metadata log.
         voters: by name, in the order of `controller.quorum.voters`.
-        majority: how many make one.
-        committed: the committed entries, each with the end of the metadata log after it.
-        lost: nobody has found a majority since the last active controller.
+        committed: the committed entries.
+        majority_lost: whether a voter has reported that it reaches no majority since the last active controller.
     """
 
     __slots__ = ("_ends", "_first_end", "committed", "controller", "journal", "majority_lost", "metadata", "voters")
@@ -139,10 +140,10 @@ class Quorum:
         self._first_end = 0
 
     def boot(self, hosts: Sequence[Node], seed: int, first: str) -> None:
-        """Make a voter in each host; with a majority of them running, one has been the active controller for long.
+        """Create a voter in each host; if a majority of them runs, one of them has been the active controller for long.
 
         Raises:
-            ValueError: it is to be `first`, which is none of the voters that run.
+            ValueError: `first` is not one of the running voters.
         """
         self.voters = {host.address: Voter(host, self, seed) for host in hosts}
         self._first_end = len(self.metadata)
@@ -165,22 +166,22 @@ class Quorum:
 
     @property
     def majority(self) -> int:
-        """How many voters make a majority."""
+        """The number of voters that make a majority."""
         return len(self.voters) // 2 + 1
 
     @property
     def fetch_timeout(self) -> int:
-        """µs without an answer from the leader after which a voter or broker looks for another."""
+        """The time without a response from the leader after which a voter or broker looks for another one, µs."""
         return self.controller.settings.us("controller.quorum.fetch.timeout.ms")
 
     @property
     def check_quorum_timeout(self) -> int:
-        """µs without fetches of a majority after which a leader resigns (`LeaderState.CHECK_QUORUM_TIMEOUT_FACTOR`)."""
+        """The time without fetches of a majority after which a leader resigns, µs (`LeaderState.CHECK_QUORUM_TIMEOUT_FACTOR`)."""
         return self.fetch_timeout * 3 // 2
 
     @property
     def election_timeout(self) -> int:
-        """Least µs a voter waits for votes."""
+        """The shortest time that a voter waits for votes, µs."""
         return self.controller.settings.us("controller.quorum.election.timeout.ms")
 
     @property
@@ -191,14 +192,14 @@ class Quorum:
     # --- the committed log -----------------------------------------------------------------------------------------
 
     def metadata_end(self, high_watermark: int) -> int:
-        """The end of the metadata log for one who knows the quorum's log to be committed up to there."""
+        """The end of the metadata log at a high watermark of the quorum's log."""
         return self._ends[high_watermark - 1] if high_watermark else self._first_end
 
     def commit(self, voter: Voter, start: int, end: int) -> None:
-        """A voter knows its log to be committed from `start` up to `end` too: what is new is carried out, the rest must be the same.
+        """A voter has committed its log from `start` to `end`: apply what is new, and check that the rest is the same.
 
         Raises:
-            AssertionError: it holds another entry than was committed at an offset.
+            AssertionError: the voter holds another entry than the committed one at an offset.
         """
         journal, committed = self.journal, self.committed
         before = journal.cause
@@ -225,7 +226,7 @@ class Quorum:
         self.controller.heartbeats, self.controller.last_contact = voter.active.heartbeats, voter.active.last_contact
 
     def report_no_majority(self, voter: Voter, in_touch: int) -> None:
-        """A voter could not reach a majority; told once until there is an active controller again."""
+        """A voter cannot reach a majority; the journal says so once until there is an active controller again."""
         if not self.majority_lost and in_touch < self.majority and self.active() is None:
             self.majority_lost = True
             self.journal.emit(events.NoMajority.kind, voter.name, in_touch, len(self.voters), self.majority)
@@ -233,16 +234,16 @@ class Quorum:
     # --- from outside ----------------------------------------------------------------------------------------------
 
     def active(self) -> Voter | None:
-        """The active controller: of those who believe so, the one with the highest epoch; None if nobody does."""
+        """The active controller: the voter with the highest epoch among those that consider themselves active; None if there is none."""
         claimed = [voter for voter in self.voters.values() if voter.active is not None and voter.active.claimed]
         return max(claimed, key=lambda voter: voter.epoch, default=None)
 
     def active_count(self) -> int:
-        """How many voters believe to be the active controller (ActiveControllerCount, summed over the cluster)."""
+        """The number of voters that consider themselves the active controller (ActiveControllerCount, summed over the cluster)."""
         return sum(voter.active is not None and voter.active.claimed for voter in self.voters.values())
 
     def has_majority(self, paused: Sequence[str]) -> bool:
-        """Whether some running voter can talk to as many others as make a majority with it."""
+        """Whether some running voter can talk to enough others to make a majority."""
 
         def works(name: str) -> bool:
             return self.voters[name].role is not Role.STOPPED and name not in paused

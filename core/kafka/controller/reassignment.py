@@ -1,4 +1,4 @@
-"""Moving a partition to other replicas: what is added and removed, when it is complete, how it is undone, where it cannot go."""
+"""The rules of a partition reassignment: which replicas it adds and removes, when it is complete, how it is reverted, and when it is refused."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from core.sim.spelled_out import SpelledOut
 
 @attrs.frozen(repr=False)
 class CompletedReassignment(SpelledOut):
-    """Replica list and ISR of a partition whose reassignment is done."""
+    """The replicas and the ISR of a partition whose reassignment is complete."""
 
     replicas: tuple[int, ...]
     isr: tuple[int, ...]
@@ -23,12 +23,12 @@ class CompletedReassignment(SpelledOut):
 
 @attrs.frozen(repr=False)
 class PartitionReassignmentReplicas(SpelledOut):
-    """The replica lists of a reassignment that may be running (Kafka: `PartitionReassignmentReplicas`).
+    """The replica lists of a partition that may be in a reassignment (Kafka: `PartitionReassignmentReplicas`).
 
     Attributes:
-        replicas: all of them: the target in its order, then the removing ones.
-        adding: those not assigned before, ascending.
-        removing: those not in the target, ascending.
+        replicas: all replicas: the target replicas in their order, then those to remove.
+        adding: the replicas that were not assigned before, ascending.
+        removing: the replicas that are not in the target, ascending.
     """
 
     replicas: tuple[int, ...]
@@ -37,14 +37,14 @@ class PartitionReassignmentReplicas(SpelledOut):
 
     @staticmethod
     def between(current: tuple[int, ...], target: tuple[int, ...]) -> PartitionReassignmentReplicas:
-        """The lists for moving from `current`, all replicas that there are now, to `target`."""
+        """The lists for a reassignment from the current replicas to a target."""
         removing = tuple(sorted(set(current).difference(target)))
         adding = tuple(sorted(set(target).difference(current)))
         return PartitionReassignmentReplicas((*target, *removing), adding, removing)
 
     @staticmethod
     def of(partition: PartitionRegistration) -> PartitionReassignmentReplicas:
-        """The lists as a partition's registration has them now."""
+        """The lists of a partition's registration."""
         return PartitionReassignmentReplicas(partition.replicas, partition.adding, partition.removing)
 
     @property
@@ -100,7 +100,7 @@ class PartitionReassignmentRevert(SpelledOut):
 
 
 def dead_target_error(release: Release, tp: TopicPartition, replicas: Sequence[int], live: Collection[int]) -> str:
-    """What is said to a move to brokers that are not alive; empty where it is not refused.
+    """The message that refuses a reassignment to brokers that are not alive; empty if the release does not refuse it.
 
     Kafka: `ReassignPartitionsCommand#verifyBrokerIds`, before 2.6 its `parseAndValidate`, before 0.10.1 the controller's log.
     """

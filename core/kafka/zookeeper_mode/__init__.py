@@ -1,1 +1,1 @@
-"""Kafka in ZooKeeper mode: a broker that registers in ZooKeeper, its client, its road for ISR changes, and the controller in a broker."""
+"""Kafka in ZooKeeper mode: brokers that register in ZooKeeper, ISR changes through ZooKeeper, and the controller in one of the brokers."""

@@ -1,7 +1,7 @@
-"""A broker's ZooKeeper client (Kafka: `ZooKeeperClient`): one session, requests in order, one under way at a time.
+"""A broker's ZooKeeper client (Kafka: `ZooKeeperClient`): one session, requests in order, one at a time.
 
-While the link is down a request waits; the client learns that its session has expired only when ZooKeeper says so. Callback
-everything that was asked in that session is dropped.
+While the link is down a request waits. The client learns that its session has expired only when ZooKeeper says so; then it drops
+everything that was requested in that session.
 """
 
 from __future__ import annotations
@@ -27,14 +27,14 @@ from core.kafka.zookeeper.protocol import (
 from core.sim.units import US_PER_MS
 
 Callback = Callable[..., None]
-"""Called with the results, callback with what was given along."""
+"""Called with the results, then with the arguments given to `submit`."""
 
 PINGS_PER_TIMEOUT: int = 3
 """Pings within one session timeout, as ZooKeeper's client sends them."""
 
 
 class SessionListener(Protocol):
-    """Whom a client tells of its session (Kafka: `StateChangeHandler`, `ZNodeChangeHandler`)."""
+    """Receives the session events of a client (Kafka: `StateChangeHandler`, `ZNodeChangeHandler`)."""
 
     def session_established(self) -> None:
         """A session is there."""

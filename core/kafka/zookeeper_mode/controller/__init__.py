@@ -1,1 +1,1 @@
-"""The ZooKeeper-era control plane: a controller elected among the brokers, and its elections and replica states."""
+"""The controller of ZooKeeper mode, elected among the brokers: leader elections, replica states, reassignments."""

@@ -1,4 +1,4 @@
-"""What all parts of a ZooKeeper controller work with."""
+"""What all components of a ZooKeeper-mode controller share."""
 
 from __future__ import annotations
 
@@ -12,12 +12,14 @@ from core.kafka.zookeeper_mode.controller.request_sender import ControllerReques
 
 
 class ControllerBase:
-    """Base of the controller; it knows none of its parts, so that each part can know it.
+    """Base of the controller. It does not import its components, so that each component can import it.
 
     Attributes:
-        queue: its events, one after the other.
-        context: what it knows.
-        channels, requests: how it reaches the brokers, and what it tells them.
+        broker: the broker that hosts the controller.
+        queue: the event queue.
+        context: what the controller knows.
+        channels: the connections to the brokers.
+        requests: sends requests to the brokers.
     """
 
     def __init__(self, broker: BrokerContext, zk: ZooKeeperClient) -> None:
@@ -30,24 +32,24 @@ class ControllerBase:
 
     @property
     def active(self) -> bool:
-        """Whether this broker believes to be the controller."""
+        """Whether this broker considers itself the controller."""
         return self.queue.active
 
     def resign(self, reason: str) -> None:
-        """Be controller no more (`KafkaController#onControllerResignation`)."""
+        """Stop being the controller (`KafkaController#onControllerResignation`)."""
         if self.active:
             self.journal.emit(events.ControllerResigned.kind, self.broker.address, self.context.epoch, reason, 0)
         self.reset()
 
     def reset(self) -> None:
-        """Forget everything a controller knows."""
+        """Forget everything that the controller knows."""
         self.queue.clear()
         self.channels.clear()
         self.context.clear()
 
 
 class ControllerComponent:
-    """A part of what a controller does: its queue of events, what it knows, and how it tells brokers."""
+    """Base of a component of the controller; it has the controller's queue, context and request sender."""
 
     def __init__(self, controller: ControllerBase) -> None:
         self.controller = controller

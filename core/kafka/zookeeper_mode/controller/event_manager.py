@@ -1,6 +1,6 @@
-"""The controller's event queue (Kafka: `ControllerEventManager`): one event after the other.
+"""The controller's event queue (Kafka: `ControllerEventManager`): it handles one event at a time.
 
-An event that reads and writes ZooKeeper goes on when the answer is there, and only callback the next begins.
+An event that reads or writes ZooKeeper continues when the response arrives; the next event begins only after that.
 """
 
 from __future__ import annotations
@@ -13,15 +13,15 @@ from core.kafka.zookeeper_mode.client import ZooKeeperClient
 from core.sim.journal import Journal
 
 Callback = Callable[..., None]
-"""How an event goes on."""
+"""The continuation of an event."""
 
 
 class ControllerEventManager:
-    """The queue of one broker's controller.
+    """The event queue of one broker's controller.
 
     Attributes:
-        active: this broker believes to be the controller: events are handled.
-        generation: counts its controllerships; an answer for a former one counts no more.
+        active: whether this broker considers itself the controller; only then are events handled.
+        generation: the number of its controllerships so far; responses to a former one are ignored.
     """
 
     def __init__(self, journal: Journal, zk: ZooKeeperClient) -> None:
@@ -34,15 +34,15 @@ class ControllerEventManager:
         self._running = False
 
     def begin_failover(self) -> None:
-        """The controllership begins, with an event of its own under way."""
+        """The controllership begins, with the failover as the event under way."""
         self.active = self._busy = True
 
     def activate(self) -> None:
-        """Have been controller for long, with nothing to do."""
+        """Become controller with nothing to do: it has been controller for long."""
         self.active = True
 
     def clear(self) -> None:
-        """The controllership is over."""
+        """The controllership is over: drop all events."""
         self.active = self._busy = False
         self.generation += 1
         self._events.clear()
@@ -52,12 +52,12 @@ class ControllerEventManager:
         self._events.append((self._journal.cause, handler, about))
 
     def put(self, handler: Callback, *about: object) -> None:
-        """Queue an event, and begin it if nothing is under way."""
+        """Queue an event, and begin it if no other is under way."""
         self.add(handler, *about)
         self._run()
 
     def done(self) -> None:
-        """The event is handled."""
+        """The event under way is complete."""
         self._busy = False
         self._run()
 
@@ -75,7 +75,7 @@ class ControllerEventManager:
         self._running = False
 
     def submit(self, ops: Iterable[Op], callback: Callback, *about: object) -> None:
-        """Ask ZooKeeper; the answer counts only while this is the same controllership."""
+        """Send operations to ZooKeeper; the callback runs only if this is still the same controllership."""
         self._zk.submit(tuple(ops), self._on_results, self.generation, callback, about)
 
     def _on_results(self, results: tuple[Result, ...], generation: int, callback: Callback, about: tuple[object, ...]) -> None:

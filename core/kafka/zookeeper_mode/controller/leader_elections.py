@@ -1,6 +1,6 @@
-"""Elections that somebody asks for, and the balancing of leaders.
+"""Requested elections and the periodic balancing of leaders.
 
-Kafka: `processReplicaLeaderElection`, `checkAndTriggerAutoLeaderRebalance`.
+Kafka: `KafkaController#processReplicaLeaderElection`, `#checkAndTriggerAutoLeaderRebalance`.
 """
 
 from __future__ import annotations
@@ -17,14 +17,14 @@ from core.sim.units import SECOND
 
 
 class LeaderElections(ControllerComponent):
-    """What a controller does about leaders that could lead elsewhere."""
+    """Elects leaders on request, and moves leadership back to preferred replicas."""
 
     def __init__(self, controller: ControllerBase, partitions: PartitionStateMachine) -> None:
         super().__init__(controller)
         self.partitions = partitions
 
     def process_requested_elections(self) -> None:
-        """Somebody asks for elections (`#processPreferredReplicaLeaderElection`)."""
+        """An administrator has requested elections (`#processReplicaLeaderElection`)."""
         self.queue.submit((GetData(paths.PREFERRED_ELECTION), Delete(paths.PREFERRED_ELECTION), GetData(paths.PREFERRED_ELECTION, watch=True)),
                   self._elections_read)  # fmt: skip
 

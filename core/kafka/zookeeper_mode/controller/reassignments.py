@@ -1,4 +1,4 @@
-"""Reassignments in ZooKeeper clusters (Kafka: `processZkPartitionReassignment`, `onPartitionReassignment`)."""
+"""Partition reassignments in ZooKeeper mode (Kafka: `processZkPartitionReassignment`, `onPartitionReassignment`)."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from core.kafka.zookeeper_mode.controller.partition_state_machine import Decisio
 
 
 class PartitionReassignments(ControllerComponent):
-    """What a controller does about moves."""
+    """Starts, advances, completes and cancels reassignments."""
 
     def __init__(self, controller: ControllerBase, partitions: PartitionStateMachine) -> None:
         super().__init__(controller)
         self.partitions = partitions
 
     def process_requested_reassignments(self) -> None:
-        """Somebody asks for moves (`#processZkPartitionReassignment`); they are taken over into the topics' znodes."""
+        """An administrator has requested reassignments: write them to the znodes of the topics (`#processZkPartitionReassignment`)."""
         self.queue.submit(
             (GetData(paths.REASSIGNMENT), Delete(paths.REASSIGNMENT), GetData(paths.REASSIGNMENT, watch=True)), self._reassignments_read
         )
