@@ -17,7 +17,7 @@ from core.kafka.ids import TopicPartition
 from core.kafka.release import RELEASES, Release
 from core.kafka.topic_spec import TopicSpec
 from core.lab import acts
-from core.lab.act_handlers import arguments
+from core.lab.act_handlers import act_arguments
 from core.lab.cluster import Cluster
 from core.lab.recorded_acts import recorded_act
 from core.lab.spec import BrokerSpec, ClusterSpec, ControlPlane, NetworkSpec, Pace
@@ -48,7 +48,7 @@ def test_an_act_is_read_back_as_it_was(act: type[acts.Act]) -> None:
     whole = act(**{field.name: SAMPLES[str(field.type).removesuffix(" | None")] for field in fields})
     least = act(**{field.name: SAMPLES[str(field.type)] for field in fields if field.default is attrs.NOTHING})
     for one in (whole, least):
-        assert recorded_act(act.word, arguments(one)) == one
+        assert recorded_act(act.word, act_arguments(one)) == one
 
 
 @pytest.mark.parametrize(
