@@ -102,12 +102,12 @@ def _cards(report: Report) -> str:
         time("longest_stalled_us", "stalled_us", "longest stall of acks=all writes", "unavailability"),
         time("longest_no_writes_us", "no_writes_us", "longest time without acks=all writes", "unavailability"),
         time("longest_no_reads_us", "no_reads_us", "longest time without reads", "unavailability"),
-        time("offline_us", "offline_us", "time without a leader, over all partitions", "availability"),
+        time("offline_us", "offline_us", "without a leader, over all partitions", "availability"),
         count("unclean", "unclean elections", "elections"),
         count("records_diverged", "offsets at which replicas differ", "records"),
-        time("under_min_us", "under_min_us", "time under min.insync.replicas, over all partitions", "min_isr"),
+        time("under_min_us", "under_min_us", "under min.insync.replicas, over all partitions", "min_isr"),
         count("batches_given_up", "batches given up by producers", "errors"),
-        count("batches_unanswered", "batches still unanswered at the end", "produce_latency"),
+        count("batches_unanswered", "batches unanswered at the end", "produce_latency"),
         count("records_duplicated", "records duplicated", "records"),
     ]
     neutral = [count("records_acknowledged", "records acknowledged", "records"), count("elections", "leaders elected", "elections")]
