@@ -72,8 +72,8 @@ bench: $(STAMPS)/test $(STAMPS)/compiler ## run the benchmarks
 	@for bench in tests/bench/bench_*.py; do echo "== $$bench"; $(BIN)/python $$bench $(ARGS) || exit 1; done
 
 docs: $(STAMPS)/spark ## regenerate what is made from the code
-	@$(BIN)/python -m scenarios.eventlog_doc
-	@$(BIN)/python -m scenarios.script_doc
+	@$(BIN)/python -m scenarios.logs.event_log_doc
+	@$(BIN)/python -m scenarios.language.script_doc
 	@$(BIN)/python -m spark_reports.summaries_doc
 	@$(BIN)/python -m tests.releases_page docs/releases.md
 	@$(BIN)/python -m tests.plan docs/plan.svg

@@ -21,9 +21,9 @@ from core.lab import acts
 from core.lab.cluster import Cluster
 from core.lab.spec import BrokerSpec, ClusterSpec
 from core.sim.units import SECOND
-from scenarios.eventlog import LogWriter, make_header
-from scenarios.printing import complain, remark
-from scenarios.stopping import Stopped, stoppable
+from scenarios.io.standard_streams import complain, remark
+from scenarios.io.termination_signals import Stopped, stoppable
+from scenarios.logs.event_log import LogWriter, make_header
 from spark_reports.compute import compute_tables, load_logs, session_settings
 from spark_reports.errors import ReportError
 from spark_reports.logs.session_log import open_log

@@ -19,9 +19,9 @@ from typing import Final
 
 import attrs
 
-from scenarios.output_files import check_outputs, whole_entries, write_whole
-from scenarios.printing import complain, say_json, styled
-from scenarios.stopping import stoppable, whole
+from scenarios.io.output_files import check_outputs, whole_entries, write_whole
+from scenarios.io.standard_streams import complain, say_json, styled
+from scenarios.io.termination_signals import stoppable, whole
 from spark_reports.errors import ReportError
 from spark_reports.logs.find_logs import FoundLogs, escape_glob, find_logs, is_remote, local_path
 from spark_reports.logs.session_log import SessionLog, name_sessions, open_log

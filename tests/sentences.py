@@ -25,7 +25,7 @@ from core.lab.cluster import Cluster
 from core.lab.sentences import sentence
 from scenarios import catalogue
 from scenarios.releases import release_named
-from scenarios.runner import run_scenario
+from scenarios.running.runner import run_scenario
 from tests.core.properties.swarm import swarm
 from tests.core.properties.timelines import play
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import signal
 
-from scenarios.stopping import SIGNALS
+from scenarios.io.termination_signals import SIGNALS
 
 
 def heard() -> None:

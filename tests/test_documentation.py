@@ -11,9 +11,9 @@ from typing import Final
 import pytest
 
 from core.kafka.release import CURRENT
-from scenarios import results
 from scenarios.language.script import read_script
-from scenarios.runner import run_scenario
+from scenarios.running import results
+from scenarios.running.runner import run_scenario
 from tests import releases_page
 from tui.cli import GROUPS, VERSION
 

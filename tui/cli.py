@@ -2,7 +2,7 @@
 
 Exit codes: 0 all is well and every expectation held, 1 an expectation failed, 2 bad input, a line on stderr for each mistake, 70 the
 playground itself failed, 74 stdout could not be written; 141 without a word when the reader of stdout went away, as `head` does.
-Payload goes to stdout, everything else to stderr, both through `scenarios.printing`. Each command imports what it needs when it
+Payload goes to stdout, everything else to stderr, both through `scenarios.io.standard_streams`. Each command imports what it needs when it
 runs, so that `isrlab run` starts without the terminal framework and without Spark.
 """
 
@@ -15,7 +15,7 @@ from collections.abc import Sequence
 from types import ModuleType
 from typing import Final
 
-from scenarios.printing import OutputLost, complain, guarded_streams, say_lines
+from scenarios.io.standard_streams import OutputLost, complain, guarded_streams, say_lines
 from tui.commands import library, logs, moments, operations, play, run, serve, sweep
 from tui.commands.console import Parser
 from tui.exit_codes import BAD_INPUT, BROKEN_PIPE, OUTPUT_LOST

@@ -12,7 +12,7 @@ from core.kafka import health
 from core.kafka.release import Release
 from core.lab.views.view import ClusterView, PartitionView
 from scenarios.describe.described import DescribedPartition, DescribedTopic, ElrColumn
-from scenarios.visible import visible
+from scenarios.io.escaping import visible
 
 
 def render_describe(

@@ -15,7 +15,7 @@ from typing import Final
 
 from core.kafka.release import Release
 from scenarios.describe.described import DescribedTopic
-from scenarios.stopping import TookTooLong, at_most
+from scenarios.io.time_limit import TookTooLong, at_most
 
 PATTERN_SECONDS: Final = 5
 """How long a pattern may take with all topics: some backtrack without end, here as in Java."""

@@ -17,7 +17,8 @@ from core.kafka.settings import SETTINGS, TOPIC_SETTINGS, Value, render_value, s
 from core.kafka.topic_spec import PartitionSpec, TopicSpec
 from core.lab.spec import MAX_BROKERS, MAX_LOG_DIRS, MAX_PARTITIONS, BrokerSpec, ClusterSpec, ControlPlane, NetworkSpec, Pace
 from scenarios.errors import did_you_mean
-from scenarios.garbage import without_collection
+from scenarios.gc_pause import without_collection
+from scenarios.io.escaping import visible_text
 from scenarios.language.client_config import read_client_config
 from scenarios.language.nodes import Fields, Items, Node, Text, from_data, shortened
 from scenarios.language.partition_start import partition_as_data, read_partition
@@ -39,7 +40,6 @@ from scenarios.language.values import (
     write_duration,
     write_ppm,
 )
-from scenarios.visible import visible_text
 
 MAX_CONTROLLERS: Final = 15
 """Most dedicated controllers of one cluster; Kafka's people run three or five."""

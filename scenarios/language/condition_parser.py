@@ -8,8 +8,20 @@ from typing import Any, Final
 from core.kafka.events import KINDS, column_types
 from core.kafka.ids import NO_LEADER
 from core.sim.units import parse_duration
-from scenarios.conditions import OPERATORS, Combined, Compare, Condition, EventPattern, Happened, Names, Order, Term, Truth, reading_term
 from scenarios.errors import did_you_mean
+from scenarios.language.conditions import (
+    OPERATORS,
+    Combined,
+    Compare,
+    Condition,
+    EventPattern,
+    Happened,
+    Names,
+    Order,
+    Term,
+    Truth,
+    reading_term,
+)
 from scenarios.language.readings import BOOL, BROKER, DURATION, EPOCHS, IDS, NUMBER, READINGS, ROW, WORD, Reading
 from scenarios.language.tokens import ConditionError, Token, tokenize
 

@@ -14,9 +14,9 @@ import attrs
 
 from core.kafka.ids import TopicPartition
 from core.kafka.release import GUARDS, Release
-from scenarios.conditions import Condition, Names, comparison
 from scenarios.errors import Place, ScriptError, did_you_mean
 from scenarios.language.condition_parser import parse_condition
+from scenarios.language.conditions import Condition, Names, comparison
 from scenarios.language.nodes import Fields, Items, Node, Text, shortened
 from scenarios.language.readings import BOOL, BROKER, DURATION, EPOCHS, IDS, NUMBER, READINGS, ROW, WORD, Reading
 from scenarios.language.tokens import ConditionError, Token

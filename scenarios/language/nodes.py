@@ -17,9 +17,9 @@ import attrs
 import yaml
 
 from core.lab.spec import MAX_PARTITIONS
-from scenarios import textfile
 from scenarios.errors import Place, ScriptError, ScriptMistakes, did_you_mean
-from scenarios.garbage import without_collection
+from scenarios.gc_pause import without_collection
+from scenarios.io import text_file
 
 MAX_DEPTH: Final = 24
 """Deepest nesting of lists and mappings; the language itself needs seven."""
@@ -228,7 +228,7 @@ def read_file(path: str | FilePath, remedy: str) -> str:
     Raises:
         InputError: it cannot be read, is too large, or is no text.
     """
-    text = textfile.read_text(path, "a script is YAML text in UTF-8", remedy)
+    text = text_file.read_text(path, "a script is YAML text in UTF-8", remedy)
     if not text.strip():
         raise ScriptError(Place(str(path), 1, 1), "", "the file is empty", "a script has at least a 'cluster:'")
     return text

@@ -51,11 +51,11 @@ from core.lab.acts import (
 from core.lab.acts import Release as ReleaseHeld
 from core.lab.spec import ClusterSpec, Pace
 from core.sim.units import SECOND
-from scenarios.conditions import Condition, Names
 from scenarios.errors import Place, did_you_mean
-from scenarios.garbage import without_collection
+from scenarios.gc_pause import without_collection
 from scenarios.language.acts import read_acts
 from scenarios.language.cluster import read_cluster
+from scenarios.language.conditions import Condition, Names
 from scenarios.language.expectations import (
     ALWAYS,
     Expectation,

@@ -6,10 +6,10 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from scenarios.errors import InputError
-from scenarios.eventlog import LogReader
-from scenarios.logfile import open_log_file
-from scenarios.output_files import check_outputs
-from scenarios.stopping import stoppable
+from scenarios.io.output_files import check_outputs
+from scenarios.io.termination_signals import stoppable
+from scenarios.logs.event_log import LogReader
+from scenarios.logs.log_file import open_log_file
 from spark_reports.convert.log_parts import Say, read_log_parts
 from spark_reports.convert.to_json_lines import sessions_of, to_json_lines, write_lines, write_session
 from spark_reports.convert.to_parquet import parquet_target, to_parquet, to_parquet_locally

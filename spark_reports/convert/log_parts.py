@@ -10,8 +10,8 @@ from typing import Final
 
 import attrs
 
-from scenarios.eventlog import LogReader, encode_event
-from scenarios.logfile import open_log_file
+from scenarios.logs.event_log import LogReader, encode_event
+from scenarios.logs.log_file import open_log_file
 
 Say = Callable[[str], None]
 """Writes a message for the user."""

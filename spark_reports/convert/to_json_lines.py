@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from scenarios.errors import InputError
-from scenarios.logfile import is_packed_name, packer
-from scenarios.output_files import whole_file
+from scenarios.io.output_files import whole_file
+from scenarios.logs.log_file import is_packed_name, packer
 from spark_reports.convert.log_parts import BASE64, NO_NEWLINE, Say
 from spark_reports.errors import ReportError
 from spark_reports.rows.dataset import read_dataset

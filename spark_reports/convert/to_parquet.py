@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 from urllib.parse import unquote
 
-from scenarios.logfile import is_packed, open_log_file
+from scenarios.logs.log_file import is_packed, open_log_file
 from spark_reports.convert.log_parts import LogParts, Say
 from spark_reports.errors import ReportError
 from spark_reports.logs.find_logs import escape_glob

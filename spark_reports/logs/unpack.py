@@ -5,7 +5,7 @@ from __future__ import annotations
 import shutil
 from pathlib import Path
 
-from scenarios.logfile import is_packed, open_log_file
+from scenarios.logs.log_file import is_packed, open_log_file
 from spark_reports.errors import ReportError
 
 

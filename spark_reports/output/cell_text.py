@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from core.sim.units import format_duration
-from scenarios.visible import visible
+from scenarios.io.escaping import visible
 
 ALARM_COLUMNS: Final = frozenset(
     {

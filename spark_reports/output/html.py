@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from core.sim.units import format_duration
-from scenarios.visible import visible
+from scenarios.io.escaping import visible
 from spark_reports.output import svg_charts
 from spark_reports.output.cell_text import ALARM_COLUMNS, cell_text, heading
 from spark_reports.tables.comparison import MOST, for_people

@@ -7,7 +7,7 @@ import threading
 from collections.abc import Iterator
 from typing import IO, TYPE_CHECKING, Final
 
-from scenarios.visible import visible_line
+from scenarios.io.escaping import visible_line
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -13,7 +13,7 @@ from typing import Any, Final
 import attrs
 
 from core.sim.units import SECOND, format_duration
-from scenarios.visible import visible
+from scenarios.io.escaping import visible
 
 PLOT: Final = 960
 """The width of the time axis where space allows. The axis takes the available width, so positions are percentages."""

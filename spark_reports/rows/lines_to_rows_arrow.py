@@ -10,7 +10,7 @@ from importlib.util import find_spec
 from typing import TYPE_CHECKING, BinaryIO, Final
 
 from core.kafka.events import KINDS, required_columns
-from scenarios.eventlog import MAX_LINE
+from scenarios.logs.event_log import MAX_LINE
 from spark_reports.rows.schema import ENVELOPE, event_columns
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ import os
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, Final
 
-from scenarios.stopping import whole
+from scenarios.io.termination_signals import whole
 from spark_reports.errors import ReportError
 from spark_reports.spark.failures import reason_of
 from spark_reports.spark.settings import SETTINGS

@@ -16,7 +16,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from scenarios.stopping import held, whole
+from scenarios.io.termination_signals import held, whole
 from spark_reports.errors import ReportError
 from spark_reports.spark.class_archive import archive_path, options_to_make, options_to_use, spark_jars
 from spark_reports.spark.connect import connect_session

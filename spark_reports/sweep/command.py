@@ -14,9 +14,9 @@ import attrs
 
 from core.sim.units import format_duration
 from scenarios.errors import InputError, did_you_mean
-from scenarios.output_files import check_outputs, is_stdout, write_whole
-from scenarios.printing import complain, remark, say_json, say_text, styled
-from scenarios.stopping import stoppable, whole
+from scenarios.io.output_files import check_outputs, is_stdout, write_whole
+from scenarios.io.standard_streams import complain, remark, say_json, say_text, styled
+from scenarios.io.termination_signals import stoppable, whole
 from spark_reports.errors import ReportError
 from spark_reports.sweep.execution.checkpoint import Checkpoint
 from spark_reports.sweep.execution.process_workers import ProcessWorkers

@@ -14,8 +14,8 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Final
 
-from scenarios.output_files import whole_file
-from scenarios.visible import visible
+from scenarios.io.escaping import visible
+from scenarios.io.output_files import whole_file
 
 _FORMULA: Final = ("=", "+", "-", "@", "\t", "\r", "\n")
 """The first characters of a text that a spreadsheet runs as a formula."""

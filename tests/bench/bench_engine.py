@@ -23,7 +23,7 @@ from engines import with_each_engine
 from core.lab.cluster import Cluster
 from core.lab.history.rings import KEPT
 from core.sim.journal import Sink
-from scenarios.eventlog import LogWriter, make_header
+from scenarios.logs.event_log import LogWriter, make_header
 
 PAIRS: Final = 5
 WARM: Final = 10

@@ -50,8 +50,8 @@ def build(brokers: int, topics: int, partitions: int) -> Any:
     from core.lab.acts import Load
     from core.lab.spec import BrokerSpec, ClusterSpec
     from core.sim.units import SECOND
-    from scenarios.play_target import PlayTarget
     from tui.session.loading import load_session
+    from tui.session.play_target import PlayTarget
 
     spec = ClusterSpec(
         brokers=tuple(BrokerSpec(i) for i in range(1, brokers + 1)),
@@ -237,7 +237,7 @@ def view_memory() -> tuple[float, float]:
     return beside, measured("memory-of-modules", *LABORATORY, "tui.app.playground") - measured("memory-of-modules", *LABORATORY)
 
 
-LABORATORY = ("core.lab.cluster", "scenarios.play_target", "scenarios.eventlog")
+LABORATORY = ("core.lab.cluster", "tui.session.play_target", "scenarios.logs.event_log")
 
 
 def machine() -> None:

@@ -23,7 +23,7 @@ from core.sim.units import SECOND
 from scenarios import catalogue
 from scenarios.language.script import releases_of
 from scenarios.releases import release_named
-from scenarios.runner import run_scenario
+from scenarios.running.runner import run_scenario
 from tests.core.properties.swarm import swarm
 from tests.core.properties.timelines import play
 

@@ -37,14 +37,14 @@ from core.kafka.release import CURRENT
 from core.kafka.topic_spec import TopicSpec
 from core.lab.spec import BrokerSpec, ClusterSpec
 from scenarios import catalogue
-from scenarios.play_target import PlayTarget
-from scenarios.recording import read_session
+from scenarios.logs.recorded_session import read_session
 from scenarios.releases import release_named
 from tui.actions.registry import ACTIONS
 from tui.app.playground import Playground
 from tui.main_screen.display_options import Display
 from tui.rendering.palette import PALETTES
 from tui.session.loading import load_session
+from tui.session.play_target import PlayTarget
 
 SIZES: Final = ((80, 24), (120, 40), (200, 60), (40, 10), (100, 30), (5, 3), (80, 20), (160, 50))
 """Columns and rows of terminals."""

@@ -28,14 +28,14 @@ from scenarios.describe import selection
 from scenarios.describe.parse import parse_describe
 from scenarios.describe.render import render_describe
 from scenarios.describe.spec import to_cluster_spec
-from scenarios.eventlog import LogReader, LogWriter, make_header
+from scenarios.io.text_file import decode
 from scenarios.language.script import Scenario, read_script
-from scenarios.logcheck import check_log
-from scenarios.logfold import fold_log
+from scenarios.logs.event_log import LogReader, LogWriter, make_header
+from scenarios.logs.log_check import check_log
+from scenarios.logs.metadata_state import fold_log
+from scenarios.logs.replay import replay
 from scenarios.releases import release_named
-from scenarios.replay import replay
-from scenarios.runner import Run
-from scenarios.textfile import decode
+from scenarios.running.runner import Run
 from spark_reports.sweep.command import GRIDS
 from spark_reports.sweep.grid_file.read_grid import read_grid
 from tests.fuzz.mutations import NASTY, mutated

@@ -17,7 +17,7 @@ import attrs
 
 from core.sim.errors import Standstill
 from scenarios.errors import InputError
-from scenarios.visible import visible_line
+from scenarios.io.escaping import visible_line
 from tui.cli import main
 
 TOO_LONG: Final = 10.0

@@ -14,8 +14,8 @@ import pytest
 from scenarios import catalogue
 from scenarios.describe.parse import parse_describe
 from scenarios.describe.spec import to_cluster_spec
-from scenarios.eventlog import LogReader
 from scenarios.language.script import load_script
+from scenarios.logs.event_log import LogReader
 from tui.cli import GROUPS, main, parser_for
 from tui.commands.console import Parser
 
@@ -220,7 +220,7 @@ main()
 """
 
 
-@pytest.mark.parametrize("module", ["tui.cli", "scenarios.results"])
+@pytest.mark.parametrize("module", ["tui.cli", "scenarios.running.results"])
 def test_ctrl_c_before_anything_has_begun_ends_it_without_a_word(module: str) -> None:
     done = subprocess.run([sys.executable, "-c", CTRL_C_DURING_AN_IMPORT, module], cwd=ROOT, capture_output=True, check=False, timeout=60)
     assert (done.returncode, done.stdout, done.stderr) == (-signal.SIGINT, b"", b"")

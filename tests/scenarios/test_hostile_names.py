@@ -19,10 +19,10 @@ from core.kafka.events import KINDS
 from core.kafka.release import CURRENT
 from core.kafka.topic_spec import TopicSpec
 from core.lab.spec import BrokerSpec, ClusterSpec
-from scenarios.eventlog import End, encode_event, make_header
+from scenarios.io.escaping import visible, visible_json, visible_line, visible_text
 from scenarios.language.cluster import read_cluster, write_cluster
 from scenarios.language.nodes import parse
-from scenarios.visible import visible, visible_json, visible_line, visible_text
+from scenarios.logs.event_log import End, encode_event, make_header
 from spark_reports.tables import csv_files
 from spark_reports.tables.result import Result
 from tui.cli import GROUPS, main, parser_for
@@ -94,7 +94,7 @@ def test_everything_is_printed_in_one_place() -> None:
         for path in sorted((ROOT / package).rglob("*.py"))
         if printing.search(path.read_text(encoding="utf-8"))
     ]
-    assert found == ["scenarios/printing.py"]
+    assert found == ["scenarios/io/standard_streams.py"]
 
 
 # --- every argument of every command -------------------------------------------------------------------------------

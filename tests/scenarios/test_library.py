@@ -8,10 +8,11 @@ from pathlib import Path
 import pytest
 
 from core.kafka.release import Release
-from scenarios import catalogue, results
+from scenarios import catalogue
 from scenarios.language.script import Scenario, releases_of
 from scenarios.releases import release_named
-from scenarios.runner import run_scenario
+from scenarios.running import results
+from scenarios.running.runner import run_scenario
 from tui.cli import main
 
 RUNS = [(name, release.name) for name in catalogue.names() for release in releases_of(catalogue.load(name), ())]

@@ -20,8 +20,8 @@ from core.lab.spec import MAX_LOSS_PPM, BrokerSpec, ClusterSpec, NetworkSpec
 from core.sim.errors import ActRefused
 from core.sim.units import SECOND
 from scenarios.errors import ScriptError
-from scenarios.eventlog import encode_event, make_header
 from scenarios.language.script import read_script
+from scenarios.logs.event_log import encode_event, make_header
 from tui.cli import main
 
 CLUSTER = "cluster: {brokers: 3, topics: {orders: {partitions: 1}}}\n"

@@ -7,9 +7,10 @@ from typing import Final
 import pytest
 
 from core.kafka.release import GUARDS, RELEASES, Release
-from scenarios import catalogue, results
+from scenarios import catalogue
 from scenarios.releases import release_named
-from scenarios.runner import run_scenario
+from scenarios.running import results
+from scenarios.running.runner import run_scenario
 
 SINCE: Final = {
     "s4-question-of-another-epoch": "0.11",

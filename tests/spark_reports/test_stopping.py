@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from scenarios.stopping import SIGNALS, Stopped, held, stoppable, whole
+from scenarios.io.termination_signals import SIGNALS, Stopped, held, stoppable, whole
 from spark_reports.thread_pool import pool_of
 from tests.signals import heard
 from tests.spark_reports.event_logs import event, write_log

@@ -8,13 +8,13 @@ from typing import Any
 from textual.strip import Strip
 
 from core.lab.views.view import ClusterView
-from scenarios.play_target import PlayTarget
 from tui.actions.context import ActionContext, Option, Question
 from tui.actions.selection import Selection
 from tui.main_screen.display_options import Display
 from tui.main_screen.presenter import Frame, Presenter
 from tui.rendering.palette import Palette, palette_of
 from tui.session.loading import load_session
+from tui.session.play_target import PlayTarget
 
 
 class FakeSurface:

@@ -16,10 +16,10 @@ import pytest
 from core.lab.acts import Kill
 from core.sim.units import SECOND
 from scenarios import catalogue
-from scenarios.play_target import PlayTarget
 from scenarios.releases import release_named
 from tests.tui.app.test_playground import playing, screen_text
 from tui.app.screenshot import without_fonts
+from tui.session.play_target import PlayTarget
 from tui.terminal.filters import to_ascii
 
 KEPT = Path(__file__).parent / "snapshots"

@@ -20,8 +20,8 @@ import attrs
 from textual.keys import Keys, _character_to_key, format_key
 
 from core.sim.spelled_out import SpelledOut
-from scenarios import textfile
 from scenarios.errors import InputError, did_you_mean
+from scenarios.io import text_file
 from tui.actions.registry import ACTIONS, BY_ID
 
 RESERVED: Final = {
@@ -101,7 +101,7 @@ def load_keymap(path: Path | None = None) -> Keymap:
         return DEFAULT
     import tomllib
 
-    text = textfile.read_text(path, most=MAX_BYTES)
+    text = text_file.read_text(path, most=MAX_BYTES)
     try:
         data = tomllib.loads(text)
     except (tomllib.TOMLDecodeError, ValueError) as wrong:

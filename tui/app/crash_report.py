@@ -40,7 +40,7 @@ def rescue(loaded: LoadedSession, traceback: str) -> list[str]:
 
 def _script(loaded: LoadedSession, path: Path) -> str:
     """The session as a script; where the cluster itself fails, up to its last act."""
-    from scenarios.recording import session_script
+    from scenarios.logs.recorded_session import session_script
     from tui.session.loading import script_name
 
     name = script_name(path)

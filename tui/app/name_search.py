@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 from textual.command import Hit, Hits, Provider
 from textual.markup import escape
 
-from scenarios.visible import visible
+from scenarios.io.escaping import visible
 from tui.actions.registry import ACTIONS
 from tui.rendering.glossary import all_terms, states_of_partitions
 from tui.rendering.states import STATUS_LOOKS, short_state

@@ -21,9 +21,8 @@ from textual.markup import escape
 
 from core.kafka.errors import KafkaError
 from scenarios.errors import InputError
-from scenarios.play_target import PlayTarget
-from scenarios.printing import complain
-from scenarios.visible import visible
+from scenarios.io.escaping import visible
+from scenarios.io.standard_streams import complain
 from tui.actions.action import Action
 from tui.actions.registry import ACTIONS
 from tui.app.name_search import NameProvider
@@ -37,6 +36,7 @@ from tui.main_screen.screen import MainScreen
 from tui.rendering.palette import PALETTES, palette_of, theme_of
 from tui.session.garbage_collection import SETTLE_SECONDS
 from tui.session.loading import LoadedSession, load_session
+from tui.session.play_target import PlayTarget
 from tui.terminal.filters import AsciiFilter, PlainFilter
 from tui.terminal.foreign_text import ControlCharacterFilter
 

@@ -19,14 +19,14 @@ from core.sim.errors import ActRefused
 from core.sim.units import SECOND
 from scenarios import catalogue
 from scenarios.errors import InputError
+from scenarios.io.output_files import write_whole
+from scenarios.io.standard_streams import remark
 from scenarios.language.script import releases_of
-from scenarios.output_files import write_whole
-from scenarios.play_target import PlayTarget
-from scenarios.printing import remark
 from tui.app.playground import Playground
 from tui.main_screen.display_options import Display
 from tui.rendering.palette import PALETTES
 from tui.session.loading import LoadedSession, load_session
+from tui.session.play_target import PlayTarget
 
 _AT = re.compile(r"(\d+)@(\d+(?:\.\d+)?)")
 _SIZE = re.compile(r"(\d{2,3})x(\d{2,3})")

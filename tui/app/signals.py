@@ -8,7 +8,7 @@ import threading
 from collections.abc import Callable, Iterator
 from types import FrameType
 
-from scenarios.stopping import SIGNALS
+from scenarios.io.termination_signals import SIGNALS
 
 
 class LeaveRequest:

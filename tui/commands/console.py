@@ -6,8 +6,8 @@ import argparse
 import sys
 from typing import NoReturn
 
-from scenarios.printing import NAME, say_text
-from scenarios.visible import visible_line
+from scenarios.io.escaping import visible_line
+from scenarios.io.standard_streams import NAME, say_text
 from tui.exit_codes import BAD_INPUT
 
 
@@ -20,19 +20,19 @@ class Parser(argparse.ArgumentParser):
 
 def read_text(source: str) -> str:
     """A text file, or stdin."""
-    from scenarios import textfile
     from scenarios.errors import InputError
+    from scenarios.io import text_file
 
     if source == "-":
         if sys.stdin is None:
             raise InputError("<stdin>: cannot be read: it is closed")
-        return textfile.decode(textfile.take(sys.stdin.buffer, "<stdin>"), "<stdin>")
-    return textfile.read_text(source)
+        return text_file.decode(text_file.take(sys.stdin.buffer, "<stdin>"), "<stdin>")
+    return text_file.read_text(source)
 
 
 def write_text(path: str | None, text: str) -> None:
     """A text to a file, or to stdout: without one, or to `-`."""
-    from scenarios.output_files import write_whole
+    from scenarios.io.output_files import write_whole
 
     if path is None or path == "-":
         say_text(text)

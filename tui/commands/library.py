@@ -6,7 +6,7 @@ import argparse
 import sys
 from typing import Any
 
-from scenarios.printing import say_lines, say_text
+from scenarios.io.standard_streams import say_lines, say_text
 from tui.commands.console import Parser
 from tui.exit_codes import HELD
 

@@ -6,7 +6,7 @@ import argparse
 import sys
 from typing import Any
 
-from scenarios.printing import complain, remark, say_lines
+from scenarios.io.standard_streams import complain, remark, say_lines
 from tui.commands.console import Parser
 from tui.commands.options import add_spark_options, log_files
 from tui.exit_codes import BAD_INPUT, FAILED, HELD
@@ -66,7 +66,7 @@ def add_commands(commands: Any) -> None:
 def _log_check(arguments: argparse.Namespace) -> int:
     from core.sim.units import format_duration
     from scenarios.errors import InputError
-    from scenarios.logcheck import check_log
+    from scenarios.logs.log_check import check_log
 
     bad = 0
     for path in log_files(arguments.logs):
@@ -86,7 +86,7 @@ def _log_check(arguments: argparse.Namespace) -> int:
 
 
 def _log_convert(arguments: argparse.Namespace) -> int:
-    from scenarios.output_files import refuse_stdout
+    from scenarios.io.output_files import refuse_stdout
 
     refuse_stdout("-o", arguments.output, "a file or a directory")
     if not _has_spark("log convert"):
@@ -120,7 +120,7 @@ def _has_spark(command: str) -> bool:
 
 
 def _replay(arguments: argparse.Namespace) -> int:
-    from scenarios.replay import lines_of, replay
+    from scenarios.logs.replay import lines_of, replay
 
     same = True
     for path in log_files(arguments.logs):
@@ -131,9 +131,9 @@ def _replay(arguments: argparse.Namespace) -> int:
 
 
 def _log_export(arguments: argparse.Namespace) -> int:
-    from scenarios.eventlog import LogReader
-    from scenarios.output_files import check_outputs, whole_file
-    from scenarios.perfetto import write_trace
+    from scenarios.exports.perfetto import write_trace
+    from scenarios.io.output_files import check_outputs, whole_file
+    from scenarios.logs.event_log import LogReader
 
     check_outputs({"--perfetto": arguments.perfetto}, [arguments.log])
     reader = LogReader(arguments.log)
@@ -148,7 +148,7 @@ def _log_export(arguments: argparse.Namespace) -> int:
 
 
 def _report(arguments: argparse.Namespace) -> int:
-    from scenarios.output_files import refuse_stdout
+    from scenarios.io.output_files import refuse_stdout
 
     if (arguments.csv or arguments.parquet) and arguments.output is None:
         complain("--csv and --parquet need -o DIR, the directory to write the tables to")

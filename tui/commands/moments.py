@@ -6,7 +6,7 @@ import argparse
 import os
 from typing import Any, Final
 
-from scenarios.printing import complain, remark, say_lines, say_text
+from scenarios.io.standard_streams import complain, remark, say_lines, say_text
 from tui.commands.console import read_text, write_text
 from tui.commands.options import add_run_options, release_of, seed_of, time_of
 from tui.commands.sources import described_moment, looks_like_log, parse_describe_file
@@ -57,8 +57,8 @@ def add_commands(commands: Any) -> None:
 
 def _import(arguments: argparse.Namespace) -> int:
     from scenarios.describe.spec import to_cluster_spec
+    from scenarios.io.output_files import check_outputs
     from scenarios.language.cluster import write_cluster
-    from scenarios.output_files import check_outputs
 
     check_outputs({"-o": arguments.output}, [arguments.source])
     imported = parse_describe_file(read_text(arguments.source), arguments.source)
@@ -94,13 +94,13 @@ def _describe(arguments: argparse.Namespace) -> int:
 
 
 def _checkpoints(arguments: argparse.Namespace) -> int:
-    from scenarios import checkpoints
     from scenarios.errors import InputError
-    from scenarios.output_files import refuse_stdout
+    from scenarios.exports import checkpoints
+    from scenarios.io.output_files import refuse_stdout
 
     if os.path.isdir(arguments.source):
+        from scenarios.io.output_files import check_outputs
         from scenarios.language.cluster import write_cluster
-        from scenarios.output_files import check_outputs
 
         tree = checkpoints.read_tree(arguments.source)
         if arguments.check is None:
@@ -125,15 +125,15 @@ def _checkpoints(arguments: argparse.Namespace) -> int:
 
 
 def _metrics(arguments: argparse.Namespace) -> int:
-    from scenarios import metrics
     from scenarios.errors import InputError
+    from scenarios.exports import metrics
 
     at = time_of(arguments.at)
     number = arguments.broker
     if number is not None and not (number.isascii() and number.isdecimal() and len(number) < 11):
         raise InputError(f"--broker: '{number[:40]}' is no broker; write its number, for example 2")
     if looks_like_log(arguments.source):
-        from scenarios.eventlog import LogReader
+        from scenarios.logs.event_log import LogReader
 
         reader = LogReader(arguments.source)
         samples = metrics.of_log(reader, at)

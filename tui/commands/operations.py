@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING, Any
 
-from scenarios.printing import remark, say_lines
+from scenarios.io.standard_streams import remark, say_lines
 from tui.commands.console import read_text
 from tui.commands.options import release_of, time_of
 from tui.commands.sources import described_moment
@@ -13,7 +13,7 @@ from tui.exit_codes import FAILED, HELD
 
 if TYPE_CHECKING:
     from core.kafka.ids import TopicPartition
-    from scenarios.logfold import Described
+    from scenarios.logs.metadata_state import Described
     from scenarios.tools.reassign import State
 
 

@@ -9,7 +9,7 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 from core.sim.units import format_duration
-from scenarios.printing import complain, say_lines
+from scenarios.io.standard_streams import complain, say_lines
 from tui.commands.options import (
     add_display_options,
     add_feature_option,
@@ -24,7 +24,7 @@ from tui.commands.sources import describe_text, looks_like_log, parse_describe_f
 from tui.exit_codes import BAD_INPUT, HELD
 
 if TYPE_CHECKING:
-    from scenarios.play_target import PlayTarget
+    from tui.session.play_target import PlayTarget
 
 
 def add_commands(commands: Any) -> None:
@@ -71,8 +71,8 @@ def target_of(arguments: argparse.Namespace) -> PlayTarget:
 
     from core.kafka.release import CURRENT
     from scenarios.errors import InputError
-    from scenarios.play_target import PlayTarget
     from scenarios.releases import release_named
+    from tui.session.play_target import PlayTarget
 
     release, seed, features = release_of(arguments.release), seed_of(arguments.seed), features_of(arguments.feature)
     if arguments.target is not None and looks_like_log(arguments.target):
@@ -116,7 +116,7 @@ def _open(arguments: argparse.Namespace) -> int:
     import attrs
 
     from scenarios.errors import InputError
-    from scenarios.output_files import check_outputs, refuse_stdout
+    from scenarios.io.output_files import check_outputs, refuse_stdout
 
     target = target_of(arguments)
     option, log = "--log", None if arguments.log is None else Path(arguments.log)
@@ -145,8 +145,8 @@ def _old_session(arguments: argparse.Namespace) -> PlayTarget:
     from pathlib import Path
 
     from scenarios.errors import InputError
-    from scenarios.play_target import PlayTarget
-    from scenarios.recording import read_session
+    from scenarios.logs.recorded_session import read_session
+    from tui.session.play_target import PlayTarget
 
     for option in ("release", "seed", "feature"):
         if getattr(arguments, option) is not None:

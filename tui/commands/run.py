@@ -8,17 +8,17 @@ import os
 from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from scenarios.garbage import without_collection
-from scenarios.printing import remark, say_json, say_lines
+from scenarios.gc_pause import without_collection
+from scenarios.io.standard_streams import remark, say_json, say_lines
 from tui.commands.console import write_text
 from tui.commands.options import add_feature_option, add_run_options, features_of, release_of, seed_of
 from tui.exit_codes import FAILED, HELD
 
 if TYPE_CHECKING:
     from core.kafka.release import Release
-    from scenarios.comparison import Comparison
     from scenarios.language.script import Scenario
-    from scenarios.runner import Result
+    from scenarios.running.comparison import Comparison
+    from scenarios.running.runner import Result
 
 
 def add_commands(commands: Any) -> None:
@@ -37,11 +37,12 @@ def add_commands(commands: Any) -> None:
 
 def _run(arguments: argparse.Namespace) -> int:
     with without_collection():
-        from scenarios import catalogue, results
+        from scenarios import catalogue
         from scenarios.errors import InputError
+        from scenarios.io.output_files import is_stdout
+        from scenarios.io.termination_signals import stoppable
         from scenarios.language.script import releases_of
-        from scenarios.output_files import is_stdout
-        from scenarios.stopping import stoppable
+        from scenarios.running import results
 
     wanted = [release for text in arguments.release or () if (release := release_of(text)) is not None]
     seed = seed_of(arguments.seed)
@@ -79,7 +80,7 @@ def _run(arguments: argparse.Namespace) -> int:
 
         document = results.as_data(done)
         if compared:
-            from scenarios import comparison
+            from scenarios.running import comparison
 
             document["comparisons"] = [comparison.as_data(one) for one in compared]
         say_json(json.dumps(document, indent=2) + "\n")
@@ -99,11 +100,11 @@ def _remarked(lines: Iterable[str]) -> None:
 
 
 def _run_one(scenario: Scenario, release: Release, seed: int | None, log: str | None) -> Result:
-    from scenarios.runner import Run
+    from scenarios.running.runner import Run
 
     if log is None:
         return Run(scenario, release, seed).run()
-    from scenarios.eventlog import LogWriter, make_header
+    from scenarios.logs.event_log import LogWriter, make_header
 
     with LogWriter(log, make_header(scenario.spec, release, scenario.seed if seed is None else seed, scenario.name)) as writer:
         run = Run(scenario, release, seed, writer)
@@ -121,8 +122,8 @@ def _compare(
     say: Callable[[Iterable[str]], None] | None,
 ) -> Comparison:
     """Run a scenario under several releases, and say what each came to and where they part."""
-    from scenarios import comparison, results
-    from scenarios.eventlog import LogWriter, make_header
+    from scenarios.logs.event_log import LogWriter, make_header
+    from scenarios.running import comparison, results
 
     with contextlib.ExitStack() as stack:
         writers: list[LogWriter | None] = []
@@ -158,8 +159,8 @@ def _check_files(
     if arguments.log is None and arguments.junit is None:
         return
     from scenarios.errors import InputError
-    from scenarios.output_files import check_outputs
-    from scenarios.runner import Run
+    from scenarios.io.output_files import check_outputs
+    from scenarios.running.runner import Run
 
     sources = [scenario.source for scenario in scenarios]
     outputs: dict[str, str | None] = {"--json": "-" if arguments.json else None, "--junit": arguments.junit}

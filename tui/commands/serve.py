@@ -9,7 +9,7 @@ import shlex
 import sys
 from typing import Any
 
-from scenarios.printing import complain
+from scenarios.io.standard_streams import complain
 from tui.commands.options import add_display_options, display_of
 from tui.commands.play import add_target_options, target_of
 from tui.exit_codes import BAD_INPUT, HELD

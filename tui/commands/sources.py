@@ -5,14 +5,14 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
-from scenarios.logfile import open_log_file
-from scenarios.printing import complain, remark
+from scenarios.io.standard_streams import complain, remark
+from scenarios.logs.log_file import open_log_file
 from tui.commands.console import read_text
 
 if TYPE_CHECKING:
     from core.kafka.release import Release
     from scenarios.describe.described import DescribeImport
-    from scenarios.logfold import Described
+    from scenarios.logs.metadata_state import Described
 
 
 def looks_like_log(source: str) -> bool:
@@ -45,10 +45,10 @@ def parse_describe_file(text: str, source: str) -> DescribeImport:
 
 def described_moment(source: str, at: int | None, release: Release | None) -> Described:
     """The metadata that a log, a describe text or a scenario has at a time."""
-    from scenarios.logfold import Described, fold_log
+    from scenarios.logs.metadata_state import Described, fold_log
 
     if looks_like_log(source):
-        from scenarios.eventlog import LogReader
+        from scenarios.logs.event_log import LogReader
 
         reader = LogReader(source)
         folded = fold_log(reader, at)
@@ -61,7 +61,7 @@ def described_moment(source: str, at: int | None, release: Release | None) -> De
     from scenarios import catalogue
     from scenarios.describe.render import from_view
     from scenarios.releases import release_named
-    from scenarios.runner import Run
+    from scenarios.running.runner import Run
 
     scenario = catalogue.load(source)
     under = release or release_named(scenario.releases[-1])
@@ -79,7 +79,7 @@ def _described_text(imported: DescribeImport, text: str, at: int | None, release
     from core.kafka.release import CURRENT
     from scenarios.describe.render import from_view
     from scenarios.describe.spec import living, to_cluster_spec
-    from scenarios.logfold import Described
+    from scenarios.logs.metadata_state import Described
 
     for note in imported.notes:
         remark(note)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
-from scenarios.printing import complain
+from scenarios.io.standard_streams import complain
 from tui.commands.options import add_spark_options, seed_of
 from tui.exit_codes import BAD_INPUT
 
@@ -37,7 +37,7 @@ def add_commands(commands: Any) -> None:
 
 
 def _sweep(arguments: argparse.Namespace) -> int:
-    from scenarios.output_files import refuse_stdout
+    from scenarios.io.output_files import refuse_stdout
     from spark_reports.sweep.command import DEFAULT_RUNS, MAX_RUNS, main_scenario, main_sweep
 
     if arguments.scenario is not None or arguments.cell is not None or arguments.seed is not None:

@@ -13,7 +13,7 @@ from textual.containers import Vertical
 from textual.widgets import OptionList, Static
 from textual.widgets.option_list import Option as ListOption
 
-from scenarios.visible import visible
+from scenarios.io.escaping import visible
 from tui.actions.context import Option, Question
 from tui.dialogs.dialog import LEAVE, PICTURE, Answered
 from tui.rendering.palette import Palette

@@ -9,8 +9,8 @@ from typing import Final
 from core.lab.sentences import sentence
 from core.sim.units import format_clock
 from scenarios.errors import InputError
-from scenarios.output_files import same_file, write_whole
-from scenarios.visible import visible_line
+from scenarios.io.escaping import visible_line
+from scenarios.io.output_files import same_file, write_whole
 from tui.actions.context import Option, Question
 from tui.handlers.surface import Surface
 from tui.session.loading import LoadedSession

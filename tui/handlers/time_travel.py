@@ -223,7 +223,7 @@ class TimeTravel:
 
     def _watch_for(self, text: str) -> Watch:
         """What that says to look for."""
-        from scenarios.watch_words import parse_watch
+        from scenarios.running.watch_parser import parse_watch
 
         return parse_watch(text, self.surface.view)
 

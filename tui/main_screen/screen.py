@@ -20,7 +20,6 @@ from core.kafka.errors import KafkaError
 from core.kafka.events import NOTABLE
 from core.kafka.ids import TopicPartition
 from core.lab.views.view import ClusterView, PartitionView
-from scenarios.play_target import PlayTarget
 from tui.actions.context import ActionContext, Question, TextPrompt
 from tui.actions.registry import ACTIONS, BROKER, CLIENTS, CLUSTER, NETWORK
 from tui.actions.selection import Selection
@@ -51,6 +50,7 @@ from tui.panels.timeline import Timeline
 from tui.rendering.palette import Palette
 from tui.session.garbage_collection import REST_SECONDS, GarbageCollection
 from tui.session.loading import LoadedSession
+from tui.session.play_target import PlayTarget
 from tui.terminal.compositor import compose_panels, is_open, write
 
 _FOCUS_KEYS: Final = ("up", "down", "left", "right", "pageup", "pagedown", "home")

@@ -20,7 +20,6 @@ from core.lab.history.branch import Branch
 from core.lab.history.course import Start
 from core.lab.history.rings import Rings
 from core.lab.views.view import ClusterView, PartitionView
-from scenarios.play_target import PlayTarget
 from tui.actions.asking import Asking
 from tui.actions.context import Question, TextPrompt
 from tui.actions.selection import Selection
@@ -29,6 +28,7 @@ from tui.panels.lines import Lines
 from tui.rendering.palette import Palette
 from tui.rendering.rows import Row, blank
 from tui.session.loading import LoadedSession
+from tui.session.play_target import PlayTarget
 from tui.session.status import RunSoFar
 
 if TYPE_CHECKING:

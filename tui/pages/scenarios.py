@@ -11,7 +11,6 @@ from textual.strip import Strip
 from core.kafka.release import CURRENT, RELEASES
 from scenarios import catalogue
 from scenarios.language.script import Scenario, releases_of
-from scenarios.play_target import PlayTarget
 from scenarios.releases import release_named
 from tui.actions.context import Option, Question
 from tui.pages.filtered import FilteredPage, has_words
@@ -19,6 +18,7 @@ from tui.panels.events import coloured
 from tui.rendering.palette import Palette
 from tui.rendering.rows import Row, blank, rule, wrap
 from tui.rendering.tables import Cell, Column, paint_table
+from tui.session.play_target import PlayTarget
 
 TOPICS: Final = {
     "a": "Replicas and placement",

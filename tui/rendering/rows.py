@@ -15,7 +15,7 @@ from rich.style import Style
 from textual.cache import FIFOCache
 from textual.strip import Strip
 
-from scenarios.visible import visible
+from scenarios.io.escaping import visible
 
 ELLIPSIS: Final = "…"
 """What stands where a text was cut."""

@@ -9,7 +9,7 @@ from rich.cells import cell_len
 from rich.style import Style
 from textual.strip import Strip
 
-from scenarios.visible import visible
+from scenarios.io.escaping import visible
 from tui.rendering.palette import Palette
 from tui.rendering.rows import Row, clip
 

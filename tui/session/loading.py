@@ -16,14 +16,14 @@ from core.lab.cluster import Cluster
 from core.lab.history.course import Course, FreeCourse, Start
 from core.lab.spec import BrokerSpec, ClusterSpec, Pace
 from core.sim.spelled_out import SpelledOut
-from scenarios.output_files import write_whole
-from scenarios.play_target import PlayTarget
+from scenarios.io.output_files import write_whole
 from tui.analysis.metrics_history import MetricsHistory
+from tui.session.play_target import PlayTarget
 from tui.session.scenario_state import ScenarioState
 from tui.session.session import Session
 
 if TYPE_CHECKING:
-    from scenarios.eventlog import Header
+    from scenarios.logs.event_log import Header
 
 DEFAULT_SPEC: Final = ClusterSpec(
     brokers=tuple(BrokerSpec(i) for i in (1, 2, 3)),
@@ -84,7 +84,7 @@ class LoadedSession(SpelledOut):
 
     def script(self, name: str) -> str:
         """The session up to now as a scenario script that makes the same events."""
-        from scenarios.recording import session_script
+        from scenarios.logs.recorded_session import session_script
 
         session = self.session
         session.mark_end()
@@ -120,21 +120,21 @@ def load_session(target: PlayTarget | None, *, own_process: bool = False) -> Loa
     name = script_name(chosen.record) if chosen.record is not None else None if scenario is None else scenario.name
 
     def header() -> Header:
-        from scenarios.eventlog import make_header
+        from scenarios.logs.event_log import make_header
 
         return make_header(spec, chosen.release, chosen.seed, name)
 
     writer = None
     if chosen.log is not None:
-        from scenarios.eventlog import LogWriter
+        from scenarios.logs.event_log import LogWriter
 
         writer = LogWriter(chosen.log, header())
 
     def under(release: Release) -> Start:
         def start(sink: Callable[[EventTuple], None]) -> Course:
             if scenario is not None:
-                from scenarios.course import ScenarioCourse
-                from scenarios.runner import Run
+                from scenarios.running.runner import Run
+                from scenarios.running.scenario_course import ScenarioCourse
 
                 return ScenarioCourse(Run(scenario, release, chosen.seed, sink))
             return FreeCourse(Cluster(spec, release, chosen.seed, sink))
@@ -159,7 +159,7 @@ def load_session(target: PlayTarget | None, *, own_process: bool = False) -> Loa
     def state() -> ScenarioState | None:
         if scenario is None:
             return None
-        from scenarios.course import ScenarioCourse
+        from scenarios.running.scenario_course import ScenarioCourse
         from tui.session.scenario_progress import scenario_state
 
         course = session.tape.course

@@ -8,7 +8,7 @@ import attrs
 
 from core.lab.acts import Act
 from core.lab.sentences import act_sentence
-from scenarios.runner import Run, State
+from scenarios.running.runner import Run, State
 from tui.session.scenario_state import Expected, ScenarioState, Verdict
 
 

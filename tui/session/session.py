@@ -30,7 +30,7 @@ from tui.session.status import RunSoFar, SessionStatus
 if TYPE_CHECKING:
     from core.lab.views.durability_report import DurabilityReport
     from core.lab.views.partition_detail import PartitionDetail
-    from scenarios.eventlog import Header
+    from scenarios.logs.event_log import Header
 
 
 class Session(History):
@@ -79,7 +79,7 @@ class Session(History):
         Raises:
             InputError: the file cannot be written.
         """
-        from scenarios.branch_log import BranchLog
+        from scenarios.logs.branch_log import BranchLog
 
         self.pause()
         self.mark_end()

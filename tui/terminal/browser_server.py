@@ -27,8 +27,8 @@ from textual_serve.app_service import AppService
 from textual_serve.server import Server
 
 from scenarios.errors import InputError
-from scenarios.printing import complain
-from scenarios.visible import visible
+from scenarios.io.escaping import visible
+from scenarios.io.standard_streams import complain
 from tui.terminal.browser_messages import cells, message_of
 
 TOKEN_BYTES: Final = 18

@@ -13,7 +13,7 @@ from rich.text import Text
 from textual.color import Color
 from textual.filter import LineFilter
 
-from scenarios.visible import visible_text
+from scenarios.io.escaping import visible_text
 
 REPLACEMENT = "·"
 """What stands for each cell that a character took which the terminal would obey."""

@@ -1,4 +1,4 @@
-"""What moves a cluster on: nothing but itself, or a plan such as a scenario, which implements `Course` (`scenarios.course`)."""
+"""What moves a cluster on: nothing but itself, or a plan such as a scenario, which implements `Course` (`scenarios.running.scenario_course`)."""
 
 from __future__ import annotations
 

@@ -8,7 +8,7 @@ from core.kafka.events import EventTuple
 
 
 class EventLog(Protocol):
-    """Where events are written (`scenarios.eventlog.LogWriter`)."""
+    """Where events are written (`scenarios.logs.event_log.LogWriter`)."""
 
     def __call__(self, event: EventTuple) -> None:
         """One more."""

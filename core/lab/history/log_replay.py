@@ -19,7 +19,7 @@ from core.sim.errors import ActRefused
 
 
 class OldSession(Protocol):
-    """A session of the past, as its event log tells it (`scenarios.recording.OldSession`)."""
+    """A session of the past, as its event log tells it (`scenarios.logs.recorded_session.OldSession`)."""
 
     @property
     def source(self) -> str:

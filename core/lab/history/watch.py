@@ -1,6 +1,6 @@
 """What somebody waits for while time runs, or looks for in the past: a state that comes true, a value that changes, an event.
 
-`scenarios.watch_words` makes one of what somebody writes.
+`scenarios.running.watch_parser` makes one of what somebody writes.
 """
 
 from __future__ import annotations
@@ -75,7 +75,7 @@ class AnyChanges(Watch):
 
 
 class EventPattern(Protocol):
-    """Which events are meant: those of a kind, perhaps with given values in their columns (`scenarios.conditions.EventPattern`)."""
+    """Which events are meant: those of a kind, perhaps with given values in their columns (`scenarios.language.conditions.EventPattern`)."""
 
     @property
     def kind(self) -> str: ...

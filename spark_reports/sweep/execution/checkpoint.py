@@ -13,7 +13,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Final
 
-from scenarios.output_files import write_whole
+from scenarios.io.output_files import write_whole
 from spark_reports.errors import ReportError
 from spark_reports.sweep.grid.grid import Grid
 from spark_reports.sweep.simulation.simulate_run import FinishedChunk, Run, as_row, from_row

@@ -12,7 +12,7 @@ import attrs
 
 from core.lab.spec import Pace
 from core.sim.units import SECOND
-from scenarios.garbage import without_collection
+from scenarios.gc_pause import without_collection
 from scenarios.language.cluster import read_cluster
 from scenarios.language.nodes import Fields, Node, parse, read_file, shortened
 from scenarios.language.values import as_duration, as_fields, as_text, each

@@ -11,7 +11,7 @@ from html import escape
 from typing import Final
 
 from core.sim.units import format_duration
-from scenarios.visible import visible, visible_text
+from scenarios.io.escaping import visible, visible_text
 from spark_reports.sweep.output.result_texts import HEADINGS, cell_values, notes_of, numbers_of, percent, title_of, varied_words
 from spark_reports.sweep.statistics.cell_results import CellResult, SweepResult
 

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any, Final
 
-from scenarios.output_files import write_whole
+from scenarios.io.output_files import write_whole
 from spark_reports.errors import ReportError
 from spark_reports.sweep.grid.grid import Cell
 from spark_reports.sweep.output.loss_scenario import losing_episode, script_of

@@ -8,7 +8,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from scenarios.visible import visible
+from scenarios.io.escaping import visible
 from spark_reports.sweep.output.result_texts import HEADINGS, cell_values, notes_of, numbers_of, title_of, varied_words
 from spark_reports.sweep.statistics.cell_results import SweepResult
 

@@ -33,7 +33,7 @@ from core.lab.spec import BrokerSpec, ClusterSpec
 from core.sim.units import SECOND
 from scenarios.describe.render import from_view, render_describe
 from scenarios.language.readings import READINGS
-from scenarios.runner import LiveMoment
+from scenarios.running.runner import LiveMoment
 
 TP = TopicPartition("orders", 0)
 

@@ -20,7 +20,7 @@ from core.lab.metrics.observer import MetricsObserver, Sample
 from core.lab.metrics.request_queue import ThreadPool
 from core.lab.spec import BrokerSpec, ClusterSpec, NetworkSpec
 from scenarios import catalogue
-from scenarios.runner import Run
+from scenarios.running.runner import Run
 from tui.cli import main
 
 SECOND = 1_000_000

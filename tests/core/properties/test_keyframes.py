@@ -18,7 +18,7 @@ from core.lab.spec import BrokerSpec, ClusterSpec, ControlPlane
 from core.sim.units import SECOND, US_PER_MS
 from scenarios import catalogue
 from scenarios.language.script import releases_of
-from scenarios.runner import run_scenario
+from scenarios.running.runner import run_scenario
 from tests.core.properties.test_quiet import lives, spec_of
 from tests.core.properties.timelines import attempt
 from tests.core.properties.whole import assert_same, same, whole

@@ -11,7 +11,7 @@ from core.lab import acts
 from core.lab.cluster import Cluster
 from core.lab.spec import BrokerSpec, ClusterSpec
 from core.sim.units import SECOND
-from scenarios.eventlog import LogWriter, make_header
+from scenarios.logs.event_log import LogWriter, make_header
 from tui.cli import main
 
 

@@ -13,7 +13,7 @@ from core.kafka.events import EVENTS
 from core.kafka.release import CURRENT
 from core.lab.spec import BrokerSpec, ClusterSpec
 from scenarios.errors import LogError
-from scenarios.eventlog import LogWriter, make_header
+from scenarios.logs.event_log import LogWriter, make_header
 from spark_reports.compute import load_logs
 from spark_reports.convert import convert_logs, log_parts, to_json_lines, to_parquet
 from spark_reports.errors import ReportError
@@ -22,7 +22,7 @@ from spark_reports.logs.session_log import open_log
 from spark_reports.rows import rows_to_lines
 from spark_reports.rows.dataset import Dataset
 from spark_reports.rows.frames import read_frames
-from tests.scenarios.test_eventlog import samples
+from tests.scenarios.logs.test_event_log import samples
 from tests.spark_reports.event_logs import event, log_text, numbered, write_log
 
 TEXT = 'ü "q" \\ / \n \x01 \x7f \u2028 <b> 𝄞'

@@ -13,7 +13,7 @@ from pathlib import Path
 import pyspark
 import pytest
 
-from scenarios.stopping import Stopped
+from scenarios.io.termination_signals import Stopped
 from spark_reports import make_class_archive as preparing
 from spark_reports.errors import ReportError
 from spark_reports.spark.class_archive import BRIEF, archive_path, options_to_use, spark_jars, stale

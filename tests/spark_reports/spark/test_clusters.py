@@ -17,9 +17,9 @@ from typing import Any
 import pytest
 
 from scenarios import catalogue
-from scenarios.eventlog import LogWriter, make_header
+from scenarios.logs.event_log import LogWriter, make_header
 from scenarios.releases import release_named
-from scenarios.runner import Run
+from scenarios.running.runner import Run
 from spark_reports.summaries.registry import SUMMARIES
 from spark_reports.sweep.execution.checkpoint import Checkpoint
 from spark_reports.sweep.execution.process_workers import ProcessWorkers

@@ -17,7 +17,7 @@ from core.lab import acts
 from core.lab.cluster import Cluster
 from core.lab.spec import BrokerSpec, ClusterSpec
 from core.sim.units import SECOND
-from scenarios.eventlog import LogWriter, make_header
+from scenarios.logs.event_log import LogWriter, make_header
 from tests.spark_reports.summaries.looks import STEP, Looks
 
 pytestmark = pytest.mark.spark

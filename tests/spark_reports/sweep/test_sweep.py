@@ -19,7 +19,7 @@ import pytest
 from pyarrow import parquet
 
 from scenarios import catalogue
-from scenarios.runner import Run as ScenarioRun
+from scenarios.running.runner import Run as ScenarioRun
 from spark_reports.errors import ReportError
 from spark_reports.sweep.command import main_sweep
 from spark_reports.sweep.execution.checkpoint import Checkpoint

@@ -12,7 +12,7 @@ from core.kafka.ids import TopicPartition
 from core.sim.units import SECOND
 from scenarios import catalogue
 from scenarios.releases import release_named
-from scenarios.runner import run_scenario
+from scenarios.running.runner import run_scenario
 from tests.core.lab.test_by_hand_mode import B2
 from tests.tui.app.test_playground import playing, said, screen_text
 from tests.tui.handlers.test_time_travel import settled
@@ -145,7 +145,7 @@ async def test_going_back_begins_a_branch_and_the_session_is_a_script_that_repla
 
 
 async def test_where_it_cannot_be_it_says_why() -> None:
-    from scenarios.play_target import PlayTarget
+    from tui.session.play_target import PlayTarget
 
     async with playing(PlayTarget(None, None, release_named("2.8"))) as (app, main_screen, pilot):
         await pilot.press("b")

@@ -13,12 +13,12 @@ from textual.widgets import Input
 from core.kafka.events import DETAIL, NOTABLE
 from core.sim.units import SECOND
 from scenarios import catalogue
-from scenarios.play_target import PlayTarget
 from scenarios.releases import release_named
 from tests.tui.app.test_playground import playing, screen_text
 from tui.actions.registry import ACTIONS
 from tui.app.playground import Playground
 from tui.main_screen.screen import MainScreen
+from tui.session.play_target import PlayTarget
 
 BEFORE: dict[str, tuple[str, ...]] = {
     "start": ("k",),

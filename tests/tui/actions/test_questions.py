@@ -16,7 +16,6 @@ from core.lab.views.view import PartitionView
 from core.sim.errors import ActRefused
 from core.sim.units import SECOND
 from scenarios import catalogue
-from scenarios.play_target import PlayTarget
 from tests.tui.app.test_playground import done, playing, said, screen_text
 from tests.tui.states import partition, replica, view_of
 from tui.actions import admin_questions, effects, fault_questions, questions
@@ -27,6 +26,7 @@ from tui.analysis.partition_list import FILTERS, filtered, in_order
 from tui.panels.account import paint_account
 from tui.rendering.palette import COLOUR
 from tui.session.loading import LoadedSession, load_session
+from tui.session.play_target import PlayTarget
 
 SPEC = ClusterSpec(
     brokers=tuple(BrokerSpec(i, log_dirs=2) for i in (1, 2, 3, 4)), topics=(TopicSpec("orders", partitions=3, replication_factor=3),)

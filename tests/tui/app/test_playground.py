@@ -20,7 +20,6 @@ from core.lab import acts
 from core.lab.spec import BrokerSpec, ClusterSpec
 from core.sim.units import SECOND
 from scenarios import catalogue
-from scenarios.play_target import PlayTarget
 from tui.actions.registry import ACTIONS, BY_ID
 from tui.app.playground import Playground
 from tui.dialogs.closer_look import CloserLook
@@ -30,6 +29,7 @@ from tui.dialogs.text_line import TextLineDialog
 from tui.main_screen.display_options import Display
 from tui.main_screen.screen import MainScreen
 from tui.session.loading import load_session
+from tui.session.play_target import PlayTarget
 from tui.session.playback import AS_FAST_AS_IT_CAN
 
 

@@ -7,7 +7,7 @@ import signal
 
 import pytest
 
-from scenarios.stopping import SIGNALS
+from scenarios.io.termination_signals import SIGNALS
 from tui.app.signals import leave_on_signals
 
 

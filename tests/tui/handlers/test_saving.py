@@ -8,14 +8,14 @@ import pytest
 
 from core.sim.units import SECOND
 from scenarios import catalogue
-from scenarios.play_target import PlayTarget
+from scenarios.logs.replay import replay
 from scenarios.releases import release_named
-from scenarios.replay import replay
 from tests.tui.app.test_playground import playing, said, screen_text
 from tests.tui.handlers.test_time_travel import settled, write
 from tui.dialogs.question import QuestionDialog
 from tui.dialogs.text_line import TextLineDialog
 from tui.session.loading import load_session
+from tui.session.play_target import PlayTarget
 
 OWN = "own.jsonl"
 

@@ -15,7 +15,6 @@ from core.lab.spec import BrokerSpec, ClusterSpec
 from core.lab.views.view import ClusterView
 from core.sim.units import SECOND
 from scenarios import catalogue
-from scenarios.play_target import PlayTarget
 from scenarios.releases import release_named
 from tests.tui.app.test_playground import playing, screen_text
 from tests.tui.states import cluster
@@ -23,6 +22,7 @@ from tui.analysis.partition_list import in_order
 from tui.panels.brokers import not_up, paint_brokers
 from tui.panels.grid import GridPainter
 from tui.rendering.palette import COLOUR
+from tui.session.play_target import PlayTarget
 
 SIZES = [(80, 24), (100, 30), (120, 40), (200, 60)]
 

@@ -10,7 +10,6 @@ from textual.widgets import Input
 
 from core.kafka.ids import TopicPartition
 from core.sim.units import SECOND
-from scenarios.play_target import PlayTarget
 from scenarios.releases import release_named
 from tests.tui.app.test_playground import done, playing, said, screen_text
 from tests.tui.dialogs.test_dialogs import at_once
@@ -18,6 +17,7 @@ from tests.tui.handlers.test_time_travel import settled
 from tui.dialogs.command_palette import CommandFinder
 from tui.dialogs.question import QuestionDialog
 from tui.dialogs.text_line import TextLineDialog
+from tui.session.play_target import PlayTarget
 
 
 async def test_leaving_asks_if_acts_are_not_saved(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

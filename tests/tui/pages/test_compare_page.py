@@ -10,12 +10,12 @@ from core.lab import acts
 from core.lab.history.second_run import FirstDifference, SecondRun
 from core.sim.units import SECOND
 from scenarios import catalogue
-from scenarios.play_target import PlayTarget
 from tests.tui.app.test_playground import playing, screen_text
 from tests.tui.states import partition, replica, view_of
 from tui.pages.compare import paint_compare, unseen
 from tui.rendering.palette import COLOUR
 from tui.session.loading import LoadedSession, load_session
+from tui.session.play_target import PlayTarget
 from tui.session.session import Session
 
 

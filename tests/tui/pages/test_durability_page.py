@@ -15,12 +15,12 @@ from core.lab.history.rings import Rings
 from core.lab.spec import BrokerSpec, ClusterSpec
 from core.sim.units import SECOND
 from scenarios import catalogue
-from scenarios.play_target import PlayTarget
-from scenarios.runner import Run
+from scenarios.running.runner import Run
 from tests.tui.app.test_playground import playing, screen_text
 from tests.tui.states import cluster
 from tui.pages.durability import entries_of, exposure_events, paint_durability, told_ranges
 from tui.rendering.palette import COLOUR
+from tui.session.play_target import PlayTarget
 
 TP = TopicPartition("orders", 0)
 

@@ -15,7 +15,7 @@ from core.lab.spec import BrokerSpec, ClusterSpec
 from core.lab.views.partition_detail import PartitionDetail
 from core.sim.units import SECOND
 from scenarios import catalogue
-from scenarios.runner import Run
+from scenarios.running.runner import Run
 from tests.tui.app.test_playground import playing, screen_text
 from tui.pages.partition import paint_partition_page, why_here
 from tui.panels.tabs import paint_tabs

@@ -13,12 +13,12 @@ from textual.widgets import Input
 from core.kafka.release import RELEASES, Release
 from core.sim.units import SECOND
 from scenarios import catalogue
-from scenarios.eventlog import LogReader
-from scenarios.play_target import PlayTarget
+from scenarios.logs.event_log import LogReader
 from scenarios.releases import release_named
 from tests.tui.app.test_playground import playing, screen_text
 from tui.pages.scenarios import FREE, OTHER, library, matching, paint_scenarios, release_question, topic_of
 from tui.rendering.palette import COLOUR
+from tui.session.play_target import PlayTarget
 
 
 def test_everything_is_there_under_its_topic() -> None:

@@ -13,7 +13,6 @@ from core.lab.spec import BrokerSpec, ClusterSpec
 from core.lab.views.view import PartitionStatus
 from core.sim.units import SECOND
 from scenarios import catalogue
-from scenarios.play_target import PlayTarget
 from scenarios.releases import release_named
 from tests.tui.app.test_playground import playing, screen_text
 from tests.tui.states import partition, replica, view_of
@@ -21,6 +20,7 @@ from tui.main_screen.screen import MainScreen
 from tui.pages.partition import why_here
 from tui.panels.inspector import held_back, paint_partition
 from tui.rendering.palette import COLOUR
+from tui.session.play_target import PlayTarget
 
 TP = TopicPartition("orders", 0)
 

@@ -20,11 +20,11 @@ from core.lab.views.view import ClusterView
 from core.sim.units import SECOND
 from scenarios import catalogue
 from scenarios.language.script import load_script, read_script
-from scenarios.play_target import PlayTarget
-from scenarios.runner import Run
+from scenarios.running.runner import Run
 from tests.core.lab.history.sessions import SMALL, live, stroll
 from tui.cli import main
 from tui.session.loading import LoadedSession, load_session
+from tui.session.play_target import PlayTarget
 from tui.session.scenario_state import ScenarioState
 from tui.session.session import Session
 

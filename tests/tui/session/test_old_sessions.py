@@ -17,16 +17,16 @@ from core.lab.acts import Kill, Load, Start
 from core.lab.history.goal import Goal
 from core.sim.errors import ActRefused
 from core.sim.units import SECOND
-from scenarios.eventlog import read_events
-from scenarios.play_target import PlayTarget
-from scenarios.recording import read_session
-from scenarios.replay import replay
+from scenarios.logs.event_log import read_events
+from scenarios.logs.recorded_session import read_session
+from scenarios.logs.replay import replay
 from tests.core.lab.history.sessions import SMALL, an_act
 from tests.tui.app.test_playground import done, playing, said, screen_text
 from tests.tui.session.test_history import arrive, events, session_of
 from tui.cli import main
 from tui.commands.sources import looks_like_log
 from tui.session.loading import LoadedSession, load_session
+from tui.session.play_target import PlayTarget
 
 
 def opened(path: Path, **wanted: Any) -> LoadedSession:

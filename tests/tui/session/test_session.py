@@ -14,11 +14,11 @@ from core.lab.history.course import FreeCourse
 from core.sim.errors import ActRefused
 from core.sim.units import SECOND
 from scenarios import catalogue
-from scenarios.eventlog import read_events
-from scenarios.play_target import PlayTarget
+from scenarios.logs.event_log import read_events
 from tests.tui.fake_cluster import FakeCluster
 from tests.tui.states import SPEC
 from tui.session.loading import load_session
+from tui.session.play_target import PlayTarget
 from tui.session.playback import SPEEDS
 from tui.session.session import Session
 

@@ -12,9 +12,8 @@ from core.kafka.topic_spec import TopicSpec
 from core.lab.acts import CreateTopic, Kill
 from core.lab.spec import BrokerSpec, ClusterSpec
 from core.sim.units import SECOND
+from scenarios.io.escaping import visible
 from scenarios.language.script import read_script
-from scenarios.play_target import PlayTarget
-from scenarios.visible import visible
 from tests.tui.app.test_playground import playing, screen_text
 from tests.tui.test_snapshots import SCREENS
 from tui.actions.context import Option, Question
@@ -25,6 +24,7 @@ from tui.dialogs.question import QuestionDialog
 from tui.dialogs.text_line import TextLineDialog
 from tui.rendering.palette import palette_of
 from tui.rendering.rows import Row, clip, fit, wrap
+from tui.session.play_target import PlayTarget
 
 HOSTILE = "x\x1b]52;c;QUFB\x07\x9bm\u202e\u2028[red]y\x7f"
 SIZES = {"80x24": (80, 24), "120x40": (120, 40), "200x60": (200, 60)}

@@ -25,7 +25,7 @@ from core.lab.cluster import Cluster
 from core.lab.spec import BrokerSpec, ClusterSpec
 from core.sim.units import SECOND
 from scenarios import catalogue
-from scenarios.runner import run_scenario
+from scenarios.running.runner import run_scenario
 
 pytestmark = pytest.mark.skipif(core.is_compiled(), reason="a compiled rule cannot be replaced")
 

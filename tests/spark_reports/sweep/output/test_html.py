@@ -9,7 +9,7 @@ from pathlib import Path
 import attrs
 import pytest
 
-from scenarios.visible import visible_json
+from scenarios.io.escaping import visible_json
 from spark_reports.sweep.output import terminal
 from spark_reports.sweep.output.html import render
 from spark_reports.sweep.output.result_files import json_of

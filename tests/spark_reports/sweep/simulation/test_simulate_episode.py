@@ -9,7 +9,7 @@ from core.lab.acts import Kill, KillController, Load, SlowDisk, Start, StartCont
 from core.lab.cluster import Cluster
 from core.sim.units import SECOND
 from scenarios.language.script import read_script
-from scenarios.runner import Run as ScenarioRun
+from scenarios.running.runner import Run as ScenarioRun
 from spark_reports.sweep.execution.rounds import rounds, sweep_runs
 from spark_reports.sweep.execution.workers import ThisProcess
 from spark_reports.sweep.grid_file.read_grid import read_grid

@@ -1,0 +1,245 @@
+"""Log directories on a real disk: the checkpoint files of a cluster at a moment written out, and such a tree read back.
+
+The tree is `broker-1/log-dir-1/` with Kafka's own files in it, one such directory for each log directory that works, so a tree
+copied together from real brokers reads the same. Reading gives a cluster of the same brokers and replicas, or what differs from a
+running one.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Final
+
+from core.kafka.broker.disk import Disk
+from core.kafka.errors import KafkaError
+from core.kafka.events import Acted
+from core.kafka.ids import TopicPartition
+from core.kafka.log import checkpoint_files
+from core.kafka.log.leader_epoch_cache import format_checkpoint, parse_checkpoint
+from core.kafka.topic_spec import PartitionSpec, TopicSpec
+from core.lab.cluster import Cluster
+from core.lab.recorded_acts import recorded_act
+from core.lab.spec import BrokerSpec, ClusterSpec
+from core.sim.errors import ActRefused
+from scenarios.errors import InputError
+from scenarios.io import text_file
+from scenarios.io.output_files import cannot_be_written, whole_entries
+from scenarios.logs.event_log import LogReader
+
+MAX_FILES: Final = 1_100_000
+"""Most files of a tree: one for each of a million replicas, and some for each log directory."""
+
+MAX_BYTES: Final = 32 * 1024 * 1024
+"""Largest file of a tree: the offsets of 200,000 partitions in one log directory are a quarter of that."""
+
+_DEEPEST: Final = 3
+_DIRECTORY: Final = re.compile(r"broker-(\d{1,10})/log-dir-(\d{1,3})")
+_PARTITION: Final = re.compile(r"([A-Za-z0-9._-]+)-(\d{1,9})")
+
+Tree = dict[str, dict[str, str]]
+"""Texts by log directory (`broker-1/log-dir-1`) and path within it."""
+
+
+def tree_of(cluster: Cluster) -> Tree:
+    """The files of every log directory of a cluster that works."""
+    found: Tree = {}
+    cluster_id = checkpoint_files.uuid(f"cluster-{cluster.seed}")
+    for broker in cluster.brokers.values():
+        for number in range(1, len(broker.disk.dirs) + 1):
+            files = files_of(broker.disk, broker.id, broker.broker_epoch, number, cluster_id)
+            if files:
+                found[f"broker-{broker.id}/log-dir-{number}"] = files
+    return found
+
+
+def files_of(disk: Disk, broker: int, broker_epoch: int, number: int, cluster_id: str) -> dict[str, str]:
+    """The files of one log directory as they are on disk now, by their path within it; nothing for a failed directory."""
+    directory = disk.dirs[number - 1]
+    if not directory.online:
+        return {}
+    here = [tp for tp in disk.in_dir(number) if tp in disk.logs]
+    files = {checkpoint_files.META_PROPERTIES: checkpoint_files.format_meta_properties(broker, directory.directory_id, cluster_id)}
+    for name, offsets in zip(checkpoint_files.OFFSET_FILES, (disk.high_watermarks, disk.recovery_points, disk.log_starts), strict=True):
+        files[name] = checkpoint_files.format_offsets({tp: offsets[tp] for tp in here if tp in offsets})
+    if disk.clean_shutdown:
+        files[checkpoint_files.CLEAN_SHUTDOWN] = f'{{"version":0,"brokerEpoch":{broker_epoch}}}\n'
+    for tp in here:
+        files[f"{tp.topic}-{tp.partition}/{checkpoint_files.LEADER_EPOCHS}"] = format_checkpoint(disk.logs[tp].epochs.entries())
+    return files
+
+
+def write_tree(tree: Tree, root: str | Path) -> int:
+    """Write a tree under a directory; returns how many files.
+
+    Raises:
+        InputError: it cannot be written, or the directory holds files already.
+    """
+    root = Path(root)
+    try:
+        if root.exists() and any(root.iterdir()):
+            raise InputError(f"{root}: the directory is not empty; name a new one")
+    except (OSError, ValueError) as wrong:
+        raise InputError(f"{root}: cannot be written: {(isinstance(wrong, OSError) and wrong.strerror) or wrong}") from None
+    with whole_entries(root) as part:
+        try:
+            for directory, files in tree.items():
+                for path, text in files.items():
+                    target = part / directory / path
+                    target.parent.mkdir(parents=True, exist_ok=True)
+                    target.write_text(text, encoding="utf-8", newline="\n")
+        except OSError as wrong:
+            raise cannot_be_written(root, wrong) from None
+    return sum(map(len, tree.values()))
+
+
+def read_tree(root: str | Path) -> Tree:
+    """Read a tree, every file checked for its format.
+
+    Raises:
+        InputError: no such tree, or a file in it is wrong; the message names file and line.
+    """
+    root = Path(root)
+    found: Tree = {}
+    try:
+        for count, path in enumerate(_files(root, 0), start=1):
+            if count > MAX_FILES:
+                raise InputError(f"{root}: more than {MAX_FILES:,} files; at most that many are read")
+            where = path.relative_to(root).as_posix()
+            directory, _, name = where.partition("/log-dir-")
+            number, _, name = name.partition("/")
+            directory = f"{directory}/log-dir-{number}"
+            if _DIRECTORY.fullmatch(directory) is None:
+                raise InputError(f"{path}: unexpected file; a tree holds broker-N/log-dir-N/…")
+            text = text_file.read_text(path, most=MAX_BYTES)
+            try:
+                _check(name, text)
+            except ValueError as wrong:
+                raise InputError(f"{path}: {wrong}") from None
+            found.setdefault(directory, {})[name] = text
+    except OSError as wrong:
+        raise InputError(f"{root}: cannot be read: {wrong.strerror or wrong}") from None
+    if not found:
+        raise InputError(f"{root}: no log directory in it; a tree holds broker-N/log-dir-N/…")
+    return dict(sorted(found.items()))
+
+
+def _files(folder: Path, depth: int) -> Iterator[Path]:
+    """The files in a folder, and in the folders that a tree has, in order of their names; links to folders are not followed."""
+    with os.scandir(folder) as entries:
+        inside = sorted(entries, key=lambda entry: entry.name)
+    for entry in inside:
+        if entry.is_file():
+            yield Path(entry.path)
+        elif not entry.is_dir(follow_symlinks=False):
+            raise InputError(f"{entry.path}: not a regular file; a tree holds broker-N/log-dir-N/… with regular files in it")
+        elif depth < _DEEPEST:
+            yield from _files(Path(entry.path), depth + 1)
+        else:
+            raise InputError(f"{entry.path}: unexpected folder; a tree holds broker-N/log-dir-N/topic-N/…")
+
+
+def _check(name: str, text: str) -> None:
+    if name in checkpoint_files.OFFSET_FILES:
+        checkpoint_files.parse_offsets(text, name)
+    elif name == checkpoint_files.META_PROPERTIES:
+        checkpoint_files.parse_meta_properties(text)
+    elif name.endswith("/" + checkpoint_files.LEADER_EPOCHS):
+        parse_checkpoint(text)
+        if _PARTITION.fullmatch(name.partition("/")[0]) is None:
+            raise ValueError("the directory of a partition is named topic-number, for example orders-0")
+
+
+def differences(tree: Tree, other: Tree) -> list[str]:
+    """What the first tree has otherwise than the second, a line each; the order of entries and the comments do not count."""
+    told = []
+    for directory in sorted({*tree, *other}):
+        mine, theirs = tree.get(directory), other.get(directory)
+        if mine is None or theirs is None:
+            told.append(f"{directory}: only in the {'second' if mine is None else 'first'}")
+            continue
+        for name in sorted({*mine, *theirs}):
+            before, after = _entries(name, mine.get(name)), _entries(name, theirs.get(name))
+            for key in sorted({*before, *after}):
+                if before.get(key) != after.get(key):
+                    subject = f"{name}: {key}".rstrip(": ")
+                    told.append(f"{directory}/{subject}: {before.get(key, 'nothing')}, in the second {after.get(key, 'nothing')}")
+    return told
+
+
+def _entries(name: str, text: str | None) -> dict[str, str]:
+    if text is None:
+        return {}
+    if name in checkpoint_files.OFFSET_FILES:
+        return {str(tp): str(offset) for tp, offset in checkpoint_files.parse_offsets(text, name).items()}
+    if name == checkpoint_files.META_PROPERTIES:
+        return checkpoint_files.parse_meta_properties(text)
+    if name.endswith(checkpoint_files.LEADER_EPOCHS):
+        return {"": ", ".join(f"{epoch}@{start}" for epoch, start in parse_checkpoint(text)) or "no epochs"}
+    return {"": text.strip()}
+
+
+def spec_of(tree: Tree) -> ClusterSpec:
+    """A cluster with the brokers, log directories and replicas of a tree; which replica is preferred is not in it: the lowest broker.
+
+    Raises:
+        InputError: a topic's partitions are not numbered from 0 on.
+    """
+    dirs: dict[int, int] = {}
+    replicas: dict[TopicPartition, list[int]] = {}
+    for directory, files in tree.items():
+        match = _DIRECTORY.fullmatch(directory)
+        assert match is not None
+        broker, number = int(match[1]), int(match[2])
+        dirs[broker] = max(dirs.get(broker, 0), number)
+        for name in files:
+            placed = _PARTITION.fullmatch(name.partition("/")[0])
+            if name.endswith("/" + checkpoint_files.LEADER_EPOCHS) and placed is not None:
+                replicas.setdefault(TopicPartition(placed[1], int(placed[2])), []).append(broker)
+    topics: dict[str, list[PartitionSpec]] = {}
+    for tp in sorted(replicas):
+        placed_so_far = topics.setdefault(tp.topic, [])
+        if tp.partition != len(placed_so_far):
+            raise InputError(f"topic {tp.topic} has partition {tp.partition} but no {len(placed_so_far)}; a log directory is missing")
+        placed_so_far.append(PartitionSpec(tuple(sorted(set(replicas[tp])))))
+    return ClusterSpec(
+        brokers=tuple(BrokerSpec(broker, log_dirs=dirs[broker]) for broker in sorted(dirs)),
+        topics=tuple(
+            TopicSpec(topic, replication_factor=len(placed[0].replicas), assignment=tuple(placed)) for topic, placed in topics.items()
+        ),
+    )
+
+
+def cluster_at(source: str, at: int | None, log: bool) -> Cluster:
+    """The cluster of an event log (its acts played again) or of a scenario, at a time or at its end.
+
+    Raises:
+        InputError: it cannot be read, built or played.
+    """
+    if not log:
+        from scenarios import catalogue
+        from scenarios.releases import release_named
+        from scenarios.running.runner import Run
+
+        scenario = catalogue.load(source)
+        run = Run(scenario, release_named(scenario.releases[-1]))
+        if at is None:
+            run.run()
+        else:
+            run.advance_to(at)
+        return run.cluster
+    reader = LogReader(source)
+    events = list(reader)
+    end = reader.end.t if reader.end is not None else events[-1][1] if events else 0
+    try:
+        cluster = Cluster(reader.spec, reader.release, reader.header.seed)
+        for event in events:
+            if event[3] == Acted.kind and (at is None or event[1] <= at):
+                cluster.run_until(event[1])
+                cluster.do(recorded_act(*event[4:6]))
+        cluster.run_until(max(cluster.now, end if at is None else at))
+    except (ValueError, KafkaError, ActRefused) as wrong:
+        raise InputError(f"{source}: the log's acts cannot be played again: {wrong}") from None
+    return cluster

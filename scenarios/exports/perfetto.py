@@ -1,0 +1,118 @@
+"""Writes a session as a Chrome trace, which ui.perfetto.dev and chrome://tracing open: one track a broker, arrows along causes.
+
+Format: https://docs.google.com/document/d/1CvAClvFfyA5R-PhYUmn5OOQtYMH4h6I0nSsKchNAySU (Trace Event Format), JSON object
+form. Times are virtual µs. Arrows are flow events, which attach to slices only, so every event is a slice of 1 µs.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from typing import Any, Final
+
+from core.kafka.events import KINDS, explain
+from core.kafka.events.base import name_of
+from scenarios.io.escaping import visible_json
+from scenarios.io.output_files import Writes
+from scenarios.logs.event_log import LogReader
+
+PROCESS: Final = 1
+"""The session: tracks are the threads of this process."""
+
+CONTROLLER: Final = 1_000_001
+PEOPLE: Final = 1_000_000
+FIRST_CLIENT: Final = 1_000_002
+"""Thread ids of what is no broker; a broker's is its id + 1, since thread 0 is not shown well."""
+
+_CONTROLLERS: Final = frozenset({
+    "topic-created", "topic-refused", "partition-changed", "leader-elected", "partition-offline", "election-refused",
+    "alter-partition-refused", "broker-registered", "broker-unregistered", "registration-refused", "broker-fenced", "broker-unfenced",
+})  # fmt: skip
+"""Events that happen at the controller, whichever broker they are about."""
+
+
+class _Tracks:
+    """Thread ids by what stands for them."""
+
+    def __init__(self) -> None:
+        self.named: dict[str, int] = {"people": PEOPLE, "controller": CONTROLLER}
+        self._clients = 0
+
+    def of(self, kind: str, columns: dict[str, Any]) -> int:
+        """The track an event belongs on."""
+        if kind in ("act", "setting-changed"):
+            return PEOPLE
+        if kind in _CONTROLLERS:
+            return CONTROLLER
+        if "broker" in columns and "consumer" not in columns:
+            return self.broker(columns["broker"])
+        return self.node(columns.get("src") or columns.get("producer") or columns.get("consumer") or "controller")
+
+    def broker(self, broker: int) -> int:
+        self.named.setdefault(f"b{broker}", broker + 1)
+        return broker + 1
+
+    def node(self, name: str) -> int:
+        """A node of the network: a broker, the controller, or a client under its own name."""
+        if name.startswith("b") and name[1:].isdecimal():
+            return self.broker(int(name[1:]))
+        if name not in self.named:
+            self.named[name] = FIRST_CLIENT + self._clients
+            self._clients += 1
+        return self.named[name]
+
+
+def write_trace(reader: LogReader, out: Writes) -> int:
+    """Write the log behind `reader` as a trace; gives the number of events in it.
+
+    Raises:
+        LogError: a line of the log is wrong.
+    """
+    events = list(reader)
+    effects: dict[int, list[int]] = defaultdict(list)
+    for event in events:
+        if event[2]:
+            effects[event[2]].append(event[0])
+    tracks = _Tracks()
+    for broker in reader.spec.brokers:
+        tracks.broker(broker.id)
+    as_json = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
+
+    def encode(value: object) -> str:
+        return visible_json(as_json(value))
+
+    out.write('{"displayTimeUnit":"ms","traceEvents":[\n')
+    for event in events:
+        for entry in _entries(event, tracks, effects.get(event[0], ())):
+            out.write(encode(entry) + ",\n")
+    scenario = reader.header.scenario
+    name = f"isrlab {scenario or 'session'} ({reader.header.release}, seed {reader.header.seed})"
+    for thread, entry in enumerate(_names(name, tracks)):
+        out.write((",\n" if thread else "") + encode(entry))
+    out.write('\n],"otherData":')
+    out.write(encode({"release": reader.header.release, "seed": str(reader.header.seed), "scenario": scenario or ""}))
+    out.write("}\n")
+    return len(events)
+
+
+def _entries(event: tuple[Any, ...], tracks: _Tracks, effects: Sequence[int]) -> Iterator[dict[str, Any]]:
+    """An event's slice, the end of the arrow from its cause and the starts of those to its effects."""
+    seq, time, cause, kind = event[:4]
+    columns = dict(zip(KINDS[kind].columns, event[4:], strict=True))
+    where = {"pid": PROCESS, "tid": tracks.of(kind, columns), "ts": time}
+    name = f"{kind} {name_of(columns['topic'], columns['partition'])}" if "partition" in columns else kind
+    yield {"ph": "X", "name": name, "cat": kind, "dur": 1, **where, "args": {"what": explain(event), "seq": seq, "cause": cause, **columns}}
+    if cause:
+        yield {"ph": "f", "bp": "e", "name": "cause", "cat": "cause", "id": seq, **where}
+    for effect in effects:
+        yield {"ph": "s", "name": "cause", "cat": "cause", "id": effect, **where}
+
+
+def _names(process: str, tracks: _Tracks) -> Iterator[dict[str, Any]]:
+    """What the viewer calls the process and its tracks, and their order: people, controller, brokers, clients."""
+    yield {"ph": "M", "name": "process_name", "pid": PROCESS, "args": {"name": process}}
+    for name, thread in tracks.named.items():
+        yield {"ph": "M", "name": "thread_name", "pid": PROCESS, "tid": thread, "args": {"name": name}}
+        order = thread - FIRST_CLIENT if thread in (PEOPLE, CONTROLLER) else thread
+        yield {"ph": "M", "name": "thread_sort_index", "pid": PROCESS, "tid": thread, "args": {"sort_index": order}}

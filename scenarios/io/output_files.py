@@ -1,0 +1,407 @@
+"""Files that a command writes: each appears under its name whole, or not at all, and never over what the command reads.
+
+Until it is complete a file has another name beside its own (`.isrlab-….part`; only a process that is killed leaves it there); so
+whatever goes wrong, what stood there stays. A file that exists is replaced, with its permissions; a symbolic link stays one, and the
+file that it leads to is replaced. What is no regular file (a pipe, a device, `/dev/stdout`) is written as it comes.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import io
+import itertools
+import os
+import re
+import stat
+import sys
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Final, Protocol
+
+from scenarios.errors import InputError
+from scenarios.io.standard_streams import OutputLost
+
+STDOUT: Final = 1
+"""The number of the stream that `-` means."""
+
+_STREAMS: Final = {"/dev/stdin": 0, "/dev/stdout": STDOUT, "/dev/stderr": 2}
+_DESCRIPTOR: Final = re.compile(r"/dev/fd/(\d{1,9})|/proc/self/fd/(\d{1,9})")
+
+_BUFFERED: Final = 1 << 20
+"""Bytes that are written together."""
+
+_numbers: Final = itertools.count()
+
+
+class Writes(Protocol):
+    """What texts are written to."""
+
+    def write(self, text: str, /) -> object: ...
+
+
+class OutputFile:
+    """A file that is being written.
+
+    Attributes:
+        path: the name that was asked for.
+        file: where it is written; another one after `appear`, at times.
+    """
+
+    def __init__(self, path: str | Path) -> None:
+        """Begin; nothing is seen of it under its name.
+
+        Raises:
+            InputError: it cannot be written.
+        """
+        self.path = path
+        self._part: str | None = None
+        self._before: str | None = None
+        self._revocable = False
+        self._stream: int | None = None
+        try:
+            self._target = os.path.realpath(path)
+            self.file = self._opened()
+        except OSError as wrong:
+            raise cannot_be_written(path, wrong) from None
+        except ValueError:
+            raise InputError(f"{str(path)!r}: is no file name") from None
+
+    def _opened(self) -> io.FileIO:
+        self._stream = stream_of(self.path)
+        if self._stream is not None:
+            if self._stream == STDOUT:
+                sys.stdout.flush()
+            return io.FileIO(os.dup(self._stream), "wb")
+        found = os.stat(self._target) if os.path.exists(self._target) else None
+        if found is not None and not stat.S_ISREG(found.st_mode):
+            return io.FileIO(self._target, "wb")
+        if found is not None and not os.access(self._target, os.W_OK):
+            raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
+        descriptor = self._open_part(found is not None)
+        if found is not None:
+            with contextlib.suppress(OSError):
+                os.fchmod(descriptor, stat.S_IMODE(found.st_mode))
+        return io.FileIO(descriptor, "r+b")
+
+    def _open_part(self, replaces: bool) -> int:
+        name = f".isrlab-{os.getpid()}-{next(_numbers)}.part"
+        flags = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
+        self._part = os.path.join(os.path.dirname(self._target), name)
+        try:
+            return os.open(self._part, flags, 0o666)
+        except OSError as wrong:
+            if not replaces or wrong.errno not in (errno.EACCES, errno.EPERM, errno.EROFS):
+                raise
+        # The file may be written, its directory not.
+        import tempfile
+
+        self._part = os.path.join(tempfile.gettempdir(), name)
+        return os.open(self._part, flags, 0o600)
+
+    @property
+    def hidden(self) -> bool:
+        """Whether it has not appeared yet."""
+        return self._part is not None
+
+    @property
+    def where(self) -> str:
+        """The name under which it can be read now."""
+        return self._part or self._target
+
+    def appear(self, *, revocable: bool = False) -> None:
+        """Take the place of what stands under its name; what is written from now on is seen there at once.
+
+        Args:
+            revocable: whether what stood there is kept beside it until the file is closed by `discard`, for `revoke`.
+
+        Raises:
+            OSError: it cannot.
+        """
+        if self._part is None:
+            return
+        if revocable:
+            self._keep_before()
+        try:
+            os.replace(self._part, self._target)
+        except OSError:
+            self._forget_before()
+            # It is on another file system, or a mount of its own, as files in containers are.
+            import shutil  # With what it brings it is a good part of what `isrlab run` loads.
+
+            with open(self._part, "rb") as part:
+                whole = io.FileIO(self._target, "r+b")
+                whole.truncate()
+                shutil.copyfileobj(part, whole)
+            self.file.close()
+            self.file = whole
+            os.unlink(self._part)
+        self._part = None
+
+    def _keep_before(self) -> None:
+        """Where a file system knows no hard links, what stood there cannot be kept."""
+        self._revocable = not os.path.exists(self._target)
+        if not self._revocable:
+            before = os.path.join(os.path.dirname(self._target), f".isrlab-{os.getpid()}-{next(_numbers)}.part")
+            with contextlib.suppress(OSError):
+                os.link(self._target, before)
+                self._before, self._revocable = before, True
+
+    def _forget_before(self) -> None:
+        self._revocable = False
+        if self._before is not None:
+            with contextlib.suppress(OSError):
+                os.unlink(self._before)
+            self._before = None
+
+    def revoke(self) -> None:
+        """Give it up although it has appeared; what stood under its name stands there again, if that could be kept."""
+        with contextlib.suppress(OSError):
+            if self._before is not None:
+                os.replace(self._before, self._target)
+                self._before = None
+            elif self._revocable:
+                os.unlink(self._target)
+        self.discard()
+
+    def write(self, data: bytes) -> None:
+        """Write all of it.
+
+        Raises:
+            OSError: it cannot.
+        """
+        view = memoryview(data)
+        while view:
+            view = view[self.file.write(view) or 0 :]
+
+    def discard(self) -> None:
+        """Close it; what has not appeared never was."""
+        with contextlib.suppress(OSError):
+            self.file.close()
+        self._forget_before()
+        if self._part is not None:
+            with contextlib.suppress(OSError):
+                os.unlink(self._part)
+            self._part = None
+
+    def failed(self, wrong: OSError) -> Exception:
+        """What to raise when it cannot be written."""
+        return OutputLost(wrong) if self._stream == STDOUT else cannot_be_written(self.path, wrong)
+
+
+class WholeFile:
+    """Takes text and bytes for an `OutputFile`."""
+
+    def __init__(self, output: OutputFile) -> None:
+        self._output = output
+        self._waiting: list[bytes] = []
+        self._size = 0
+
+    def write(self, data: str | bytes, /) -> int:
+        """Take some more.
+
+        Raises:
+            InputError: it cannot be written.
+        """
+        chunk = data.encode("utf-8", "backslashreplace") if isinstance(data, str) else data
+        self._waiting.append(chunk)
+        self._size += len(chunk)
+        if self._size >= _BUFFERED:
+            self.flush()
+        return len(data)
+
+    def flush(self) -> None:
+        """Write what was taken.
+
+        Raises:
+            InputError: it cannot be written.
+        """
+        chunk = b"".join(self._waiting)
+        self._waiting.clear()
+        self._size = 0
+        try:
+            self._output.write(chunk)
+        except OSError as wrong:
+            raise self._output.failed(wrong) from None
+
+
+@contextlib.contextmanager
+def whole_file(path: str | Path) -> Iterator[WholeFile]:
+    """A file that appears under its name at the end of the block, if that is reached.
+
+    Raises:
+        InputError: it cannot be written.
+    """
+    output = OutputFile(path)
+    try:
+        file = WholeFile(output)
+        yield file
+        file.flush()
+        try:
+            if output.hidden:
+                os.fsync(output.file.fileno())
+            output.appear()
+            output.file.close()
+        except OSError as wrong:
+            raise output.failed(wrong) from None
+    except BaseException:
+        output.discard()
+        raise
+
+
+def write_whole(path: str | Path, text: str) -> None:
+    """Write a text to a file, whole or not at all.
+
+    Raises:
+        InputError: it cannot be written.
+    """
+    with whole_file(path) as file:
+        file.write(text)
+
+
+@contextlib.contextmanager
+def whole_entries(directory: str | Path) -> Iterator[Path]:
+    """A directory to write files and directories in, which then take the place of those of their names in another, all at once.
+
+    That other directory is made if need be, and goes again if nothing comes to stand in it.
+
+    Raises:
+        InputError: it cannot be made, or nothing be put there; what goes wrong in the block is raised as it is.
+    """
+    import shutil
+
+    root = Path(directory)
+    missing = [each for each in (root, *root.parents) if not each.exists()]
+    part = root / f".isrlab-{os.getpid()}-{next(_numbers)}.part"
+    try:
+        try:
+            part.mkdir(parents=True)
+        except OSError as wrong:
+            raise cannot_be_written(root, wrong) from None
+        yield part
+        try:
+            _put_in_place(part, root)
+        except OSError as wrong:
+            raise cannot_be_written(root, wrong) from None
+    finally:
+        shutil.rmtree(part, ignore_errors=True)
+        with contextlib.suppress(OSError):
+            for each in missing:
+                each.rmdir()
+
+
+def _put_in_place(part: Path, root: Path) -> None:
+    """Move every entry of one directory to another; what stands there goes to the first."""
+    for entry in sorted(part.iterdir()):
+        target, before = root / entry.name, part / f".before-{entry.name}"
+        if target.exists() or target.is_symlink():
+            target.rename(before)
+            try:
+                entry.rename(target)
+            except OSError:
+                before.rename(target)
+                raise
+        else:
+            entry.rename(target)
+
+
+def check_outputs(outputs: Mapping[str, str | Path | None], inputs: Iterable[str | Path | None]) -> None:
+    """Refuse, before anything is done, files that cannot be written in the end, and those that are read or written twice.
+
+    Args:
+        outputs: by the option that names each; None is no file, `-` stdout.
+        inputs: what is read.
+
+    Raises:
+        InputError: the message names the option.
+    """
+    taken = {found: "what is read" for path in inputs if (found := _identity(path)) is not None}
+    to_stdout = [option for option, path in outputs.items() if path is not None and is_stdout(path)]
+    if len(to_stdout) > 1:
+        raise InputError(f"{to_stdout[1]}: stdout is what {to_stdout[0]} writes; name a file")
+    for option, path in outputs.items():
+        if path is None or str(path) == "-":
+            continue
+        try:
+            _check_output(option, Path(path))
+        except ValueError:
+            raise InputError(f"{option}: {str(path)!r} is no file name") from None
+        except OSError as wrong:
+            raise InputError(f"{option}: {str(path)[:80]}: cannot be written: {wrong.strerror or wrong}") from None
+        identity = _identity(path)
+        if identity in taken:
+            raise InputError(f"{option}: {path} is {taken[identity]}; name another file")
+        if identity is not None:
+            taken[identity] = f"what {option} writes" if not option.startswith("--") else f"the file of {option}"
+
+
+def _check_output(option: str, path: Path) -> None:
+    if path.is_dir():
+        raise InputError(f"{option}: {path} is a directory; name a file")
+    if stream_of(path) is not None:
+        return
+    target = Path(os.path.realpath(path))
+    if not target.exists() and not target.parent.is_dir():
+        raise InputError(f"{option}: there is no directory {target.parent if path.is_symlink() else path.parent}")
+    if not os.access(target if target.exists() else target.parent, os.W_OK):
+        raise InputError(f"{option}: {path}: cannot be written: {os.strerror(errno.EACCES)}")
+
+
+def same_file(one: str | Path, other: str | Path) -> bool:
+    """Whether two names mean one file, also if it does not exist; pipes, devices and what is no file name mean none."""
+    found = _identity(one)
+    return found is not None and found == _identity(other)
+
+
+def _identity(path: str | Path | None) -> object:
+    """What two names of one file have in common, links included; None for what can be written and read at a time."""
+    if path is None or str(path) == "-":
+        return None
+    try:
+        found = os.stat(path)
+    except OSError:
+        return os.path.realpath(path)
+    except ValueError:
+        return None
+    return (found.st_dev, found.st_ino) if stat.S_ISREG(found.st_mode) or stat.S_ISDIR(found.st_mode) else None
+
+
+def stream_of(path: str | Path) -> int | None:
+    """The number of the open stream that a name such as `/dev/stdout` or `-` means; to open it anew would write from its start again."""
+    if str(path) == "-":
+        return STDOUT
+    name = os.path.abspath(path)
+    seen = set()
+    while name not in seen:
+        seen.add(name)
+        if name in _STREAMS:
+            return _STREAMS[name]
+        if (match := _DESCRIPTOR.fullmatch(name)) is not None:
+            return int(match[1] or match[2])
+        if not os.path.islink(name):
+            return None
+        name = os.path.join(os.path.dirname(name), os.readlink(name))
+    return None
+
+
+def is_stdout(path: str | Path) -> bool:
+    """Whether a name means stdout."""
+    try:
+        return stream_of(path) == STDOUT
+    except (OSError, ValueError):
+        return False
+
+
+def refuse_stdout(option: str, path: str | Path | None, instead: str) -> None:
+    """Refuse `-` where stdout cannot take what is written.
+
+    Raises:
+        InputError: the message says what to name instead.
+    """
+    if path is not None and str(path) == "-":
+        raise InputError(f"{option}: '-' is stdout; name {instead}")
+
+
+def cannot_be_written(path: str | Path, wrong: OSError) -> InputError:
+    """The refusal of a file that cannot be written."""
+    return InputError(f"{path}: cannot be written: {wrong.strerror or wrong}")

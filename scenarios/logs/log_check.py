@@ -1,0 +1,144 @@
+"""Checks an event log from end to end: every line an event, numbered without a gap, in order of time, each with a cause before it.
+
+Reading a log stops at the first wrong line; checking goes on behind it and names every problem with its line.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Iterator
+from pathlib import Path
+from typing import IO, Final
+
+import attrs
+import msgspec
+
+from core.kafka.events import Acted
+from core.lab.recorded_acts import recorded_act
+from scenarios.errors import InputError
+from scenarios.logs.event_log import MAX_LINE, End, LogReader, one_line
+from scenarios.logs.line_decoder import LineDecoder, WrongEvent
+from scenarios.logs.log_file import open_log_file
+
+MAX_SHOWN: Final = 100
+"""Problems of a log that are told one by one; the rest is counted."""
+
+MAX_COUNTED: Final = 100_000
+"""Problems after which checking stops: what has so many is another kind of file."""
+
+
+@attrs.define
+class Checked:
+    """What a check found.
+
+    Attributes:
+        events: events that could be read.
+        end_us: virtual time of the end line, or of the last event without one.
+        problems: `FILE:LINE: …`, the first `MAX_SHOWN` of them.
+        count: all problems.
+    """
+
+    events: int = 0
+    end_us: int = 0
+    problems: list[str] = attrs.field(factory=list)
+    count: int = 0
+
+
+def check_log(path: str | Path) -> Checked:
+    """Check a log; a file that cannot be opened or has no usable header is one problem."""
+    checked = Checked()
+
+    def tell(problem: str) -> None:
+        checked.count += 1
+        if checked.count <= MAX_SHOWN:
+            checked.problems.append(problem)
+
+    try:
+        reader = LogReader(path)
+        reader.close()
+    except InputError as wrong:
+        tell(str(wrong))
+        return checked
+    try:
+        for line, problem in _problems(Path(path), LineDecoder(reader.spec), checked):
+            tell(f"{path}:{line}: {problem}" if line else f"{path}: {problem}")
+            if checked.count >= MAX_COUNTED:
+                break
+    except OSError as wrong:
+        tell(f"{path}: cannot be read behind event {checked.events:,}: {wrong.strerror or wrong}")
+    return checked
+
+
+def _problems(path: Path, decode: LineDecoder, checked: Checked) -> Iterator[tuple[int, str]]:
+    """Every problem behind the header with its line number, 0 for the file itself."""
+    end: End | None = None
+    last_seq = last_time = 0
+    missing: list[tuple[int, int]] = []
+    """Ranges of numbers no line has, ascending, ends exclusive."""
+    number = 1
+    with open_log_file(path) as file:
+        file.readline(MAX_LINE)
+        while line := file.readline(MAX_LINE):
+            number += 1
+            if len(line) == MAX_LINE and not line.endswith(b"\n"):
+                yield number, f"the line is longer than {MAX_LINE >> 20} MB; no event is"
+                _skip_line(file)
+                continue
+            if end is not None:
+                yield number, "a line behind the end of the log"
+                continue
+            try:
+                if line.startswith(b'{"end"'):
+                    end = msgspec.json.decode(line, type=End)
+                    checked.end_us = end.t
+                    if end.events != last_seq:
+                        yield number, f"the log ends with {end.events} events, but the last one is number {last_seq}"
+                    if end.t < last_time:
+                        yield number, f"the log ends at {end.t} µs, before its last event at {last_time} µs"
+                    continue
+                event = decode(line)
+            except WrongEvent as wrong:
+                yield number, str(wrong)
+                if wrong.event is None:
+                    continue
+                event = wrong.event
+            except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as wrong:
+                if line.endswith(b"\n"):
+                    yield number, f"this is no event: {one_line(wrong)}"
+                else:
+                    yield number, "the last line is torn: the process was killed while it wrote; readers skip it"
+                continue
+            seq, time, cause = event[:3]
+            if event[3] == Acted.kind:
+                try:
+                    recorded_act(*event[4:6])
+                except ValueError as wrong:
+                    yield number, one_line(wrong)
+            if seq <= last_seq:
+                yield number, f"event {seq} follows event {last_seq}; lines are doubled or out of order"
+            elif seq > last_seq + 1:
+                gap = f"event {last_seq + 1} is" if seq == last_seq + 2 else f"events {last_seq + 1} to {seq - 1} are"
+                yield number, f"event {seq} follows event {last_seq}; {gap} missing"
+                missing.append((last_seq + 1, seq))
+            if time < last_time:
+                yield number, f"event {seq} at {time} µs is earlier than the one before, at {last_time} µs"
+            if not 0 <= cause < seq:
+                yield number, f"event {seq} names event {cause} as its cause; a cause comes before what it leads to, 0 is none"
+            elif _stands_in(cause, missing):
+                yield number, f"event {seq} names event {cause} as its cause, which is missing"
+            checked.events += 1
+            last_seq, last_time = max(seq, last_seq), max(time, last_time)
+    if end is None:
+        checked.end_us = last_time
+        yield 0, "no end line: the process was killed; all events up to then are readable"
+
+
+def _skip_line(file: IO[bytes]) -> None:
+    """Read on to the line's end."""
+    while (rest := file.readline(MAX_LINE)) and not rest.endswith(b"\n"):
+        pass
+
+
+def _stands_in(seq: int, ranges: list[tuple[int, int]]) -> bool:
+    at = bisect_right(ranges, (seq, 2**63)) - 1
+    return at >= 0 and seq < ranges[at][1]

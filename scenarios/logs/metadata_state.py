@@ -1,0 +1,92 @@
+"""The metadata of a logged session at any moment: topics and partitions as `kafka-topics --describe` would have shown them.
+
+The events are folded in order: `topic-created` and `partition-changed` carry the whole state, `setting-changed` a topic's
+overrides, broker events who is fenced.
+"""
+
+from __future__ import annotations
+
+import attrs
+
+from core.kafka.events import decode
+from core.kafka.release import Release
+from core.kafka.settings import TOPIC_SETTINGS
+from core.lab.acts import CreateTopic
+from core.lab.recorded_acts import recorded_act
+from scenarios.describe.described import DescribedPartition, DescribedTopic, ElrColumn
+from scenarios.errors import LogError
+from scenarios.logs.event_log import LogReader
+
+
+@attrs.define
+class _Topic:
+    topic_id: str
+    partitions: int
+    replication_factor: int
+    config: dict[str, str]
+    rows: dict[int, DescribedPartition]
+
+
+@attrs.frozen
+class Described:
+    """What `describe` needs: the topics in order of creation, the brokers that are not fenced, and the release.
+
+    `printed_already`: it is what a describe text says. That proves some brokers alive and says nothing of the others, and has an order of its own.
+    """
+
+    topics: tuple[DescribedTopic, ...]
+    live_brokers: frozenset[int]
+    release: Release
+    printed_already: bool = False
+
+
+def fold_log(reader: LogReader, until_us: int | None = None) -> Described:
+    """The state after the last event up to and including a virtual time, or at the end of the log.
+
+    Raises:
+        LogError: a line of the log is wrong.
+    """
+    configs = {topic.name: dict(topic.config) for topic in reader.spec.topics}
+    topics: dict[str, _Topic] = {}
+    live = {broker.id for broker in reader.spec.brokers if broker.up}
+    for event in reader:
+        if until_us is not None and event[1] > until_us:
+            continue
+        kind = event[3]
+        if kind == "partition-changed":
+            change = decode(event)
+            topic = topics.get(change.topic)  # type: ignore[attr-defined]
+            if topic is None:
+                raise LogError(reader.source, event[0] + 1, f"a partition of topic '{change.topic[:40]}', which no line above creates")  # type: ignore[attr-defined]
+            row = DescribedPartition(
+                **{
+                    name: getattr(change, name) for name in ("topic", "partition", "leader", "replicas", "isr", "elr", "adding", "removing")
+                },
+                elr_known=ElrColumn.LISTED,
+                last_known_elr=change.last_known_elr,  # type: ignore[attr-defined]
+            )
+            topic.rows[row.partition] = row
+        elif kind == "topic-created":
+            name, topic_id, partitions, factor = event[4:]
+            topics[name] = _Topic(topic_id, partitions, factor, configs.get(name, {}), {})
+        elif kind == "act" and event[4] == "create-topic":
+            try:
+                created = recorded_act(*event[4:6])
+            except ValueError as wrong:
+                raise LogError(reader.source, event[0] + 1, str(wrong)) from None
+            assert isinstance(created, CreateTopic)
+            configs[created.topic] = dict(created.config)
+        elif kind == "setting-changed" and event[4] in TOPIC_SETTINGS and event[5] in topics:
+            topics[event[5]].config[event[4]] = event[7]
+        elif kind in ("broker-fenced", "broker-registered", "broker-unregistered", "broker-left"):
+            live.discard(event[4])
+        elif kind in ("broker-unfenced", "broker-joined"):
+            live.add(event[4])
+    described = tuple(
+        DescribedTopic(
+            name, topic.topic_id, topic.partitions, topic.replication_factor, tuple(topic.config.items()),
+            tuple(topic.rows[n] for n in sorted(topic.rows)),
+        )
+        for name, topic in topics.items()
+    )  # fmt: skip
+    return Described(described, frozenset(live), reader.release)

@@ -1,0 +1,118 @@
+"""A session as a scenario script: the acts that were done, each at its virtual time, replay to the same event log.
+
+An `act` event holds its act's fields as JSON (`core.lab.recorded_acts` makes the act of it again), so a session can be saved,
+and an old one be played, from nothing but its event log.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+import attrs
+
+from core.kafka.events import Acted
+from core.kafka.release import Release
+from core.lab.acts import Act
+from core.lab.recorded_acts import recorded_act
+from core.lab.spec import ClusterSpec, Pace
+from core.sim.units import format_clock
+from scenarios.errors import LogError
+from scenarios.language.acts import act_as_data
+from scenarios.language.cluster import cluster_as_data, write_yaml
+from scenarios.language.values import write_duration
+from scenarios.logs.event_log import LogReader
+
+Timed = tuple[int, Act]
+"""An act with the virtual time, µs, at which it was done."""
+
+
+@attrs.frozen
+class OldSession:
+    """A session of the past, as its event log tells it.
+
+    Attributes:
+        source: the file.
+        spec, release, seed: what it was built from.
+        scenario: the scenario's name, '' for none.
+        acts: what was done, each as (virtual µs, act), in order.
+        end: virtual µs at its end.
+        events: all of them, to hold against what comes out now.
+        problem: what there is to say about how the log ended; '' when it ended cleanly.
+    """
+
+    source: str
+    spec: ClusterSpec
+    release: Release
+    seed: int
+    scenario: str
+    acts: tuple[Timed, ...]
+    end: int
+    events: tuple[tuple[Any, ...], ...] = attrs.field(repr=False)
+    problem: str = ""
+
+
+def read_session(path: str | Path) -> OldSession:
+    """The session of an event log.
+
+    Raises:
+        InputError: the file cannot be read, is no event log, or has an act that this version does not know.
+    """
+    reader = LogReader(path)
+    events = tuple(reader)
+    acts = []
+    for event in events:
+        if event[3] == Acted.kind:
+            try:
+                acts.append((event[1], recorded_act(event[4], event[5])))
+            except ValueError as wrong:
+                raise LogError(reader.source, event[0] + 1, str(wrong)) from None
+    end = reader.end.t if reader.end is not None else events[-1][1] if events else 0
+    header = reader.header
+    return OldSession(
+        reader.source, reader.spec, reader.release, header.seed, header.scenario or "", tuple(acts), end, events, reader.problem()
+    )
+
+
+def session_script(
+    spec: ClusterSpec, release: Release, seed: int, acts: Iterable[Timed], end: int, *, name: str, notes: Iterable[tuple[int, str]] = ()
+) -> str:
+    """The text of a script that does these acts at these times and ends at `end`, µs.
+
+    Args:
+        spec, release, seed: what the session was built from.
+        acts: in order of time.
+        end: virtual time at which the session ended.
+        name: of the scenario.
+        notes: bookmarks as (time, text); each becomes a step that only says its note.
+    """
+    by_hand = spec.pace is Pace.BY_HAND
+    steps: list[dict[str, Any]] = []
+    before = 0
+    moments: list[tuple[int, int, Act | str]] = [(time, 0, act) for time, act in acts]
+    moments += [(time, 1, text) for time, text in notes if time <= end]
+    moments.sort(key=lambda moment: moment[:2])
+    moments.append((end, 2, "the session ended here"))
+    for time, _, what in moments:
+        step: dict[str, Any] = {}
+        if not by_hand:
+            step["at"] = write_duration(time)
+        elif time > before:
+            step["wait"] = write_duration(time - before)
+        before = time
+        if isinstance(what, str):
+            step["note"] = what
+        else:
+            step[what.word] = act_as_data(what)
+        steps.append(step)
+    return write_yaml(
+        {
+            "scenario": name,
+            "about": f"A session of the playground, {format_clock(end)} long, as it was played.",
+            "releases": [release.name],
+            "seed": seed,
+            "cluster": cluster_as_data(spec),
+            "steps" if by_hand else "timeline": steps,
+        }
+    )

@@ -1,0 +1,251 @@
+"""One scenario under several releases side by side: what each run came to, and the first thing that went otherwise.
+
+Two runs with the same seed give the same events until a rule of one release decides otherwise; that event is the first
+difference. What follows from it shows in the end: the outcomes are compared number by number.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import attrs
+
+from core.kafka.events import KINDS, EventTuple, explain
+from core.kafka.ids import NO_LEADER
+from core.kafka.release import Release
+from core.lab.cluster import Cluster
+from core.sim.units import format_duration
+from scenarios.language.script import Scenario
+from scenarios.running.runner import Result, Run, Sink
+
+
+@attrs.frozen
+class Outcome:
+    """What a run came to, as (name, value) in words: the account, and each partition's leader, ISR and replicas' LEO/HW."""
+
+    result: Result
+    values: tuple[tuple[str, str], ...]
+
+
+@attrs.frozen
+class Difference:
+    """The first event that two runs do not share.
+
+    Attributes:
+        number: its seq; all before are the same.
+        time: virtual µs of the earlier of the two.
+        partition: whose it is; '' where it is nobody's.
+        after: the last thing that was asked of both, as it stands in the log; '' if nothing was.
+        first, second: the events themselves; None for the run that had no further event.
+    """
+
+    number: int
+    time: int
+    partition: str
+    after: str
+    first: EventTuple | None
+    second: EventTuple | None
+
+
+@attrs.frozen
+class Comparison:
+    """Runs of one scenario; `differences` hold each run but the first against the first (None: the same to the last event)."""
+
+    scenario: str
+    outcomes: tuple[Outcome, ...]
+    differences: tuple[Difference | None, ...]
+
+
+class Same:
+    """A sink that holds a run's events against those of another run, and remembers the first that is not the same."""
+
+    def __init__(self, reference: Sequence[EventTuple], further: Sink | None = None) -> None:
+        self._reference = reference
+        self._further = further
+        self._count = 0
+        self.found: tuple[int, EventTuple | None, EventTuple] | None = None
+
+    def __call__(self, event: EventTuple) -> None:
+        """Take one event."""
+        at, self._count = self._count, self._count + 1
+        if self.found is None:
+            other = self._reference[at] if at < len(self._reference) else None
+            if other is None or event[1] != other[1] or event[3:] != other[3:]:
+                self.found = (at, other, event)
+        if self._further is not None:
+            self._further(event)
+
+    def difference(self) -> Difference | None:
+        """The first difference, once the run is over."""
+        reference = self._reference
+        if self.found is not None:
+            at, first, second = self.found
+        elif self._count < len(reference):
+            at, first, second = self._count, reference[self._count], None
+        else:
+            return None
+        after = next((event for event in reversed(reference[:at]) if event[3] == "act"), None)
+        present = [event for event in (first, second) if event is not None]
+        return Difference(
+            number=at + 1,
+            time=min(event[1] for event in present),
+            partition=next(filter(None, map(partition_of, present)), ""),
+            after="" if after is None else explain(after),
+            first=first,
+            second=second,
+        )
+
+
+def partition_of(event: EventTuple) -> str:
+    """The partition an event is about, '' if it is about none."""
+    columns = list(KINDS[event[3]].columns)
+    if "topic" in columns and "partition" in columns:
+        return f"{event[4 + columns.index('topic')]}-{event[4 + columns.index('partition')]}"
+    return ""
+
+
+def outcome_of(run: Run) -> Outcome:
+    """What a finished run came to."""
+    cluster = run.cluster
+    return Outcome(run.result(), tuple(_values(cluster)))
+
+
+def _values(cluster: Cluster) -> list[tuple[str, str]]:
+    account, view = cluster.account, cluster.view()
+    values = [
+        ("records acknowledged", str(account.acked)),
+        ("records lost", str(account.lost)),
+        ("of them acknowledged", str(account.lost_acknowledged)),
+        ("of them read", str(account.lost_read)),
+        ("records that replicas hold otherwise than their leader", str(view.diverged)),
+    ]
+    for partition in view.partitions:
+        name = str(partition.tp)
+        values.append(
+            (f"{name} leader", "none" if partition.leader == NO_LEADER else f"b{partition.leader} in epoch {partition.leader_epoch}")
+        )
+        values.append((f"{name} ISR", f"[{','.join(map(str, sorted(partition.isr)))}]"))
+        values.extend((f"{name} on b{copy.broker}, LEO/HW", f"{copy.leo}/{copy.hw}") for copy in partition.copies)
+    return values
+
+
+def compare(scenario: Scenario, releases: Sequence[Release], seed: int | None = None, sinks: Sequence[Sink | None] = ()) -> Comparison:
+    """Run a scenario under each release, and hold each run against the first.
+
+    Raises:
+        ScriptError: its cluster cannot be built.
+    """
+    reference: list[EventTuple] = []
+    outcomes: list[Outcome] = []
+    differences: list[Difference | None] = []
+    for number, release in enumerate(releases):
+        further = sinks[number] if number < len(sinks) else None
+        if number == 0:
+            run = Run(scenario, release, seed, _both(reference.append, further))
+            run.run()
+        else:
+            same = Same(reference, further)
+            run = Run(scenario, release, seed, same)
+            run.run()
+            differences.append(same.difference())
+        outcomes.append(outcome_of(run))
+    return Comparison(scenario.name, tuple(outcomes), tuple(differences))
+
+
+def _both(first: Sink, second: Sink | None) -> Sink:
+    if second is None:
+        return first
+    also = second
+
+    def take(event: EventTuple) -> None:
+        first(event)
+        also(event)
+
+    return take
+
+
+# --- in words ------------------------------------------------------------------------------------------------------
+
+
+def lines(comparison: Comparison) -> list[str]:
+    """A comparison for people: the first difference, then what differs in the end."""
+    said: list[str] = []
+    base = comparison.outcomes[0]
+    for outcome, difference in zip(comparison.outcomes[1:], comparison.differences, strict=True):
+        names = (base.result.release, outcome.result.release)
+        width = max(map(len, names))
+        if difference is None:
+            said.append(f"{comparison.scenario}: {names[0]} and {names[1]} give the same {base.result.events} events")
+            continue
+        about = f", {difference.partition}" if difference.partition else ""
+        said.append(
+            f"first difference between {names[0]} and {names[1]}: event {difference.number} at {format_duration(difference.time)}{about}"
+        )
+        if difference.after:
+            said.append(f"  after          {difference.after}")
+        for name, event in zip(names, (difference.first, difference.second), strict=True):
+            said.append(f"  {name:<{max(width, 14)}} {_event_in_words(event, difference)}")
+        rows = unlike(base, outcome)
+        said.append("in the end:" if rows else "in the end both are the same")
+        longest = max((len(row[0]) for row in rows), default=0)
+        said.extend(f"  {row[0]:<{longest}}  {names[0]}: {row[1]}; {names[1]}: {row[2]}" for row in rows)
+    return said
+
+
+def _event_in_words(event: EventTuple | None, difference: Difference) -> str:
+    """What one run did at the difference; where the sentences are the same, with the columns that are not."""
+    if event is None:
+        return "nothing more happens"
+    other = difference.second if event is difference.first else difference.first
+    if event[1] > difference.time:
+        return f"nothing until {format_duration(event[1])}: {explain(event)}"
+    if event[3] == "act" and other is not None and other[3] != "act":
+        return f"nothing, and goes on with: {explain(event)}"
+    said = explain(event)
+    if other is not None and other[3] == event[3] and explain(other) == said:
+        columns = zip(KINDS[event[3]].columns, event[4:], other[4:], strict=True)
+        said += "; " + ", ".join(f"{name} {mine!r}" for name, mine, theirs in columns if mine != theirs)
+    return said
+
+
+def unlike(first: Outcome, second: Outcome) -> list[tuple[str, str, str]]:
+    """The values in which two outcomes differ: (name, the first's, the second's)."""
+    theirs, mine = dict(second.values), dict(first.values)
+    names = [*mine, *(name for name in theirs if name not in mine)]
+    return [(name, mine.get(name, "-"), theirs.get(name, "-")) for name in names if mine.get(name) != theirs.get(name)]
+
+
+def as_data(comparison: Comparison) -> dict[str, Any]:
+    """A comparison as plain data; times are virtual µs."""
+    base = comparison.outcomes[0]
+    pairs = []
+    for outcome, difference in zip(comparison.outcomes[1:], comparison.differences, strict=True):
+        pairs.append(
+            {
+                "releases": [base.result.release, outcome.result.release],
+                "first_difference": None if difference is None else _difference_as_data(difference),
+                "unlike": [{"what": name, "values": [mine, theirs]} for name, mine, theirs in unlike(base, outcome)],
+            }
+        )
+    return {
+        "scenario": comparison.scenario,
+        "outcomes": [{"release": one.result.release, "held": one.result.held, "values": dict(one.values)} for one in comparison.outcomes],
+        "pairs": pairs,
+    }
+
+
+def _difference_as_data(difference: Difference) -> dict[str, Any]:
+    return {
+        "event": difference.number,
+        "time_us": difference.time,
+        "partition": difference.partition or None,
+        "after": difference.after or None,
+        "events": [
+            None if event is None else {"time_us": event[1], "kind": event[3], "sentence": explain(event)}
+            for event in (difference.first, difference.second)
+        ],
+    }
+
+
+__all__ = ["Comparison", "Difference", "Outcome", "as_data", "compare", "lines", "unlike"]

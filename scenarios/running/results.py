@@ -1,0 +1,128 @@
+"""What runs came to, as lines for people, as JSON and as JUnit XML."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
+
+from core.sim.units import SECOND, format_duration
+from scenarios.io.escaping import visible
+from scenarios.running.runner import Check, Harm, Result, State
+
+
+def lines(result: Result) -> Iterator[str]:
+    """`ok name (release)`, or `FAILED name (release)` and a few lines for each failure."""
+    count = len(result.checks)
+    about = f"{result.scenario} ({result.release}): {count} expectation{'' if count == 1 else 's'}, {format_duration(result.time)}, {result.events} events"
+    if result.held:
+        yield f"ok {about}"
+        return
+    yield f"FAILED {about}"
+    for check in result.failures:
+        yield f"  {check.place.source}:{check.place.line}: {check.text}" + (f"  ({check.note})" if check.note else "")
+        if check.state is State.PENDING:
+            yield "    never checked"
+            continue
+        yield f"    expected {check.expected}"
+        yield f"    got      {check.got}"
+
+
+def summary(results: Sequence[Result]) -> str:
+    """One line about all runs."""
+    failed = sum(not result.held for result in results)
+    checks = sum(len(result.checks) for result in results)
+    runs = f"{len(results)} run{'' if len(results) == 1 else 's'}, {checks} expectations"
+    return f"{runs}: all held" if not failed else f"{runs}: {failed} run{'' if failed == 1 else 's'} FAILED"
+
+
+def as_data(results: Iterable[Result]) -> dict[str, Any]:
+    """All runs as plain data for `--json`; times are virtual µs."""
+    runs = [
+        {
+            "scenario": result.scenario,
+            "file": result.source,
+            "release": result.release,
+            "seed": result.seed,
+            "held": result.held,
+            "time_us": result.time,
+            "events": result.events,
+            "durability": _durability(result.harm),
+            "expectations": [_check(check) for check in result.checks],
+        }
+        for result in results
+    ]
+    return {"held": all(run["held"] for run in runs), "runs": runs}
+
+
+def _durability(harm: Harm) -> dict[str, Any]:
+    return {
+        "accepted": harm.accepted,
+        "acknowledged": harm.acked,
+        "duplicated": harm.duplicated,
+        "exposed": harm.exposed,
+        "lost": harm.lost,
+        "lost_acknowledged": harm.lost_acknowledged,
+        "lost_read": harm.lost_read,
+        "exposed_offsets": [
+            {"partition": str(tp), "from": start, "to": end} for tp, ranges in harm.exposed_ranges for start, end in ranges
+        ],
+        "lost_offsets": [
+            {
+                "partition": str(loss.tp), "producer": loss.producer, "epoch": loss.epoch, "from": loss.start, "to": loss.end,
+                "acknowledged": loss.acknowledged, "read": loss.read, "doomed_by": loss.event,
+            }
+            for loss in harm.losses
+        ],
+    }  # fmt: skip
+
+
+def _check(check: Check) -> dict[str, Any]:
+    data: dict[str, Any] = {
+        "file": check.place.source,
+        "line": check.place.line,
+        "column": check.place.column,
+        "expectation": check.text,
+        "state": str(check.state),
+        "held": check.state is State.HELD,
+        "time_us": check.time,
+        "expected": check.expected,
+        "got": check.got,
+    }
+    if check.note:
+        data["note"] = check.note
+    return data
+
+
+def as_junit(results: Sequence[Result]) -> str:
+    """All runs as JUnit XML: a suite for each run, a case for each expectation; `time` is virtual seconds."""
+    total = sum(len(result.checks) for result in results)
+    failed = sum(len(result.failures) for result in results)
+    parts = ['<?xml version="1.0" encoding="UTF-8"?>', f'<testsuites name="isrlab" tests="{total}" failures="{failed}">']
+    for result in results:
+        name = quoteattr(f"{result.scenario} ({result.release})")
+        parts.append(
+            f'  <testsuite name={name} tests="{len(result.checks)}" failures="{len(result.failures)}" errors="0" time="{result.time / SECOND:.6f}">'
+        )
+        for check in result.checks:
+            case = quoteattr(f"line {check.place.line}: {check.text}")
+            opened = f'    <testcase classname={name} name={case} file={quoteattr(check.place.source)} line="{check.place.line}"'
+            if check.state is State.HELD:
+                parts.append(opened + "/>")
+                continue
+            parts.append(opened + ">")
+            message = f"expected {check.expected}, got {check.got}" if check.state is State.FAILED else "never checked"
+            parts.append(f"      <failure message={quoteattr(message)}>{escape(f'{check.place}: {check.text}: {message}')}</failure>")
+            parts.append("    </testcase>")
+        parts.append("  </testsuite>")
+    parts.append("</testsuites>")
+    return "\n".join(parts) + "\n"
+
+
+def escape(text: str) -> str:
+    """A text as XML holds it; control characters, which it may not hold, are spelled out. (The library's own is slow to import.)"""
+    return visible(text).replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;").replace('"', "&quot;")
+
+
+def quoteattr(text: str) -> str:
+    """A text as the value of an XML attribute, with its quotes."""
+    return f'"{escape(text)}"'

@@ -1,0 +1,451 @@
+"""Runs a scenario under a release and a seed: carries out its steps, checks what it expects.
+
+A `Run` moves in pieces: `advance_to(time)` goes as far as that virtual time and no further, so that a screen plays a
+scenario at any speed and sees exactly the events of a run without a screen. `run_scenario` goes to the end at once.
+"""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Callable
+from typing import Any
+
+import attrs
+
+from core.kafka.errors import KafkaError
+from core.kafka.features import finalized
+from core.kafka.ids import TopicPartition
+from core.kafka.release import Release
+from core.lab.acts import Act
+from core.lab.cluster import Cluster
+from core.lab.durability_account import Loss
+from core.lab.views.view import ClusterView, PartitionView
+from core.sim.errors import ActRefused
+from core.sim.snapshot import Snapshot
+from core.sim.units import format_duration
+from scenarios.errors import Place, ScriptError
+from scenarios.language.conditions import ages, kinds_of
+from scenarios.language.expectations import Expectation
+from scenarios.language.script import Scenario, Step
+
+Sink = Callable[[tuple[Any, ...]], None]
+"""Takes one event tuple."""
+
+
+class State(enum.StrEnum):
+    """How an expectation stands."""
+
+    PENDING = "pending"
+    """Its moment has not come."""
+    HELD = "held"
+    """It was true."""
+    FAILED = "failed"
+    """It was not."""
+
+
+@attrs.define(slots=True)
+class Check:
+    """An expectation within a run, and what came of it. `time` is virtual µs."""
+
+    place: Place
+    text: str
+    note: str = ""
+    state: State = State.PENDING
+    expected: str = ""
+    got: str = ""
+    time: int = -1
+
+
+@attrs.frozen
+class Harm:
+    """The durability account at the end of a run.
+
+    Attributes:
+        accepted, acked, duplicated, exposed, lost, lost_acknowledged, lost_read: records (`core.lab.durability_account`).
+        exposed_ranges: committed offsets that a replica which may be elected lacks, by partition.
+        losses: what is lost, by producer, with the event that doomed it.
+    """
+
+    accepted: int
+    acked: int
+    duplicated: int
+    exposed: int
+    lost: int
+    lost_acknowledged: int
+    lost_read: int
+    exposed_ranges: tuple[tuple[TopicPartition, tuple[tuple[int, int], ...]], ...]
+    losses: tuple[Loss, ...]
+
+
+@attrs.frozen
+class Result:
+    """What a finished run came to."""
+
+    scenario: str
+    source: str
+    release: str
+    seed: int
+    events: int
+    time: int
+    checks: tuple[Check, ...]
+    harm: Harm
+
+    @property
+    def held(self) -> bool:
+        """Whether everything that was expected was so."""
+        return all(check.state is State.HELD for check in self.checks)
+
+    @property
+    def failures(self) -> tuple[Check, ...]:
+        """What was not as expected."""
+        return tuple(check for check in self.checks if check.state is not State.HELD)
+
+
+class LiveMoment:
+    """The present moment of a cluster for conditions: views are taken when first asked for, and kept until an event changes them."""
+
+    def __init__(self, cluster: Cluster, recorded: dict[str, list[tuple[Any, ...]]]) -> None:
+        self._cluster = cluster
+        self._recorded = recorded
+        self._stamp: tuple[int, int] = (-1, -1)
+        self._view: ClusterView | None = None
+        self._partitions: dict[TopicPartition, PartitionView | None] = {}
+
+    def _fresh(self) -> None:
+        stamp = (self._cluster.journal.seq, self._cluster.now)
+        if stamp != self._stamp:
+            self._stamp, self._view, self._partitions = stamp, None, {}
+
+    def view(self) -> ClusterView:
+        """The whole cluster now."""
+        self._fresh()
+        if self._view is None:
+            self._view = self._cluster.view()
+        return self._view
+
+    def partition(self, tp: TopicPartition) -> PartitionView | None:
+        """One partition now; None when it does not exist."""
+        self._fresh()
+        if tp not in self._partitions:
+            try:
+                self._partitions[tp] = self._cluster.partition_view(tp)
+            except KeyError:
+                self._partitions[tp] = None
+        return self._partitions[tp]
+
+    def events(self, kind: str) -> list[tuple[Any, ...]]:
+        """The recorded events of a kind that some condition of the scenario looks at."""
+        return self._recorded.get(kind, [])
+
+
+@attrs.frozen
+class Standing:
+    """Where a run stands, beside its cluster. Lists that only grow are shared, with how much of them counts.
+
+    Attributes:
+        index, entered, seen: the step that is next, since when, and what its condition was last asked about.
+        notes: as `Run.notes`.
+        recorded: the events that conditions look at, by kind.
+        checks: `Run.expectations` as copies, each with its number among those planned; -1: a failure that nobody planned.
+    """
+
+    index: int
+    entered: int
+    seen: tuple[int, int] | None
+    notes: tuple[list[tuple[int, str]], int]
+    recorded: tuple[tuple[str, list[tuple[Any, ...]], int], ...]
+    checks: tuple[tuple[int, Check], ...]
+
+
+class Run:
+    """One run of a scenario.
+
+    Attributes:
+        scenario, release, seed: what is run.
+        cluster: the running cluster; acts may be done to it between two calls.
+        expectations: every expectation that is meant for this release, in the order of the script.
+        notes: the notes of the steps carried out, as (time, note).
+    """
+
+    def __init__(
+        self,
+        scenario: Scenario,
+        release: Release,
+        seed: int | None = None,
+        sink: Sink | None = None,
+        *,
+        resumed: tuple[Snapshot[Cluster], Standing, bool] | None = None,
+    ) -> None:
+        """Build the cluster, or go on from where a run of the same script stood, byte for byte; perhaps with its very cluster.
+
+        Raises:
+            ScriptError: the cluster cannot be built; the message says what Kafka refuses.
+        """
+        self.scenario = scenario
+        try:
+            self.release = release = finalized(release, scenario.spec.features)
+        except ValueError as wrong:
+            raise ScriptError(scenario.cluster_place, "cluster", str(wrong)) from None
+        self.seed = scenario.seed if seed is None else seed
+        self.steps = tuple(step for step in scenario.steps if step.under.includes(release))
+        self.notes: list[tuple[int, str]] = []
+        self._recorded: dict[str, list[tuple[Any, ...]]] = {}
+        finals = [one for one in scenario.expects if one.under.includes(release)]
+        expected = {id(step): [one for one in step.expects if one.under.includes(release)] for step in self.steps}
+        for condition in [
+            *(one.condition for found in expected.values() for one in found),
+            *(one.condition for one in finals),
+            *(step.until for step in self.steps if step.until is not None),
+        ]:
+            for kind in kinds_of(condition):
+                self._recorded.setdefault(kind, [])
+        self._until = {id(step): Check(step.place, f"until {step.until.text}", step.note) for step in self.steps if step.until is not None}
+        self._checks = {id(step): [(one, Check(one.place, one.text, one.note)) for one in expected[id(step)]] for step in self.steps}
+        self._finals = [(one, Check(one.place, one.text, one.note)) for one in finals]
+        self.expectations: list[Check] = []
+        for step in self.steps:
+            if id(step) in self._until:
+                self.expectations.append(self._until[id(step)])
+            self.expectations.extend(check for _, check in self._checks[id(step)])
+        self.expectations.extend(check for _, check in self._finals)
+        self._planned = tuple(self.expectations)
+        self._index = 0
+        self._entered = 0
+        self._seen: tuple[int, int] | None = None
+        try:
+            if resumed is None:
+                self.cluster = Cluster(scenario.spec, release, self.seed, self._sink(sink))
+            else:
+                self._stand(resumed[1])
+                self.cluster = Cluster.from_snapshot(resumed[0], self._sink(sink), in_place=resumed[2])
+        except (ValueError, KafkaError) as wrong:
+            raise ScriptError(scenario.cluster_place, "cluster", " ".join(str(wrong).split())) from None
+        self._moment = LiveMoment(self.cluster, self._recorded)
+
+    def standing(self) -> Standing:
+        """Where it stands now; with a keyframe of its cluster another run goes on from here."""
+        number = {id(check): at for at, check in enumerate(self._planned)}
+        return Standing(
+            self._index,
+            self._entered,
+            self._seen,
+            (self.notes, len(self.notes)),
+            tuple((kind, events, len(events)) for kind, events in self._recorded.items()),
+            tuple((number.get(id(check), -1), attrs.evolve(check)) for check in self.expectations),
+        )
+
+    def _stand(self, at: Standing) -> None:
+        """Stand where another run stood."""
+        self._index, self._entered, self._seen = at.index, at.entered, at.seen
+        self.notes = at.notes[0][: at.notes[1]]
+        for kind, events, count in at.recorded:
+            self._recorded[kind][:] = events[:count]
+        self.expectations = []
+        for number, kept in at.checks:
+            if number < 0:
+                self.expectations.append(attrs.evolve(kept))
+                continue
+            check = self._planned[number]
+            check.state, check.expected, check.got, check.time = kept.state, kept.expected, kept.got, kept.time
+            self.expectations.append(check)
+
+    def _sink(self, sink: Sink | None) -> Sink | None:
+        """Where events go: to whoever asked for them, and to the lists that conditions look at."""
+        recorded = self._recorded
+        if not recorded:
+            return sink
+
+        def tee(event: tuple[Any, ...]) -> None:
+            kept = recorded.get(event[3])
+            if kept is not None:
+                kept.append(event)
+            if sink is not None:
+                sink(event)
+
+        return tee
+
+    @property
+    def finished(self) -> bool:
+        """Whether every step is done and everything was checked."""
+        return self._index > len(self.steps)
+
+    @property
+    def held(self) -> bool:
+        """Whether nothing has failed so far."""
+        return all(check.state is not State.FAILED for check in self.expectations)
+
+    @property
+    def next_step(self) -> Step | None:
+        """The step that is due next."""
+        return self.steps[self._index] if self._index < len(self.steps) else None
+
+    def next_due(self) -> int | None:
+        """Virtual time at which something happens next, a step or something in the cluster; None when nothing is to come."""
+        if self.finished:
+            return self.cluster.next_time()
+        step = self.next_step
+        if step is None or step.until is None:
+            due = self.cluster.now if step is None else self._target(step)
+        else:
+            due = self._entered + step.within
+        coming = self.cluster.next_time()
+        return due if coming is None else min(due, coming)
+
+    def _target(self, step: Step) -> int:
+        return step.at if step.at is not None else self._entered + step.wait
+
+    def advance_to(self, time: int, steps: int | None = None) -> int:
+        """Go on up to and including a virtual time; returns how many steps were carried out.
+
+        `steps` bounds that number: a screen that plays a scenario by hand asks for one step at a time. Past the last
+        step the cluster simply goes on living.
+        """
+        done = self._advance(time, steps)
+        if self.finished and self.cluster.now < time:
+            self.cluster.run_until(time)
+        return done
+
+    def _advance(self, time: int, steps: int | None = None) -> int:
+        """As `advance_to`, but no further than the end of the script."""
+        done = 0
+        while not self.finished:
+            if steps is not None and done >= steps:
+                return done
+            step = self.next_step
+            if step is None:
+                self._check(self._finals)
+                self._index += 1
+                continue
+            if not (self._wait_until(step, time) if step.until is not None else self._wait_for(step, time)):
+                return done
+            self._carry_out(step)
+            done += 1
+        return done
+
+    def run(self) -> Result:
+        """Go to the end of the scenario."""
+        while not self.finished:
+            step = self.next_step
+            if step is None:
+                self._advance(self.cluster.now)
+            elif step.until is not None:
+                self._advance(self._entered + step.within, steps=1)
+            else:
+                self._advance(max(self._target(step), self.cluster.now))
+        return self.result()
+
+    def result(self) -> Result:
+        """How it stands now."""
+        return Result(
+            scenario=self.scenario.name,
+            source=self.scenario.source,
+            release=self.release.name,
+            seed=self.seed,
+            events=self.cluster.journal.seq,
+            time=self.cluster.now,
+            checks=tuple(self.expectations),
+            harm=self._harm(),
+        )
+
+    def _harm(self) -> Harm:
+        account, exposure = self.cluster.account, self.cluster.exposure
+        ranges = [(tp, tuple(found)) for tp in account.partitions if (found := exposure.exposed_offsets(tp))]
+        return Harm(
+            accepted=account.accepted,
+            acked=account.acked,
+            duplicated=account.duplicated,
+            exposed=sum(end - start for _, found in ranges for start, end in found),
+            lost=account.lost,
+            lost_acknowledged=account.lost_acknowledged,
+            lost_read=account.lost_read,
+            exposed_ranges=tuple(ranges),
+            losses=tuple(account.losses()),
+        )
+
+    # waiting
+
+    def _wait_for(self, step: Step, time: int) -> bool:
+        """Let the cluster live until the step is due; False when that is later than `time`."""
+        target = self._target(step)
+        if target > time:
+            if self.cluster.now <= time:  # what an act made due at this very moment is part of it
+                self.cluster.run_until(time)
+            return False
+        if target > self.cluster.now:
+            self.cluster.run_until(target)
+        return True
+
+    def _wait_until(self, step: Step, time: int) -> bool:
+        """Let the cluster live until the condition holds or its time is over; False when that is later than `time`."""
+        assert step.until is not None
+        cluster, check = self.cluster, self._until[id(step)]
+        deadline = self._entered + step.within
+        ageing = ages(step.until)
+        while True:
+            seen = (cluster.journal.seq, self._index)
+            if ageing or seen != self._seen:
+                self._seen = seen
+                if step.until.holds(self._moment):
+                    check.state, check.time = State.HELD, cluster.now
+                    return True
+            coming = cluster.next_time()
+            target = deadline if coming is None else min(coming, deadline)
+            if target > time:
+                if cluster.now < time:
+                    cluster.run_until(time)
+                return False
+            if coming is None or coming > deadline:
+                cluster.run_until(deadline)
+                check.state, check.time = State.FAILED, cluster.now
+                check.expected = f"{step.until.text} within {format_duration(step.within)}"
+                check.got = step.until.got(self._moment)
+                return True
+            cluster.run_until(coming)
+
+    # carrying out
+
+    def _carry_out(self, step: Step) -> None:
+        if step.at is not None and step.at < self.cluster.now:
+            self._failure(
+                step.place,
+                f"at {format_duration(step.at)}",
+                f"it is {format_duration(self.cluster.now)} already, after the steps before",
+                step.note,
+            )
+        for act in step.acts:
+            self._do(act, step)
+        if step.note:
+            self.notes.append((self.cluster.now, step.note))
+        self._check(self._checks[id(step)])
+        self._index += 1
+        self._entered = self.cluster.now
+
+    def _do(self, act: Act, step: Step) -> None:
+        try:
+            self.cluster.do(act)
+        except ActRefused as refused:
+            self._failure(step.place, f"{act.word} is possible", f"refused: {refused}", step.note)
+
+    def _failure(self, place: Place, expected: str, got: str, note: str) -> None:
+        """Something that every script expects without saying so."""
+        failed = Check(place, expected, note, State.FAILED, expected, got, self.cluster.now)
+        pending = next((index for index, check in enumerate(self.expectations) if check.state is State.PENDING), len(self.expectations))
+        self.expectations.insert(pending, failed)
+
+    def _check(self, pairs: list[tuple[Expectation, Check]]) -> None:
+        for expectation, check in pairs:
+            condition = expectation.condition
+            held = condition.holds(self._moment)
+            check.state = State.HELD if held else State.FAILED
+            check.time = self.cluster.now
+            check.expected = condition.expected()
+            check.got = condition.got(self._moment)
+
+
+def run_scenario(scenario: Scenario, release: Release, seed: int | None = None, sink: Sink | None = None) -> Result:
+    """Run a scenario to its end.
+
+    Raises:
+        ScriptError: its cluster cannot be built.
+    """
+    return Run(scenario, release, seed, sink).run()

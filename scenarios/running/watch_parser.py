@@ -1,0 +1,89 @@
+"""What to watch for, as somebody writes it.
+
+lost > 0                     a condition, as scripts have them: the moment at which it becomes true
+isr(orders-0) changes        the moment at which a reading has another value
+leader changes               the same of any partition (leader, leader-epoch, partition-epoch, isr, replicas, elr)
+truncated                    the next event of a kind; also truncated {broker=2}
+
+The language of conditions is loaded with this, when somebody first asks for one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Final
+
+from core.kafka.events import KINDS
+from core.lab.history.course import ClusterLike
+from core.lab.history.watch import AnyChanges, BecomesTrue, Changes, Happens, Watch
+from core.lab.views.view import ClusterView
+from scenarios.language.condition_parser import parse_condition
+from scenarios.language.conditions import Compare, Condition, Happened, Names, Truth, kinds_of
+from scenarios.language.readings import READINGS
+from scenarios.language.tokens import ConditionError
+from scenarios.running.runner import LiveMoment
+
+CHANGES: Final = " changes"
+"""What follows a reading whose change is meant."""
+
+OF_ANY: Final = ("leader", "leader-epoch", "partition-epoch", "isr", "replicas", "elr")
+"""Readings of a partition that may be watched in all partitions at once."""
+
+
+def parse_watch(text: str, view: ClusterView) -> Watch:
+    """What a text says to look for.
+
+    Raises:
+        ValueError: it says nothing that can be looked for; the message tells what would be right.
+    """
+    names = Names(
+        {topic.name: topic.partitions for topic in view.topics},
+        frozenset(broker.id for broker in view.brokers),
+        frozenset([*(producer.name for producer in view.producers), *(consumer.name for consumer in view.consumers)]),
+    )
+    text = " ".join(text.split())
+    try:
+        if text.endswith(CHANGES):
+            return _change(text.removesuffix(CHANGES), names)
+        word = text.removeprefix("happened ").split(" ")[0].split("{")[0]
+        if word in KINDS and word not in READINGS:
+            happened = parse_condition(f"happened {text.removeprefix('happened ')}", names)
+            assert isinstance(happened, Happened)
+            return Happens(happened.pattern)
+        condition = parse_condition(text, names)
+    except ConditionError as wrong:
+        raise ValueError(wrong.problem + (f"; {wrong.remedy}" if wrong.remedy else "")) from None
+    if kinds_of(condition):
+        raise ValueError("this looks at past events; write what the state must be, as lost > 0, or an event's kind alone, as truncated")
+    return BecomesTrue(_asked(condition.holds))
+
+
+def _change(text: str, names: Names) -> Watch:
+    """A watch for the change of a reading."""
+    if text in OF_ANY:
+        return AnyChanges(text)
+    condition: Condition
+    term = None
+    try:
+        condition = parse_condition(f"{text} == {text}", names)
+        term = condition.left if isinstance(condition, Compare) else None
+    except ConditionError:
+        condition = parse_condition(text, names)
+        term = condition.term if isinstance(condition, Truth) else None
+    if term is None or kinds_of(condition):
+        raise ConditionError(0, f"'{text[:40]}' is no single reading", "write for example isr(orders-0) changes, or leader changes")
+    return Changes(_asked(term.take))
+
+
+def _asked(question: Callable[[LiveMoment], Any]) -> Callable[[ClusterLike], Any]:
+    """A question to a moment as one to a cluster."""
+    moments: dict[int, LiveMoment] = {}
+
+    def ask(cluster: ClusterLike) -> Any:
+        moment = moments.get(id(cluster))
+        if moment is None:
+            moments.clear()
+            moment = moments[id(cluster)] = LiveMoment(cluster, {})  # type: ignore[arg-type]
+        return question(moment)
+
+    return ask

@@ -1,0 +1,69 @@
+"""Text files as people have them: UTF-8 with or without its mark, UTF-16 from Windows tools, and files without end."""
+
+from __future__ import annotations
+
+import codecs
+import io
+from pathlib import Path
+
+import pytest
+
+from scenarios.errors import InputError
+from scenarios.io import text_file
+from tui.cli import main
+
+TEXT = "Topic: t\tPartitionCount: 1\tReplicationFactor: 2\tConfigs: \n\tTopic: t\tPartition: 0\tLeader: 1\tReplicas: 1,2\tIsr: 1,2\n"
+ENCODED = {
+    "utf-8": TEXT.encode(),
+    "utf-8 with its mark": codecs.BOM_UTF8 + TEXT.encode(),
+    "utf-16 of PowerShell": codecs.BOM_UTF16_LE + TEXT.replace("\n", "\r\n").encode("utf-16-le"),
+    "utf-16, big end first": codecs.BOM_UTF16_BE + TEXT.encode("utf-16-be"),
+    "utf-16 without its mark": TEXT.encode("utf-16-le"),
+    "utf-16, big end first, without its mark": TEXT.encode("utf-16-be"),
+}
+
+
+@pytest.mark.parametrize("encoded", ENCODED)
+@pytest.mark.parametrize("stdin", [False, True])
+def test_a_describe_text_of_any_tool_is_read(
+    encoded: str, stdin: bool, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "described.txt"
+    path.write_bytes(ENCODED[encoded])
+    if stdin:
+        monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(ENCODED[encoded])))
+        assert main(["import", "-"]) == 0
+        assert "replicas: [1, 2]" in capsys.readouterr().out
+    else:
+        assert main(["describe", str(path), "--release", "3.6"]) == 0
+        assert capsys.readouterr().out == TEXT
+
+
+def test_a_script_in_utf_16_is_read(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "script.yaml"
+    path.write_bytes("cluster: {brokers: 3}\nexpect: lost == 0\n".encode("utf-16"))
+    assert main(["run", str(path)]) == 0
+
+
+@pytest.mark.parametrize(
+    ("data", "words"),
+    [
+        (codecs.BOM_UTF16_LE + b"T\0o", "x:1:5: the file is binary or not UTF-16, though it begins as such"),
+        (codecs.BOM_UTF16_LE + b"\x00\xd8\n\x00", "x:1:3: the file is binary or not UTF-16"),
+        (b"T\0op", "x:1:1: the file is binary"),
+        (b"\0\0\0\0", "x:1:1: the file is binary"),
+        (b"a\n\xff", "x:2:1: the file is binary or not UTF-8"),
+    ],
+)
+def test_what_is_no_text(data: bytes, words: str) -> None:
+    with pytest.raises(InputError, match="x:") as refused:
+        text_file.decode(data, "x")
+    assert str(refused.value).startswith(words), refused.value
+
+
+@pytest.mark.parametrize(
+    "arguments", [["run", "/dev/zero"], ["import", "/dev/zero"], ["play", "--keys", "/dev/zero"], ["sweep", "/dev/zero"]]
+)
+def test_a_file_without_end_is_refused(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(arguments) == 2
+    assert "/dev/zero: the file has more than " in capsys.readouterr().err

@@ -1,0 +1,99 @@
+"""One scenario under several releases: where they part, in words and as data, and guards switched off in a script."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from core.kafka.release import RELEASES, Release
+from scenarios import catalogue
+from scenarios.errors import ScriptError
+from scenarios.language.script import read_script, releases_of
+from scenarios.running import comparison
+from tui.cli import main
+
+SCRIPT = """
+scenario: lost-answer
+without: [request-time-leo]
+releases: ["4.0", "4.1 without elr"]
+cluster: {brokers: [0, 1], topics: {t: {replicas: [[0, 1]]}}, pace: by-hand}
+steps:
+  - produce: {topic: t, records: 5}
+  - arrive: 1
+  - answer: {follower: 1, lost: true}
+    expect: {t-0: {hw: 5}}
+    under: {without: [request-time-leo]}
+  - expect: {t-0: {hw: 0}}
+    under: {with: request-time-leo}
+"""
+
+
+def test_e1_parts_where_the_follower_cuts() -> None:
+    compared = comparison.compare(catalogue.load("e1-data-loss"), (RELEASES["0.10.2"], RELEASES["4.3"]))
+    (difference,) = compared.differences
+    assert difference is not None
+    assert (difference.partition, difference.after) == ("orders-0", 'You: bounce {"broker":1}')
+    assert difference.first is not None
+    assert difference.second is not None
+    assert (difference.first[3], difference.second[3]) == ("truncated", "act")
+    unlike = {name: (mine, theirs) for name, mine, theirs in comparison.unlike(*compared.outcomes)}
+    assert unlike["records lost"] == ("1", "0")
+    assert unlike["orders-0 on b1, LEO/HW"] == ("1/1", "2/2")
+    truncated, goes_on = comparison.lines(compared)[2:4]
+    assert truncated.startswith("  0.10.2         b1 truncated orders-0 from 2 to 1")
+    assert goes_on == '  4.3            nothing, and goes on with: You: kill {"broker":2}', (
+        "an act that follows is no answer to a difference"
+    )
+
+
+def test_the_same_rules_give_the_same_events() -> None:
+    compared = comparison.compare(catalogue.load("f1-acks"), (RELEASES["2.0"], RELEASES["4.3"], RELEASES["4.0"]))
+    assert compared.differences == (None, None)
+    assert comparison.lines(compared)[0].startswith("f1-acks: 2.0 and 4.3 give the same ")
+
+
+def test_on_the_command_line_in_words_and_as_json(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    asked = ["run", "b5-lost-response", "--release", "4.3", "--release", "4.3 without request-time-leo"]
+    assert main(asked) == 0
+    out = capsys.readouterr().out
+    assert "ok b5-lost-response (4.3): " in out
+    assert "ok b5-lost-response (4.3 without request-time-leo): " in out
+    assert "first difference between 4.3 and 4.3 without request-time-leo: event 10 at 0s, t-0" in out
+    assert "  records lost          4.3: 0; 4.3 without request-time-leo: 5" in out
+    assert main([*asked, "--json", "--log", f"{tmp_path}/"]) == 0
+    (compared,) = json.loads(capsys.readouterr().out)["comparisons"]
+    assert compared["pairs"][0]["first_difference"]["events"][1]["kind"] == "high-watermark"
+    logs = sorted(tmp_path.iterdir())
+    assert len(logs) == 2
+    lines = [log.read_text().splitlines()[1:] for log in logs]
+    assert lines[0][:9] == lines[1][:9]
+    assert lines[0][9] != lines[1][9]
+    assert main(["run", "b5-lost-response", "--release", "4.3", "--release", "4.3"]) == 2
+
+
+def test_a_script_switches_guards_off() -> None:
+    scenario = read_script(SCRIPT, "lost-answer.yaml")
+    assert scenario.releases == ("4.0 without request-time-leo", "4.1 without elr without request-time-leo")
+    (release,) = releases_of(scenario, (Release.named("3.6"),))
+    assert release == Release.named("3.6").without(["request-time-leo"])
+    for name in RELEASES:
+        compared = comparison.compare(scenario, releases_of(scenario, (Release.named(name),)))
+        assert compared.outcomes[0].result.held
+        assert [check.text for check in compared.outcomes[0].result.checks] == ["hw(t-0) == 5"]
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "said"),
+    [
+        ("without: [request-time-leo]\nrel", "without: [request-time-leos]\nrel", "did you mean 'request-time-leo'?"),
+        ("without: [request-time-leo]\nrel", "without: [elr, elr]\nrel", "stands twice"),
+        ("with: request-time-leo", "with: []", "no guard"),
+    ],
+)
+def test_a_wrong_guard_is_refused(old: str, new: str, said: str) -> None:
+    assert old in SCRIPT
+    with pytest.raises(ScriptError, match="guard") as refused:
+        read_script(SCRIPT.replace(old, new), "lost-answer.yaml")
+    assert said in str(refused.value)

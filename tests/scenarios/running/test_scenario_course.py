@@ -1,0 +1,118 @@
+"""A scenario as a course: by steps the events are those of a run without a screen, and one that was kept goes on byte for byte."""
+
+from __future__ import annotations
+
+import random
+
+import attrs
+import pytest
+
+from core.kafka.events import EventTuple
+from core.kafka.release import CURRENT
+from core.lab.history.goal import Goal
+from core.lab.history.history import History
+from core.lab.history.position import Position
+from core.lab.spec import Pace
+from scenarios import catalogue
+from scenarios.language.script import read_script, releases_of
+from scenarios.releases import release_named
+from scenarios.running.runner import Check, Run, State
+from scenarios.running.scenario_course import KeptRun, ScenarioCourse
+
+ENDS_AT_ONCE = """
+scenario: ends-at-once
+about: On a network without latency the condition holds as soon as the script waits for it.
+cluster:
+  brokers: 3
+  topics: {orders: {partitions: 3, replication-factor: 3}}
+  network: {latency: 0ms}
+timeline:
+  - at: 1s
+    kill: 1
+  - until: urp == 0
+    within: 30s
+"""
+
+
+def standing(run: Run) -> list[Check]:
+    """How its expectations stand now."""
+    return [attrs.evolve(check) for check in run.expectations]
+
+
+@pytest.mark.parametrize("name", catalogue.names())
+def test_played_by_steps_a_scenario_makes_the_events_it_makes_headless(name: str) -> None:
+    scenario = catalogue.load(name)
+    release = releases_of(scenario, ())[-1]
+    headless: list[EventTuple] = []
+    run = Run(scenario, release, None, headless.append)
+    run.run()
+    stepped: list[EventTuple] = []
+    course = ScenarioCourse(Run(scenario, release, None, stepped.append))
+    while not course.finished:
+        course.step()
+    assert stepped == headless[: len(stepped)]
+    assert [(c.text, c.state, c.time) for c in course.run.expectations] == [(c.text, c.state, c.time) for c in run.expectations]
+    assert {check.state for check in course.run.expectations} <= {State.HELD}
+
+
+def test_a_script_may_end_where_more_is_due_at_once() -> None:
+    """What the acts of its last moment led to is still to be handled then, and every step handles something."""
+    scenario = read_script(ENDS_AT_ONCE, "ends.yaml")
+    course = ScenarioCourse(Run(scenario, CURRENT))
+    while not course.finished:
+        course.step()
+    assert course.next_due() == course.cluster.now == 1_000_000
+    for _ in range(100):
+        course.step()
+    assert course.cluster.now > 1_000_000
+
+
+@pytest.mark.parametrize(
+    ("name", "release", "seed"),
+    [
+        ("e1-data-loss", "0.10.2", 1),
+        ("c1-paused-follower", "4.1", 2),
+        ("d6-unclean-election-on", "4.1", 3),
+        ("f2-min-isr-2-two-down", "4.1", 4),
+        ("e1-data-loss", "4.1 without fetch-epoch-fencing", 5),
+    ],
+)
+def test_a_kept_scenario_goes_on_byte_for_byte(name: str, release: str, seed: int) -> None:
+    dice = random.Random(seed)
+    scenario = catalogue.load(name)
+    taken: list[EventTuple] = []
+    first = ScenarioCourse(Run(scenario, release_named(release), scenario.seed, taken.append))
+    kept: list[tuple[KeptRun, int, list[Check]]] = []
+    due = dice.randint(3, 9)
+    while not first.finished and first.step():
+        due -= 1
+        if due == 0:
+            due = dice.randint(3, 9) if scenario.spec.pace is Pace.BY_HAND else dice.randint(200, 3_000)
+            kept.append((first.keep(), len(taken), standing(first.run)))
+    result = first.run.result()
+    assert kept, "otherwise this shows nothing"
+    for moment, seen, checks in kept:
+        again: list[EventTuple] = taken[:seen]
+        course = moment.bring_back(again.append)
+        assert standing(course.run) == checks
+        while not course.finished and course.step():
+            pass
+        assert again == taken
+        assert course.run.result() == result, "checks, times and what was got"
+        assert course.run.notes == first.run.notes
+
+
+def test_a_scenario_is_gone_back_on_without_a_screen() -> None:
+    scenario = catalogue.load("e1-data-loss")
+    history = History(lambda sink: ScenarioCourse(Run(scenario, release_named("0.10.2"), None, sink)))
+    while history.tape.steps < 7:
+        history.tape.step()
+    middle = history.view()
+    while not history.tape.finished:
+        history.tape.step()
+    end, whole = history.view(), history.events()
+    history.go_to(Goal(position=Position(7, 0, middle.now)))
+    assert history.view() == middle
+    history.go_to_end()
+    assert (history.view(), history.events()) == (end, whole)
+    assert history.view().lost == 1

@@ -1,0 +1,104 @@
+"""Stop when, and back to when: states, changes and events; the moment found forward is the moment found backward."""
+
+from __future__ import annotations
+
+import pytest
+
+from core.kafka.release import CURRENT
+from core.lab.acts import Kill, Load, Start
+from core.lab.cluster import Cluster
+from core.lab.history.history import History
+from core.sim.units import SECOND
+from scenarios.running.watch_parser import parse_watch
+from tests.core.lab.history.sessions import SMALL
+
+
+def a_life() -> History:
+    """Broker 2 dies at 5 s and comes back at 20 s, under load."""
+    history = History.of(SMALL, seed=7)
+    history.do(Load("orders", 20, acks="all"))
+    history.run_until(5 * SECOND)
+    history.do(Kill(2))
+    history.run_until(20 * SECOND)
+    history.do(Start(2))
+    history.run_until(40 * SECOND)
+    return history
+
+
+WATCHES = [
+    "urp > 0",
+    "isr(orders-0) < 3",
+    "isr(orders-0) changes",
+    "isr changes",
+    "leader changes",
+    "leader-epoch changes",
+    "isr-expands changes",
+    "fenced(2)",
+    "fenced(2) changes",
+    "state(2) == stopped",
+    "state(2) changes",
+    "lost > 0 or urp > 0",
+    "broker-fenced",
+    "broker-fenced {broker=2}",
+    "happened isr-expanded",
+    "act {act=kill}",
+]
+
+
+@pytest.mark.parametrize("text", WATCHES)
+def test_the_last_moment_found_forward_is_the_one_found_backward(text: str) -> None:
+    history = a_life()
+    history.mark_end()
+    end = history.end
+    back: list[bool] = []
+    history.back_to_when(parse_watch(text, history.view()), text, back.append)
+    assert back == [True]
+    found = history.tape.position
+    assert found.place < end.place
+
+    watch = parse_watch(text, history.view())
+    cluster = Cluster(SMALL, CURRENT, 7, watch.see)
+    cluster.do(Load("orders", 20, acks="all"))
+    acts, moments, seen = [(5 * SECOND, Kill(2)), (20 * SECOND, Start(2))], [], 0
+    while (due := cluster.next_time()) is not None and due <= 40 * SECOND:
+        if acts and due > acts[0][0]:
+            cluster.run_until(acts[0][0])
+            cluster.do(acts.pop(0)[1])
+        else:
+            cluster.step()
+        if cluster.journal.seq != seen:
+            seen = cluster.journal.seq
+            if watch.became(cluster):
+                moments.append(seen)
+    assert moments[-1] == found.seq
+
+
+def test_forward_it_stops_at_each_change() -> None:
+    history = History.of(SMALL, seed=7)
+    history.run_until(5 * SECOND)
+    history.do(Kill(2))
+    stops = []
+    for _ in range(3):
+        history.stop_when(parse_watch("leader changes", history.view()))
+        stops.append((history.cluster.now, {p.tp: p.leader for p in history.view().partitions}))
+    assert stops[0][0] > 5 * SECOND
+    assert 2 not in stops[0][1].values() or 2 not in stops[1][1].values()
+    assert stops[0][1] != {}
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("lsot > 0", "did you mean 'lost'?"),
+        ("isr(orders-9) changes", "orders-9 does not exist; orders has 2 partitions, counted from 0"),
+        ("lost > 0 changes", "is no single reading; write for example isr(orders-0) changes, or leader changes"),
+        ("count truncated > 2", "this looks at past events; write what the state must be"),
+        ("truncated {brokr=2}", "brokr"),
+        ("never records-lost", "this looks at past events"),
+        ("leader-elected {election=nonsense", ""),
+    ],
+)
+def test_what_cannot_be_looked_for_is_told(text: str, told: str) -> None:
+    with pytest.raises(ValueError) as wrong:
+        parse_watch(text, History.of(SMALL).view())
+    assert told in str(wrong.value)
