@@ -23,12 +23,12 @@ from typing import Final
 SOURCES: Final = Path(__file__).resolve().parent / "core"
 
 HOT: Final = (
-    "kafka/broker/appends", "kafka/broker/broker", "kafka/broker/context", "kafka/broker/delayed_produce", "kafka/broker/empty_rounds",
+    "kafka/broker/appends", "kafka/broker/broker", "kafka/broker/context", "kafka/broker/delayed_produce",
     "kafka/broker/fetch_manager", "kafka/broker/fetch_session", "kafka/broker/fetch_state", "kafka/broker/fetched", "kafka/broker/fetcher",
     "kafka/broker/fetcher_manager", "kafka/broker/hosted_partitions", "kafka/broker/partition", "kafka/broker/partition_context",
-    "kafka/broker/produce_answers", "kafka/broker/quiet", "kafka/broker/replica", "kafka/broker/replica_manager", "kafka/broker/truncation",
+    "kafka/broker/produce_answers", "kafka/broker/replica", "kafka/broker/replica_manager", "kafka/broker/truncation",
     "kafka/broker/waiters", "kafka/clients/client", "kafka/clients/consumer", "kafka/clients/producer", "kafka/log/leader_epoch_cache", "kafka/log/replica_log", "kafka/log/term", "lab/cluster", "lab/nodes", "sim/agenda",
-    "sim/journal", "sim/network", "sim/node", "sim/simulation",
+    "sim/journal", "sim/long_polling", "sim/network", "sim/node", "sim/simulation",
 )  # fmt: skip
 """What plain replication runs through. They are compiled together, so that each knows the others' types."""
 

@@ -8,6 +8,7 @@ from core.kafka.broker.broker import Broker
 from core.kafka.broker.controller_channel import ControllerChannel
 from core.kafka.broker.delayed_produce import DelayedProduces
 from core.kafka.broker.disk import Disk
+from core.kafka.broker.fetch_manager import FetchManager
 from core.kafka.broker.fetch_session import FetchSession
 from core.kafka.broker.fetch_state import PartitionFetchState
 from core.kafka.broker.fetcher import Fetcher
@@ -31,6 +32,7 @@ KAFKA_FIELDS: Final[Table] = {
     ControllerChannel: Declared(history=("_fetches",)),
     DelayedProduces: Declared(times=("timer_due",)),
     Disk: Declared(history=("checkpoints",)),
+    FetchManager: Declared(history=("watched",)),
     FetchSession: Declared(times=("last_fetch_time", "deadline", "timer_due")),
     FetchRequest: Declared(labels={"correlation": "fetch"}),
     FetchResponse: Declared(labels={"correlation": "fetch"}),

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 def switch(cluster: ClusterNodes, *, by_hand: bool) -> None:
     """Switch a cluster with one KRaft controller to by-hand mode, or back to running by itself."""
     if by_hand:
-        _end_elided_rounds(cluster)
+        cluster.network.polls.interrupt_all()
     _set_mode(cluster, by_hand=by_hand)
     if by_hand:
         _make_messages_due(cluster)
@@ -41,19 +41,10 @@ def _set_mode(cluster: ClusterNodes, *, by_hand: bool) -> None:
     for broker in cluster.brokers.values():
         broker.by_hand = by_hand
         broker.pushes_high_watermark = broker.release.hw_completes_fetch and not by_hand
-        broker.quiet_rounds = cluster.quiet_rounds if cluster.elides and not by_hand else None
     for client in cluster.clients.values():
         client.by_hand = by_hand
         if by_hand and isinstance(client, Producer):
             client.hold_load()
-
-
-def _end_elided_rounds(cluster: ClusterNodes) -> None:
-    """End the elision of fetch rounds: the fetches of elided rounds become real messages again."""
-    for broker in cluster.brokers.values():
-        for session in broker.fetch_manager.sessions.values():
-            if session.quiet is not None:
-                session.quiet.end()
 
 
 def _make_messages_due(cluster: ClusterNodes) -> None:

@@ -41,7 +41,7 @@ class Cluster(ClusterNodes):
             release: the Kafka release whose rules apply.
             seed: the seed of all random streams.
             sink: receives every event.
-            elide: whether fetch rounds that carry nothing are skipped (`core.kafka.broker.quiet`). Without it, only the speed differs.
+            elide: whether idle fetches are left out (`core.sim.long_polling`). Without it, only the speed differs.
 
         Raises:
             ValueError: the spec is not a valid cluster, or a setting is wrong.
@@ -55,9 +55,6 @@ class Cluster(ClusterNodes):
         resume_leaderships(self)
         if self.by_hand:
             self.deliver_pending()
-        if elide and not self.by_hand:
-            for broker in self.brokers.values():
-                broker.quiet_rounds = self.quiet_rounds
 
     def do(self, act: Act) -> int:
         """Execute an act now.

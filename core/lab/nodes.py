@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Final
 
 from core.kafka.admin_requests import AdminRequest
 from core.kafka.broker.broker import Broker
-from core.kafka.broker.quiet import QuietRounds
 from core.kafka.clients.client import Client
 from core.kafka.clients.client_config import CONSUMER, PRODUCER, client_config
 from core.kafka.clients.consumer import Consumer
@@ -43,7 +42,6 @@ class ClusterNodes(Simulation):
     Attributes:
         spec: the specification that the cluster was built from.
         seed: the seed of its random streams.
-        elides: whether fetch rounds that carry nothing are skipped.
         release: the rules in force: those of the release, with the features that the spec turns on or off.
         by_hand: whether it moves by single steps (`core.lab.by_hand_mode` switches that).
         delivers_at_once: whether an act by hand includes everything that it leads to; if not, the caller chooses what happens next
@@ -52,7 +50,6 @@ class ClusterNodes(Simulation):
         account: the durability account.
         settings: the controller's settings.
         exposure: finds committed records that the next election can lose.
-        quiet_rounds: which empty fetch rounds are skipped.
         snapshots: takes snapshots of the cluster; no part of its state.
         page_cache: draws how much of an unflushed tail survives a power loss.
         brokers: the brokers by id.
@@ -63,13 +60,12 @@ class ClusterNodes(Simulation):
     """
 
     __slots__ = (
-        "account", "brokers", "by_hand", "clients", "controller", "controllers", "delivers_at_once", "elides", "exposure", "metadata",
-        "page_cache", "quiet_rounds", "quorum", "release", "seed", "settings", "snapshots", "spec", "zookeeper",
+        "account", "brokers", "by_hand", "clients", "controller", "controllers", "delivers_at_once", "exposure", "metadata",
+        "page_cache", "quorum", "release", "seed", "settings", "snapshots", "spec", "zookeeper",
     )  # fmt: skip
 
     spec: Final[ClusterSpec]
     seed: Final[int]
-    elides: Final[bool]
     metadata: Final[MetadataLog]
     brokers: Final[dict[int, Broker]]
     clients: Final[dict[str, Client]]
@@ -89,21 +85,21 @@ class ClusterNodes(Simulation):
         self.seed = seed
         self.by_hand = spec.pace is Pace.BY_HAND
         self.delivers_at_once = True
-        self.elides = elide
         journal = Journal() if sink is None else Journal(sink=sink)
         agenda = Agenda(len(spec.brokers), ENDLESS_HINT)
         net = spec.network
-        quiet = self.by_hand
+        timeless = self.by_hand
         network = Network(
             agenda,
-            0 if quiet else net.latency,
-            0 if quiet else net.jitter,
-            0 if quiet else net.loss_ppm,
+            0 if timeless else net.latency,
+            0 if timeless else net.jitter,
+            0 if timeless else net.loss_ppm,
             Stream(f"{seed}:network"),
-            0 if quiet else net.duplicate_ppm,
-            0 if quiet else net.reorder_ppm,
+            0 if timeless else net.duplicate_ppm,
+            0 if timeless else net.reorder_ppm,
             PROXIED,
         )
+        network.polls.elides = elide
         super().__init__(journal, agenda, network)
         self.account = DurabilityAccount(journal)
         self.account.requests_may_repeat = net.duplicate_ppm > 0
@@ -116,7 +112,6 @@ class ClusterNodes(Simulation):
         self.controllers = {}
         self.snapshots = Snapshots()
         self.page_cache = Stream(f"{seed}:page-cache")
-        self.quiet_rounds = QuietRounds(self.journal, self.network, self.brokers, self.nodes, self.paused)
 
     def initial_settings(self) -> Settings:
         """The settings that the cluster is built with."""

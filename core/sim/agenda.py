@@ -17,8 +17,8 @@ class Entry(NamedTuple):
 
     Attributes:
         time: virtual µs.
-        order: counts schedulings; makes equal times fall in the order they were made. A protocol may give an order of its own,
-            below zero (`add_in_order`).
+        order: counts schedulings; makes equal times fall in the order they were made. What belongs to a long poll has a fixed
+            order below zero (`core.sim.long_polling`).
         node: address of the node that handles it.
         sender: address it comes from; the node itself for a timer.
         connection: ticket of the connection it travels on (`Network.ticket`); for a timer the incarnation of the node's process.
@@ -50,7 +50,7 @@ class Agenda:
         hint: what a Standstill says beside that: how it may come about.
         at: the order of the one that was taken last, END when all that is due now was.
         most: how many may be scheduled at one moment.
-        in_order: how many were scheduled in an order of their own.
+        in_order: how many were scheduled in a fixed order.
         moment, since: the time of the one that was taken last, and how many had been scheduled when it began.
     """
 
@@ -72,7 +72,7 @@ class Agenda:
         heapq.heappush(self.entries, _new_entry(Entry, (time, order, node, sender, connection, message, cause)))
 
     def add_in_order(self, time: int, order: int, node: str, sender: str, connection: int, message: object, cause: int) -> None:
-        """Schedule a message in an order of its own among what is due at the same time."""
+        """Schedule a message that has a fixed order among what is due at the same time, whenever it was scheduled."""
         self.in_order += 1
         heapq.heappush(self.entries, _new_entry(Entry, (time, order, node, sender, connection, message, cause)))
 

@@ -11,8 +11,8 @@ import enum
 import hashlib
 import types
 from collections import deque
-from collections.abc import Callable, Iterable
-from operator import itemgetter
+from collections.abc import Callable, Iterable, Iterator
+from operator import attrgetter, itemgetter
 from typing import Any
 
 from core.sim.agenda import Entry
@@ -67,8 +67,16 @@ class Fingerprints:
             (address, writer.moment(since), [writer.due(entry) for entry in waiting])
             for address, (since, waiting) in sorted(simulation.paused.items())
         ]
-        of_network = (sorted(network.alive.items()), sorted(network.lose_next), network.at_once, links, draws)
+        of_network = (sorted(network.alive.items()), sorted(network.lose_next), network.at_once, links, draws, list(self._elided()))
         return (nodes, of_network, agenda, paused, [write(each) for each in self.also])
+
+    def _elided(self) -> Iterator[Form]:
+        """Long polls that are not in the agenda: what they are at, and how long that takes yet."""
+        for poll in sorted(self._simulation.network.polls, key=attrgetter("client", "server", "number")):
+            stage, due = poll.stage()
+            if stage is not None:
+                cycle = (poll.there, poll.back, poll.wait)
+                yield (poll.client, poll.server, poll.number, stage.name, self._writer.moment(due), cycle, self._writer.write(poll.request))
 
 
 def _when(entry: Entry) -> tuple[int, int]:

@@ -12,10 +12,10 @@ comes twice, or is overtaken by later ones. Its answer goes back once: a client 
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Final
 
 from core.sim.agenda import Agenda
+from core.sim.long_polling import LongPolls
 from core.sim.messages import Disconnected
 from core.sim.stream import Stream
 
@@ -50,10 +50,6 @@ class LinkState:
         self.last_arrival = 0
 
 
-def _nobody_cares(node: str, other: str | None = None) -> None:
-    """Every round is played."""
-
-
 class Network:
     """All links. Only directions that differ from the default, or were ever slow or cut, are kept.
 
@@ -66,12 +62,12 @@ class Network:
         given_up: how often the one that opened a connection gave it up, by (opener, other).
         at_once: by hand no message takes time, whatever its link is like.
         lose_next: directions whose next message is lost for good (by hand).
-        disturbed: called before the links between two nodes, or (None) anything about one, change.
+        polls: long polls over the network, which end their elision before a link or a connection changes.
     """
 
     __slots__ = (
-        "agenda", "alive", "at_once", "disturbed", "duplicate_ppm", "given_up", "jitter", "latency", "links", "lives", "lose_next", "loss_ppm", "plain", "proxied", "random",
-        "reorder_ppm",
+        "agenda", "alive", "at_once", "duplicate_ppm", "given_up", "jitter", "latency", "links", "lives", "lose_next", "loss_ppm", "plain", "polls", "proxied",
+        "random", "reorder_ppm",
     )  # fmt: skip
 
     def __init__(
@@ -91,14 +87,15 @@ class Network:
         self.lives: dict[str, int] = {}
         self.given_up: dict[Direction, int] = {}
         self.lose_next: set[Direction] = set()
-        self.disturbed: Callable[[str, str | None], None] = _nobody_cares
         self.at_once = False
         self.plain = not (jitter or loss_ppm or duplicate_ppm or reorder_ppm)
+        self.polls = LongPolls(self)
 
     def link(self, direction: Direction) -> LinkState:
         """The state of one direction, made if it had only the defaults."""
         state = self.links.get(direction)
         if state is None:
+            self.polls.interrupt(*direction)
             state = self.links[direction] = LinkState(self.latency, self.jitter, self.loss_ppm, self.duplicate_ppm, self.reorder_ppm)
         return state
 
@@ -124,7 +121,7 @@ class Network:
 
     def disconnect(self, opener: str, other: str) -> None:
         """The one that opened a connection gives it up: what is under way or waits on it is gone."""
-        self.disturbed(opener, other)
+        self.polls.interrupt(opener, other)
         self.given_up[opener, other] = self.given_up.get((opener, other), 0) + 1
 
     def close(self, acceptor: str, opener: str, now: int, cause: int) -> None:
@@ -157,16 +154,13 @@ class Network:
             return
         self._transmit(sender, node, link, ticket, message, now, cause)
 
-    def send_in_order(self, order: int, sender: str, node: str, message: object, now: int, cause: int, *, reply: bool = False) -> None:
-        """As `send`, for a message that has its own place among what arrives at the same time."""
-        if self.steady_latency(sender, node) >= 0 and self.alive.get(node, False):
-            ticket = self.ticket(sender, node, reply=reply)
-            self.agenda.add_in_order(now + self.latency, order, node, sender, ticket, message, cause)
-        else:
-            self.send(sender, node, message, now, cause, reply=reply)
+    def lose(self, sender: str, node: str) -> None:
+        """The next message of a direction is lost for good."""
+        self.polls.interrupt(sender, node)
+        self.lose_next.add((sender, node))
 
     def steady_latency(self, sender: str, node: str) -> int:
-        """How long every message of a direction takes, µs; -1 if that is not sure."""
+        """How long every message of a direction takes, µs; -1 if that is not certain."""
         direction = (sender, node)
         if self.at_once or not self.plain or direction in self.links or direction in self.lose_next:
             return -1
@@ -211,7 +205,6 @@ class Network:
 
     def cut(self, direction: Direction) -> bool:
         """Cut one direction; False if it was cut already."""
-        self.disturbed(*direction)
         link = self.link(direction)
         before, link.cut = link.cut, True
         return not before
@@ -228,7 +221,6 @@ class Network:
 
     def hold(self, direction: Direction) -> bool:
         """Hold messages of one direction back; False if they were held already."""
-        self.disturbed(*direction)
         link = self.link(direction)
         before, link.held = link.held, True
         return not before
@@ -265,6 +257,7 @@ class Network:
 
     def process_died(self, node: str, now: int, cause: int) -> None:
         """A process ended: its connections break, and the other ends notice where the network lets them."""
+        self.polls.process_died(node)
         self.alive[node] = False
         self.lives[node] = self.lives.get(node, 0) + 1
         for other, alive in self.alive.items():

@@ -9,6 +9,7 @@ from collections.abc import Callable
 from typing import Any, Final
 
 from core.sim.journal import Journal
+from core.sim.long_polling import LongPoll
 from core.sim.messages import Timer
 from core.sim.network import Network
 
@@ -58,6 +59,10 @@ class Node:
         """Answer a message that came from a node, on the connection it opened."""
         journal = self.journal
         self.network.send(self.address, node, message, journal.now, journal.cause, reply=True)
+
+    def long_poll(self, client: str, server: str, number: int, rank: int) -> LongPoll:
+        """A handle of the polls of a client at a server (`LongPolls.between`); this node is one of the two."""
+        return self.network.polls.between(client, server, number, rank, self.journal)
 
     def timer(self, delay: int, name: str, about: object = None) -> None:
         """Have `timers[name]` called after a delay in µs; a restart of the process forgets it."""

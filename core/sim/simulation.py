@@ -41,6 +41,7 @@ class Simulation:
         self.network = network
         self.nodes = {}
         self.paused = {}
+        network.polls.paused = self.paused
 
     @property
     def now(self) -> int:
@@ -105,7 +106,7 @@ class Simulation:
 
     def pause(self, address: str) -> None:
         """A node stands still: what reaches it waits."""
-        self.network.disturbed(address, None)
+        self.network.polls.interrupt(address)
         self.paused[address] = (self.now, [])
 
     def resume(self, address: str) -> int:

@@ -16,6 +16,7 @@ from typing import Any, Final, NamedTuple
 
 from core.sim.agenda import Agenda
 from core.sim.journal import Journal
+from core.sim.long_polling import LongPoll
 from core.sim.network import Network
 from core.sim.node import Node
 from core.sim.simulation import Simulation
@@ -48,9 +49,13 @@ Table = Mapping[type, Declared]
 KERNEL: Final[Table] = {
     Journal: Declared(history=("seq", "cause")),
     Node: Declared(wiring=("handlers", "timers", "network", "journal")),
-    Network: Declared(wiring=("agenda", "disturbed")),
+    Network: Declared(wiring=("agenda", "polls")),
     Simulation: Declared(wiring=("journal", "agenda", "network")),
     Agenda: Declared(history=("order", "in_order", "at", "since", "moment")),
+    LongPoll: Declared(
+        wiring=("polls", "journal", "order", "client_end", "server_end", "silent", "request", "left_at", "allowed_wait", "timeout"),
+        history=("elided", "there", "back", "wait", "began", "elided_at", "cause"),
+    ),
 }
 """The kernel's own classes."""
 

@@ -139,7 +139,7 @@ class Broker(BrokerContext):
 
     def refresh_settings(self) -> None:
         """Take the settings of the hot paths anew."""
-        self.network.disturbed(self.address, None)
+        self.take_back_idle_fetches()
         timeout = self.fetch_timeout
         super().refresh_settings()
         if timeout != self.fetch_timeout:
@@ -237,7 +237,7 @@ class Broker(BrokerContext):
 
         A shutdown flushes, and writes the checkpoints and the clean-shutdown file.
         """
-        self.network.disturbed(self.address, None)
+        self.take_back_idle_fetches()
         if how == "shutdown":
             self.disk.close()
         self.journal.cause = self.journal.emit(events.BrokerStopped.kind, self.id, how)
@@ -347,6 +347,15 @@ class Broker(BrokerContext):
         self.channel.send(
             BrokerHeartbeatRequest(self.id, self.broker_epoch, self.metadata_offset, self.want_shutdown, self.directories.offline_ids())
         )
+
+    def take_back_idle_fetches(self) -> None:
+        """What this broker told the network about its fetches, as follower or leader, is about to change: none is elided any longer."""
+        self.fetch_manager.break_silence()
+        self.fetcher_manager.withdraw_idle_fetches()
+
+    def is_disk_slow(self) -> bool:
+        """Whether writes take time, or have to wait for some that do."""
+        return self.directories.slow > 0 or self.directories.busy_until > self.journal.now
 
     def take_offline(self, gone: list[TopicPartition]) -> None:
         """Those replicas are in a directory that has failed."""

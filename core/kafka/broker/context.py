@@ -6,16 +6,16 @@ from abc import abstractmethod
 from typing import Final
 
 from core.kafka.broker.broker_state import BrokerState
-from core.kafka.broker.empty_rounds import Elision
 from core.kafka.broker.partition_context import PartitionContext
 from core.kafka.broker.replica_selector import RACK_AWARE
 from core.kafka.broker.replication_quota import ReplicationQuota
 from core.kafka.controller.metadata_log import MetadataLog
 from core.kafka.durability import DurabilityObserver
-from core.kafka.ids import TopicPartition
+from core.kafka.ids import TopicPartition, broker_address
 from core.kafka.log.log_config import LogConfig
 from core.kafka.settings import MAX_LONG, Settings
 from core.sim.journal import Journal
+from core.sim.long_polling import LongPoll
 from core.sim.network import Network
 
 
@@ -39,14 +39,13 @@ class BrokerContext(PartitionContext):
         state: what its process does; `fenced` what it was last told.
         metadata_offset: how far it has applied the metadata log.
         by_hand: fetchers, heartbeats and checks do nothing by themselves.
-        quiet_rounds: decides which empty fetch rounds need not be played; None: all are.
     """
 
     __slots__ = (
         "_correlation", "by_hand", "checkpoint_interval", "consumer_fetch_bytes", "fenced", "fetch_backoff", "fetch_min_bytes",
         "fetch_partition_bytes", "fetch_response_bytes", "fetch_timeout", "fetch_wait", "fetchers_per_leader", "flush_check_interval",
         "follower_quota", "heartbeat_interval", "isr_check_interval", "lag_max", "lag_max_messages", "leader_quota", "log_configs",
-        "log_start_interval", "metadata", "metadata_offset", "quiet_rounds", "quorum_fetch_timeout", "rack", "racks",
+        "log_start_interval", "metadata", "metadata_offset", "quorum_fetch_timeout", "rack", "racks",
         "recovery_point_interval", "request_timeout", "retention_interval", "selects_by_rack", "state", "want_shutdown",
     )  # fmt: skip
 
@@ -73,7 +72,6 @@ class BrokerContext(PartitionContext):
         self.racks = racks or {}
         self.metadata = metadata
         self.by_hand = by_hand
-        self.quiet_rounds: Elision | None = None
         self.log_configs: dict[str, LogConfig] = {}
         self.state = BrokerState.STOPPED
         self.leader_quota: ReplicationQuota | None = None
@@ -88,6 +86,11 @@ class BrokerContext(PartitionContext):
         """A number for a request, never used before by this broker."""
         self._correlation += 1
         return self._correlation
+
+    def fetches_between(self, follower: int, leader: int, fetcher: int) -> LongPoll:
+        """The fetches of one of a follower's fetchers from a leader, as the network knows them; this broker is one of the two."""
+        rank = (follower << 48) | (leader << 16) | fetcher
+        return self.long_poll(broker_address(follower), broker_address(leader), fetcher, rank)
 
     def refresh_settings(self) -> None:
         """Take the settings of the hot paths anew; times in µs, sizes in bytes."""
@@ -169,6 +172,14 @@ class BrokerContext(PartitionContext):
     @abstractmethod
     def stop(self, how: str) -> None:
         """The process ends."""
+
+    @abstractmethod
+    def take_back_idle_fetches(self) -> None:
+        """What this broker told the network about its fetches, as follower or leader, is about to change: none is elided any longer."""
+
+    @abstractmethod
+    def is_disk_slow(self) -> bool:
+        """Whether writes take time, or have to wait for some that do."""
 
     @abstractmethod
     def send_heartbeat(self) -> None:

@@ -176,7 +176,7 @@ class Directories:
     def slow_down(self, delay: int) -> None:
         """Each write takes so long from now on, µs; 0 ends it. What is under way is done as it was begun."""
         broker = self.broker
-        broker.network.disturbed(broker.address, None)
+        broker.take_back_idle_fetches()
         self.slow = delay
         broker.journal.emit(events.DiskSlowed.kind, broker.id, delay)
         self._tell_if_behind()

@@ -9,7 +9,6 @@ from typing import Final
 
 from core.kafka import errors, events
 from core.kafka.broker.context import BrokerContext
-from core.kafka.broker.empty_rounds import round_order
 from core.kafka.broker.fetch_session import FetchSession, SessionPartition
 from core.kafka.broker.fetcher import FOREVER, tuple_of
 from core.kafka.broker.hosted_partitions import HostedPartitions
@@ -29,30 +28,30 @@ class FetchManager:
     """The fetch sessions of one broker's followers.
 
     Attributes:
-        sessions: by (follower, fetcher); played: those whose rounds are not quiet.
+        sessions: by (follower, fetcher); watched: those whose fetches are not known to come in time.
     """
 
-    __slots__ = ("broker", "hosted", "partitions", "played", "sessions")
+    __slots__ = ("broker", "hosted", "partitions", "sessions", "watched")
 
     broker: Final[BrokerContext]
     hosted: Final[HostedPartitions]
     partitions: Final[dict[TopicPartition, Partition]]
     sessions: Final[dict[tuple[int, int], FetchSession]]
-    played: Final[dict[tuple[int, int], FetchSession]]
+    watched: Final[dict[tuple[int, int], FetchSession]]
 
     def __init__(self, broker: BrokerContext, hosted: HostedPartitions) -> None:
         self.broker = broker
         self.hosted = hosted
         self.partitions = hosted.online
         self.sessions = {}
-        self.played = {}
+        self.watched = {}
         broker.handlers.update({FetchRequest: self._fetch})
         broker.timers.update({"fetch-expiry": self._fetch_expired})
 
     def reset(self) -> None:
         """The process ended: no session outlives it."""
         self.sessions.clear()
-        self.played.clear()
+        self.watched.clear()
 
     def forget_waiting(self) -> None:
         """No fetch waits any more; whoever sent one asks anew."""
@@ -72,9 +71,10 @@ class FetchManager:
         if full:
             if session is not None:
                 self._close(session)
-            order = round_order(follower, self.broker.id, fetcher)
-            session = FetchSession(self, sender, follower, fetcher, order)
-            self.sessions[follower, fetcher] = self.played[follower, fetcher] = session
+            poll = self.broker.fetches_between(follower, self.broker.id, fetcher)
+            session = self.sessions[follower, fetcher] = FetchSession(self, sender, follower, fetcher, poll)
+            poll.serve(session)
+            self.watch(session)
         elif session is None:
             self.broker.reply(sender, FetchResponse(correlation, fetcher, errors.FETCH_SESSION_ID_NOT_FOUND, ()))
             return
@@ -89,18 +89,41 @@ class FetchManager:
         if news is not None:
             self._answer(session, request, news)
             return
-        session.parked = request
-        session.cause = journal.cause
         if self.broker.pushes_high_watermark and any(
             entry.partition.follower_needs_hw_update(follower) for entry in session.dirty if entry.partition is not None
         ):
+            session.parked = request
             self.complete_fetch(session)  # this very fetch has raised it
             return
+        session.parked = request
+        session.cause = journal.cause
         if max_wait < FOREVER:
             session.deadline = journal.now + max_wait
-            if session.timer_due < 0 or session.timer_due > session.deadline:
-                session.timer_due = session.deadline
-                self._arm_expiry(session)
+            self.arm_expiry(session)
+        self._tell_network(session)
+
+    def break_silence(self) -> None:
+        """Any session may have news."""
+        for session in self.sessions.values():
+            session.poll.break_silence()
+
+    def watch(self, session: FetchSession) -> None:
+        """A session's fetches may fail to come."""
+        self.watched[session.follower, session.fetcher] = session
+
+    def sessions_without_fetch_since(self, time: int) -> list[FetchSession]:
+        """Those whose last fetch came before a time, µs.
+
+        A session whose fetches are elided is not looked at again until they no longer are: by then they come in time.
+        """
+        late = []
+        for key, session in list(self.watched.items()):
+            fetched_at = session.fetched_at()
+            if fetched_at < time:
+                late.append(session)
+            elif session.poll.is_regular(within=self.broker.journal.now - time):
+                del self.watched[key]
+        return late
 
     def broker_epoch_is_stale(self, request: FetchRequest) -> bool:
         """Whether a fetch comes from a former process of a broker that lives, as far as this broker knows.
@@ -303,7 +326,17 @@ class FetchManager:
         if news:
             self.broker.network.send(address, session.address, response, journal.now, journal.cause, reply=True)
         else:
-            self.broker.network.send_in_order(session.order, address, session.address, response, journal.now, journal.cause, reply=True)
+            session.poll.answer(response)
+        self._tell_network(session)
+
+    def _tell_network(self, session: FetchSession) -> None:
+        """Whether a session has no news, so that idle fetches can be elided; a leader with a throttle does not say so."""
+        poll = session.poll
+        if session.dirty or self.broker.leader_quota is not None:
+            if poll.silent:
+                poll.break_silence()
+        elif not poll.silent:
+            poll.fall_silent()
 
     def _within_quota(self, entries: list[SessionPartition], session: FetchSession, request: FetchRequest | None) -> list[SessionPartition]:
         """Of partitions with news those that the leader's throttle lets through (`ReplicaManager#shouldLeaderThrottle`).
@@ -363,22 +396,21 @@ class FetchManager:
             return
         self.broker.journal.cause = session.cause
         if session.deadline > now:
-            session.timer_due = session.deadline
-            self._arm_expiry(session)
-        elif (
-            session.dirty
-            or self.broker.quiet_rounds is None
-            or not self.broker.quiet_rounds.begin_expired(self.broker.id, session.follower, session.fetcher)
-        ):
-            self.complete_fetch(session)
+            self.arm_expiry(session)
+            return
+        if not session.dirty:
+            self._tell_network(session)
+            if session.poll.elide_answer(session.parked):
+                session.parked = None
+                return
+        self.complete_fetch(session)
 
-    def _arm_expiry(self, session: FetchSession) -> None:
-        """A timer of its own order among what is due at the same time (`core.kafka.broker.quiet`)."""
-        broker = self.broker
-        expiry = Timer("fetch-expiry", (session.follower, session.fetcher))
-        broker.network.agenda.add_in_order(
-            session.timer_due, session.order, broker.address, broker.address, broker.incarnation, expiry, session.cause
-        )
+    def arm_expiry(self, session: FetchSession) -> None:
+        """Have the fetch that waits answered at the latest when its wait is over; a timer that is due before that looks again."""
+        if session.timer_due < 0 or session.timer_due > session.deadline:
+            session.timer_due = session.deadline
+            expiry = Timer("fetch-expiry", (session.follower, session.fetcher))
+            session.poll.server_timer(session.timer_due, self.broker.incarnation, expiry, session.cause)
 
     def _close(self, session: FetchSession) -> None:
         session.parked = None

@@ -1,7 +1,9 @@
 """A follower's fetch session as its leader keeps it (KIP-227), and the fetch that waits in it.
 
+As long as no partition of a session has news, its leader has told the network so (`core.sim.long_polling`), and idle fetches are elided.
+
 Only partitions with news are looked at: those the follower named because their state changed, and those that became
-`dirty` here since (records to hand out, another high watermark, another leadership). Quiet partitions cost nothing.
+`dirty` here since (records to hand out, another high watermark, another leadership). Idle partitions cost nothing.
 
 They keep their order. Those that were handed records and have more to say go to the end, so that no partition starves.
 Kafka: `FetchSession`, `IncrementalFetchContext#PartitionIterator`.
@@ -11,12 +13,13 @@ from __future__ import annotations
 
 from typing import Final, Protocol
 
-from core.kafka.broker.empty_rounds import Quiet
 from core.kafka.broker.partition import Partition
 from core.kafka.broker.replica import FollowerSession, Replica
 from core.kafka.broker.waiters import SessionEntry
+from core.kafka.errors import NONE
 from core.kafka.ids import TopicPartition
-from core.kafka.messages import FetchPartitionFields, FetchRequest
+from core.kafka.messages import FetchPartitionFields, FetchRequest, FetchResponse
+from core.sim.long_polling import NOT_YET, LongPoll
 
 
 class FetchPurgatory(Protocol):
@@ -27,6 +30,12 @@ class FetchPurgatory(Protocol):
 
     def complete_fetch_if_enough(self, session: FetchSession) -> None:
         """Answer it if there is enough to tell."""
+
+    def arm_expiry(self, session: FetchSession) -> None:
+        """Have the fetch that waits answered at the latest when its wait is over."""
+
+    def watch(self, session: FetchSession) -> None:
+        """Its fetches may fail to come."""
 
 
 class SessionPartition(SessionEntry):
@@ -66,22 +75,22 @@ class SessionPartition(SessionEntry):
         self.partition = self.replica = None
 
     def mark(self) -> None:
-        """There is news of the partition; that ends a quiet."""
+        """There is news of the partition."""
         if not self.dirty:
             session = self.session
-            if session.quiet is not None:
-                session.quiet.end()
+            if session.poll.silent:
+                session.poll.break_silence()
             self.dirty = True
             session.dirty.append(self)
 
     def records_appended(self) -> None:
         """There are records to hand out, at once if a fetch waits for no more than these."""
         session = self.session
-        if session.quiet is not None:
-            session.quiet.end(at_once=True)
         if not self.dirty:
             self.dirty = True
             session.dirty.append(self)
+        if session.poll.silent:
+            session.poll.break_silence()
         if session.parked is not None:
             session.purgatory.complete_fetch_if_enough(session)
 
@@ -95,35 +104,34 @@ class FetchSession(FollowerSession):
 
     Attributes:
         purgatory: where its fetches wait.
-        address: the follower on the network.
-        follower, fetcher: who fetches.
+        follower, fetcher: who fetches; address: the follower on the network.
+        poll: the network's handle of these fetches.
         partitions: all of the session, in the order they came.
         dirty: those with news, in order, each of them once.
-        last_fetch_time: when the last fetch arrived, µs.
+        last_fetch_time: when the last fetch arrived that was not elided, µs.
         parked: the fetch that waits in the purgatory; `deadline` when it is answered at the latest; `cause` of what comes of that.
         timer_due: when the armed expiry timer fires; -1 if none is armed.
-        order: of the entries of its empty rounds; quiet: set while they are not played (`core.kafka.broker.quiet`).
     """
 
     __slots__ = (
-        "address", "cause", "deadline", "dirty", "fetcher", "follower", "last_fetch_time", "order", "parked", "partitions",
-        "purgatory", "quiet", "timer_due",
+        "address", "cause", "deadline", "dirty", "fetcher", "follower", "last_fetch_time", "parked", "partitions", "poll", "purgatory",
+        "timer_due",
     )  # fmt: skip
 
     purgatory: Final[FetchPurgatory]
     address: Final[str]
     follower: Final[int]
     fetcher: Final[int]
-    order: Final[int]
+    poll: Final[LongPoll]
     partitions: Final[dict[TopicPartition, SessionPartition]]
     dirty: Final[list[SessionPartition]]
 
-    def __init__(self, purgatory: FetchPurgatory, address: str, follower: int, fetcher: int, order: int) -> None:
+    def __init__(self, purgatory: FetchPurgatory, address: str, follower: int, fetcher: int, poll: LongPoll) -> None:
         self.purgatory = purgatory
         self.address = address
         self.follower = follower
         self.fetcher = fetcher
-        self.order = order
+        self.poll = poll
         self.partitions = {}
         self.dirty = []
         self.last_fetch_time = -(2**62)
@@ -131,17 +139,40 @@ class FetchSession(FollowerSession):
         self.deadline = 0
         self.cause = 0
         self.timer_due = -1
-        self.quiet: Quiet | None = None
 
     def fetched_at(self) -> int:
-        """When the last fetch arrived, µs, those of quiet rounds counted."""
-        return self.last_fetch_time if self.quiet is None else self.quiet.fetched_at()
+        """When the last fetch arrived, µs, elided ones included."""
+        if self.poll.elided:
+            arrived_at = self.poll.arrived_at()
+            if arrived_at != NOT_YET:
+                return arrived_at
+        return self.last_fetch_time
 
     def expires_at(self) -> int:
         """When the fetch that waits in the purgatory is answered at the latest, µs; -1 if none waits."""
-        if self.quiet is not None:
-            return self.quiet.expires_at()
+        if self.poll.elided:
+            return self.poll.waits_until()
         return -1 if self.parked is None else self.deadline
+
+    def polls_resume(self, arrived_at: int) -> None:
+        """Fetches are no longer elided; the last one arrived at `arrived_at`."""
+        if arrived_at != NOT_YET:
+            self.last_fetch_time = arrived_at
+        self.purgatory.watch(self)
+
+    def wait(self, request: object, arrived_at: int, cause: int) -> None:
+        """The fetch that arrived at `arrived_at` waits; no timer is needed if records to answer it with have just come."""
+        assert isinstance(request, FetchRequest)
+        self.parked = request
+        self.cause = cause
+        self.deadline = arrived_at + request.max_wait
+        if not self.dirty or request.min_bytes > 1:
+            self.purgatory.arm_expiry(self)
+
+    def empty_answer(self, request: object) -> FetchResponse:
+        """The answer to a fetch that has waited in vain."""
+        assert isinstance(request, FetchRequest)
+        return FetchResponse(request.correlation, self.fetcher, NONE, ())
 
     def take_dirty(self) -> list[SessionPartition]:
         """Those with news, to be looked at now: each is dirty until it is told, and may have news again from then on."""
@@ -156,8 +187,6 @@ class FetchSession(FollowerSession):
 
     def update(self, changed: tuple[FetchPartitionFields, ...], forgotten: tuple[TopicPartition, ...]) -> None:
         """Take over what the follower says of its partitions (`FetchSession#update`)."""
-        if self.quiet is not None and changed:
-            self.quiet.end()
         partitions, dirty = self.partitions, self.dirty
         for asked in changed:
             known = partitions.get(asked[0])

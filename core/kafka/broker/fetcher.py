@@ -11,7 +11,6 @@ from typing import Final, cast
 
 from core.kafka import errors, events
 from core.kafka.broker.context import BrokerContext
-from core.kafka.broker.empty_rounds import WATCHES, Quiet, round_order
 from core.kafka.broker.fetch_state import TRUNCATING, PartitionFetchState
 from core.kafka.broker.partition import Partition
 from core.kafka.broker.truncation import truncate
@@ -19,6 +18,7 @@ from core.kafka.broker.waiters import HighWatermarkWaiter
 from core.kafka.ids import NO_EPOCH, TopicPartition, broker_address
 from core.kafka.messages import FetchPartition, FetchPartitionFields, FetchRequest, ListOffsetsRequest, OffsetsForLeaderEpochRequest
 from core.kafka.release import Truncation
+from core.sim.long_polling import NOT_YET, LongPoll
 from core.sim.messages import Timer
 
 tuple_of: Final = tuple.__new__
@@ -36,23 +36,24 @@ class Fetcher:
         tells_epoch: its fetches name the epoch of the last record it has (2.7).
         states: its partitions; failed: those of the broker that were given up until new metadata arrive.
         in_flight: correlation of the request under way, 0 if none; sent at `sent_at` because of `sent_cause`.
-        watch_at: when the armed timer looks whether that was too long ago; -1 if none is armed, as in a quiet round.
+        watch_at: when the armed timer looks whether that was too long ago; -1 if none is armed, as while fetches are elided.
         preparing: partitions that must find their truncation point or the leader's log bounds first (ordered set).
         waking_at: when the armed timer ends a back-off, -1 if none is armed.
         unsent: partitions whose state the leader's session does not know yet, in order, each with what is to be asked of it if
             that is known already; prepared: for all it is; moved: those the answers since then moved, which come after them.
         raised: consumers that wait on this broker for a high watermark that the answer in hand has moved, each with the event of that.
-        order: of the entries of its empty rounds; quiet: set while they are not played (`core.kafka.broker.quiet`).
+        poll: the network's handle of its fetches; it elides those that bring nothing (`core.sim.long_polling`).
     """
 
     __slots__ = (
-        "address", "broker", "failed", "forgotten", "full", "in_flight", "leader", "moved", "number", "order", "prepared", "preparing",
-        "quiet", "raised", "sent_at", "sent_cause", "states", "tells_epoch", "unsent", "waking_at", "watch_at",
+        "address", "broker", "failed", "forgotten", "full", "in_flight", "leader", "moved", "number", "poll", "prepared", "preparing",
+        "raised", "sent_at", "sent_cause", "states", "tells_epoch", "unsent", "waking_at", "watch_at",
     )  # fmt: skip
 
     broker: Final[BrokerContext]
     failed: Final[dict[TopicPartition, None]]
     number: Final[int]
+    poll: Final[LongPoll]
     preparing: Final[dict[TopicPartition, None]]
     unsent: Final[dict[TopicPartition, FetchPartitionFields | None]]
     moved: Final[list[FetchPartitionFields]]
@@ -79,8 +80,7 @@ class Fetcher:
         self.forgotten = {}
         self.full = True
         self.raised = {}
-        self.order = round_order(broker.id, leader, number)
-        self.quiet: Quiet | None = None
+        self.poll = broker.fetches_between(broker.id, leader, number)
 
     # --- partitions ------------------------------------------------------------------------------------------------
 
@@ -89,7 +89,7 @@ class Fetcher:
         known = self.states.get(partition.tp)
         if known is not None and known.leader_epoch == leader_epoch:
             return
-        self._be_heard()
+        self.withdraw_idle_fetch()
         rule = self.broker.release.truncation
         log = partition.log
         state = PartitionFetchState(partition, leader_epoch)
@@ -111,7 +111,7 @@ class Fetcher:
 
         Where fetches name no epoch, what is under way is still to be taken.
         """
-        self._be_heard()
+        self.withdraw_idle_fetch()
         state = self.states[tp]
         if not self.broker.release.fetch_epoch_fencing and state.sent_epoch == state.leader_epoch:
             state.sent_epoch = leader_epoch
@@ -124,14 +124,20 @@ class Fetcher:
         """Follow a partition no more."""
         state = self.states.pop(tp, None)
         if state is not None:
-            self._be_heard()
+            self.withdraw_idle_fetch()
             self.preparing.pop(tp, None)
             self._leave_session(tp)
 
-    def _be_heard(self) -> None:
-        """What the next fetch asks is going to change: its rounds are played again."""
-        if self.quiet is not None:
-            self.quiet.end()
+    def withdraw_idle_fetch(self) -> None:
+        """The next fetch may be another one, so the network is not to take it for the same."""
+        self.poll.withdraw()
+
+    def polls_resume(self, sent_at: int, cause: int) -> None:
+        """Fetches are no longer elided; the last one was sent at `sent_at`."""
+        if sent_at != NOT_YET:
+            self.sent_at, self.sent_cause = sent_at, cause
+        if self.watch_at < 0:
+            self.keep_watch()
 
     def is_idle(self) -> bool:
         """Whether its next fetch, as far as it knows, will tell the leader nothing."""
@@ -255,9 +261,10 @@ class Fetcher:
             ),
         )  # fmt: skip
         if not changed and not forgotten and not self.full:
-            journal = broker.journal
-            if broker.quiet_rounds is None or not broker.quiet_rounds.begin_sent(self.leader, broker.id, self.number):
-                broker.network.send_in_order(self.order, broker.address, self.address, request, journal.now, journal.cause)
+            if self._repeats():
+                self.poll.send_idle(self, request, max_wait, broker.fetch_timeout)
+            else:
+                self.poll.send(request)
             return
         self.full = False
         self.unsent.clear()
@@ -266,13 +273,16 @@ class Fetcher:
         self.forgotten.clear()
         broker.send(self.address, request)
 
-    def empty_request(self) -> FetchRequest:
-        """The fetch under way, of a quiet round."""
+    def _repeats(self) -> bool:
+        """Whether it sends the same fetch again at once if the answer to this one is empty."""
         broker = self.broker
-        return FetchRequest(
-            self.in_flight, broker.id, self.number, broker.broker_epoch, False, (), (), broker.fetch_wait, broker.fetch_min_bytes,
-            broker.fetch_response_bytes, broker.fetch_partition_bytes, 0,
-        )  # fmt: skip
+        return (
+            not broker.by_hand
+            and self.is_idle()
+            and broker.fetch_min_bytes > 0
+            and broker.follower_quota is None
+            and not broker.is_disk_slow()
+        )
 
     def _sending(self) -> int:
         broker = self.broker
@@ -319,15 +329,13 @@ class Fetcher:
     def keep_watch(self) -> None:
         """Look when the request under way has been out for replica.socket.timeout.ms.
 
-        The timer has an order of its own, before all else at that time, so that it does not matter since when it is armed: in a
-        quiet round, whose fetches are always answered in time, none is.
+        The timer has a fixed order, before all else at that time, so that it does not matter since when it is armed: while fetches
+        are elided, which are always answered in time, none is.
         """
         broker = self.broker
         self.watch_at = due = max(self.sent_at + broker.fetch_timeout, broker.journal.now + 1)
         timer = Timer("fetcher-watch", (self.leader, self.number))
-        broker.network.agenda.add_in_order(
-            due, WATCHES + self.order, broker.address, broker.address, broker.incarnation, timer, self.sent_cause
-        )
+        self.poll.client_timer(due, broker.incarnation, timer, self.sent_cause)
 
     def timeout_changed(self) -> None:
         """Another replica.socket.timeout.ms holds, for the request under way too."""
@@ -342,7 +350,7 @@ class Fetcher:
         if not 0 <= due <= now:
             return  # the timer of a former fetcher, or timeout
         self.watch_at = -1
-        if not self.in_flight or self.quiet is not None:
+        if not self.in_flight or self.poll.elided:
             return
         if now == due >= self.sent_at + broker.fetch_timeout:  # a process that stood still first takes what has come
             broker.journal.cause = self.sent_cause
@@ -353,7 +361,7 @@ class Fetcher:
 
     def disconnected(self, error: str) -> None:
         """The connection to the leader broke: all partitions back off, the session begins anew."""
-        self._be_heard()
+        self.withdraw_idle_fetch()
         if not self.in_flight:
             self.full = True
             return
@@ -367,5 +375,6 @@ class Fetcher:
 
     def abandon(self) -> None:
         """Forget the request under way; the next fetch opens a new session."""
+        self.withdraw_idle_fetch()
         self.in_flight = 0
         self.full = True

@@ -73,6 +73,11 @@ class ReplicaFetcherManager:
         """New metadata have come, or the partition goes: what its fetcher gave up for is over (`FailedPartitions#removeAll`)."""
         self.failed_partitions.pop(tp, None)
 
+    def withdraw_idle_fetches(self) -> None:
+        """The next fetch of each fetcher may be another one."""
+        for fetcher in self.fetchers.values():
+            fetcher.withdraw_idle_fetch()
+
     def follow_on(self, tp: TopicPartition, leader_epoch: int) -> bool:
         """The same leader in a new epoch, for a broker that truncates only under another leader (before KAFKA-7164): fetch on.
 

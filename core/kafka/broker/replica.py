@@ -67,7 +67,7 @@ class Replica:
             self.session = None
 
     def caught_up_time(self) -> int:
-        """lastCaughtUpTime with the quiet session's fetches counted."""
+        """lastCaughtUpTime, the session's fetches included."""
         session = self.session
         return self.last_caught_up_time if session is None else max(self.last_caught_up_time, session.fetched_at())
 

@@ -285,12 +285,11 @@ class ReplicaManager:
                 del broker.behind[tp]
             elif partition.out_of_sync_replicas():
                 late[tp] = partition
-        for session in self.fetch_manager.played.values():  # in a quiet round no fetch is that old
-            if session.last_fetch_time < oldest:
-                for tp in session.partitions:
-                    partition = self.partitions.get(tp)
-                    if partition is not None and partition.is_leader and partition.out_of_sync_replicas():
-                        late[tp] = partition
+        for session in self.fetch_manager.sessions_without_fetch_since(oldest):
+            for tp in session.partitions:
+                partition = self.partitions.get(tp)
+                if partition is not None and partition.is_leader and partition.out_of_sync_replicas():
+                    late[tp] = partition
         return list(late.values()) if len(late) < 2 else [partition for tp, partition in self.partitions.items() if tp in late]
 
     # --- offsets ---------------------------------------------------------------------------------------------------

@@ -61,7 +61,7 @@ def _answer(cluster: ClusterNodes, act: acts.Answer) -> find.CheckThenDo:
     yield
     for leader, session in waiting:
         if act.lost:
-            cluster.network.lose_next.add((leader.address, follower.address))
+            cluster.network.lose(leader.address, follower.address)
         leader.fetch_manager.complete_fetch(session, act.records or 0, corrupt=act.corrupt)
 
 

@@ -59,7 +59,6 @@ def _link(cluster: ClusterNodes, act: acts.Link) -> find.CheckThenDo:
     if act.loss_ppm is not None and act.loss_ppm > MAX_LOSS_PPM:
         raise ActRefused(f"a link loses at most {MAX_LOSS_PPM // 10_000} %, as TCP repeats each message until it arrives; cut it instead")
     yield
-    cluster.network.disturbed(a, b)
     for direction in ((a, b), (b, a)):
         link = cluster.network.link(direction)
         link.latency = link.latency if act.latency is None else act.latency

@@ -330,19 +330,19 @@ def gauge(cluster: Cluster, name: str, broker: int, attribute: str = "Value") ->
 
 
 def test_fetches_that_wait_are_in_the_purgatory() -> None:
-    """A follower's waits at every partition of its session, a consumer's at every one it asks for; what is played out of quiet rounds makes no difference."""
+    """A follower's waits at every partition of its session, a consumer's at every one it asks for; whether fetches are elided makes no difference."""
     spec = ClusterSpec(
         tuple(BrokerSpec(broker) for broker in (1, 2, 3)),
         (TopicSpec("t", assignment=(PartitionSpec((1, 2, 3)), PartitionSpec((1, 2)), PartitionSpec((2, 3)))),),
     )
-    quiet, played = Cluster(spec), Cluster(spec, elide=False)
+    elided, played = Cluster(spec), Cluster(spec, elide=False)
     seen = set()
-    for cluster in (quiet, played):
+    for cluster in (elided, played):
         cluster.do(acts.Consume("t"))
         cluster.run_until(SECOND)
     for step in range(100):
         shown = []
-        for cluster in (quiet, played):
+        for cluster in (elided, played):
             if step == 60:
                 cluster.do(acts.Load("t", 100))
             cluster.run_until(cluster.now + 10_130)

@@ -11,7 +11,7 @@ from core.lab.cluster import Cluster
 from core.lab.spec import BrokerSpec
 from core.sim.units import SECOND
 from scenarios.releases import release_named
-from tests.core.properties.test_quiet import lives, spec_of
+from tests.core.properties.test_fetch_elision import lives, spec_of
 from tests.core.properties.timelines import attempt
 
 
@@ -58,4 +58,4 @@ def test_what_a_follower_hands_out_is_committed_and_in_order(seed: int, release:
             positions[reader] = event.to_offset
             from_followers += event.broker != leaders[tp]
     assert from_followers > 100
-    assert taken == play(seed, release, elide=False), "empty rounds that are not played leave no trace here either"
+    assert taken == play(seed, release, elide=False), "elided fetches leave no trace here either"

@@ -42,7 +42,7 @@ def test_a_broker_that_was_down_from_the_start_can_be_started() -> None:
     assert cluster.partition_view(TopicPartition("t0", 0)).isr == (1, 2, 3)
 
 
-def test_a_quiet_follower_that_was_fenced_comes_back_into_the_isr() -> None:
+def test_an_idle_follower_that_was_fenced_comes_back_into_the_isr() -> None:
     """b1 goes on fetching while the controller does not hear of it and fences it: with nothing new to fetch it must be found in sync again."""
     cluster = Cluster(Timeline(3, (1,), 0, 500, ()).spec())
     tp = TopicPartition("t0", 0)
@@ -57,7 +57,7 @@ def test_a_quiet_follower_that_was_fenced_comes_back_into_the_isr() -> None:
     assert cluster.partition_view(tp).isr == (1, 2, 3)
 
 
-def test_a_quiet_follower_stays_in_the_isr_by_its_fetches() -> None:
+def test_an_idle_follower_stays_in_the_isr_by_its_fetches() -> None:
     """Before 2.1 the ISR goes by time alone: a follower that came back and has nothing to fetch is caught up at each of its fetches."""
     spec = attrs.evolve(Timeline(3, (1,), 0, 15_000, ()).spec(), settings=(("min.insync.replicas", 2), ("replica.lag.time.max.ms", 5_000)))
     tp = TopicPartition("t0", 0)

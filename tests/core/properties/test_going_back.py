@@ -15,8 +15,8 @@ from core.lab.cluster import Cluster
 from core.lab.spec import BrokerSpec, ClusterSpec, ControlPlane
 from core.sim.snapshot import Snapshot
 from core.sim.units import SECOND, US_PER_MS
+from tests.core.properties.test_fetch_elision import lives, spec_of
 from tests.core.properties.test_keyframes import plan
-from tests.core.properties.test_quiet import lives, spec_of
 from tests.core.properties.timelines import attempt
 from tests.core.properties.whole import same, whole
 

@@ -19,7 +19,7 @@ from core.sim.units import SECOND, US_PER_MS
 from scenarios import catalogue
 from scenarios.language.script import releases_of
 from scenarios.running.runner import run_scenario
-from tests.core.properties.test_quiet import lives, spec_of
+from tests.core.properties.test_fetch_elision import lives, spec_of
 from tests.core.properties.timelines import attempt
 from tests.core.properties.whole import assert_same, same, whole
 
@@ -28,7 +28,7 @@ Doing = tuple[int, acts.Act | None]
 
 
 def plan(seed: int) -> list[Doing]:
-    """What befalls a cluster with producers of every kind: drawn faults of all sorts, quiet, single records."""
+    """What befalls a cluster with producers of every kind: drawn faults of all sorts, idle times, single records."""
     draw = random.Random(f"{seed}:keyframes")
     doings: list[Doing] = [
         (0, acts.Load("t0", 20, every=300 * US_PER_MS, producer="load0")),

@@ -1,24 +1,26 @@
-"""Fetch rounds that are not played out leave no trace: with and without them every event and every view are the same."""
+"""Elided fetches leave no trace: with and without elision every event and every view are the same."""
 
 from __future__ import annotations
 
 import random
-from typing import Any
 
 import attrs
 import pytest
 
 from core.kafka.broker.fetch_session import FetchSession
+from core.kafka.broker.fetcher import Fetcher
 from core.kafka.broker.partition import Partition
-from core.kafka.broker.quiet import QuietRounds
 from core.kafka.broker.replica_manager import ReplicaManager
+from core.kafka.events import IsrShrinkProposed
 from core.kafka.ids import TopicPartition
+from core.kafka.messages import FetchRequest
 from core.kafka.release import Release
 from core.kafka.settings import MAX_LONG
 from core.kafka.topic_spec import TopicSpec
 from core.lab import acts
 from core.lab.cluster import Cluster
 from core.lab.spec import ClusterSpec, ControlPlane
+from core.sim.long_polling import LongPoll
 from core.sim.messages import Timer
 from core.sim.units import SECOND, US_PER_MS
 from scenarios.releases import release_named
@@ -29,7 +31,7 @@ SEEDS = range(3)
 
 
 def lives(seed: int) -> Timeline:
-    """A swarm's faults, between them long quiet, and single records that come at round times, as ends of waits do."""
+    """A swarm's faults, between them long idle times, and single records that come at round times, as ends of waits do."""
     draw = random.Random(f"{seed}:quiet")
     timeline = swarm(seed, harsh=True)
     steps: list[tuple[int, acts.Act]] = []
@@ -68,35 +70,48 @@ def play(timeline: Timeline, release: Release, control_plane: ControlPlane, *, e
         views.append(cluster.view())
         attempt(cluster, act)
         views.append(cluster.view())
+        assert_statements_are_true(cluster)
     cluster.run_until(cluster.now + 40 * SECOND)
     views.append(cluster.view())
     return events, views
 
 
+def assert_statements_are_true(cluster: Cluster) -> None:
+    """What a broker told the network about its fetches holds until it takes it back."""
+    for poll in cluster.network.polls:
+        fetcher, session, request = poll.client_end, poll.server_end, poll.request
+        if poll.silent:
+            assert isinstance(session, FetchSession)
+            assert not session.dirty
+            assert not (poll.elided and session.parked)
+        if isinstance(fetcher, Fetcher) and isinstance(request, FetchRequest) and fetcher.in_flight == request.correlation:
+            assert fetcher.is_idle()
+
+
 @pytest.mark.parametrize("name", ["0.8.2", "0.10.2", "1.1", "2.4", "3.3", "4.1", "4.1 without request-time-leo"])
-def test_rounds_not_played_leave_no_trace(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_elided_fetches_leave_no_trace(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     release = release_named(name)
     begun = [0]
-    begin = QuietRounds.begin
+    resume = LongPoll.resume
 
-    def counted(self: QuietRounds, *args: Any, sent: bool) -> bool:
-        begun[0] += (quiet := begin(self, *args, sent=sent))
-        return quiet
+    def counted(self: LongPoll) -> None:
+        begun[0] += self.elided
+        resume(self)
 
-    monkeypatch.setattr(QuietRounds, "begin", counted)
+    monkeypatch.setattr(LongPoll, "resume", counted)
     for seed in SEEDS:
         for control_plane in (ControlPlane.BY_RELEASE, ControlPlane.KRAFT)[: 2 if release.zookeeper and seed % 2 else 1]:
             timeline = lives(seed)
             played = play(timeline, release, control_plane, elide=False)
-            quiet = play(timeline, release, control_plane, elide=True)
-            for one, other in zip(played[1], quiet[1], strict=True):
+            elided = play(timeline, release, control_plane, elide=True)
+            for one, other in zip(played[1], elided[1], strict=True):
                 assert one == other, seed
-            assert played[0] == quiet[0], seed
+            assert played[0] == elided[0], seed
     assert begun[0] > 100
 
 
 @pytest.mark.parametrize(("name", "seed"), [("3.3", 40), ("4.1", 62)])
-def test_lives_in_which_a_timer_of_a_round_mattered(name: str, seed: int) -> None:
+def test_lives_in_which_a_timer_of_a_fetch_mattered(name: str, seed: int) -> None:
     """40: replica.fetch.wait.max.ms falls while a fetch waits. 62: a follower stands still while its request is out for too long."""
     release = release_named(name)
     timeline = lives(seed)
@@ -125,7 +140,7 @@ def test_an_idle_cluster_has_next_to_nothing_to_do() -> None:
     cluster.run_until(2 * SECOND)
     sessions = [session for broker in cluster.brokers.values() for session in broker.fetch_manager.sessions.values()]
     assert sessions
-    assert all(session.quiet is not None for session in sessions)
+    assert all(session.poll.elided for session in sessions)
     cluster.run_until(32 * SECOND)
     assert not any(type(entry.message) is Timer and entry.message.name == "fetcher-watch" for entry in cluster.agenda.entries)
     steps = 0
@@ -135,13 +150,32 @@ def test_an_idle_cluster_has_next_to_nothing_to_do() -> None:
     assert steps < 40 * len(cluster.brokers)
 
 
-def test_a_quiet_follower_is_caught_up_as_of_its_last_round() -> None:
-    """Rounds take the wait and two ways; in between the time since the last fetch grows, as it does when they are played."""
-    played, quiet = (Cluster(spec_of(lives(1), ControlPlane.KRAFT), elide=elide) for elide in (False, True))
+def test_a_follower_is_caught_up_as_of_its_last_elided_fetch() -> None:
+    """From one fetch to the next it takes the wait and two ways; meanwhile the time since the last one grows, as it does without elision."""
+    played, elided = (Cluster(spec_of(lives(1), ControlPlane.KRAFT), elide=elide) for elide in (False, True))
     for time in range(5 * SECOND, 7 * SECOND, 13_500):
         played.run_until(time)
-        quiet.run_until(time)
-        assert fetch_times(played) == fetch_times(quiet)
+        elided.run_until(time)
+        assert fetch_times(played) == fetch_times(elided)
+
+
+@pytest.mark.parametrize("name", ["0.9", "1.1", "2.0"])
+def test_a_follower_whose_elided_fetches_wait_for_too_long_leaves_the_isr(name: str) -> None:
+    """Before 2.1 the ISR goes by time alone: with a longer wait than replica.lag.time.max.ms a check finds it out of sync between two fetches."""
+    lag = (("replica.lag.time.max.ms", 650), ("replica.fetch.wait.max.ms", 600))
+    spec = attrs.evolve(spec_of(lives(1), ControlPlane.BY_RELEASE), settings=lag)
+    logs = []
+    for elide in (False, True):
+        events: list[tuple] = []
+        cluster = Cluster(spec, release_named(name), 1, events.append, elide=elide)
+        cluster.run_until(3 * SECOND)
+        cluster.do(acts.Set("replica.fetch.wait.max.ms", "5000", force=True))
+        cluster.run_until(3 * SECOND + 650 * US_PER_MS)
+        assert any(poll.elided for poll in cluster.network.polls) == elide
+        cluster.run_until(60 * SECOND)
+        logs.append(events)
+    assert logs[0] == logs[1]
+    assert any(event[3] == IsrShrinkProposed.kind for event in logs[0])
 
 
 def fetch_times(cluster: Cluster) -> list[tuple[int, int]]:
