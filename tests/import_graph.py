@@ -66,3 +66,22 @@ def circles(graph: Mapping[str, Sequence[str]]) -> list[set[str]]:
         if module not in number:
             visit(module)
     return found
+
+
+def folder_graph(folder: Path, graph: Mapping[str, Sequence[str]], files: Mapping[str, Path]) -> dict[str, list[str]]:
+    """For each folder and file that stands directly in a folder, those of its neighbors that it imports."""
+    found: dict[str, list[str]] = {}
+    for module, imported in graph.items():
+        unit = _unit(files[module], folder)
+        if unit is not None:
+            neighbors = {_unit(files[other], folder) for other in imported} - {unit, None}
+            found.setdefault(unit, []).extend(neighbor for neighbor in neighbors if neighbor)
+    return found
+
+
+def _unit(file: Path, folder: Path) -> str | None:
+    """The folder or file through which a module belongs to a folder; None if it does not, or is that folder's `__init__.py`."""
+    if not file.is_relative_to(folder):
+        return None
+    first = file.relative_to(folder).parts[0]
+    return None if first == "__init__.py" else first

@@ -34,8 +34,8 @@ FILE_GAP: Final = 10
 
 BAND_GAP: Final = 30
 TOP: Final = 76
-FILES_WIDTH: Final = 134
-"""Of a list of files beside folders."""
+LETTER: Final = 6.8
+"""The width of a letter in a file's name."""
 
 HEADING: Final = 34
 LINE: Final = 15
@@ -158,7 +158,7 @@ def _box(names: Sequence[str], band: str, x: int, y: int, width: int) -> Box:
         text = about(ROOT / band if names[0] == band else ROOT / band / names[0])
         lines = textwrap.wrap(text, int((width - 20) / 6.5))
     else:
-        lines = textwrap.wrap("  ".join(names), max(17, int((width - 16) / 6.8)), break_long_words=False)
+        lines = textwrap.wrap("  ".join(names), max(17, int((width - 16) / LETTER)), break_long_words=False)
     height = 18 + LINE * (len(lines) + folder)
     return Box(tuple(names), tuple(lines), folder, x, y, width, height)
 
@@ -178,7 +178,8 @@ def lay_out(band: str, graph: Mapping[str, Iterable[str]], x: int, y: int, width
         free = inside - GAP * (len(groups) - 1)
         shares = [1] * len(groups)
         if files and folders:
-            shares = [*(free - FILES_WIDTH for _ in folders), FILES_WIDTH * len(folders)]
+            beside = 20 + round(LETTER * max(map(len, files)))
+            shares = [*(free - beside for _ in folders), beside * len(folders)]
         if height:
             top += height + (ROW_GAP if folders and any(box.folder for box in boxes if box.y == top) else FILE_GAP)
         left = x + PADDING

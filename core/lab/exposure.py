@@ -30,7 +30,7 @@ from core.lab.durability_account import DurabilityAccount
 from core.sim.journal import Journal
 
 if TYPE_CHECKING:
-    from core.kafka.zookeeper_mode.controller.control_plane import ZooKeeperControlPlane
+    from core.kafka.zookeeper_mode.control_plane import ZooKeeperControlPlane
 
 
 class ExposureMonitor:

@@ -30,7 +30,7 @@ from core.sim.stream import Stream
 
 if TYPE_CHECKING:
     from core.kafka.controller.quorum import ControllerNode, Quorum
-    from core.kafka.zookeeper_mode.controller.control_plane import ZooKeeperControlPlane
+    from core.kafka.zookeeper_mode.control_plane import ZooKeeperControlPlane
 
 ENDLESS_HINT: Final = "; a latency of 0 with replica.fetch.wait.max.ms 0, for example, takes no time: make one of them larger"
 """A hint for the error that a cluster never finishes the events of one moment."""

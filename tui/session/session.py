@@ -156,7 +156,7 @@ class Session(History):
         cluster = self.cluster
         if not isinstance(cluster, Cluster):
             return cluster.view()
-        if self._incremental_view is None or self.on_event is None or self._incremental_view.cluster is not cluster:
+        if self._incremental_view is None or self.on_event is None or not self._incremental_view.is_of(cluster):
             self._incremental_view = IncrementalView(cluster)
             self.on_event = self._incremental_view.on_event
         return self._incremental_view.view(also, shown=shown, most=most)
@@ -168,7 +168,7 @@ class Session(History):
     def behind(self, some: Iterable[TopicPartition] | None = None) -> bool:
         """Whether the last frame's view left something, or one of these partitions, for later."""
         incremental_view = self._incremental_view
-        if incremental_view is None or self.on_event is None or incremental_view.cluster is not self.cluster:
+        if incremental_view is None or self.on_event is None or not incremental_view.is_of(self.cluster):
             return False
         return incremental_view.is_stale if some is None else incremental_view.any_stale(some)
 

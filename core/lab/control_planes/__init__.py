@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
     from core.kafka.controller.controller import Controller
-    from core.kafka.zookeeper_mode.controller.control_plane import ZooKeeperControlPlane
+    from core.kafka.zookeeper_mode.control_plane import ZooKeeperControlPlane
     from core.lab.nodes import ClusterNodes
 
 

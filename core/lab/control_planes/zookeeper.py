@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from core.kafka.settings import SETTINGS
 from core.kafka.zookeeper_mode.broker import ZooKeeperBroker
-from core.kafka.zookeeper_mode.controller.control_plane import ZooKeeperControlPlane
+from core.kafka.zookeeper_mode.control_plane import ZooKeeperControlPlane
 from core.lab.initial_logs import place_logs
 from core.lab.nodes import ClusterNodes
 

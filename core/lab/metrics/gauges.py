@@ -14,12 +14,12 @@ from core.lab.metrics.observer import Sample
 
 if TYPE_CHECKING:
     from core.kafka.broker.broker import Broker
-    from core.lab.cluster import Cluster
+    from core.lab.nodes import ClusterNodes
 
 PURGATORY: Final = "kafka.server:type=DelayedOperationPurgatory,name={name},delayedOperation=Fetch"
 
 
-def cluster_gauges(cluster: Cluster) -> list[Sample]:
+def cluster_gauges(cluster: ClusterNodes) -> list[Sample]:
     """The gauges of every broker with a process, and under KRaft those of the active controller, by name and broker."""
     found = []
     for broker in cluster.brokers.values():
@@ -61,7 +61,7 @@ def delayed_fetches(broker: Broker) -> tuple[int, int]:
     return len(sizes), sum(sizes)
 
 
-def metadata_offsets(cluster: Cluster) -> tuple[int, int]:
+def metadata_offsets(cluster: ClusterNodes) -> tuple[int, int]:
     """The offsets of the last metadata record that the active controller has applied, and of the last committed one.
 
     Kafka: `QuorumControllerMetrics`.

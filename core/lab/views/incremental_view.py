@@ -28,7 +28,7 @@ from core.lab.views import view_builder
 from core.lab.views.view import ClusterView, PartitionStatus, PartitionView, TopicView
 
 if TYPE_CHECKING:
-    from core.lab.cluster import Cluster
+    from core.lab.nodes import ClusterNodes
 
 _versions: Final = itertools.count()
 
@@ -99,7 +99,7 @@ class IncrementalView:
             that depends on nothing else can be cached under it.
     """
 
-    def __init__(self, cluster: Cluster) -> None:
+    def __init__(self, cluster: ClusterNodes) -> None:
         """Start with an empty cache: the first call of `view` builds everything."""
         self.cluster = cluster
         self.version = next(_versions)
@@ -120,6 +120,10 @@ class IncrementalView:
         self._uncommitted: dict[TopicPartition, int] = {}
         self._stalled: dict[TopicPartition, None] = {}
         self._slow: dict[int, None] = {}  # brokers whose disk made writes wait at the last call
+
+    def is_of(self, cluster: object) -> bool:
+        """Whether this is the view of that cluster."""
+        return self.cluster is cluster
 
     def on_event(self, event: tuple) -> None:
         """Mark what an event of the cluster changes."""

@@ -13,7 +13,7 @@ from core.kafka.clients.producer import Producer
 from core.kafka.ids import NO_LEADER, TopicPartition
 from core.kafka.log.replica_log import ReplicaLog
 from core.kafka.release import Release, Truncation
-from core.kafka.zookeeper_mode.controller.control_plane import ZooKeeperControlPlane
+from core.kafka.zookeeper_mode.control_plane import ZooKeeperControlPlane
 from core.lab.cluster import Cluster
 
 _AFFECTING: Final = frozenset(

@@ -12,7 +12,7 @@ from core.kafka.broker.broker_state import BrokerState
 from core.kafka.ids import CONTROLLER, NO_LEADER, ZOOKEEPER, TopicPartition, broker_address
 from core.kafka.release import CURRENT, Release
 from core.kafka.topic_spec import TopicSpec
-from core.kafka.zookeeper_mode.controller.control_plane import ZooKeeperControlPlane
+from core.kafka.zookeeper_mode.control_plane import ZooKeeperControlPlane
 from core.lab import acts
 from core.lab.cluster import Cluster
 from core.lab.spec import BrokerSpec, ClusterSpec, ControlPlane, NetworkSpec

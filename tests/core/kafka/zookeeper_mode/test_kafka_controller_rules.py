@@ -9,7 +9,7 @@ from core.kafka.ids import NO_LEADER, TopicPartition
 from core.kafka.messages import AlterPartitionItem, AlterPartitionRequest, AlterPartitionResponse
 from core.kafka.release import RELEASES
 from core.kafka.topic_spec import PartitionSpec, TopicSpec
-from core.kafka.zookeeper_mode.controller.control_plane import ZooKeeperControlPlane
+from core.kafka.zookeeper_mode.control_plane import ZooKeeperControlPlane
 from core.kafka.zookeeper_mode.controller.reassignments import reassign_to
 from core.lab import acts
 from core.lab.cluster import Cluster

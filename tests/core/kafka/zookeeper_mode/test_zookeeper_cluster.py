@@ -13,7 +13,7 @@ from core.kafka.topic_spec import PartitionSpec, TopicSpec
 from core.kafka.zookeeper import paths
 from core.kafka.zookeeper.protocol import GetChildren
 from core.kafka.zookeeper_mode.broker import ZooKeeperBroker
-from core.kafka.zookeeper_mode.controller.control_plane import ZooKeeperControlPlane
+from core.kafka.zookeeper_mode.control_plane import ZooKeeperControlPlane
 from core.kafka.zookeeper_mode.controller.requests import LeaderAndIsrRequest, LeaderAndIsrResponse, StopReplicaRequest
 from core.kafka.zookeeper_mode.isr_manager import must_publish
 from core.lab import acts
