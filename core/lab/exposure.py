@@ -143,7 +143,7 @@ class ExposureMonitor:
         for broker in electable:
             if broker not in registration.isr and broker not in registration.elr:
                 return True
-            if broker not in partition.remotes and broker != partition.broker.id:
+            if broker != partition.broker.id and partition.replica(broker) is None:
                 return True
         return False
 

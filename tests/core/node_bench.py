@@ -305,7 +305,9 @@ class BrokerBench(NodeBench):
 
     def remote(self, follower: int) -> Replica:
         """What the leader knows of a follower."""
-        return self.partition().remotes[follower]
+        replica = self.partition().replica(follower)
+        assert replica is not None
+        return replica
 
 
 class ControllerBench(NodeBench):

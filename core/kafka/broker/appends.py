@@ -34,7 +34,7 @@ def append_records_to_leader(partition: Partition, sender: str, request: Produce
     assert account is not None, "and an account"
     base = log.leo
     now: Column = journal.now
-    for replica in partition.remotes.values():
+    for replica in partition.remotes:
         if replica.session is not None:  # it was at the LEO, which is going to move
             replica.settle()
             broker.behind[tp] = None
@@ -58,7 +58,7 @@ def append_records_to_leader(partition: Partition, sender: str, request: Produce
     elif broker.account.requests_may_repeat:
         broker.account.appended(tp, broker.id, term, base, request, log)
     partition.maybe_increment_leader_hw()
-    for entry in partition.sessions.values():
+    for entry in partition.sessions:
         entry.records_appended()
     journal.cause = arrived
 

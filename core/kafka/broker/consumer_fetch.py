@@ -105,7 +105,7 @@ def find_preferred_read_replica(broker: BrokerContext, partition: Partition, rac
     now = broker.journal.now
     candidates = [
         ReplicaView(replica.broker, broker.rack_of(replica.broker), replica.leo, now - replica.caught_up_time())
-        for replica in partition.remotes.values()
+        for replica in partition.remotes
         if replica.broker in partition.isr and replica.log_start <= position <= replica.leo
     ]
     leader = ReplicaView(broker.id, broker.rack, partition.log.leo, 0)

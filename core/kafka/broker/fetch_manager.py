@@ -140,11 +140,11 @@ class FetchManager:
         partition, entry, follower = self.partitions.get(tp), session.partitions.get(tp), session.follower
         if partition is None or entry is None:
             return
-        left = partition.sessions.get(follower) is entry
+        left = entry in partition.sessions
         if left:
             entry.unlink()
-            del partition.sessions[follower]
-        replica = partition.remotes.get(follower)
+            partition.sessions = tuple(each for each in partition.sessions if each is not entry)
+        replica = partition.replica(follower)
         if replica is not None and (left or replica.session is session):
             replica.settle()
             self.broker.behind[tp] = None
@@ -153,13 +153,15 @@ class FetchManager:
         """Look up what a session's entry is of, if that is here; an entry of another session of that follower is left behind."""
         partition = self.partitions.get(entry.tp)
         if partition is not None:
-            follower = entry.session.follower
-            known = partition.sessions.get(follower)
-            if known is not None:
+            follower = entry.follower
+            known = partition.session(follower)
+            if known is None:
+                partition.sessions = (*partition.sessions, entry)
+            else:
                 known.unlink()
-            partition.sessions[follower] = entry
+                partition.sessions = tuple(entry if each is known else each for each in partition.sessions)
             entry.partition = partition
-            entry.replica = partition.remotes.get(follower) if partition.is_leader else None
+            entry.replica = partition.replica(follower) if partition.is_leader else None
 
     def read_from_log(
         self,

@@ -55,9 +55,9 @@ class SessionPartition(SessionEntry):
     tp: Final[TopicPartition]
 
     def __init__(self, session: FetchSession, asked: FetchPartitionFields) -> None:
+        super().__init__(session.follower)
         self.session = session
         self.asked = asked
-        self.dirty = False
         self.tp = asked[0]
         self.told_high_watermark = -1
         self.told_log_start = -1

@@ -76,13 +76,13 @@ class Partition:
         maximal_isr: `isr` plus the candidate of a pending expansion (KIP-497; before it, always `isr`). A pending shrink removes nobody.
         pending: EXPAND or SHRINK while a change is at the controller, otherwise empty.
         proposal: the change that was sent last; meaningful while `pending` is set.
-        remotes: the followers as the leader sees them, by broker; without the leader itself.
+        remotes: the followers as the leader sees them; without the leader itself.
         leader_epoch_start_offset: the leader's LEO when its term began.
         min_isr: min.insync.replicas.
         under_min_isr: whether `isr` is smaller than the effective min.insync.replicas; False on a follower.
         uncommitted_since: since when records above the HW have waited, µs; meaningful while LEO > HW.
         last_high_watermark: the number of the event that last raised the HW.
-        sessions: this partition's entries in followers' fetch sessions, by follower.
+        sessions: this partition's entries in followers' fetch sessions, at most one of each follower.
         delayed: writes with acks=all that wait for the HW; None until there is one, to save memory.
         consumers: fetches of consumers that wait for the HW, in order.
         producers: sequence numbers of idempotent producers, made from the log when a leader first needs them.
@@ -102,8 +102,6 @@ class Partition:
     number: Final[Column]
     broker: Final[PartitionContext]
     log: Final[ReplicaLog]
-    remotes: Final[dict[int, Replica]]
-    sessions: Final[dict[int, SessionEntry]]
 
     def __init__(self, tp: TopicPartition, broker: PartitionContext, log: ReplicaLog) -> None:
         self.tp = tp
@@ -120,9 +118,9 @@ class Partition:
         self.maximal_isr: tuple[int, ...] = ()
         self.pending = ""
         self.proposal: AlterPartitionItem | None = None
-        self.remotes = {}
+        self.remotes: tuple[Replica, ...] = ()
         self.leader_epoch_start_offset = 0
-        self.sessions = {}
+        self.sessions: tuple[SessionEntry, ...] = ()
         self.delayed: DelayedProduces | None = None
         self.consumers: tuple[HighWatermarkWaiter, ...] = ()
         self.producers: ProducerStateManager | None = None
@@ -139,6 +137,20 @@ class Partition:
     def is_leader(self) -> bool:
         """Whether this broker believes that it is the leader."""
         return self.leader == self.broker.id
+
+    def replica(self, broker: int) -> Replica | None:
+        """A follower as the leader sees it; None if there is no such follower (`Partition#getReplica`)."""
+        for replica in self.remotes:
+            if replica.broker == broker:
+                return replica
+        return None
+
+    def session(self, follower: int) -> SessionEntry | None:
+        """This partition's entry in the fetch session of a follower."""
+        for entry in self.sessions:
+            if entry.follower == follower:
+                return entry
+        return None
 
     def refresh_settings(self) -> None:
         """Reload min.insync.replicas."""
@@ -229,7 +241,7 @@ class Partition:
         spared = self.broker.release.shrink_spares_equal_leo
         out = []
         for follower in self.isr:
-            replica = self.remotes.get(follower)
+            replica = self.replica(follower)
             if replica is None:
                 continue
             if counts_lag:
@@ -247,14 +259,15 @@ class Partition:
         out = self.out_of_sync_replicas()
         if not out:
             return
-        broker, tp, remotes = self.broker, self.tp, self.remotes
+        broker, tp = self.broker, self.tp
         release, lag_max = broker.release, broker.lag_max
+        lagging = [replica for replica in self.remotes if replica.broker in out]
         seen = Replica.fetched_time if release.counts_lag else Replica.caught_up_time
-        lag = max(broker.journal.now - max(seen(remotes[follower]), 0) for follower in out)
+        lag = max(broker.journal.now - max(seen(replica), 0) for replica in lagging)
         proposed = shrunk(self.isr, out, release.isr_order)
         self.pending = SHRINK
         if release.counts_lag and lag <= lag_max:  # they fetch in time but lack too many records
-            missing = max(self.log.leo - remotes[follower].leo for follower in out)
+            missing = max(self.log.leo - replica.leo for replica in lagging)
             broker.journal.emit(
                 events.IsrShrinkByCount.kind, broker.id, tp.topic, tp.partition, proposed, out, missing, broker.lag_max_messages
             )
@@ -264,8 +277,10 @@ class Partition:
 
     def _submit_alter_partition(self, isr: tuple[int, ...]) -> None:
         """Send an ISR to the controller (`Partition#submitAlterPartition`); drop it if another change is in flight."""
-        broker, remotes = self.broker, self.remotes
-        broker_epochs = tuple(broker.broker_epoch if b == broker.id else remotes[b].broker_epoch if b in remotes else -1 for b in isr)
+        broker = self.broker
+        known = {replica.broker: replica.broker_epoch for replica in self.remotes}
+        known[broker.id] = broker.broker_epoch
+        broker_epochs = tuple(known.get(each, -1) for each in isr)
         item = AlterPartitionItem(self.tp, self.leader_epoch, self.partition_epoch, isr, broker_epochs, broker.journal.seq)
         self.proposal = item
         if not broker.alter_partition.submit(item):
@@ -323,7 +338,7 @@ class Partition:
 
     def mark_sessions(self) -> None:
         """Include this partition in every follower's next response."""
-        for entry in self.sessions.values():
+        for entry in self.sessions:
             entry.mark()
 
     def log_start_moved(self) -> None:
@@ -355,15 +370,15 @@ class Partition:
 
     def assume_fetched(self, follower: int, end: int) -> None:
         """Count records as replicated when they are sent: a deliberate bug, active only while the guard `request-time-leo` is off."""
-        replica = self.remotes[follower]
-        if end > replica.leo:
+        replica = self.replica(follower)
+        if replica is not None and end > replica.leo:
             replica.leo = end
             if self.maybe_increment_leader_hw():
                 self.broker.account.check_exposure(self.tp)
 
     def follower_needs_hw_update(self, follower: int) -> bool:
         """Whether a follower's last response carried an older HW (`Partition#followerNeedsHwUpdate`, 2.4)."""
-        replica = self.remotes.get(follower)
+        replica = self.replica(follower)
         return replica is not None and replica.last_sent_high_watermark < self.log.high_watermark
 
     # --- the high watermark ----------------------------------------------------------------------------------------
@@ -376,7 +391,7 @@ class Partition:
         """
         log, maximal_isr = self.log, self.maximal_isr
         old, candidate, held_by = log.high_watermark, log.leo, NO_LEADER
-        for replica in self.remotes.values():
+        for replica in self.remotes:
             leo = replica.leo
             if leo < candidate and (replica.broker in maximal_isr or self._counts_outside_isr(replica)):
                 if leo <= old:
@@ -400,7 +415,7 @@ class Partition:
             if held_by == NO_LEADER:
                 held_by = broker.id
             journal.sink((event, now, before, ADVANCED, broker.id, self.topic, self.number, self.leader_epoch, old, candidate, held_by))
-        for entry in self.sessions.values():
+        for entry in self.sessions:
             if not entry.dirty:
                 entry.mark()
         if self.delayed is not None or self.consumers or broker.pushes_high_watermark:
@@ -411,7 +426,7 @@ class Partition:
     def _complete_waiting(self) -> None:
         """Complete the waiting requests that the HW now satisfies (`Partition#tryCompleteDelayedRequests`)."""
         if self.broker.pushes_high_watermark:
-            for entry in list(self.sessions.values()):
+            for entry in self.sessions:
                 entry.complete()
         self._complete_delayed_produce()
         for consumer in self.consumers:
@@ -447,7 +462,7 @@ class Partition:
 
     def holders(self) -> tuple[int, ...]:
         """The replicas that limit the HW: those with the smallest LEO of all that count, or the leader itself if none lags."""
-        counting = [replica for replica in self.remotes.values() if self.counts_for_high_watermark(replica)]
+        counting = [replica for replica in self.remotes if self.counts_for_high_watermark(replica)]
         least = min([replica.leo for replica in counting], default=self.log.leo)
         return tuple([replica.broker for replica in counting if replica.leo == least]) if least < self.log.leo else (self.broker.id,)
 

@@ -219,7 +219,7 @@ class ReplicaManager:
             return
         partition = self.partitions.pop(tp, None)
         if partition is not None:
-            for entry in partition.sessions.values():
+            for entry in partition.sessions:
                 entry.unlink()
             partition.mark_sessions()
             stop_partition(partition)
@@ -242,7 +242,7 @@ class ReplicaManager:
                 self.fetcher_manager.remove(tp)
                 del self.partitions[tp]
                 self.fetcher_manager.forget_failure(tp)
-                for entry in partition.sessions.values():
+                for entry in partition.sessions:
                     entry.unlink()
                 mark_offline(partition)
         self.fetcher_manager.shut_down_idle_fetchers()
@@ -281,7 +281,7 @@ class ReplicaManager:
         late: dict[TopicPartition, Partition] = {}
         for tp in list(broker.behind):
             partition = self.partitions.get(tp)
-            if partition is None or not partition.is_leader or all(replica.session is not None for replica in partition.remotes.values()):
+            if partition is None or not partition.is_leader or all(replica.session is not None for replica in partition.remotes):
                 del broker.behind[tp]
             elif partition.out_of_sync_replicas():
                 late[tp] = partition

@@ -30,24 +30,18 @@ def make_leader(partition: Partition, registration: PartitionRegistration) -> bo
         partition.uncommitted_since = now
         partition.producers = None
     broker.behind[tp] = None
-    for follower in list(partition.remotes):
-        if follower not in registration.replicas:
-            del partition.remotes[follower]
-    for follower in registration.replicas:
-        if follower == me:
-            continue
-        replica = partition.remotes.get(follower)
-        known = replica is not None
-        if replica is None:
-            replica = partition.remotes[follower] = Replica(follower)
-        if new_epoch:
-            replica.reset(now, log.leo, new_leader=not (was_leader and known), in_isr=follower in registration.isr)
+    known = [replica for replica in partition.remotes if replica.broker in registration.replicas]
+    new = [Replica(follower) for follower in registration.replicas if follower != me and partition.replica(follower) is None]
+    partition.remotes = (*known, *new)
+    if new_epoch:
+        for replica in partition.remotes:
+            replica.reset(now, log.leo, new_leader=not was_leader or replica in new, in_isr=replica.broker in registration.isr)
     partition.isr = partition.maximal_isr = registration.isr
     partition.pending = ""
     partition.judge_min_isr()
-    for follower, entry in partition.sessions.items():
+    for entry in partition.sessions:
         entry.unlink()
-        if follower not in partition.isr:
+        if entry.follower not in partition.isr:
             entry.mark()  # each of its fetches may bring it back
     if new_epoch:
         if broker.release.fetch_epoch_fencing or not was_leader:
@@ -76,8 +70,8 @@ def make_follower(partition: Partition, registration: PartitionRegistration) -> 
     _adopt(partition, registration)
     partition.isr = partition.maximal_isr = ()
     partition.pending = ""
-    partition.remotes.clear()
-    for entry in partition.sessions.values():
+    partition.remotes = ()
+    for entry in partition.sessions:
         entry.unlink()
     partition.judge_min_isr()
     partition.term = None
@@ -133,7 +127,7 @@ def _refuse_delayed_produce(partition: Partition, error: str) -> None:
 
 def _fetches_must_look(partition: Partition) -> None:
     """Parked fetches of a former leadership are answered, and find out by their epoch, or by who leads."""
-    for entry in list(partition.sessions.values()):
+    for entry in partition.sessions:
         entry.mark()
         entry.complete()
     _consumers_must_look(partition)

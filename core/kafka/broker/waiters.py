@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 from abc import ABCMeta, abstractmethod
-from typing import Protocol
+from typing import Final, Protocol
 
 
 class SessionEntry(metaclass=ABCMeta):
-    """The partition's place in a follower's fetch session; `dirty` while there is news of it that the follower has not been told."""
+    """The partition's place in the fetch session of a `follower`; `dirty` while there is news of it that the follower has not been told."""
 
-    __slots__ = ("dirty",)
+    __slots__ = ("dirty", "follower")
 
-    dirty: bool
+    follower: Final[int]
+
+    def __init__(self, follower: int) -> None:
+        self.follower = follower
+        self.dirty = False
 
     @abstractmethod
     def mark(self) -> None:

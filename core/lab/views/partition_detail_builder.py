@@ -83,7 +83,7 @@ def _replica(disk: Disk, broker: int, tp: TopicPartition, counts: ReplicaLog | N
 def _leader_state(cluster: ClusterNodes, leading: Partition) -> LeaderState:
     broker, now = cluster.brokers[leading.broker.id], cluster.now
     delayed = () if leading.delayed is None else tuple(leading.delayed.waiting)
-    followers = tuple(_follower(leading, leading.remotes[each], now) for each in leading.replicas if each in leading.remotes)
+    followers = tuple(_follower(leading, replica, now) for each in leading.replicas if (replica := leading.replica(each)) is not None)
     waiting = []
     for write in delayed[:MAX_WAITING_WRITES]:
         missing = tuple(each.broker for each in followers if each.counts and each.leo < write.required_offset)
@@ -112,7 +112,7 @@ def _leader_state(cluster: ClusterNodes, leading: Partition) -> LeaderState:
 
 
 def _follower(leading: Partition, replica: Replica, now: int) -> FollowerState:
-    entry = leading.sessions.get(replica.broker)
+    entry = leading.session(replica.broker)
     session = entry.session if isinstance(entry, SessionPartition) else None
     caught_up = replica.caught_up_time()
     expires = -1 if session is None else session.expires_at()

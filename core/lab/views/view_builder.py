@@ -68,7 +68,7 @@ def _replica_view(
     future = disk.futures.get(tp) if disk.futures else None
     caught_up = -1
     if leading is not None:
-        replica = leading.remotes.get(broker.id)
+        replica = leading.replica(broker.id)
         if replica is not None and (cached := replica.caught_up_time()) >= 0:
             caught_up = cluster.now - cached
     if partition is None:

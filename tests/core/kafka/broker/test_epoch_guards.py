@@ -63,14 +63,20 @@ def test_a_question_of_another_epoch_is_fenced(fenced: bool) -> None:
     assert events
 
 
+def _leo_of_broker_3(cluster: Cluster) -> int:
+    replica = cluster.brokers[1].partitions[TP].replica(3)
+    assert replica is not None
+    return replica.leo
+
+
 @pytest.mark.parametrize(
     ("without", "counts"), [((), False), (("fetch-epoch-fencing",), False), (("fetch-epoch-fencing", "hw-same-epoch"), True)]
 )
 def test_only_followers_of_the_same_epoch_count(without: Sequence[str], counts: bool) -> None:
     cluster, events = stale_follower(without)
-    before = cluster.brokers[1].partitions[TP].remotes[3].leo
+    before = _leo_of_broker_3(cluster)
     cluster.do(acts.Fetch(3))
-    after = cluster.brokers[1].partitions[TP].remotes[3].leo
+    after = _leo_of_broker_3(cluster)
     assert (before, after) == (-1, 5 if counts else -1)
     assert failures(events) == ([] if without else ["FENCED_LEADER_EPOCH"])
 

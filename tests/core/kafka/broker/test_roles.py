@@ -16,7 +16,7 @@ def bench() -> BrokerBench:
 
 
 def remotes(bench: BrokerBench) -> list[int]:
-    return sorted(bench.partition().remotes)
+    return sorted(replica.broker for replica in bench.partition().remotes)
 
 
 def test_isr_23_remote_replicas_follow_the_assignment(bench: BrokerBench) -> None:
