@@ -9,10 +9,10 @@ from scenarios.errors import InputError, did_you_mean
 from scenarios.language.script import Scenario, load_script
 
 FOLDER: Final = Path(__file__).with_name("library")
-"""Where the scripts stand."""
+"""The folder of the scripts."""
 
 PLAYGROUND: Final = "playground"
-"""The scenario that `isrlab play` shows when none is named: a cluster of three brokers that is already alive."""
+"""The scenario that `isrlab play` shows by default: a running cluster of three brokers."""
 
 
 def names() -> list[str]:
@@ -24,7 +24,7 @@ def path_of(name: str) -> Path:
     """The file of a scenario of the library.
 
     Raises:
-        InputError: there is none of that name.
+        InputError: the library has no scenario of that name.
     """
     known = names()
     if name not in known:
@@ -35,10 +35,10 @@ def path_of(name: str) -> Path:
 
 
 def find(name: str) -> Path:
-    """The file that a name means: a script file, or a scenario of the library.
+    """The script file of that name, or else the file of the scenario of that name in the library.
 
     Raises:
-        InputError: it is neither.
+        InputError: the name is neither.
     """
     looks_like_path = "/" in name or name.endswith((".yaml", ".yml"))
     if not looks_like_path and name in names():
@@ -53,9 +53,9 @@ def find(name: str) -> Path:
 
 
 def load(name: str) -> Scenario:
-    """The scenario that a name means.
+    """Load the script file or the scenario of the library that has that name.
 
     Raises:
-        InputError: there is none, or its script is wrong.
+        InputError: there is none, or its script has errors.
     """
     return load_script(find(name))

@@ -1,4 +1,4 @@
-"""The garbage collector rests while something large is built: a million nodes that all stay are looked through again and again."""
+"""Pauses the garbage collector while a large object graph is built: each collection would traverse all of it in vain."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 @contextlib.contextmanager
 def without_collection() -> Iterator[None]:
-    """No collection inside: for work that leaves no cycles behind, such as loading modules or reading a script."""
+    """Disable garbage collection within the block. For work that creates no cyclic garbage, such as importing modules or reading a script."""
     was_on = gc.isenabled()
     gc.disable()
     try:

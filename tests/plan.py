@@ -158,7 +158,7 @@ def _box(names: Sequence[str], band: str, x: int, y: int, width: int) -> Box:
         text = about(ROOT / band if names[0] == band else ROOT / band / names[0])
         lines = textwrap.wrap(text, int((width - 20) / 6.5))
     else:
-        lines = textwrap.wrap("  ".join(names), max(17, int((width - 16) / LETTER)), break_long_words=False)
+        lines = textwrap.wrap("  ".join(names), int((width - 16) / LETTER), break_long_words=False)
     height = 18 + LINE * (len(lines) + folder)
     return Box(tuple(names), tuple(lines), folder, x, y, width, height)
 

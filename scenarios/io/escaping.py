@@ -1,8 +1,8 @@
-"""Foreign text as it may stand on a screen: what would move the cursor, drive the terminal or hide other text is spelled out.
+"""Escapes characters of untrusted text that would move the cursor, control the terminal or hide other text.
 
 Names, notes and file names come from scripts, logs and describe texts that somebody else wrote. A terminal obeys control characters in
-them (OSC 52 writes the clipboard), a line break forges a line, and a bidirectional override shows text in another order than it has.
-Each such character becomes the escape that Python writes for it: `\\x1b`, `\\n`, `\\u2028`.
+them (OSC 52 writes the clipboard), a line break forges a line, and a bidirectional override changes the order in which text is shown.
+Each such character is replaced by its Python escape: `\\x1b`, `\\n`, `\\u2028`.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from typing import Final
 
 
 class _Escapes(dict[int, str | int]):
-    """What stands for each character, found out when it first comes up; characters in `kept` stand for themselves."""
+    """A translation table for `str.translate`, filled as characters are first seen. Characters in `kept` are not escaped."""
 
     def __init__(self, kept: str) -> None:
         super().__init__({ord(char): ord(char) for char in kept})
@@ -23,7 +23,7 @@ class _Escapes(dict[int, str | int]):
 
 
 def _is_space(char: str) -> bool:
-    """Whether it is a blank of some width, such as U+00A0 and U+3000; Python counts them as not printable."""
+    """Whether it is a visible blank, such as U+00A0 and U+3000, which `str.isprintable` excludes."""
     return char in " \u00a0\u1680\u202f\u205f\u3000" or "\u2000" <= char <= "\u200a"
 
 
@@ -37,22 +37,22 @@ _TEXT: Final = _Escapes("\n\t")
 
 
 def visible(value: str) -> str:
-    """A single value, such as a name: nothing of it leaves its place."""
+    """Escape a single value, such as a name: line breaks and tabs too."""
     return value if value.isprintable() else value.translate(_VALUE)
 
 
 def visible_line(line: str) -> str:
-    """A line that may have tabs between its columns, but neither ends early nor reaches beyond itself."""
+    """Escape a line. Tabs between its columns are kept; line breaks are escaped."""
     return line if line.isprintable() else line.translate(_LINE)
 
 
 def visible_text(text: str) -> str:
-    """A text of several lines: its line breaks and tabs stay."""
+    """Escape a text of several lines. Its line breaks and tabs are kept."""
     return text if text.isprintable() else text.translate(_TEXT)
 
 
 def visible_json(document: str) -> str:
-    """A JSON document with the same meaning; such characters in its strings are written as JSON's own escapes."""
+    """Escape the strings of a JSON document with JSON's own escapes, so that its meaning is unchanged."""
     if document.isascii() and "\x7f" not in document:
         return document  # JSON has no control characters below 32 but between its values.
     return "".join(char if _TEXT[ord(char)] == ord(char) else _json_escape(char) for char in document)

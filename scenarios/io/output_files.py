@@ -1,8 +1,8 @@
-"""Files that a command writes: each appears under its name whole, or not at all, and never over what the command reads.
+"""Files that a command writes atomically: a file appears under its name when it is complete, or not at all.
 
-Until it is complete a file has another name beside its own (`.isrlab-….part`; only a process that is killed leaves it there); so
-whatever goes wrong, what stood there stays. A file that exists is replaced, with its permissions; a symbolic link stays one, and the
-file that it leads to is replaced. What is no regular file (a pipe, a device, `/dev/stdout`) is written as it comes.
+Until a file is complete, it has a temporary name in the same directory (`.isrlab-….part`; only a killed process leaves it behind), so
+an error never damages an existing file. An existing file is replaced and its permissions are kept. A symbolic link is kept, and its
+target is replaced. A pipe, a device or `/dev/stdout` is written directly. A command never writes a file that it also reads.
 """
 
 from __future__ import annotations
@@ -23,19 +23,19 @@ from scenarios.errors import InputError
 from scenarios.io.standard_streams import OutputLost
 
 STDOUT: Final = 1
-"""The number of the stream that `-` means."""
+"""The file descriptor that `-` stands for."""
 
 _STREAMS: Final = {"/dev/stdin": 0, "/dev/stdout": STDOUT, "/dev/stderr": 2}
 _DESCRIPTOR: Final = re.compile(r"/dev/fd/(\d{1,9})|/proc/self/fd/(\d{1,9})")
 
 _BUFFERED: Final = 1 << 20
-"""Bytes that are written together."""
+"""The size of the write buffer, in bytes."""
 
 _numbers: Final = itertools.count()
 
 
 class Writes(Protocol):
-    """What texts are written to."""
+    """Anything with a `write` method for text."""
 
     def write(self, text: str, /) -> object: ...
 
@@ -44,15 +44,15 @@ class OutputFile:
     """A file that is being written.
 
     Attributes:
-        path: the name that was asked for.
-        file: where it is written; another one after `appear`, at times.
+        path: its name.
+        file: the open file. `appear` can replace it.
     """
 
     def __init__(self, path: str | Path) -> None:
-        """Begin; nothing is seen of it under its name.
+        """Open the file under a temporary name.
 
         Raises:
-            InputError: it cannot be written.
+            InputError: the file cannot be written.
         """
         self.path = path
         self._part: str | None = None
@@ -101,22 +101,22 @@ class OutputFile:
 
     @property
     def hidden(self) -> bool:
-        """Whether it has not appeared yet."""
+        """Whether the file still has its temporary name."""
         return self._part is not None
 
     @property
     def where(self) -> str:
-        """The name under which it can be read now."""
+        """The name under which the file can be read now."""
         return self._part or self._target
 
     def appear(self, *, revocable: bool = False) -> None:
-        """Take the place of what stands under its name; what is written from now on is seen there at once.
+        """Rename the file from its temporary name to its name. What is written from now on is visible there at once.
 
         Args:
-            revocable: whether what stood there is kept beside it until the file is closed by `discard`, for `revoke`.
+            revocable: whether to keep a replaced file for `revoke`, until `discard` is called.
 
         Raises:
-            OSError: it cannot.
+            OSError: the file cannot be renamed.
         """
         if self._part is None:
             return
@@ -139,7 +139,7 @@ class OutputFile:
         self._part = None
 
     def _keep_before(self) -> None:
-        """Where a file system knows no hard links, what stood there cannot be kept."""
+        """Keep the file that will be replaced as a hard link, if the file system supports one."""
         self._revocable = not os.path.exists(self._target)
         if not self._revocable:
             before = os.path.join(os.path.dirname(self._target), f".isrlab-{os.getpid()}-{next(_numbers)}.part")
@@ -155,7 +155,7 @@ class OutputFile:
             self._before = None
 
     def revoke(self) -> None:
-        """Give it up although it has appeared; what stood under its name stands there again, if that could be kept."""
+        """Remove the file although it has appeared, and restore the file that it replaced, if that was kept."""
         with contextlib.suppress(OSError):
             if self._before is not None:
                 os.replace(self._before, self._target)
@@ -165,17 +165,17 @@ class OutputFile:
         self.discard()
 
     def write(self, data: bytes) -> None:
-        """Write all of it.
+        """Write all of the data.
 
         Raises:
-            OSError: it cannot.
+            OSError: the write failed.
         """
         view = memoryview(data)
         while view:
             view = view[self.file.write(view) or 0 :]
 
     def discard(self) -> None:
-        """Close it; what has not appeared never was."""
+        """Close the file, and remove it if it still has its temporary name."""
         with contextlib.suppress(OSError):
             self.file.close()
         self._forget_before()
@@ -185,12 +185,12 @@ class OutputFile:
             self._part = None
 
     def failed(self, wrong: OSError) -> Exception:
-        """What to raise when it cannot be written."""
+        """The exception to raise after a failed write."""
         return OutputLost(wrong) if self._stream == STDOUT else cannot_be_written(self.path, wrong)
 
 
 class WholeFile:
-    """Takes text and bytes for an `OutputFile`."""
+    """A buffered writer of text and bytes to an `OutputFile`."""
 
     def __init__(self, output: OutputFile) -> None:
         self._output = output
@@ -198,10 +198,10 @@ class WholeFile:
         self._size = 0
 
     def write(self, data: str | bytes, /) -> int:
-        """Take some more.
+        """Write text or bytes to the buffer.
 
         Raises:
-            InputError: it cannot be written.
+            InputError: the file cannot be written.
         """
         chunk = data.encode("utf-8", "backslashreplace") if isinstance(data, str) else data
         self._waiting.append(chunk)
@@ -211,10 +211,10 @@ class WholeFile:
         return len(data)
 
     def flush(self) -> None:
-        """Write what was taken.
+        """Write the buffer to the file.
 
         Raises:
-            InputError: it cannot be written.
+            InputError: the file cannot be written.
         """
         chunk = b"".join(self._waiting)
         self._waiting.clear()
@@ -227,10 +227,10 @@ class WholeFile:
 
 @contextlib.contextmanager
 def whole_file(path: str | Path) -> Iterator[WholeFile]:
-    """A file that appears under its name at the end of the block, if that is reached.
+    """A file that appears under its name at the end of the block. If the block raises an exception, the file does not appear.
 
     Raises:
-        InputError: it cannot be written.
+        InputError: the file cannot be written.
     """
     output = OutputFile(path)
     try:
@@ -250,10 +250,10 @@ def whole_file(path: str | Path) -> Iterator[WholeFile]:
 
 
 def write_whole(path: str | Path, text: str) -> None:
-    """Write a text to a file, whole or not at all.
+    """Write a text to a file atomically.
 
     Raises:
-        InputError: it cannot be written.
+        InputError: the file cannot be written.
     """
     with whole_file(path) as file:
         file.write(text)
@@ -261,12 +261,12 @@ def write_whole(path: str | Path, text: str) -> None:
 
 @contextlib.contextmanager
 def whole_entries(directory: str | Path) -> Iterator[Path]:
-    """A directory to write files and directories in, which then take the place of those of their names in another, all at once.
+    """A temporary directory whose entries are moved to `directory` at the end of the block, where they replace entries of the same names.
 
-    That other directory is made if need be, and goes again if nothing comes to stand in it.
+    `directory` is created if it does not exist, and removed again if the block fails.
 
     Raises:
-        InputError: it cannot be made, or nothing be put there; what goes wrong in the block is raised as it is.
+        InputError: `directory` cannot be created or written. Exceptions of the block are raised unchanged.
     """
     import shutil
 
@@ -291,7 +291,7 @@ def whole_entries(directory: str | Path) -> Iterator[Path]:
 
 
 def _put_in_place(part: Path, root: Path) -> None:
-    """Move every entry of one directory to another; what stands there goes to the first."""
+    """Move every entry of `part` to `root`. Replaced entries are moved to `part`."""
     for entry in sorted(part.iterdir()):
         target, before = root / entry.name, part / f".before-{entry.name}"
         if target.exists() or target.is_symlink():
@@ -306,11 +306,11 @@ def _put_in_place(part: Path, root: Path) -> None:
 
 
 def check_outputs(outputs: Mapping[str, str | Path | None], inputs: Iterable[str | Path | None]) -> None:
-    """Refuse, before anything is done, files that cannot be written in the end, and those that are read or written twice.
+    """Before a command starts, refuse output files that cannot be written, that are inputs, or that two options name.
 
     Args:
-        outputs: by the option that names each; None is no file, `-` stdout.
-        inputs: what is read.
+        outputs: the output files, by the option that names each. None: no file; `-`: stdout.
+        inputs: the files that the command reads.
 
     Raises:
         InputError: the message names the option.
@@ -348,13 +348,13 @@ def _check_output(option: str, path: Path) -> None:
 
 
 def same_file(one: str | Path, other: str | Path) -> bool:
-    """Whether two names mean one file, also if it does not exist; pipes, devices and what is no file name mean none."""
+    """Whether two names refer to one file, which need not exist. False for pipes, devices and invalid names."""
     found = _identity(one)
     return found is not None and found == _identity(other)
 
 
 def _identity(path: str | Path | None) -> object:
-    """What two names of one file have in common, links included; None for what can be written and read at a time."""
+    """A value that all names of a file share, links included. None for pipes and devices, which can be read and written at the same time."""
     if path is None or str(path) == "-":
         return None
     try:
@@ -367,7 +367,7 @@ def _identity(path: str | Path | None) -> object:
 
 
 def stream_of(path: str | Path) -> int | None:
-    """The number of the open stream that a name such as `/dev/stdout` or `-` means; to open it anew would write from its start again."""
+    """The file descriptor that a name such as `/dev/stdout` or `-` stands for. Opening the name again would overwrite a file from its start."""
     if str(path) == "-":
         return STDOUT
     name = os.path.abspath(path)
@@ -385,7 +385,7 @@ def stream_of(path: str | Path) -> int | None:
 
 
 def is_stdout(path: str | Path) -> bool:
-    """Whether a name means stdout."""
+    """Whether a name stands for stdout."""
     try:
         return stream_of(path) == STDOUT
     except (OSError, ValueError):
@@ -393,15 +393,15 @@ def is_stdout(path: str | Path) -> bool:
 
 
 def refuse_stdout(option: str, path: str | Path | None, instead: str) -> None:
-    """Refuse `-` where stdout cannot take what is written.
+    """Refuse `-` as the name of an output that cannot be written to stdout.
 
     Raises:
-        InputError: the message says what to name instead.
+        InputError: `path` is `-`. The message says what to name instead.
     """
     if path is not None and str(path) == "-":
         raise InputError(f"{option}: '-' is stdout; name {instead}")
 
 
 def cannot_be_written(path: str | Path, wrong: OSError) -> InputError:
-    """The refusal of a file that cannot be written."""
+    """The error message for a file that cannot be written."""
     return InputError(f"{path}: cannot be written: {wrong.strerror or wrong}")

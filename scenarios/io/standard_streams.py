@@ -1,8 +1,8 @@
-"""Where everything that the command line prints goes through: payload to stdout, what is said about it to stderr.
+"""Everything that the command line prints: results to stdout, messages about them to stderr.
 
-What is printed holds text that others wrote, so both streams spell out what a terminal would obey (`scenarios.io.escaping`), and a
-character that the stream's encoding lacks. stdout that cannot be written, such as on a full disk or when it was closed, raises
-`OutputLost`; stderr that cannot be written is left alone, since there is nobody to tell.
+Printed text can contain text that others wrote. Both streams therefore escape control characters (`scenarios.io.escaping`), and
+characters that the stream's encoding lacks. If stdout cannot be written, because the disk is full or it is closed, writing raises
+`OutputLost`. If stderr cannot be written, the message is dropped.
 """
 
 from __future__ import annotations
@@ -17,14 +17,14 @@ from typing import IO, Any, Final, cast
 from scenarios.io.escaping import visible_json, visible_line, visible_text
 
 NAME: Final = "isrlab"
-"""What a complaint begins with."""
+"""The first word of an error message."""
 
 
 class OutputLost(Exception):
-    """stdout did not take what was written to it.
+    """Writing to stdout failed.
 
     Attributes:
-        reader_left: whether it is a pipe whose reader went away, as `head` does.
+        reader_left: whether stdout is a pipe whose reader has closed it, as `head` does.
     """
 
     def __init__(self, wrong: OSError | ValueError) -> None:
@@ -33,15 +33,15 @@ class OutputLost(Exception):
 
 
 class Guarded:
-    """A text stream on which foreign text may be printed; what it does not know itself is asked of the stream beneath."""
+    """A text stream that escapes untrusted text. Other attributes are those of the stream that it wraps."""
 
     def __init__(self, stream: IO[str] | None, *, must_arrive: bool, spell_out: bool = True) -> None:
-        """Guard a stream.
+        """Wrap a stream.
 
         Args:
-            stream: None if it was closed before the program began.
-            must_arrive: whether what is lost raises `OutputLost`.
-            spell_out: whether control characters are spelled out.
+            stream: None if it was closed before the program started.
+            must_arrive: whether a failed write raises `OutputLost`.
+            spell_out: whether control characters are escaped.
         """
         self._stream = stream
         self._must_arrive = must_arrive
@@ -55,10 +55,10 @@ class Guarded:
         return self._stream is not None and self._stream.isatty()
 
     def write(self, text: str) -> int:
-        """Write a text, its control characters spelled out.
+        """Write a text with its control characters escaped.
 
         Raises:
-            OutputLost: the stream does not take it.
+            OutputLost: the write failed.
         """
         shown = visible_text(text) if self._spell_out else text
         try:
@@ -78,10 +78,10 @@ class Guarded:
             self.write(line)
 
     def flush(self) -> None:
-        """Hand on what was written.
+        """Flush the wrapped stream.
 
         Raises:
-            OutputLost: the stream does not take it.
+            OutputLost: the write failed.
         """
         if self._stream is None:
             return
@@ -91,7 +91,7 @@ class Guarded:
             self._lost(wrong)
 
     def _lost(self, wrong: OSError | ValueError) -> None:
-        """What is still buffered would be written again when Python ends, and fail again: from now on it goes nowhere."""
+        """Redirect the stream to the null device: Python would write the buffered text again at exit, and fail again."""
         with contextlib.suppress(OSError, ValueError, AttributeError):
             nowhere = os.open(os.devnull, os.O_WRONLY)
             os.dup2(nowhere, cast("IO[str]", self._stream).fileno())
@@ -101,13 +101,13 @@ class Guarded:
 
     @property
     def styled(self) -> IO[str]:
-        """The same stream for what sets colours and moves the cursor itself, and spells out what is foreign in it."""
+        """The same stream without escaping, for callers that write control sequences and escape untrusted text themselves."""
         return cast("IO[str]", Guarded(self._stream, must_arrive=self._must_arrive, spell_out=False))
 
 
 @contextlib.contextmanager
 def guarded_streams() -> Iterator[None]:
-    """In the block `sys.stdout` and `sys.stderr` are guarded."""
+    """Within the block, `sys.stdout` and `sys.stderr` escape what is printed."""
     if sys.stdout is None or sys.stderr is None:
         _fill_descriptors()
     stdout, stderr = sys.stdout, sys.stderr
@@ -120,19 +120,19 @@ def guarded_streams() -> Iterator[None]:
 
 
 def _fill_descriptors() -> None:
-    """Where a standard stream is closed, the next file that is opened would take its place, and get what others print."""
+    """Open the null device for each closed standard stream: the next opened file would otherwise get its descriptor and its output."""
     while (descriptor := os.open(os.devnull, os.O_RDWR)) <= 2:
         pass
     os.close(descriptor)
 
 
 def styled(stream: IO[str]) -> IO[str]:
-    """A stream for text with colours and cursor movements of our own."""
+    """The stream for text that contains the program's own colors and cursor movements."""
     return stream.styled if isinstance(stream, Guarded) else stream
 
 
 def say_lines(lines: Iterable[str], *, flush: bool = False) -> None:
-    """Print payload, line by line; none of them makes a second one."""
+    """Print lines to stdout. Line breaks within a line are escaped."""
     for line in lines:
         sys.stdout.write(visible_line(line) + "\n")
     if flush:
@@ -140,21 +140,21 @@ def say_lines(lines: Iterable[str], *, flush: bool = False) -> None:
 
 
 def say_text(text: str) -> None:
-    """Print payload that is a whole text, such as a script."""
+    """Print a whole text to stdout, such as a script."""
     sys.stdout.write(text)
 
 
 def say_json(document: str) -> None:
-    """Print payload that is a JSON document; what is spelled out in it is so in JSON's own way."""
+    """Print a JSON document to stdout, with JSON's own escapes."""
     sys.stdout.write(visible_json(document))
 
 
 def remark(*lines: str) -> None:
-    """Say something about what is done, on stderr."""
+    """Print messages to stderr."""
     sys.stderr.write("".join(visible_line(line) + "\n" for line in lines))
     sys.stderr.flush()
 
 
 def complain(message: str) -> None:
-    """One line on stderr about what is wrong."""
+    """Print an error message to stderr, in one line."""
     remark(f"{NAME}: {message}")

@@ -1,8 +1,8 @@
-"""How a command ends that is told to: Ctrl-C, `kill` and a terminal that is closed unwind it, so that what it started and wrote goes with it.
+"""Termination signals as an exception: Ctrl-C, `kill` and a closed terminal unwind the command, so that it cleans up after itself.
 
-A signal ends a process at once, and scratch directories, workers and Spark's Java would stay behind. Here each of the three signals
-becomes an exception, the first one only: those that come while things are put in order change nothing. An exception may come
-anywhere, also where it would leave half of something: there `whole` keeps it until all is done.
+A signal would end the process at once and leave scratch directories, workers and Spark's JVM behind. Here the first signal raises
+`Stopped`; later ones are ignored while the command cleans up. The exception can be raised anywhere, including in the middle of an
+operation that must not be left half done: `whole` defers it until the end of such an operation.
 """
 
 from __future__ import annotations
@@ -15,14 +15,14 @@ from types import FrameType
 from typing import Final
 
 SIGNALS: Final = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
-"""What ends a command in good order."""
+"""The signals that end a command with cleanup."""
 
 
 class Stopped(KeyboardInterrupt):
-    """A signal came.
+    """A termination signal arrived.
 
     Attributes:
-        signal: which.
+        signal: its number.
     """
 
     def __init__(self, number: int) -> None:
@@ -31,11 +31,11 @@ class Stopped(KeyboardInterrupt):
 
 
 class _Signals:
-    """Raises on the first signal, or keeps it until it may be raised."""
+    """Raises `Stopped` on the first signal, or when the last block that defers it ends."""
 
     def __init__(self) -> None:
         self.blocks = 0
-        """Blocks that are to be done first, one in the other."""
+        """The number of nested blocks that defer the signal."""
         self.came: int | None = None
         self.raised = False
 
@@ -45,7 +45,7 @@ class _Signals:
         self.tell()
 
     def tell(self) -> None:
-        """Raise what has come, once and when it may be."""
+        """Raise `Stopped` if a signal arrived, has not been raised yet and is not deferred."""
         if self.came is not None and not self.raised and not self.blocks:
             self.raised = True
             raise Stopped(self.came)
@@ -56,9 +56,9 @@ _signals: _Signals | None = None
 
 @contextlib.contextmanager
 def stoppable() -> Iterator[None]:
-    """`Stopped` is raised in the block when one of `SIGNALS` comes; those that this process ignores (`nohup`) stay ignored.
+    """Raise `Stopped` within the block when one of `SIGNALS` arrives. Signals that this process ignores (`nohup`) stay ignored.
 
-    Signals reach the main thread only; in another one, and in a block inside another such block, this does nothing.
+    Python handles signals in the main thread only. In another thread, and within another such block, this has no effect.
     """
     global _signals
     if _signals is not None or threading.current_thread() is not threading.main_thread():
@@ -79,9 +79,9 @@ def stoppable() -> Iterator[None]:
 
 @contextlib.contextmanager
 def whole() -> Iterator[None]:
-    """A signal that comes in the block is raised at its end: the block is done wholly or not at all, imports for example.
+    """Defer a signal to the end of the block, so that the block, such as an import, is never left half done.
 
-    Only what runs in the main thread is interrupted; in another one, and outside of `stoppable`, this does nothing.
+    Only the main thread is interrupted. In another thread, and outside of `stoppable`, this has no effect.
     """
     signals = _signals
     if signals is None or threading.current_thread() is not threading.main_thread():
@@ -97,7 +97,7 @@ def whole() -> Iterator[None]:
 
 @contextlib.contextmanager
 def held() -> Iterator[None]:
-    """As `whole`; and signal handlers that the block sets are undone."""
+    """Like `whole`, and restore the signal handlers that the block replaces."""
     if _signals is None:
         yield
         return

@@ -1,7 +1,6 @@
-"""Text files of any kind, read within bounds: at most so many bytes, in UTF-8 or in the UTF-16 that Windows tools write.
+"""Reads text files: at most a given number of bytes, in UTF-8 or in the UTF-16 that Windows tools write.
 
-A file that has no end (a device, a pipe that keeps talking) is refused like one that is too large. What the text must
-look like is the business of whoever asked for it.
+An endless file, such as a device or a pipe that is never closed, is refused like one that is too large.
 """
 
 from __future__ import annotations
@@ -13,17 +12,17 @@ from typing import IO, Final
 from scenarios.errors import InputError, Place, ScriptError
 
 MAX_BYTES: Final = 64 * 1024 * 1024
-"""Largest text: a cluster of 200,000 partitions, the most that Kafka's people have run, is 30 MB as a script or a describe text."""
+"""The size of the largest text, in bytes. A cluster of 200,000 partitions, Kafka's largest published one, is 30 MB as a script or a describe text."""
 
 _UTF_16: Final = {codecs.BOM_UTF16_LE: "utf-16-le", codecs.BOM_UTF16_BE: "utf-16-be"}
 _LOOKED_AT: Final = 64
 
 
 def read_bytes(path: str | Path, remedy: str = "", most: int = MAX_BYTES) -> bytes:
-    """The bytes of a file; `remedy` says what should have been named.
+    """Read the bytes of a file. `remedy` ends the error message: it says which file to name.
 
     Raises:
-        InputError: it cannot be read, or has more bytes than `most`.
+        InputError: the file cannot be read, or has more bytes than `most`.
     """
     told = f"; {remedy}" if remedy else ""
     try:
@@ -36,10 +35,10 @@ def read_bytes(path: str | Path, remedy: str = "", most: int = MAX_BYTES) -> byt
 
 
 def take(file: IO[bytes], source: str, most: int = MAX_BYTES) -> bytes:
-    """What is in an open file.
+    """Read an open file to its end.
 
     Raises:
-        InputError: it has more bytes than `most`.
+        InputError: the file has more bytes than `most`.
     """
     data = file.read(most + 1)
     if len(data) > most:
@@ -77,7 +76,7 @@ def read_text(path: str | Path, right: str = "give text in UTF-8", remedy: str =
 
 
 def _unmarked_utf_16(data: bytes) -> str | None:
-    """UTF-16 without its mark, told by its first characters, of which each is ASCII beside a zero byte."""
+    """The UTF-16 encoding of a file without a byte order mark, whose first characters are all ASCII; None if it has another encoding."""
     start = data[:_LOOKED_AT]
     if len(start) < 4 or len(data) % 2:
         return None

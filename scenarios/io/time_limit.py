@@ -1,4 +1,4 @@
-"""A limit on the wall time of a block of code, by `SIGALRM`."""
+"""A limit on the wall time of a block of code, enforced by `SIGALRM`."""
 
 from __future__ import annotations
 
@@ -10,17 +10,17 @@ from types import FrameType
 
 
 class TookTooLong(Exception):
-    """What may take so long and no longer took longer."""
+    """The block took longer than its limit."""
 
 
 @contextlib.contextmanager
 def at_most(seconds: float) -> Iterator[None]:
-    """Interrupt the block after so much wall time, also within a regular expression, which looks for signals as it backtracks.
+    """Interrupt the block after `seconds` of wall time. A regular expression can be interrupted too: it checks for signals as it backtracks.
 
-    Only the main thread can be interrupted; in another one this does nothing.
+    Only the main thread can be interrupted. In another thread, this has no effect.
 
     Raises:
-        TookTooLong: the time is over.
+        TookTooLong: the limit is exceeded.
     """
     if threading.current_thread() is not threading.main_thread():
         yield
