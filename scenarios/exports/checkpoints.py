@@ -1,8 +1,7 @@
-"""Log directories on a real disk: the checkpoint files of a cluster at a moment written out, and such a tree read back.
+"""Writes the checkpoint files of a cluster at a moment to a directory tree, and reads such a tree.
 
-The tree is `broker-1/log-dir-1/` with Kafka's own files in it, one such directory for each log directory that works, so a tree
-copied together from real brokers reads the same. Reading gives a cluster of the same brokers and replicas, or what differs from a
-running one.
+The tree has a directory `broker-1/log-dir-1/` for each online log directory, with the files that Kafka writes there. A tree that is
+copied from real brokers can be read too. From a tree follow a cluster with its brokers and replicas, and its differences from another.
 """
 
 from __future__ import annotations
@@ -30,21 +29,21 @@ from scenarios.io.output_files import cannot_be_written, whole_entries
 from scenarios.logs.event_log import LogReader
 
 MAX_FILES: Final = 1_100_000
-"""Most files of a tree: one for each of a million replicas, and some for each log directory."""
+"""The largest number of files in a tree: one for each of a million replicas, and several for each log directory."""
 
 MAX_BYTES: Final = 32 * 1024 * 1024
-"""Largest file of a tree: the offsets of 200,000 partitions in one log directory are a quarter of that."""
+"""The size of the largest file in a tree, in bytes. The offsets of 200,000 partitions in one log directory have a quarter of it."""
 
 _DEEPEST: Final = 3
 _DIRECTORY: Final = re.compile(r"broker-(\d{1,10})/log-dir-(\d{1,3})")
 _PARTITION: Final = re.compile(r"([A-Za-z0-9._-]+)-(\d{1,9})")
 
 Tree = dict[str, dict[str, str]]
-"""Texts by log directory (`broker-1/log-dir-1`) and path within it."""
+"""The content of files, by log directory (`broker-1/log-dir-1`) and path within it."""
 
 
 def tree_of(cluster: Cluster) -> Tree:
-    """The files of every log directory of a cluster that works."""
+    """The files of every online log directory of a cluster."""
     found: Tree = {}
     cluster_id = checkpoint_files.uuid(f"cluster-{cluster.seed}")
     for broker in cluster.brokers.values():
@@ -56,7 +55,7 @@ def tree_of(cluster: Cluster) -> Tree:
 
 
 def files_of(disk: Disk, broker: int, broker_epoch: int, number: int, cluster_id: str) -> dict[str, str]:
-    """The files of one log directory as they are on disk now, by their path within it; nothing for a failed directory."""
+    """The files of one log directory as they are on disk now, by path within it. Empty for an offline directory."""
     directory = disk.dirs[number - 1]
     if not directory.online:
         return {}
@@ -72,10 +71,10 @@ def files_of(disk: Disk, broker: int, broker_epoch: int, number: int, cluster_id
 
 
 def write_tree(tree: Tree, root: str | Path) -> int:
-    """Write a tree under a directory; returns how many files.
+    """Write a tree to a directory, and return the number of files.
 
     Raises:
-        InputError: it cannot be written, or the directory holds files already.
+        InputError: the directory cannot be written, or is not empty.
     """
     root = Path(root)
     try:
@@ -96,10 +95,10 @@ def write_tree(tree: Tree, root: str | Path) -> int:
 
 
 def read_tree(root: str | Path) -> Tree:
-    """Read a tree, every file checked for its format.
+    """Read a tree, and check the format of every file.
 
     Raises:
-        InputError: no such tree, or a file in it is wrong; the message names file and line.
+        InputError: there is no such tree, or a file in it is invalid. The message names the file and the line.
     """
     root = Path(root)
     found: Tree = {}
@@ -127,7 +126,7 @@ def read_tree(root: str | Path) -> Tree:
 
 
 def _files(folder: Path, depth: int) -> Iterator[Path]:
-    """The files in a folder, and in the folders that a tree has, in order of their names; links to folders are not followed."""
+    """The files in a folder and its subfolders, in order of their names. Links to folders are not followed."""
     with os.scandir(folder) as entries:
         inside = sorted(entries, key=lambda entry: entry.name)
     for entry in inside:
@@ -153,7 +152,7 @@ def _check(name: str, text: str) -> None:
 
 
 def differences(tree: Tree, other: Tree) -> list[str]:
-    """What the first tree has otherwise than the second, a line each; the order of entries and the comments do not count."""
+    """The differences between two trees, one per line. The order of entries and comments are ignored."""
     told = []
     for directory in sorted({*tree, *other}):
         mine, theirs = tree.get(directory), other.get(directory)
@@ -182,10 +181,10 @@ def _entries(name: str, text: str | None) -> dict[str, str]:
 
 
 def spec_of(tree: Tree) -> ClusterSpec:
-    """A cluster with the brokers, log directories and replicas of a tree; which replica is preferred is not in it: the lowest broker.
+    """A cluster with the brokers, log directories and replicas of a tree. The tree lacks the preferred replicas: the lowest broker id is taken.
 
     Raises:
-        InputError: a topic's partitions are not numbered from 0 on.
+        InputError: a topic lacks a partition number.
     """
     dirs: dict[int, int] = {}
     replicas: dict[TopicPartition, list[int]] = {}
@@ -213,10 +212,10 @@ def spec_of(tree: Tree) -> ClusterSpec:
 
 
 def cluster_at(source: str, at: int | None, log: bool) -> Cluster:
-    """The cluster of an event log (its acts played again) or of a scenario, at a time or at its end.
+    """The cluster of a replayed event log or of a scenario, at a virtual time or at the end.
 
     Raises:
-        InputError: it cannot be read, built or played.
+        InputError: the log or the scenario cannot be read, or its cluster cannot be built or run.
     """
     if not log:
         from scenarios import catalogue

@@ -15,10 +15,10 @@ from scenarios.running.runner import Run
 
 
 def of_log(reader: LogReader, until_us: int | None) -> list[Sample]:
-    """The metrics at a virtual time of a log, or at its end; without those that no event tells (`core.lab.metrics.gauges`).
+    """The metrics of a log at a virtual time or at its end, without those that no event determines (`core.lab.metrics.gauges`).
 
     Raises:
-        LogError: a line of the log is wrong.
+        LogError: a line of the log is invalid.
     """
     observer = MetricsObserver(reader.spec, reader.release)
     now = 0
@@ -30,7 +30,7 @@ def of_log(reader: LogReader, until_us: int | None) -> list[Sample]:
 
 
 def of_scenario(scenario: Scenario, release: Release, seed: int | None, until_us: int | None) -> list[Sample]:
-    """The metrics at a virtual time of a scenario, or at its end."""
+    """The metrics of a scenario at a virtual time or at its end."""
     observer = MetricsObserver(scenario.spec, release)
     run = Run(scenario, release, seed, observer.on_event)
     if until_us is None:
@@ -43,7 +43,7 @@ def of_scenario(scenario: Scenario, release: Release, seed: int | None, until_us
 
 
 def lines(samples: Iterable[Sample], broker: int | None = None, pattern: str | None = None) -> Iterator[str]:
-    """`kafka.server:type=…,name=…<TAB>broker=1<TAB>Value=3`; `pattern` is a part of the MBean's name, or a shell pattern for all of it."""
+    """Lines such as `kafka.server:type=…,name=…<TAB>broker=1<TAB>Value=3`. `pattern` is part of the MBean's name, or a shell pattern for all of it."""
     for sample in samples:
         if broker is not None and sample.broker != broker:
             continue

@@ -1,4 +1,4 @@
-"""Writes a session as a Chrome trace, which ui.perfetto.dev and chrome://tracing open: one track a broker, arrows along causes.
+"""Writes an event log as a Chrome trace for ui.perfetto.dev and chrome://tracing: a track for each broker, arrows from causes to effects.
 
 Format: https://docs.google.com/document/d/1CvAClvFfyA5R-PhYUmn5OOQtYMH4h6I0nSsKchNAySU (Trace Event Format), JSON object
 form. Times are virtual µs. Arrows are flow events, which attach to slices only, so every event is a slice of 1 µs.
@@ -18,29 +18,29 @@ from scenarios.io.output_files import Writes
 from scenarios.logs.event_log import LogReader
 
 PROCESS: Final = 1
-"""The session: tracks are the threads of this process."""
+"""The process id of the session. Tracks are threads of this process."""
 
 CONTROLLER: Final = 1_000_001
 PEOPLE: Final = 1_000_000
 FIRST_CLIENT: Final = 1_000_002
-"""Thread ids of what is no broker; a broker's is its id + 1, since thread 0 is not shown well."""
+"""The thread ids of other tracks. The thread id of a broker is its id + 1, because viewers treat thread 0 specially."""
 
 _CONTROLLERS: Final = frozenset({
     "topic-created", "topic-refused", "partition-changed", "leader-elected", "partition-offline", "election-refused",
     "alter-partition-refused", "broker-registered", "broker-unregistered", "registration-refused", "broker-fenced", "broker-unfenced",
 })  # fmt: skip
-"""Events that happen at the controller, whichever broker they are about."""
+"""Event kinds that are shown on the controller's track, even if they name a broker."""
 
 
 class _Tracks:
-    """Thread ids by what stands for them."""
+    """The thread ids of the tracks, by node name."""
 
     def __init__(self) -> None:
         self.named: dict[str, int] = {"people": PEOPLE, "controller": CONTROLLER}
         self._clients = 0
 
     def of(self, kind: str, columns: dict[str, Any]) -> int:
-        """The track an event belongs on."""
+        """The track of an event."""
         if kind in ("act", "setting-changed"):
             return PEOPLE
         if kind in _CONTROLLERS:
@@ -54,7 +54,7 @@ class _Tracks:
         return broker + 1
 
     def node(self, name: str) -> int:
-        """A node of the network: a broker, the controller, or a client under its own name."""
+        """The track of a node: a broker, the controller, or a client by its name."""
         if name.startswith("b") and name[1:].isdecimal():
             return self.broker(int(name[1:]))
         if name not in self.named:
@@ -64,10 +64,10 @@ class _Tracks:
 
 
 def write_trace(reader: LogReader, out: Writes) -> int:
-    """Write the log behind `reader` as a trace; gives the number of events in it.
+    """Write a log as a trace, and return the number of events.
 
     Raises:
-        LogError: a line of the log is wrong.
+        LogError: a line of the log is invalid.
     """
     events = list(reader)
     effects: dict[int, list[int]] = defaultdict(list)
@@ -97,7 +97,7 @@ def write_trace(reader: LogReader, out: Writes) -> int:
 
 
 def _entries(event: tuple[Any, ...], tracks: _Tracks, effects: Sequence[int]) -> Iterator[dict[str, Any]]:
-    """An event's slice, the end of the arrow from its cause and the starts of those to its effects."""
+    """The trace entries of an event: a slice, the end of the arrow from its cause, and the starts of the arrows to its effects."""
     seq, time, cause, kind = event[:4]
     columns = dict(zip(KINDS[kind].columns, event[4:], strict=True))
     where = {"pid": PROCESS, "tid": tracks.of(kind, columns), "ts": time}
@@ -110,7 +110,7 @@ def _entries(event: tuple[Any, ...], tracks: _Tracks, effects: Sequence[int]) ->
 
 
 def _names(process: str, tracks: _Tracks) -> Iterator[dict[str, Any]]:
-    """What the viewer calls the process and its tracks, and their order: people, controller, brokers, clients."""
+    """The names of the process and its tracks, and the order of the tracks: people, controller, brokers, clients."""
     yield {"ph": "M", "name": "process_name", "pid": PROCESS, "args": {"name": process}}
     for name, thread in tracks.named.items():
         yield {"ph": "M", "name": "thread_name", "pid": PROCESS, "tid": thread, "args": {"name": name}}

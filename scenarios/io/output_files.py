@@ -263,7 +263,7 @@ def write_whole(path: str | Path, text: str) -> None:
 def whole_entries(directory: str | Path) -> Iterator[Path]:
     """A temporary directory whose entries are moved to `directory` at the end of the block, where they replace entries of the same names.
 
-    `directory` is created if it does not exist, and removed again if the block fails.
+    `directory` is created if it does not exist, and removed again if it stays empty.
 
     Raises:
         InputError: `directory` cannot be created or written. Exceptions of the block are raised unchanged.

@@ -12,7 +12,7 @@ from typing import IO, Final
 from scenarios.errors import InputError, Place, ScriptError
 
 MAX_BYTES: Final = 64 * 1024 * 1024
-"""The size of the largest text, in bytes. A cluster of 200,000 partitions, Kafka's largest published one, is 30 MB as a script or a describe text."""
+"""The size of the largest text, in bytes. A cluster of 200,000 partitions, the largest that Kafka's developers report, is 30 MB as a script or a describe text."""
 
 _UTF_16: Final = {codecs.BOM_UTF16_LE: "utf-16-le", codecs.BOM_UTF16_BE: "utf-16-be"}
 _LOOKED_AT: Final = 64

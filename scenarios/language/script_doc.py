@@ -1,4 +1,4 @@
-"""Writes SCRIPTS.md, the reference of the script language, from the code: `python -m scenarios.language.script_doc`. A test holds the two in step."""
+"""Writes SCRIPTS.md, the reference of the script language, from the code: `python -m scenarios.language.script_doc`. A test checks that the file is current."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""Writes the event log of a session that is being played: its branch is gone through once more, and every event written as it comes.
+"""Writes the event log of a running session: replays its branch from the start, and writes every event.
 
-What is in memory would not do: only the last events are kept there. The file appears when it is complete; so a way that is
-given up, or a full disk, leaves whatever stood there before.
+The replay is needed because only the latest events are kept in memory. The file appears when it is complete, so a canceled save or a
+full disk leaves an existing file unchanged.
 """
 
 from __future__ import annotations
@@ -17,19 +17,25 @@ from scenarios.logs.event_log import Header, LogWriter
 
 
 class BranchLog:
-    """On the way through a branch, from its start to its end. `failed` says what went wrong, '' while nothing has."""
+    """Replays a branch from its start to its end and writes its events to a file.
+
+    Attributes:
+        path: the file.
+        failed: the error message; '' while there is none.
+        tape: the replay.
+    """
 
     def __init__(self, start: Start, branch: Branch, path: Path, header: Header) -> None:
-        """Begin.
+        """Open the file and start the replay.
 
         Args:
-            start: makes the course anew.
-            branch: with its end as it is known now.
-            path: the file; whether it is packed is in its name.
+            start: starts the session again from its beginning.
+            branch: the branch. The file ends where the branch ends now.
+            path: the file. Its name says whether it is compressed.
             header: its first line.
 
         Raises:
-            InputError: it cannot be written.
+            InputError: the file cannot be written.
         """
         self.path = path
         self.failed = ""
@@ -40,12 +46,12 @@ class BranchLog:
 
     @property
     def progress(self) -> float:
-        """How much of it is written, 0 to 1."""
+        """The part of the log that is written, from 0 to 1."""
         whole = self._end.steps + self._end.acts
         return min(1.0, (self.tape.steps + self.tape.done) / whole) if whole else 1.0
 
     def work(self, enough: Enough = never) -> bool:
-        """Go on until it is enough; True when the file is complete, or cannot be."""
+        """Continue until `enough` says so. True: the file is complete, or has failed."""
         tape, end = self.tape, (self._end.steps, self._end.acts)
         count = 0
         while (tape.steps, tape.done) < end and tape.step():
@@ -60,7 +66,7 @@ class BranchLog:
         return True
 
     def give_up(self) -> bool:
-        """Leave no part of it behind."""
+        """Cancel and remove the incomplete file."""
         self.failed = f"{self.path}: given up, nothing is written"
         self._log.discard()
         return True

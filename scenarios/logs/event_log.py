@@ -1,9 +1,9 @@
-"""The event log of a session: JSON Lines, written while the session runs, readable whenever and however it ended.
+"""The event log of a session: JSON Lines, written while the session runs, and readable even if the process was killed.
 
-Line 1 is the header: format and version, release, seed, settings, and the cluster as a script writes it. Every further
-line is one event with its columns by name. A clean end is a last line `{"end": true, ...}`; without it the process was
-killed. A line that was only half written when that happened is reported and skipped; anything else that is wrong is
-refused with its line number. The columns are those of `core.kafka.events`; EVENTLOG.md lists them.
+Line 1 is the header: format and version, release, seed, settings, and the cluster as a script writes it. Each further
+line is one event with its columns by name. A log that was closed ends with a line `{"end": true, ...}`; without it, the process was
+killed. The reader reports and skips an incomplete last line of a killed process, and refuses any other error with its line number.
+The columns are those of `core.kafka.events`; EVENTLOG.md lists them.
 """
 
 from __future__ import annotations
@@ -32,22 +32,22 @@ from scenarios.logs.log_file import is_packed_name, open_log_file, packer
 from scenarios.releases import release_named
 
 FORMAT: Final = "event-log"
-"""What the header's `isrlab` says."""
+"""The value of `isrlab` in the header."""
 
 VERSION: Final = 1
-"""Version of the format: raised when a kind or a column changes its meaning or goes."""
+"""The version of the format. It increases when a kind or a column changes its meaning or is removed."""
 
 FLUSH_SECONDS: Final = 1.0
-"""A killed process loses at most the events of so many seconds of wall time."""
+"""A killed process loses at most the events of its last second of wall time."""
 
 ENCODED_AT_ONCE: Final = 200
-"""Events that become text together: half the time of one by one, and while they are still in the processor's cache."""
+"""The number of events that are encoded together. It takes half the time of encoding each alone."""
 
 MAX_BUFFERED: Final = 20_000
-"""Events held in memory at most; then they are written without waiting for the second."""
+"""The number of encoded events in memory after which they are written at once."""
 
 MAX_LINE: Final = 32 * 1024 * 1024
-"""Longest line that is read: a header with 200,000 placed partitions is half of that."""
+"""The length of the longest line that is read, in bytes. A header with 200,000 placed partitions has half of it."""
 
 
 class Header(msgspec.Struct, omit_defaults=False):
@@ -63,7 +63,7 @@ class Header(msgspec.Struct, omit_defaults=False):
 
 
 class End(msgspec.Struct, forbid_unknown_fields=True):
-    """The last line of a log that was closed: virtual time in µs, and the number of events."""
+    """The last line of a log that was closed: `t` is the virtual time in µs, `events` the number of events."""
 
     end: bool
     t: int
@@ -80,7 +80,7 @@ _writers: dict[str, Callable[..., msgspec.Struct]] = {}
 
 
 def _writer(kind: str) -> Callable[..., msgspec.Struct]:
-    """The typed line of a kind: made on first use, encodes some ten times as fast as a dict."""
+    """The msgspec struct of a kind, made on first use. It encodes about ten times as fast as a dict."""
     made = _writers.get(kind)
     if made is None:
         made = _writers[kind] = msgspec.defstruct(KINDS[kind].__name__, STAMP + columns_of(KINDS[kind]), gc=False)
@@ -91,17 +91,16 @@ _encode: Final = msgspec.json.Encoder().encode
 
 
 def encode_event(event: tuple[Any, ...]) -> bytes:
-    """An event as its line of the log, without the line's end."""
+    """Encode an event as a line of the log, without the line break."""
     return _encode((_writers.get(event[3]) or _writer(event[3]))(*event))
 
 
 class LogWriter:
-    """Writes a session's log; call it with each event tuple.
+    """Writes a session's log. Call it with each event tuple.
 
-    Events are kept in memory and written by a thread of their own at least once a second, and at `close`, which also writes
-    the end line. A name that ends in `.zst` packs it: a frame each time. The file appears under its name at `begin`, in place of
-    what stood there, or else at `close`: until a session is known to run, nothing is lost by it.
-    `Stopped` may be raised by each call, but leaves no hole between events.
+    A thread writes the buffered events at least once a second. `close` writes the rest and the end line. If the name ends in `.zst`,
+    each write is a Zstandard frame. The file appears under its name at `begin`, or else at `close`, and replaces an existing file only
+    then. Each call can raise `Stopped`, but never leaves a gap between events.
     """
 
     def __init__(self, path: str | Path, header: Header) -> None:
@@ -120,12 +119,12 @@ class LogWriter:
         self.failed: OSError | None = None
         self._pack = packer() if is_packed_name(path) else None
         self._frames: list[tuple[int, int]] = []
-        """Of a packed log: how many lines stand before each frame, and where in the file it begins."""
+        """Of a compressed log: the number of lines before each frame, and the position in the file at which the frame starts."""
         self._lines_written = 0
         self._put(self._encode(header) + b"\n", 1)
 
     def begin(self) -> None:
-        """The session runs: from now on its log can be read under its name, whatever ends it.
+        """Make the log readable under its name, because the session has started.
 
         Raises:
             InputError: the file cannot be written.
@@ -137,14 +136,14 @@ class LogWriter:
                 raise self._output.failed(wrong) from None
 
     def discard(self) -> None:
-        """There was no session after all; what stood under the file's name still does, or does again."""
+        """Remove the log, because the session did not start. An existing file of that name is kept or restored."""
         self._closing.set()
         if self._thread is not None:
             self._thread.join()
         self._output.revoke()
 
     def __call__(self, event: tuple[Any, ...]) -> None:
-        """Take one event."""
+        """Add an event."""
         events = self._events
         events.append(event)
         if self._thread is None:
@@ -168,7 +167,7 @@ class LogWriter:
             self._last_time = events[-1][1]
 
     def flush(self) -> None:
-        """Write out what has been taken so far."""
+        """Write the events that were added so far."""
         with whole(), self._lock:
             self._encode_events()
             if not self._waiting or self.failed is not None:
@@ -179,7 +178,7 @@ class LogWriter:
             self._put(lines, count)
 
     def cut(self, seq: int) -> None:
-        """Take out every event after that one: the session went back in time and another course of events follows.
+        """Remove every event after `seq`, because the session went back in time and other events follow.
 
         Raises:
             InputError: the file cannot be cut.
@@ -203,7 +202,7 @@ class LogWriter:
         self._output.file.seek(0, 2)
 
     def _cut_frames(self, keep: int) -> None:
-        """Take out the frames behind so many lines, and pack the lines to keep of the one in the middle anew."""
+        """Keep the first lines of a compressed log: remove later frames, and compress again the frame that is kept in part."""
         while self._frames and self._frames[-1][0] >= keep:
             self._lines_written, start = self._frames.pop()
             self._output.file.truncate(start)
@@ -218,7 +217,7 @@ class LogWriter:
         self._output.file.seek(0, 2)
 
     def _put(self, chunk: bytes, lines: int) -> None:
-        """Write so many whole lines, as a frame of their own if the log is packed."""
+        """Write complete lines, as a frame if the log is compressed."""
         if self._pack is not None:
             self._frames.append((self._lines_written, self._output.file.tell()))
             self._lines_written += lines
@@ -236,10 +235,10 @@ class LogWriter:
             self.flush()
 
     def close(self, now: int | None = None) -> None:
-        """Write the rest and the end line; `now` is the virtual time at the end. A second call does nothing.
+        """Write the buffered events and the end line. `now` is the virtual time at the end. A second call has no effect.
 
         Raises:
-            InputError: the disk did not take it.
+            InputError: a write failed.
         """
         if self._output.file.closed:
             return
@@ -270,10 +269,10 @@ class LogWriter:
 
 
 def parse_header(line: bytes, source: str) -> tuple[Header, ClusterSpec, Release]:
-    """A log's first line: the header, the cluster and the release in it.
+    """Parse the first line of a log into its header, cluster and release.
 
     Raises:
-        LogError: it is no header, or one of a version that this program does not read.
+        LogError: the line is not a header, or its version is unknown.
     """
     if not line.strip():
         raise LogError(
@@ -317,17 +316,17 @@ def parse_header(line: bytes, source: str) -> tuple[Header, ClusterSpec, Release
 
 
 class LogReader:
-    """Reads a log: the header at once, the events as one goes through it.
+    """Reads a log: the header when it is created, the events while it is iterated over.
 
     Attributes:
         header: line 1.
-        spec: the cluster in it.
-        end: the end line, known after the last event; None when the log has none.
-        torn: line number of a half-written last line that was skipped, 0 when there is none.
+        spec: the cluster in the header.
+        end: the end line, known after the last event; None if the log has none.
+        torn: the line number of an incomplete last line that was skipped; 0 if there is none.
     """
 
     def __init__(self, path: str | Path, source: str | None = None) -> None:
-        """Open a log; `source` is what messages call it, if not its path."""
+        """Open a log. `source` is its name in messages, by default its path."""
         self.source = str(path) if source is None else source
         self.end: End | None = None
         self.torn = 0
@@ -355,14 +354,14 @@ class LogReader:
 
     @property
     def release(self) -> Release:
-        """The release the session ran under."""
+        """The release under which the session ran."""
         return self._release
 
     def __iter__(self) -> Iterator[tuple[Any, ...]]:
-        """The events as the tuples they were recorded as.
+        """The recorded event tuples, in order.
 
         Raises:
-            LogError: a line that is malformed, out of order or after the end.
+            LogError: a line is malformed, out of order or after the end line.
         """
         decode = LineDecoder(self.spec)
         last_seq = last_time = 0
@@ -404,11 +403,11 @@ class LogReader:
         return line
 
     def close(self) -> None:
-        """Close the file: for who wants the header only; to go through all events closes it too."""
+        """Close the file, if only the header was needed. Iterating over all events closes it too."""
         self._file.close()
 
     def problem(self) -> str:
-        """What there is to say about how the log ended, after its last event; empty when it ended cleanly."""
+        """A message about a log that was not closed, known after its last event; '' if it was closed."""
         if self.torn:
             return f"{self.source}:{self.torn}: the last line is torn (the process was killed while it wrote); it is skipped"
         if self.end is None:
@@ -417,14 +416,14 @@ class LogReader:
 
 
 def one_line(wrong: Exception) -> str:
-    """An error's text without line breaks, not too long."""
+    """The message of an error in one line, shortened."""
     if isinstance(wrong, RecursionError):
         return "it is nested too deeply"
     return " ".join(str(wrong).split())[:200]
 
 
 def read_events(path: str | Path, report: Callable[[str], None] | None = None) -> tuple[LogReader, list[tuple[Any, ...]]]:
-    """A whole log; what is to be said about its end goes to `report` (stderr without it)."""
+    """Read a whole log. A message about its end goes to `report`, by default to stderr."""
     reader = LogReader(path)
     events = list(reader)
     if problem := reader.problem():

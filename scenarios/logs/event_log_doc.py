@@ -1,4 +1,4 @@
-"""Writes EVENTLOG.md from the event classes: `python -m scenarios.logs.event_log_doc`. A test holds the two in step."""
+"""Writes EVENTLOG.md from the event classes: `python -m scenarios.logs.event_log_doc`. A test checks that the file is current."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from core.kafka.events import EVENTS, column_types
 from scenarios.logs.event_log import FLUSH_SECONDS, VERSION
 
 DOCUMENT: Final = Path(__file__).parents[1] / "EVENTLOG.md"
-"""Where the document stands."""
+"""The file."""
 
 _TYPE_WORDS: Final = {"int": "int", "str": "string", "bool": "true/false", "tuple[int, ...]": "list of int"}
 _LEVELS: Final = ("detail", "normal", "notable")

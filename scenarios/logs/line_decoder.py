@@ -1,7 +1,7 @@
-"""Lines of an event log, read: an event's columns by their types, and whether the cluster in the header can have such an event.
+"""Decodes the lines of an event log and checks each event against the cluster of the header.
 
-A number lies within what it counts, an id names a broker of the header, and a topic was created, with so many partitions, by
-a line above. Whoever reads a log reads its lines here.
+A number must be within the bounds of its column, a broker id must be in the header, and an earlier line must have created the
+topic with enough partitions. All readers of logs use this decoder.
 """
 
 from __future__ import annotations
@@ -19,34 +19,34 @@ from core.lab.spec import MAX_PARTITIONS, ClusterSpec
 from scenarios.errors import did_you_mean
 
 _MOST: Final = 2**63 - 1
-"""Numbers of a log fit 64 bits, for whoever reads it."""
+"""Numbers in a log fit 64 bits, so that every reader can store them."""
 
 _BOUNDS: Final = {
     "skew_us": (-_MOST - 1, _MOST), "drift_ppm": (-_MOST - 1, _MOST),
     "partition": (0, MAX_PARTITIONS - 1), "partitions": (0, MAX_PARTITIONS),
 }  # fmt: skip
-"""The smallest and the largest value of columns that have other bounds than `_COUNT`."""
+"""The bounds of columns whose bounds differ from `_COUNT`: smallest and largest value."""
 
 _COUNT: Final = (-1, _MOST)
-"""From none to the largest there is."""
+"""The bounds of other columns. -1 means none."""
 
 _BROKERS: Final = frozenset({"broker", "leader", "old_leader", "follower", "sender", "held_by"})
-"""Columns that hold a broker's id, or -1 for none; a column of several numbers holds ids too."""
+"""Columns that contain a broker id, or -1 for none. Columns of type `tuple[int, ...]` contain broker ids too."""
 
 _SHOWN: Final = 12
-"""How many brokers a message lists."""
+"""The largest number of brokers that a message lists."""
 
 
 _INT: Final[Any] = Annotated[int, msgspec.Meta(ge=-_MOST - 1, le=_MOST)]
 
 STAMP: Final[list[tuple[str, Any]]] = [("seq", _INT), ("t", _INT), ("cause", _INT), ("kind", str)]
-"""What every event has before its columns."""
+"""The fields of every event before its columns."""
 
 _TYPES: Final[dict[str, Any]] = {"int": _INT, "str": str, "bool": bool, "tuple[int, ...]": tuple[_INT, ...]}
 
 
 def columns_of(event: type[Event]) -> list[tuple[str, Any]]:
-    """A kind's columns with the types of what stands in them."""
+    """The columns of a kind with their types."""
     return [(name, _TYPES[written]) for name, written in event.columns.items()]
 
 
@@ -56,10 +56,10 @@ def _bounded(name: str, type_: Any) -> Any:
 
 
 class WrongEvent(Exception):
-    """A line that no session records; the text says what would be right.
+    """An event that no session of the cluster can record. The message says what would be valid.
 
     Attributes:
-        event: what it says, if it is of a known kind.
+        event: the decoded event, if its kind is known.
     """
 
     def __init__(self, problem: str, event: tuple[Any, ...] | None = None) -> None:
@@ -68,7 +68,7 @@ class WrongEvent(Exception):
 
 
 class _Reading:
-    """How the lines of a kind are decoded, and where in its events stands what is held against the cluster: 0 for nowhere."""
+    """The decoder of a kind, and the indexes in its event tuples of the columns to check against the cluster. 0: no such column."""
 
     __slots__ = ("broker_ats", "brokers_ats", "creates", "decode", "partition_at", "topic_at", "words")
 
@@ -100,11 +100,11 @@ class _Kind(msgspec.Struct):
 
 
 class LineDecoder:
-    """Makes of an event's line the tuple it was recorded as. It takes all lines of a log in their order.
+    """Decodes a line into the recorded event tuple. Call it with all lines of a log, in order.
 
     Raises:
-        WrongEvent: no session of that cluster records it.
-        msgspec.DecodeError, UnicodeDecodeError, RecursionError: the line is no event.
+        WrongEvent: no session of that cluster can record the event.
+        msgspec.DecodeError, UnicodeDecodeError, RecursionError: the line is not an event.
     """
 
     def __init__(self, spec: ClusterSpec) -> None:
@@ -112,7 +112,7 @@ class LineDecoder:
         self._kind_of = msgspec.json.Decoder(_Kind).decode
         self._brokers = frozenset([NO_LEADER, *(broker.id for broker in spec.brokers)])
         self._partitions: dict[str, int] = {}
-        """How many partitions each topic has that a line above creates."""
+        """The number of partitions of each topic that an earlier line created."""
 
     def __call__(self, line: bytes) -> tuple[Any, ...]:
         kind = self._kind_of(line).kind
@@ -173,7 +173,7 @@ class LineDecoder:
 
 
 def _out_of_bounds(event: tuple[Any, ...]) -> str:
-    """What is wrong with an event whose numbers are not all within their bounds."""
+    """The message for an event with a number out of bounds."""
     columns = KINDS[event[3]].columns
     for (name, written), value in zip(columns.items(), event[len(STAMP) :], strict=True):
         least, most = _BOUNDS.get(name, _COUNT)

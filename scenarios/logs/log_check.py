@@ -1,6 +1,6 @@
-"""Checks an event log from end to end: every line an event, numbered without a gap, in order of time, each with a cause before it.
+"""Checks a whole event log: every line is an event, sequence numbers have no gap, times ascend, and each cause precedes its effect.
 
-Reading a log stops at the first wrong line; checking goes on behind it and names every problem with its line.
+A reader stops at the first invalid line. The check continues and reports every problem with its line number.
 """
 
 from __future__ import annotations
@@ -21,21 +21,21 @@ from scenarios.logs.line_decoder import LineDecoder, WrongEvent
 from scenarios.logs.log_file import open_log_file
 
 MAX_SHOWN: Final = 100
-"""Problems of a log that are told one by one; the rest is counted."""
+"""The number of problems that are listed. The others are only counted."""
 
 MAX_COUNTED: Final = 100_000
-"""Problems after which checking stops: what has so many is another kind of file."""
+"""The number of problems after which the check stops: the file is probably not an event log."""
 
 
 @attrs.define
 class Checked:
-    """What a check found.
+    """The result of a check.
 
     Attributes:
-        events: events that could be read.
-        end_us: virtual time of the end line, or of the last event without one.
-        problems: `FILE:LINE: …`, the first `MAX_SHOWN` of them.
-        count: all problems.
+        events: the number of events that could be read.
+        end_us: the virtual time of the end line in µs; without an end line, that of the last event.
+        problems: the first `MAX_SHOWN` problems, as `FILE:LINE: …`.
+        count: the number of all problems.
     """
 
     events: int = 0
@@ -45,7 +45,7 @@ class Checked:
 
 
 def check_log(path: str | Path) -> Checked:
-    """Check a log; a file that cannot be opened or has no usable header is one problem."""
+    """Check a log. A file that cannot be opened, or whose header is invalid, counts as one problem."""
     checked = Checked()
 
     def tell(problem: str) -> None:
@@ -70,11 +70,11 @@ def check_log(path: str | Path) -> Checked:
 
 
 def _problems(path: Path, decode: LineDecoder, checked: Checked) -> Iterator[tuple[int, str]]:
-    """Every problem behind the header with its line number, 0 for the file itself."""
+    """Each problem after the header, with its line number; 0: a problem of the whole file."""
     end: End | None = None
     last_seq = last_time = 0
     missing: list[tuple[int, int]] = []
-    """Ranges of numbers no line has, ascending, ends exclusive."""
+    """The missing sequence numbers, as ascending ranges. The end of a range is exclusive."""
     number = 1
     with open_log_file(path) as file:
         file.readline(MAX_LINE)
@@ -134,7 +134,7 @@ def _problems(path: Path, decode: LineDecoder, checked: Checked) -> Iterator[tup
 
 
 def _skip_line(file: IO[bytes]) -> None:
-    """Read on to the line's end."""
+    """Skip the rest of a line."""
     while (rest := file.readline(MAX_LINE)) and not rest.endswith(b"\n"):
         pass
 

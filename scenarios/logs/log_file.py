@@ -1,8 +1,8 @@
-"""Event logs as files: plain JSON Lines, or the same packed by Zstandard (`.jsonl.zst`).
+"""Opens event logs: plain JSON Lines, or JSON Lines compressed with Zstandard (`.jsonl.zst`).
 
-A packed log is a row of frames, one for every time it was flushed, so that what was flushed is readable whatever happened
-afterwards; of a frame that was being written then, the part that is there is read as well. How a file is read is told by its
-first bytes, how it is written by its name. Zstandard is loaded only when there is something packed.
+A compressed log is a sequence of frames, one for each flush, so flushed events stay readable if the process is killed. The readable
+part of an incomplete last frame is read too. The first bytes of a file say whether it is compressed; when a log is written, its name
+does. Zstandard is imported only when a compressed log is read or written.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, BinaryIO, Final, cast
 
 SUFFIX: Final = ".zst"
-"""How the name of a packed log ends."""
+"""The suffix of a compressed log."""
 
 _MAGIC: Final = b"\x28\xb5\x2f\xfd"
 _LEVEL: Final = 3
@@ -21,29 +21,29 @@ _CHUNK: Final = 1 << 18
 _PIECE: Final = 1 << 10
 
 MOST_PER_BYTE: Final = 300
-"""How many bytes a packed one may stand for: event logs pack to a tenth or a twentieth; a file of nothing but zeros to a 30,000th."""
+"""The largest accepted ratio of uncompressed to compressed size. Event logs have a ratio of 10 to 20; a file of zeros has 30,000."""
 
 MOST_UNPACKED: Final = 1 << 24
-"""Bytes that may come out of a file however small it is."""
+"""The uncompressed size that is accepted at any ratio, in bytes."""
 
 
 def is_packed_name(path: str | Path) -> bool:
-    """Whether a log of that name is written packed."""
+    """Whether a log of that name is compressed when it is written."""
     return str(path).endswith(SUFFIX)
 
 
 def packer() -> Callable[[bytes], bytes]:
-    """Makes of a piece of a log one frame that stands for itself."""
+    """A function that compresses bytes to a complete frame."""
     import zstandard
 
     return zstandard.ZstdCompressor(level=_LEVEL).compress
 
 
 def open_log_file(path: str | Path) -> BinaryIO:
-    """The bytes of a log, unpacked if they are packed.
+    """Open a log for reading, and decompress it if it is compressed.
 
     Raises:
-        OSError: the file cannot be read; on reading also: what is packed is damaged.
+        OSError: the file cannot be read. Reading raises it too, if the compressed data is damaged.
     """
     file = Path(path).open("rb")  # noqa: SIM115 (the caller's)
     if file.peek(len(_MAGIC))[: len(_MAGIC)] != _MAGIC:
@@ -52,19 +52,19 @@ def open_log_file(path: str | Path) -> BinaryIO:
 
 
 def is_packed(path: str | Path) -> bool:
-    """Whether a file begins as a packed one does.
+    """Whether a file starts like a Zstandard frame.
 
     Raises:
-        OSError: it cannot be read.
+        OSError: the file cannot be read.
     """
     with Path(path).open("rb") as file:
         return file.read(len(_MAGIC)) == _MAGIC
 
 
 class _Unpacked(io.RawIOBase):
-    """What is in a file's frames, one after the other; it ends where the last one was cut off.
+    """The uncompressed content of a file's frames. It ends where an incomplete last frame ends.
 
-    What comes before damage is handed out before the damage is told.
+    If a frame is damaged, the content before the damage is returned first, then reading raises `OSError`.
     """
 
     def __init__(self, file: BinaryIO) -> None:
@@ -77,9 +77,9 @@ class _Unpacked(io.RawIOBase):
         self._packed = memoryview(b"")
         self._plain = memoryview(b"")
         self._came = False
-        """Whether anything came out."""
+        """Whether any content was returned."""
         self._most = MOST_UNPACKED
-        """How many bytes may still come out: some more with everything that goes in."""
+        """The number of uncompressed bytes that are still accepted. It grows with each compressed byte that is read."""
 
     def readable(self) -> bool:
         return True
@@ -100,7 +100,7 @@ class _Unpacked(io.RawIOBase):
         return size
 
     def _unpack(self) -> None:
-        """Take what there is of a piece of the frame at hand: a small one, since a few bytes can stand for a whole block of 128 kB."""
+        """Decompress a piece of the current frame. The piece is small, because a few bytes can decompress to a block of 128 kB."""
         if self._frame is None:
             self._frame = self._begin()
         piece, rest = self._packed[:_PIECE], self._packed[_PIECE:]

@@ -1,7 +1,7 @@
-"""The metadata of a logged session at any moment: topics and partitions as `kafka-topics --describe` would have shown them.
+"""The cluster metadata of a logged session at a moment: topics and partitions as `kafka-topics --describe` shows them.
 
-The events are folded in order: `topic-created` and `partition-changed` carry the whole state, `setting-changed` a topic's
-overrides, broker events who is fenced.
+The state follows from the events in order: `topic-created` and `partition-changed` contain the new state of a topic or a partition,
+`setting-changed` contains a topic's override, and broker events say which brokers are fenced.
 """
 
 from __future__ import annotations
@@ -29,9 +29,14 @@ class _Topic:
 
 @attrs.frozen
 class Described:
-    """What `describe` needs: the topics in order of creation, the brokers that are not fenced, and the release.
+    """The metadata that `describe` prints.
 
-    `printed_already`: it is what a describe text says. That proves some brokers alive and says nothing of the others, and has an order of its own.
+    Attributes:
+        topics: in order of creation.
+        live_brokers: the brokers that are not fenced.
+        release: the release under which the session ran.
+        printed_already: whether the metadata was read from a describe text. Such a text shows that some brokers are alive and says
+            nothing about the others, and its topics keep their order.
     """
 
     topics: tuple[DescribedTopic, ...]
@@ -41,10 +46,10 @@ class Described:
 
 
 def fold_log(reader: LogReader, until_us: int | None = None) -> Described:
-    """The state after the last event up to and including a virtual time, or at the end of the log.
+    """The metadata after the last event at or before a virtual time, by default at the end of the log.
 
     Raises:
-        LogError: a line of the log is wrong.
+        LogError: a line of the log is invalid.
     """
     configs = {topic.name: dict(topic.config) for topic in reader.spec.topics}
     topics: dict[str, _Topic] = {}

@@ -1,7 +1,7 @@
-"""A session as a scenario script: the acts that were done, each at its virtual time, replay to the same event log.
+"""A recorded session: its cluster, and its acts with their virtual times, read from an event log or written as a scenario script.
 
-An `act` event holds its act's fields as JSON (`core.lab.recorded_acts` makes the act of it again), so a session can be saved,
-and an old one be played, from nothing but its event log.
+An `act` event contains the fields of its act as JSON (`core.lab.recorded_acts` decodes them). The event log alone is therefore enough
+to play a session again or to save it as a script, which produces the same event log.
 """
 
 from __future__ import annotations
@@ -25,21 +25,21 @@ from scenarios.language.values import write_duration
 from scenarios.logs.event_log import LogReader
 
 Timed = tuple[int, Act]
-"""An act with the virtual time, µs, at which it was done."""
+"""An act with its virtual time in µs."""
 
 
 @attrs.frozen
 class OldSession:
-    """A session of the past, as its event log tells it.
+    """A session that an event log recorded.
 
     Attributes:
         source: the file.
-        spec, release, seed: what it was built from.
-        scenario: the scenario's name, '' for none.
-        acts: what was done, each as (virtual µs, act), in order.
-        end: virtual µs at its end.
-        events: all of them, to hold against what comes out now.
-        problem: what there is to say about how the log ended; '' when it ended cleanly.
+        spec, release, seed: what the session was built from.
+        scenario: the name of the scenario; '' for none.
+        acts: the acts in order, each with its virtual time in µs.
+        end: the virtual time at the end, in µs.
+        events: all events, to compare with those of the replay.
+        problem: a message about a log that was not closed; '' if it was closed.
     """
 
     source: str
@@ -54,10 +54,10 @@ class OldSession:
 
 
 def read_session(path: str | Path) -> OldSession:
-    """The session of an event log.
+    """Read the session of an event log.
 
     Raises:
-        InputError: the file cannot be read, is no event log, or has an act that this version does not know.
+        InputError: the file cannot be read, is not an event log, or has an unknown act.
     """
     reader = LogReader(path)
     events = tuple(reader)
@@ -78,14 +78,14 @@ def read_session(path: str | Path) -> OldSession:
 def session_script(
     spec: ClusterSpec, release: Release, seed: int, acts: Iterable[Timed], end: int, *, name: str, notes: Iterable[tuple[int, str]] = ()
 ) -> str:
-    """The text of a script that does these acts at these times and ends at `end`, µs.
+    """Write a script that executes the acts at their times.
 
     Args:
         spec, release, seed: what the session was built from.
         acts: in order of time.
-        end: virtual time at which the session ended.
-        name: of the scenario.
-        notes: bookmarks as (time, text); each becomes a step that only says its note.
+        end: the virtual time at which the session ended, in µs.
+        name: the name of the scenario.
+        notes: bookmarks as (time, text). Each becomes a step that has only a note.
     """
     by_hand = spec.pace is Pace.BY_HAND
     steps: list[dict[str, Any]] = []

@@ -1,7 +1,7 @@
-"""Plays an event log again: the cluster of its header, its acts at their times, and every event held against the log, byte for byte.
+"""Replays an event log: builds the cluster of its header, executes its acts at their times, and compares every event byte for byte.
 
-The same cluster, release, seed and acts give the same events. So a log says by itself whether it tells the truth about
-this program: another version that behaves otherwise, or a line that somebody changed, is found at its first difference.
+The same cluster, release, seed and acts produce the same events. A replay therefore finds the first difference that another version
+of the program, or a changed line, makes.
 """
 
 from __future__ import annotations
@@ -25,13 +25,14 @@ from scenarios.logs.log_file import open_log_file
 
 @attrs.frozen
 class Replayed:
-    """What came of a replay.
+    """The result of a replay.
 
     Attributes:
-        events, acts: how many the log has.
-        time: virtual µs at its end.
-        line: of the log where it differs first; 0 if nothing differs.
-        recorded, replayed: what stands there, and what comes out now; '' for nothing.
+        source: the log.
+        events, acts: the numbers of events and acts in the log.
+        time: the virtual time at the end of the log, in µs.
+        line: the line of the first difference; 0 if there is none.
+        recorded, replayed: the first difference in the log and in the replay; '' if there is none.
     """
 
     source: str
@@ -44,16 +45,16 @@ class Replayed:
 
     @property
     def same(self) -> bool:
-        """Whether the replay is the log."""
+        """Whether the replay equals the log."""
         return self.line == 0
 
 
 class _Differs(Exception):
-    """The replay is not the log: (line, what stands there, what comes out)."""
+    """The replay differs from the log: (line, what the log says, what the replay says)."""
 
 
 class _Holding:
-    """Takes the events of the replay, and holds each against the log's line."""
+    """A sink that compares each event of the replay with the line of the log."""
 
     def __init__(self, lines: list[bytes], events: list[tuple[Any, ...]]) -> None:
         self.lines = lines
@@ -71,15 +72,15 @@ class _Holding:
 
 
 def in_words(event: tuple[Any, ...]) -> str:
-    """An event as a replay tells it."""
+    """An event in the output of a replay."""
     return f"event {event[0]} at {format_duration(event[1])}, {event[3]}: {explain(event)}"
 
 
 def replay(path: str | Path) -> Replayed:
-    """Play a log again.
+    """Replay a log.
 
     Raises:
-        InputError: the file cannot be read, or is no event log.
+        InputError: the file cannot be read, or is not an event log.
     """
     reader = LogReader(path)
     events = list(reader)
@@ -141,13 +142,13 @@ def _play(reader: LogReader, events: list[tuple[Any, ...]], lines: list[bytes], 
 
 
 def _missing(holding: _Holding, at: int, events: list[tuple[Any, ...]]) -> None:
-    """The replay has not come as far as the log."""
+    """Raise `_Differs` if the replay has fewer events than the log up to `at`."""
     if holding.count < at:
         raise _Differs(holding.count + 2, in_words(events[holding.count]), "nothing of the sort by then")
 
 
 def lines_of(replayed: Replayed) -> list[str]:
-    """A replay's outcome for people."""
+    """The result of a replay as lines of text."""
     if replayed.same:
         return [f"same {replayed.source}: {replayed.events} events, {replayed.acts} acts, {format_duration(replayed.time)}"]
     return [

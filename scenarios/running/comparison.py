@@ -1,7 +1,7 @@
-"""One scenario under several releases side by side: what each run came to, and the first thing that went otherwise.
+"""Compares runs of one scenario under several releases: the first event that differs, and the values at the end.
 
-Two runs with the same seed give the same events until a rule of one release decides otherwise; that event is the first
-difference. What follows from it shows in the end: the outcomes are compared number by number.
+Two runs with the same seed produce the same events until a rule of one release decides differently; that event is the first
+difference. Its consequences show in the values at the end.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from scenarios.running.runner import Result, Run, Sink
 
 @attrs.frozen
 class Outcome:
-    """What a run came to, as (name, value) in words: the account, and each partition's leader, ISR and replicas' LEO/HW."""
+    """The result of a run, and its final values as (name, value): the durability account, and each partition's leader, ISR and replicas' LEO/HW."""
 
     result: Result
     values: tuple[tuple[str, str], ...]
@@ -30,14 +30,14 @@ class Outcome:
 
 @attrs.frozen
 class Difference:
-    """The first event that two runs do not share.
+    """The first event that differs between two runs.
 
     Attributes:
-        number: its seq; all before are the same.
-        time: virtual µs of the earlier of the two.
-        partition: whose it is; '' where it is nobody's.
-        after: the last thing that was asked of both, as it stands in the log; '' if nothing was.
-        first, second: the events themselves; None for the run that had no further event.
+        number: its sequence number. All earlier events are the same.
+        time: the virtual time of the earlier of the two events, in µs.
+        partition: the partition of the event; '' if it has none.
+        after: the sentence of the last act before it; '' if there was no act.
+        first, second: the two events; None for the run that had no further event.
     """
 
     number: int
@@ -50,7 +50,7 @@ class Difference:
 
 @attrs.frozen
 class Comparison:
-    """Runs of one scenario; `differences` hold each run but the first against the first (None: the same to the last event)."""
+    """Runs of one scenario. `differences` compares each further run with the first; None: all events are the same."""
 
     scenario: str
     outcomes: tuple[Outcome, ...]
@@ -58,7 +58,7 @@ class Comparison:
 
 
 class Same:
-    """A sink that holds a run's events against those of another run, and remembers the first that is not the same."""
+    """A sink that compares the events of a run with those of another, and remembers the first that differs."""
 
     def __init__(self, reference: Sequence[EventTuple], further: Sink | None = None) -> None:
         self._reference = reference
@@ -67,7 +67,7 @@ class Same:
         self.found: tuple[int, EventTuple | None, EventTuple] | None = None
 
     def __call__(self, event: EventTuple) -> None:
-        """Take one event."""
+        """Compare the next event."""
         at, self._count = self._count, self._count + 1
         if self.found is None:
             other = self._reference[at] if at < len(self._reference) else None
@@ -77,7 +77,7 @@ class Same:
             self._further(event)
 
     def difference(self) -> Difference | None:
-        """The first difference, once the run is over."""
+        """The first difference, known after the run."""
         reference = self._reference
         if self.found is not None:
             at, first, second = self.found
@@ -98,7 +98,7 @@ class Same:
 
 
 def partition_of(event: EventTuple) -> str:
-    """The partition an event is about, '' if it is about none."""
+    """The partition of an event; '' if it has none."""
     columns = list(KINDS[event[3]].columns)
     if "topic" in columns and "partition" in columns:
         return f"{event[4 + columns.index('topic')]}-{event[4 + columns.index('partition')]}"
@@ -106,7 +106,7 @@ def partition_of(event: EventTuple) -> str:
 
 
 def outcome_of(run: Run) -> Outcome:
-    """What a finished run came to."""
+    """The outcome of a finished run."""
     cluster = run.cluster
     return Outcome(run.result(), tuple(_values(cluster)))
 
@@ -131,7 +131,7 @@ def _values(cluster: Cluster) -> list[tuple[str, str]]:
 
 
 def compare(scenario: Scenario, releases: Sequence[Release], seed: int | None = None, sinks: Sequence[Sink | None] = ()) -> Comparison:
-    """Run a scenario under each release, and hold each run against the first.
+    """Run a scenario under each release, and compare each run with the first.
 
     Raises:
         ScriptError: its cluster cannot be built.
@@ -169,7 +169,7 @@ def _both(first: Sink, second: Sink | None) -> Sink:
 
 
 def lines(comparison: Comparison) -> list[str]:
-    """A comparison for people: the first difference, then what differs in the end."""
+    """A comparison as lines of text: the first difference, then the final values that differ."""
     said: list[str] = []
     base = comparison.outcomes[0]
     for outcome, difference in zip(comparison.outcomes[1:], comparison.differences, strict=True):
@@ -194,7 +194,7 @@ def lines(comparison: Comparison) -> list[str]:
 
 
 def _event_in_words(event: EventTuple | None, difference: Difference) -> str:
-    """What one run did at the difference; where the sentences are the same, with the columns that are not."""
+    """The sentence of one run's event at the difference. If both sentences are the same, the columns that differ are added."""
     if event is None:
         return "nothing more happens"
     other = difference.second if event is difference.first else difference.first
@@ -210,14 +210,14 @@ def _event_in_words(event: EventTuple | None, difference: Difference) -> str:
 
 
 def unlike(first: Outcome, second: Outcome) -> list[tuple[str, str, str]]:
-    """The values in which two outcomes differ: (name, the first's, the second's)."""
+    """The final values that differ: (name, value of the first, value of the second)."""
     theirs, mine = dict(second.values), dict(first.values)
     names = [*mine, *(name for name in theirs if name not in mine)]
     return [(name, mine.get(name, "-"), theirs.get(name, "-")) for name in names if mine.get(name) != theirs.get(name)]
 
 
 def as_data(comparison: Comparison) -> dict[str, Any]:
-    """A comparison as plain data; times are virtual µs."""
+    """A comparison as JSON data. Times are virtual µs."""
     base = comparison.outcomes[0]
     pairs = []
     for outcome, difference in zip(comparison.outcomes[1:], comparison.differences, strict=True):

@@ -1,4 +1,4 @@
-"""What runs came to, as lines for people, as JSON and as JUnit XML."""
+"""Results of runs as lines of text, as JSON data and as JUnit XML."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def lines(result: Result) -> Iterator[str]:
 
 
 def summary(results: Sequence[Result]) -> str:
-    """One line about all runs."""
+    """A summary of all runs in one line."""
     failed = sum(not result.held for result in results)
     checks = sum(len(result.checks) for result in results)
     runs = f"{len(results)} run{'' if len(results) == 1 else 's'}, {checks} expectations"
@@ -36,7 +36,7 @@ def summary(results: Sequence[Result]) -> str:
 
 
 def as_data(results: Iterable[Result]) -> dict[str, Any]:
-    """All runs as plain data for `--json`; times are virtual µs."""
+    """All runs as data for `--json`. Times are virtual µs."""
     runs = [
         {
             "scenario": result.scenario,
@@ -119,7 +119,7 @@ def as_junit(results: Sequence[Result]) -> str:
 
 
 def escape(text: str) -> str:
-    """A text as XML holds it; control characters, which it may not hold, are spelled out. (The library's own is slow to import.)"""
+    """Escape a text for XML, and escape control characters, which XML cannot contain. (`xml.sax.saxutils` is slow to import.)"""
     return visible(text).replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;").replace('"', "&quot;")
 
 

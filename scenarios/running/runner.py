@@ -1,7 +1,7 @@
-"""Runs a scenario under a release and a seed: carries out its steps, checks what it expects.
+"""Runs a scenario under a release and a seed: executes its steps and checks its expectations.
 
-A `Run` moves in pieces: `advance_to(time)` goes as far as that virtual time and no further, so that a screen plays a
-scenario at any speed and sees exactly the events of a run without a screen. `run_scenario` goes to the end at once.
+A `Run` can advance in pieces: `advance_to(time)` runs to that virtual time, so that a screen can play a scenario at any speed and get
+exactly the events of a headless run. `run_scenario` runs to the end at once.
 """
 
 from __future__ import annotations
@@ -29,14 +29,14 @@ from scenarios.language.expectations import Expectation
 from scenarios.language.script import Scenario, Step
 
 Sink = Callable[[tuple[Any, ...]], None]
-"""Takes one event tuple."""
+"""A function that receives each event tuple."""
 
 
 class State(enum.StrEnum):
-    """How an expectation stands."""
+    """The state of an expectation."""
 
     PENDING = "pending"
-    """Its moment has not come."""
+    """It has not been checked yet."""
     HELD = "held"
     """It was true."""
     FAILED = "failed"
@@ -45,7 +45,7 @@ class State(enum.StrEnum):
 
 @attrs.define(slots=True)
 class Check:
-    """An expectation within a run, and what came of it. `time` is virtual µs."""
+    """An expectation of a run with its result. `time` is the virtual time of the check in µs; -1: not checked."""
 
     place: Place
     text: str
@@ -62,8 +62,8 @@ class Harm:
 
     Attributes:
         accepted, acked, duplicated, exposed, lost, lost_acknowledged, lost_read: records (`core.lab.durability_account`).
-        exposed_ranges: committed offsets that a replica which may be elected lacks, by partition.
-        losses: what is lost, by producer, with the event that doomed it.
+        exposed_ranges: committed offsets that an electable replica lacks, by partition.
+        losses: lost records by producer, each with the event that caused the loss.
     """
 
     accepted: int
@@ -79,7 +79,7 @@ class Harm:
 
 @attrs.frozen
 class Result:
-    """What a finished run came to."""
+    """The result of a run."""
 
     scenario: str
     source: str
@@ -92,17 +92,17 @@ class Result:
 
     @property
     def held(self) -> bool:
-        """Whether everything that was expected was so."""
+        """Whether every expectation held."""
         return all(check.state is State.HELD for check in self.checks)
 
     @property
     def failures(self) -> tuple[Check, ...]:
-        """What was not as expected."""
+        """The expectations that did not hold."""
         return tuple(check for check in self.checks if check.state is not State.HELD)
 
 
 class LiveMoment:
-    """The present moment of a cluster for conditions: views are taken when first asked for, and kept until an event changes them."""
+    """The present state of a cluster, of which conditions ask readings. Views are built on first use and kept until the next event."""
 
     def __init__(self, cluster: Cluster, recorded: dict[str, list[tuple[Any, ...]]]) -> None:
         self._cluster = cluster
@@ -134,19 +134,20 @@ class LiveMoment:
         return self._partitions[tp]
 
     def events(self, kind: str) -> list[tuple[Any, ...]]:
-        """The recorded events of a kind that some condition of the scenario looks at."""
+        """The recorded events of a kind that a condition of the scenario uses."""
         return self._recorded.get(kind, [])
 
 
 @attrs.frozen
 class Standing:
-    """Where a run stands, beside its cluster. Lists that only grow are shared, with how much of them counts.
+    """The state of a run without its cluster. Lists that only grow are shared, together with their length at this moment.
 
     Attributes:
-        index, entered, seen: the step that is next, since when, and what its condition was last asked about.
+        index, entered, seen: the index of the next step, the virtual time since which it is next, and the (seq, step) for which its condition
+            was last evaluated.
         notes: as `Run.notes`.
-        recorded: the events that conditions look at, by kind.
-        checks: `Run.expectations` as copies, each with its number among those planned; -1: a failure that nobody planned.
+        recorded: the events that conditions use, by kind.
+        checks: copies of `Run.expectations`, each with its index among the expectations of the script; -1: a failure without an expectation.
     """
 
     index: int
@@ -162,9 +163,9 @@ class Run:
 
     Attributes:
         scenario, release, seed: what is run.
-        cluster: the running cluster; acts may be done to it between two calls.
-        expectations: every expectation that is meant for this release, in the order of the script.
-        notes: the notes of the steps carried out, as (time, note).
+        cluster: the running cluster. Callers can execute acts on it between two calls.
+        expectations: the expectations that apply to this release, in the order of the script.
+        notes: the notes of the executed steps, as (time, note).
     """
 
     def __init__(
@@ -176,10 +177,13 @@ class Run:
         *,
         resumed: tuple[Snapshot[Cluster], Standing, bool] | None = None,
     ) -> None:
-        """Build the cluster, or go on from where a run of the same script stood, byte for byte; perhaps with its very cluster.
+        """Build the cluster, or continue from a saved state of a run of the same script.
+
+        Args:
+            resumed: a keyframe of the cluster, the state of the run, and whether to restore the original cluster in place.
 
         Raises:
-            ScriptError: the cluster cannot be built; the message says what Kafka refuses.
+            ScriptError: the cluster cannot be built. The message says what Kafka refuses.
         """
         self.scenario = scenario
         try:
@@ -223,7 +227,7 @@ class Run:
         self._moment = LiveMoment(self.cluster, self._recorded)
 
     def standing(self) -> Standing:
-        """Where it stands now; with a keyframe of its cluster another run goes on from here."""
+        """The present state. With a keyframe of the cluster, another run can continue from it."""
         number = {id(check): at for at, check in enumerate(self._planned)}
         return Standing(
             self._index,
@@ -235,7 +239,7 @@ class Run:
         )
 
     def _stand(self, at: Standing) -> None:
-        """Stand where another run stood."""
+        """Restore the state of another run."""
         self._index, self._entered, self._seen = at.index, at.entered, at.seen
         self.notes = at.notes[0][: at.notes[1]]
         for kind, events, count in at.recorded:
@@ -250,7 +254,7 @@ class Run:
             self.expectations.append(check)
 
     def _sink(self, sink: Sink | None) -> Sink | None:
-        """Where events go: to whoever asked for them, and to the lists that conditions look at."""
+        """A sink that passes events on to `sink` and records those that conditions use."""
         recorded = self._recorded
         if not recorded:
             return sink
@@ -266,21 +270,21 @@ class Run:
 
     @property
     def finished(self) -> bool:
-        """Whether every step is done and everything was checked."""
+        """Whether all steps are executed and all expectations are checked."""
         return self._index > len(self.steps)
 
     @property
     def held(self) -> bool:
-        """Whether nothing has failed so far."""
+        """Whether no expectation has failed so far."""
         return all(check.state is not State.FAILED for check in self.expectations)
 
     @property
     def next_step(self) -> Step | None:
-        """The step that is due next."""
+        """The next step; None after the last."""
         return self.steps[self._index] if self._index < len(self.steps) else None
 
     def next_due(self) -> int | None:
-        """Virtual time at which something happens next, a step or something in the cluster; None when nothing is to come."""
+        """The virtual time of the next step or of the next event in the cluster; None if nothing is due."""
         if self.finished:
             return self.cluster.next_time()
         step = self.next_step
@@ -295,10 +299,14 @@ class Run:
         return step.at if step.at is not None else self._entered + step.wait
 
     def advance_to(self, time: int, steps: int | None = None) -> int:
-        """Go on up to and including a virtual time; returns how many steps were carried out.
+        """Run up to and including a virtual time. After the last step, the cluster continues to run.
 
-        `steps` bounds that number: a screen that plays a scenario by hand asks for one step at a time. Past the last
-        step the cluster simply goes on living.
+        Args:
+            time: the virtual time in µs.
+            steps: the largest number of steps to execute. A screen that plays a scenario by hand executes one step at a time.
+
+        Returns:
+            The number of executed steps.
         """
         done = self._advance(time, steps)
         if self.finished and self.cluster.now < time:
@@ -306,7 +314,7 @@ class Run:
         return done
 
     def _advance(self, time: int, steps: int | None = None) -> int:
-        """As `advance_to`, but no further than the end of the script."""
+        """Like `advance_to`, but stop at the end of the script."""
         done = 0
         while not self.finished:
             if steps is not None and done >= steps:
@@ -323,7 +331,7 @@ class Run:
         return done
 
     def run(self) -> Result:
-        """Go to the end of the scenario."""
+        """Run to the end of the scenario."""
         while not self.finished:
             step = self.next_step
             if step is None:
@@ -335,7 +343,7 @@ class Run:
         return self.result()
 
     def result(self) -> Result:
-        """How it stands now."""
+        """The result at the present moment."""
         return Result(
             scenario=self.scenario.name,
             source=self.scenario.source,
@@ -365,7 +373,7 @@ class Run:
     # waiting
 
     def _wait_for(self, step: Step, time: int) -> bool:
-        """Let the cluster live until the step is due; False when that is later than `time`."""
+        """Run the cluster until the step is due. False: that is later than `time`."""
         target = self._target(step)
         if target > time:
             if self.cluster.now <= time:  # what an act made due at this very moment is part of it
@@ -376,7 +384,7 @@ class Run:
         return True
 
     def _wait_until(self, step: Step, time: int) -> bool:
-        """Let the cluster live until the condition holds or its time is over; False when that is later than `time`."""
+        """Run the cluster until the condition of the step holds, or its time limit is reached. False: that is later than `time`."""
         assert step.until is not None
         cluster, check = self.cluster, self._until[id(step)]
         deadline = self._entered + step.within
@@ -402,7 +410,7 @@ class Run:
                 return True
             cluster.run_until(coming)
 
-    # carrying out
+    # executing
 
     def _carry_out(self, step: Step) -> None:
         if step.at is not None and step.at < self.cluster.now:
@@ -427,7 +435,7 @@ class Run:
             self._failure(step.place, f"{act.word} is possible", f"refused: {refused}", step.note)
 
     def _failure(self, place: Place, expected: str, got: str, note: str) -> None:
-        """Something that every script expects without saying so."""
+        """Add a failure of something that every script implies, such as that its acts are possible."""
         failed = Check(place, expected, note, State.FAILED, expected, got, self.cluster.now)
         pending = next((index for index, check in enumerate(self.expectations) if check.state is State.PENDING), len(self.expectations))
         self.expectations.insert(pending, failed)

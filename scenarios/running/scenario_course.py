@@ -1,6 +1,6 @@
-"""A scenario's run as a course that somebody watches: its steps come when they are due, exactly as they do headless.
+"""A run of a scenario that is watched on a screen: it implements `core.lab.history.course.Course`.
 
-Loaded with the first scenario that is played; a cluster that is played freely needs none of the script language.
+Imported when the first scenario is played, because a cluster without a scenario does not need the script language.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from scenarios.running.runner import Run, Standing
 
 @attrs.frozen
 class KeptRun:
-    """A scenario's run as it stood."""
+    """A saved state of a scenario's run."""
 
     scenario: Scenario
     release: Release
@@ -29,12 +29,12 @@ class KeptRun:
     standing: Standing
 
     def bring_back(self, sink: Callable[[EventTuple], None], *, in_place: bool = False) -> ScenarioCourse:
-        """A course that goes on from there."""
+        """A course that continues from the saved state."""
         return ScenarioCourse(Run(self.scenario, self.release, self.seed, sink, resumed=(self.keyframe, self.standing, in_place)))
 
 
 class ScenarioCourse:
-    """A scenario's run as a course: its steps come when they are due, exactly as they do headless."""
+    """A course of which each step is executed when it is due, exactly as in a headless run."""
 
     def __init__(self, run: Run) -> None:
         self.run = run
@@ -43,20 +43,20 @@ class ScenarioCourse:
 
     @property
     def stepwise(self) -> bool:
-        """Whether the next thing is a step by hand, which takes no virtual time."""
+        """Whether the next step is one of a script by hand, which takes no virtual time."""
         return self._by_hand and not self.run.finished
 
     @property
     def finished(self) -> bool:
-        """Whether the script has come to its end."""
+        """Whether the script is finished."""
         return self.run.finished
 
     def next_due(self) -> int | None:
-        """When the next step of the script or the next thing in the cluster is due."""
+        """The virtual time of the next step of the script or the next event of the cluster."""
         return self.run.next_due()
 
     def step(self) -> bool:
-        """Carry out one step, or let the cluster handle what is due next."""
+        """Execute one step of the script, or let the cluster handle what is due next."""
         due = self.run.next_due()
         if due is None:
             return False
@@ -69,16 +69,16 @@ class ScenarioCourse:
         return True
 
     def advance_to(self, time_us: int) -> None:
-        """Run up to that time."""
+        """Run to a virtual time."""
         self.run.advance_to(time_us)
 
     def keep(self) -> KeptRun:
-        """It as it stands now."""
+        """Save the present state."""
         run = self.run
         return KeptRun(run.scenario, run.release, run.seed, self.cluster.snapshot(), run.standing())
 
     def after_act(self) -> None:
-        """Somebody acted: what the script waits for may hold now."""
+        """Check after an act whether the condition that the script waits for holds."""
         step = self.run.next_step
         if step is not None and step.until is not None:
             self.run.advance_to(self.cluster.now, steps=1)

@@ -1,11 +1,11 @@
-"""What to watch for, as somebody writes it.
+"""Parses what to watch for, as a person types it.
 
-lost > 0                     a condition, as scripts have them: the moment at which it becomes true
-isr(orders-0) changes        the moment at which a reading has another value
-leader changes               the same of any partition (leader, leader-epoch, partition-epoch, isr, replicas, elr)
+lost > 0                     a condition of the script language: the moment at which it becomes true
+isr(orders-0) changes        the moment at which a reading changes
+leader changes               the same for any partition (leader, leader-epoch, partition-epoch, isr, replicas, elr)
 truncated                    the next event of a kind; also truncated {broker=2}
 
-The language of conditions is loaded with this, when somebody first asks for one.
+Imported when the first watch is parsed, because it needs the script language.
 """
 
 from __future__ import annotations
@@ -24,17 +24,17 @@ from scenarios.language.tokens import ConditionError
 from scenarios.running.runner import LiveMoment
 
 CHANGES: Final = " changes"
-"""What follows a reading whose change is meant."""
+"""The word after a reading whose change is watched."""
 
 OF_ANY: Final = ("leader", "leader-epoch", "partition-epoch", "isr", "replicas", "elr")
-"""Readings of a partition that may be watched in all partitions at once."""
+"""Readings of a partition that can be watched in all partitions at once."""
 
 
 def parse_watch(text: str, view: ClusterView) -> Watch:
-    """What a text says to look for.
+    """Parse a text into a watch.
 
     Raises:
-        ValueError: it says nothing that can be looked for; the message tells what would be right.
+        ValueError: the text is not a watch. The message says what would be valid.
     """
     names = Names(
         {topic.name: topic.partitions for topic in view.topics},
@@ -76,7 +76,7 @@ def _change(text: str, names: Names) -> Watch:
 
 
 def _asked(question: Callable[[LiveMoment], Any]) -> Callable[[ClusterLike], Any]:
-    """A question to a moment as one to a cluster."""
+    """A function of a cluster that asks `question` of its present moment."""
     moments: dict[int, LiveMoment] = {}
 
     def ask(cluster: ClusterLike) -> Any:
