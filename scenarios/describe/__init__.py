@@ -1,1 +1,1 @@
-"""The text of `kafka-topics --describe`: reading it (`parse`), printing it (`render`), and making a cluster of it (`spec`)."""
+"""The text of `kafka-topics --describe`: reads it (`parse`), prints it (`render`), and builds a cluster from it (`spec`)."""

@@ -1,5 +1,5 @@
-"""The script language: YAML read into nodes with places, and from them scenarios, clusters, acts and conditions.
+"""The script language: reads YAML into nodes with their places in the file, and those into scenarios, clusters, acts and conditions.
 
-`script` loads a file, `cluster` reads and writes the cluster part, `acts` builds acts, `conditions` the small language of
-`until` and `expect`. Scripts are data: nothing in them is ever evaluated as code.
+`script` loads a file, `cluster` reads and writes the cluster part, `acts` builds acts, `conditions` contains the small language of
+`until` and `expect`. A script is data: nothing in it is evaluated as code.
 """
