@@ -23,12 +23,14 @@ from typing import Final
 SOURCES: Final = Path(__file__).resolve().parent / "core"
 
 HOT: Final = (
-    "kafka/broker/appends", "kafka/broker/broker", "kafka/broker/context", "kafka/broker/delayed_produce",
-    "kafka/broker/fetch_manager", "kafka/broker/fetch_session", "kafka/broker/fetch_state", "kafka/broker/fetched", "kafka/broker/fetcher",
-    "kafka/broker/fetcher_manager", "kafka/broker/hosted_partitions", "kafka/broker/partition", "kafka/broker/partition_context",
-    "kafka/broker/produce_answers", "kafka/broker/replica", "kafka/broker/replica_manager", "kafka/broker/truncation",
-    "kafka/broker/waiters", "kafka/clients/client", "kafka/clients/consumer", "kafka/clients/producer", "kafka/log/leader_epoch_cache", "kafka/log/replica_log", "kafka/log/term", "lab/cluster", "lab/nodes", "sim/agenda",
-    "sim/journal", "sim/long_polling", "sim/network", "sim/node", "sim/simulation",
+    "kafka/broker/broker", "kafka/broker/context", "kafka/broker/follower/fetch_response", "kafka/broker/follower/fetcher",
+    "kafka/broker/follower/fetcher_manager", "kafka/broker/follower/partition_fetch_state", "kafka/broker/follower/truncation",
+    "kafka/broker/hosted_partitions", "kafka/broker/partition", "kafka/broker/partition_context",
+    "kafka/broker/purgatory/delayed_operations", "kafka/broker/purgatory/delayed_produce", "kafka/broker/purgatory/produce_response",
+    "kafka/broker/replica", "kafka/broker/replica_manager", "kafka/broker/requests/fetch_manager", "kafka/broker/requests/fetch_session",
+    "kafka/broker/requests/leader_append", "kafka/clients/client", "kafka/clients/consumer", "kafka/clients/producer",
+    "kafka/log/leader_epoch_cache", "kafka/log/replica_log", "kafka/log/term", "lab/cluster", "lab/nodes", "sim/agenda", "sim/journal",
+    "sim/long_polling", "sim/network", "sim/node", "sim/simulation",
 )  # fmt: skip
 """What plain replication runs through. They are compiled together, so that each knows the others' types."""
 

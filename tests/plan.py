@@ -258,7 +258,7 @@ def plan() -> str:
     files = modules()
     graph = import_graph()
     _check(graph, files)
-    rows = {band: units(band, graph, files) for band in BANDS[:-1]}
+    rows = {band: units(band, graph, files) for band in BANDS}
 
     tui = lay_out("tui", rows["tui"], MARGIN, TOP, COLUMN)
     right = 2 * MARGIN + COLUMN
@@ -268,7 +268,7 @@ def plan() -> str:
     inner = (WIDTH - 2 * MARGIN - 2 * PADDING - MARGIN) // 2
     lab = lay_out("core/lab", rows["core/lab"], MARGIN + PADDING, core + HEADING, inner)
     kafka = lay_out("core/kafka", rows["core/kafka"], lab.x + inner + MARGIN, core + HEADING, inner)
-    sim = _box(["core/sim"], "core/sim", lab.x, max(lab.y + lab.height, kafka.y + kafka.height) + BAND_GAP, 2 * inner + MARGIN)
+    sim = lay_out("core/sim", rows["core/sim"], lab.x, max(lab.y + lab.height, kafka.y + kafka.height) + BAND_GAP, 2 * inner + MARGIN)
     bottom = sim.y + sim.height + PADDING
 
     middle = scenarios.x + scenarios.width // 2
@@ -299,9 +299,9 @@ def plan() -> str:
         _text(MARGIN + PADDING, core + 23, "title", "core"),
         _text(MARGIN + PADDING + 44, core + 23, "quiet", "imports only the standard library and attrs"),
     ]
-    for band in (tui, spark, scenarios, lab, kafka):
+    for band in (tui, spark, scenarios, lab, kafka, sim):
         out += _band(band, rows[band.name])
-    return "\n".join([*out, *_paint(sim, "sim"), *roads, "</svg>"]) + "\n"
+    return "\n".join([*out, *roads, "</svg>"]) + "\n"
 
 
 def _marker(name: str, size: int) -> str:

@@ -1,19 +1,19 @@
-"""How fingerprints treat those fields of the protocol's objects that are not plain state (`core.sim.fingerprint`)."""
+"""How fingerprints treat those fields of the protocol's objects that are not plain state (`core.sim.state.fingerprint`)."""
 
 from __future__ import annotations
 
 from typing import Final
 
 from core.kafka.broker.broker import Broker
-from core.kafka.broker.controller_channel import ControllerChannel
-from core.kafka.broker.delayed_produce import DelayedProduces
+from core.kafka.broker.controller_requests.controller_channel import ControllerChannel
 from core.kafka.broker.disk import Disk
-from core.kafka.broker.fetch_manager import FetchManager
-from core.kafka.broker.fetch_session import FetchSession
-from core.kafka.broker.fetch_state import PartitionFetchState
-from core.kafka.broker.fetcher import Fetcher
+from core.kafka.broker.follower.fetcher import Fetcher
+from core.kafka.broker.follower.partition_fetch_state import PartitionFetchState
 from core.kafka.broker.partition import Partition
+from core.kafka.broker.purgatory.delayed_produce import DelayedProduces
 from core.kafka.broker.replica import Replica
+from core.kafka.broker.requests.fetch_manager import FetchManager
+from core.kafka.broker.requests.fetch_session import FetchSession
 from core.kafka.clients.client import Client
 from core.kafka.clients.producer import Producer, ProducerBatch
 from core.kafka.controller.replication_control_manager import ReplicationControlManager
@@ -23,7 +23,7 @@ from core.kafka.messages import FetchRequest, FetchResponse
 from core.kafka.zookeeper.server import ZooKeeper
 from core.kafka.zookeeper_mode.client import ZooKeeperClient
 from core.kafka.zookeeper_mode.controller.controller_channel_manager import ControllerChannelManager
-from core.sim.state import Declared, Table
+from core.sim.state.fields import Declared, Table
 
 KAFKA_FIELDS: Final[Table] = {
     object: Declared(history=("account", "cause"), labels={"correlation": "correlation"}),
@@ -36,7 +36,7 @@ KAFKA_FIELDS: Final[Table] = {
     FetchSession: Declared(times=("last_fetch_time", "deadline", "timer_due")),
     FetchRequest: Declared(labels={"correlation": "fetch"}),
     FetchResponse: Declared(labels={"correlation": "fetch"}),
-    Fetcher: Declared(history=("sent_cause",), times=("sent_at", "watch_at", "waking_at"), labels={"in_flight": "fetch"}),
+    Fetcher: Declared(history=("sent_cause",), times=("sent_at", "timeout_at", "waking_at"), labels={"in_flight": "fetch"}),
     Partition: Declared(history=("last_high_watermark",), times=("uncommitted_since",)),
     PartitionFetchState: Declared(times=("delayed_until",)),
     ReplicationControlManager: Declared(history=("log_ends",)),

@@ -13,7 +13,7 @@ from typing import Any, Final, TypeVar
 
 import attrs
 
-from core.sim.spelled_out import SpelledOut
+from core.sim.repr_mixin import ReprMixin
 
 T = TypeVar("T")
 
@@ -95,7 +95,7 @@ def _until(first_without: str) -> bool:
 
 
 @attrs.frozen(repr=False)
-class Release(SpelledOut):
+class Release(ReprMixin):
     """The rules of one Kafka release.
 
     Attributes:

@@ -16,7 +16,7 @@ import attrs
 
 from core.kafka.release import Release
 from core.sim.clock import RIGHT
-from core.sim.spelled_out import SpelledOut
+from core.sim.repr_mixin import ReprMixin
 
 MAX_LONG: Final = 2**63 - 1
 """Kafka's `Long.MAX_VALUE`, the bound of its long settings."""
@@ -54,7 +54,7 @@ def number_within(name: str, text: str, least: int, most: int) -> int:
 
 
 @attrs.frozen(repr=False)
-class Setting(SpelledOut):
+class Setting(ReprMixin):
     """One Kafka setting.
 
     Attributes:

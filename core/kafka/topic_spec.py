@@ -12,7 +12,7 @@ from typing import Final
 import attrs
 
 from core.kafka.ids import NO_LEADER
-from core.sim.spelled_out import SpelledOut
+from core.sim.repr_mixin import ReprMixin
 
 MAX_OFFSET: Final = 10**12
 """Largest offset that a log starts with."""
@@ -22,7 +22,7 @@ MAX_LEADER_EPOCH: Final = 10**9
 
 
 @attrs.frozen(repr=False)
-class LogSpec(SpelledOut):
+class LogSpec(ReprMixin):
     """The content of a replica's log at the start.
 
     Attributes:
@@ -64,7 +64,7 @@ class LogSpec(SpelledOut):
 
 
 @attrs.frozen(repr=False)
-class PartitionSpec(SpelledOut):
+class PartitionSpec(ReprMixin):
     """A placed partition.
 
     Attributes:
@@ -131,7 +131,7 @@ class PartitionSpec(SpelledOut):
 
 
 @attrs.frozen(repr=False)
-class TopicSpec(SpelledOut):
+class TopicSpec(ReprMixin):
     """A topic: either a number of partitions and a replication factor, which the controller places, or an assignment.
 
     Attributes:

@@ -12,11 +12,11 @@ from typing import ClassVar, Final
 import attrs
 
 from core.kafka.ids import TopicPartition
-from core.sim.spelled_out import SpelledOut
+from core.sim.repr_mixin import ReprMixin
 
 
 @attrs.frozen(eq=False, repr=False)
-class Act(SpelledOut):
+class Act(ReprMixin):
     """Base of all acts.
 
     Attributes:
@@ -33,7 +33,7 @@ class Act(SpelledOut):
         if word:  # attrs makes each class once more, with slots, and says nothing then
             cls.word, cls.does, cls.by_hand = word, does, by_hand
 
-    # Written once here, as `SpelledOut.__repr__` is: attrs would make them anew for each of forty classes.
+    # Written once here, as `ReprMixin.__repr__` is: attrs would make them anew for each of forty classes.
 
     def __eq__(self, other: object) -> bool:
         return type(self) is type(other) and all(getattr(self, name) == getattr(other, name) for name in self.field_names())

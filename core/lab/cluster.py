@@ -19,7 +19,7 @@ from core.lab.spec import ClusterSpec
 from core.lab.views import view_builder
 from core.lab.views.view import ClusterView, PartitionView
 from core.sim.journal import Sink, nobody
-from core.sim.snapshot import Snapshot
+from core.sim.state.snapshot import Snapshot
 
 if TYPE_CHECKING:
     from core.lab.views.durability_report import DurabilityReport

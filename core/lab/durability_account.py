@@ -29,8 +29,8 @@ from core.kafka.log.replica_log import ReplicaLog
 from core.kafka.log.term import Run, Stretch, Term
 from core.kafka.messages import ProduceRequest
 from core.kafka.partition_registration import PartitionRegistration
-from core.sim.growing import Growing
 from core.sim.journal import Journal
+from core.sim.state.append_only_list import AppendOnlyList
 
 
 class RemovedRecords(NamedTuple):
@@ -231,7 +231,7 @@ class DurabilityAccount:
     elections: Final[dict[str, int]]
     shrinks: Final[dict[int, int]]
     expands: Final[dict[int, int]]
-    latencies: Final[dict[tuple[str, int], Growing[int]]]
+    latencies: Final[dict[tuple[str, int], AppendOnlyList[int]]]
     exposed: Final[dict[TopicPartition, dict[int, None]]]
     _pending_batches: Final[dict[tuple[str, int], tuple[Term, int]]]
 
@@ -354,7 +354,7 @@ class DurabilityAccount:
                 self.journal.emit(events.LostRecordsSeen.kind, tp.topic, tp.partition, term.epoch, start, end, end - start, 0)
         held.add(base, base + count)
         account.acked_count += count
-        self.latencies.setdefault((tp.topic, acks), Growing()).append(latency)
+        self.latencies.setdefault((tp.topic, acks), AppendOnlyList()).append(latency)
         if account.log is not None and term.epoch < account.leader_epoch:
             self._compare_with_leader(tp, account)
 

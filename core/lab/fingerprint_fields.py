@@ -1,4 +1,4 @@
-"""How fingerprints treat the fields of a whole cluster, including its durability account (`core.sim.fingerprint`)."""
+"""How fingerprints treat the fields of a whole cluster, including its durability account (`core.sim.state.fingerprint`)."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Final
 from core.kafka.fingerprint_fields import KAFKA_FIELDS
 from core.lab.durability_account import Losses, PartitionAccount, RemovedRecords
 from core.lab.exposure import ExposureMonitor
-from core.sim.state import Declared, Table
+from core.sim.state.fields import Declared, Table
 
 LAB_FIELDS: Final[Table] = {
     **KAFKA_FIELDS,

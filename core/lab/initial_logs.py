@@ -43,7 +43,7 @@ def _place(cluster: ClusterNodes, tp: TopicPartition, partition: PartitionSpec) 
         broker = cluster.brokers[given.broker]
         keeps_epochs = cluster.release.truncation >= Truncation.EPOCH
         log = broker.disk.create(tp, broker.log_config(tp.topic), keeps_epochs=keeps_epochs)
-        broker.directories.assign(tp)
+        broker.log_directories.assign(tp)
         _fill(log, given, terms)
         _write_checkpoints(broker, tp, log)
 

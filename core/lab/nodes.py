@@ -25,7 +25,7 @@ from core.sim.agenda import Agenda
 from core.sim.journal import Journal, Sink
 from core.sim.network import Network
 from core.sim.simulation import Simulation
-from core.sim.snapshot import Snapshots
+from core.sim.state.snapshot import Snapshots
 from core.sim.stream import Stream
 
 if TYPE_CHECKING:
@@ -45,7 +45,7 @@ class ClusterNodes(Simulation):
         release: the rules in force: those of the release, with the features that the spec turns on or off.
         by_hand: whether it moves by single steps (`core.lab.by_hand_mode` switches that).
         delivers_at_once: whether an act by hand includes everything that it leads to; if not, the caller chooses what happens next
-            (`core.sim.choices`).
+            (`core.sim.exploration.choices`).
         zookeeper: whether a ZooKeeper-era controller runs it.
         account: the durability account.
         settings: the controller's settings.

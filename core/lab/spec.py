@@ -16,7 +16,7 @@ from core.kafka.features import check_feature
 from core.kafka.ids import NO_LEADER, broker_at
 from core.kafka.settings import Value
 from core.kafka.topic_spec import TopicSpec, reject_duplicates
-from core.sim.spelled_out import SpelledOut
+from core.sim.repr_mixin import ReprMixin
 from core.sim.units import SECOND, US_PER_MS
 
 MAX_BROKER_ID: Final = 2**31 - 1
@@ -57,7 +57,7 @@ class ControlPlane(enum.StrEnum):
 
 
 @attrs.frozen(repr=False)
-class BrokerSpec(SpelledOut):
+class BrokerSpec(ReprMixin):
     """A broker.
 
     Attributes:
@@ -76,7 +76,7 @@ class BrokerSpec(SpelledOut):
 
 
 @attrs.frozen(repr=False)
-class NetworkSpec(SpelledOut):
+class NetworkSpec(ReprMixin):
     """Every link at the start.
 
     Attributes:
@@ -95,7 +95,7 @@ class NetworkSpec(SpelledOut):
 
 
 @attrs.frozen(repr=False)
-class ClusterSpec(SpelledOut):
+class ClusterSpec(ReprMixin):
     """A whole cluster.
 
     Attributes:

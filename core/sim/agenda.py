@@ -39,7 +39,7 @@ _new_entry: Final = tuple.__new__
 """`Entry` without the detour through its generated constructor, which takes half of the time of a scheduling."""
 
 
-MOST_AT_ONCE: Final = 100_000
+MAX_AT_ONCE: Final = 100_000
 """Schedulings at one moment of virtual time after which it will not pass any more; clusters of many nodes may have more (`Agenda.most`)."""
 
 
@@ -62,7 +62,7 @@ class Agenda:
         self.order = 0
         self.in_order = 0
         self.at = END
-        self.most = MOST_AT_ONCE + 10 * nodes * nodes
+        self.most = MAX_AT_ONCE + 10 * nodes * nodes
         self.moment = -1
         self.since = 0
 

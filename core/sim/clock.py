@@ -9,13 +9,13 @@ from __future__ import annotations
 
 import attrs
 
-from core.sim.spelled_out import SpelledOut
+from core.sim.repr_mixin import ReprMixin
 
 MILLION = 1_000_000
 
 
 @attrs.frozen(repr=False)
-class Clock(SpelledOut):
+class Clock(ReprMixin):
     """A clock that showed `now + skew` (µs) at `since`, and has gained `drift_ppm` millionths (lost, if negative) ever since."""
 
     skew: int = 0

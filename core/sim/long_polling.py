@@ -27,7 +27,7 @@ empty messages of long polls, and the timers that belong to them, have fixed pla
 at that time, sorted by the poll's rank.
 
 Two limits: Requests that repeat may carry a number of their own, but nothing else may depend on how many numbers were used. And
-whoever delivers messages in another order than the agenda's (`core.sim.choices`) first switches elision off (`LongPolls.elides`).
+whoever delivers messages in another order than the agenda's (`core.sim.exploration.choices`) first switches elision off (`LongPolls.elides`).
 """
 
 from __future__ import annotations

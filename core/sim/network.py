@@ -22,7 +22,7 @@ from core.sim.stream import Stream
 RETRANSMISSION: Final = 200_000
 """TCP's least retransmission time-out, µs (Linux TCP_RTO_MIN)."""
 
-RETRANSMISSION_MOST: Final = 6_400_000
+MAX_RETRANSMISSION: Final = 6_400_000
 """Bound of the doubling, µs."""
 
 PROXY_DELAY: Final = 20_000
@@ -58,7 +58,7 @@ class Network:
         plain: whether a link with the defaults takes the latency and nothing else.
         proxied: types of the messages that a proxy may repeat, or let others overtake.
         alive: whether a node's process runs, by address.
-        lives: how often each process has died: part of a connection's number.
+        deaths: how often each process has died: part of a connection's number.
         given_up: how often the one that opened a connection gave it up, by (opener, other).
         at_once: by hand no message takes time, whatever its link is like.
         lose_next: directions whose next message is lost for good (by hand).
@@ -66,8 +66,22 @@ class Network:
     """
 
     __slots__ = (
-        "agenda", "alive", "at_once", "duplicate_ppm", "given_up", "jitter", "latency", "links", "lives", "lose_next", "loss_ppm", "plain", "polls", "proxied",
-        "random", "reorder_ppm",
+        "agenda",
+        "alive",
+        "at_once",
+        "deaths",
+        "duplicate_ppm",
+        "given_up",
+        "jitter",
+        "latency",
+        "links",
+        "lose_next",
+        "loss_ppm",
+        "plain",
+        "polls",
+        "proxied",
+        "random",
+        "reorder_ppm",
     )  # fmt: skip
 
     def __init__(
@@ -84,7 +98,7 @@ class Network:
         self.proxied = proxied
         self.alive: dict[str, bool] = {}
         self.links: dict[Direction, LinkState] = {}
-        self.lives: dict[str, int] = {}
+        self.deaths: dict[str, int] = {}
         self.given_up: dict[Direction, int] = {}
         self.lose_next: set[Direction] = set()
         self.at_once = False
@@ -104,9 +118,9 @@ class Network:
 
         A request travels on the connection its sender opened, a reply on the one its receiver opened.
         """
-        if not self.lives and not self.given_up:
+        if not self.deaths and not self.given_up:
             return int(reply)
-        number = self.lives.get(sender, 0) + self.lives.get(node, 0)
+        number = self.deaths.get(sender, 0) + self.deaths.get(node, 0)
         if self.given_up:
             number += self.given_up.get((node, sender) if reply else (sender, node), 0)
         return 2 * number + reply
@@ -115,7 +129,7 @@ class Network:
         """Whether the connection of a ticket still stands and the receiver's process runs."""
         if not self.alive.get(node, False):
             return False
-        if not self.lives and not self.given_up:
+        if not self.deaths and not self.given_up:
             return True
         return ticket == self.ticket(sender, node, reply=bool(ticket & 1))
 
@@ -134,7 +148,7 @@ class Network:
 
     def send(self, sender: str, node: str, message: object, now: int, cause: int, *, reply: bool = False) -> None:
         """Send a message; it arrives later, or never. `reply`: it answers one that came from there."""
-        if self.plain and not (self.at_once or self.links or self.lives or self.given_up or self.lose_next) and self.alive.get(node):
+        if self.plain and not (self.at_once or self.links or self.deaths or self.given_up or self.lose_next) and self.alive.get(node):
             self.agenda.add(now + self.latency, node, sender, 1 if reply else 0, message, cause)  # nothing has ever happened to a link
             return
         direction = (sender, node)
@@ -192,7 +206,7 @@ class Network:
             wait = RETRANSMISSION
             while self.random.randrange(1_000_000) < link.loss_ppm:
                 arrival += wait
-                wait = min(2 * wait, RETRANSMISSION_MOST)
+                wait = min(2 * wait, MAX_RETRANSMISSION)
         if (link.duplicate_ppm or link.reorder_ppm) and type(message) in self.proxied:
             if self.random.randrange(1_000_000) < link.duplicate_ppm:
                 copy = max(arrival, link.last_arrival) + 1 + self.random.randrange(PROXY_DELAY)
@@ -259,7 +273,7 @@ class Network:
         """A process ended: its connections break, and the other ends notice where the network lets them."""
         self.polls.process_died(node)
         self.alive[node] = False
-        self.lives[node] = self.lives.get(node, 0) + 1
+        self.deaths[node] = self.deaths.get(node, 0) + 1
         for other, alive in self.alive.items():
             if alive and other != node:
                 link = self.links.get((node, other))

@@ -59,7 +59,7 @@ class Simulation:
         self.handle(self.agenda.pop())
         return True
 
-    def go_on(self, steps: int, seq: int, time: int) -> int:
+    def run_steps(self, steps: int, seq: int, time: int) -> int:
         """Handle so many of the next scheduled things; fewer if the event `seq` is recorded before, or none more is due up to `time`.
 
         Returns how many.

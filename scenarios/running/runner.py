@@ -21,7 +21,7 @@ from core.lab.cluster import Cluster
 from core.lab.durability_account import Loss
 from core.lab.views.view import ClusterView, PartitionView
 from core.sim.errors import ActRefused
-from core.sim.snapshot import Snapshot
+from core.sim.state.snapshot import Snapshot
 from core.sim.units import format_duration
 from scenarios.errors import Place, ScriptError
 from scenarios.language.conditions import ages, kinds_of

@@ -13,7 +13,7 @@ from core.kafka.events import EventTuple
 from core.kafka.release import Release
 from core.lab.cluster import Cluster
 from core.lab.spec import Pace
-from core.sim.snapshot import Snapshot
+from core.sim.state.snapshot import Snapshot
 from scenarios.language.script import Scenario
 from scenarios.running.runner import Run, Standing
 

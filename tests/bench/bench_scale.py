@@ -17,7 +17,7 @@ from contextlib import contextmanager
 import workload
 from engines import with_each_engine
 
-from core.kafka.broker.appends import append_records_to_leader
+from core.kafka.broker.requests.leader_append import append_records_to_leader
 from core.kafka.ids import TopicPartition
 from core.kafka.messages import ProduceRequest
 from core.kafka.topic_spec import TopicSpec
@@ -27,7 +27,7 @@ from core.lab.history.course import FreeCourse
 from core.lab.history.goal import Goal, Known
 from core.lab.history.keeper import KEEP_EVERY
 from core.lab.spec import BrokerSpec, ClusterSpec
-from core.sim.snapshot import Snapshots
+from core.sim.state.snapshot import Snapshots
 from core.sim.units import SECOND
 from tui.session.session import Session
 

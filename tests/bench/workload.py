@@ -12,7 +12,7 @@ from typing import Any, Final
 
 import simpy
 
-from core.kafka.broker.appends import append_records_to_leader
+from core.kafka.broker.requests.leader_append import append_records_to_leader
 from core.kafka.messages import ProduceRequest
 from core.kafka.topic_spec import TopicSpec
 from core.lab.cluster import Cluster
@@ -70,7 +70,7 @@ def name_all(cluster: Cluster) -> None:
                     fetcher.prepared = False
         for session in broker.fetch_manager.sessions.values():
             for entry in session.partitions.values():
-                entry.told_high_watermark = -1
+                entry.sent_high_watermark = -1
 
 
 def simpy_by_fetcher(partitions: int) -> Callable[[int], int]:

@@ -12,7 +12,7 @@ from typing import Final
 import attrs
 
 from core.lab.acts import Act
-from core.sim.spelled_out import SpelledOut
+from core.sim.repr_mixin import ReprMixin
 from tui.actions.context import ActionContext, Question, TextPrompt
 from tui.actions.refusals import READ_ONLY, always
 
@@ -23,7 +23,7 @@ SHOWN: Final = {"space": "Space", "enter": "⏎"}
 
 
 @attrs.frozen(repr=False)
-class Action(SpelledOut):
+class Action(ReprMixin):
     """One thing to do.
 
     Attributes:

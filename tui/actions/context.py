@@ -14,14 +14,14 @@ from core.kafka.settings import Value
 from core.lab.acts import Act
 from core.lab.spec import Pace
 from core.lab.views.view import BrokerView, ClusterView, PartitionView
-from core.sim.spelled_out import SpelledOut
+from core.sim.repr_mixin import ReprMixin
 
 MOST_BROKERS: Final = 12
 """Other brokers that a question lists at most."""
 
 
 @attrs.frozen(repr=False)
-class ActionContext(SpelledOut):
+class ActionContext(ReprMixin):
     """The moment somebody wants to act in.
 
     Attributes:
@@ -84,7 +84,7 @@ class ActionContext(SpelledOut):
 
 
 @attrs.frozen(repr=False)
-class TextPrompt(SpelledOut):
+class TextPrompt(ReprMixin):
     """Something that is written before acting, such as a number.
 
     Attributes:
@@ -102,7 +102,7 @@ class TextPrompt(SpelledOut):
 
 
 @attrs.frozen(repr=False)
-class Option(SpelledOut):
+class Option(ReprMixin):
     """One answer to a question: the key that chooses it, its words, the acts it leads to or the line to be written, why it is impossible now."""
 
     key: str
@@ -114,7 +114,7 @@ class Option(SpelledOut):
 
 
 @attrs.frozen(repr=False)
-class Question(SpelledOut):
+class Question(ReprMixin):
     """What an action wants to know before it acts."""
 
     title: str

@@ -8,7 +8,7 @@ import attrs
 
 from core.kafka.broker.broker_state import BrokerState
 from core.lab.spec import Pace
-from core.sim.spelled_out import SpelledOut
+from core.sim.repr_mixin import ReprMixin
 from tui.actions.action import Action
 from tui.actions.context import ActionContext
 from tui.actions.registry import ACTIONS, BY_ID
@@ -19,7 +19,7 @@ _FOOTER: Final = tuple(sorted((a for a in ACTIONS if a.footer and a.id not in ("
 
 
 @attrs.frozen(repr=False)
-class Hint(SpelledOut):
+class Hint(ReprMixin):
     """A key in the footer."""
 
     action: str

@@ -19,7 +19,7 @@ from typing import Any, Final
 import attrs
 from textual.keys import Keys, _character_to_key, format_key
 
-from core.sim.spelled_out import SpelledOut
+from core.sim.repr_mixin import ReprMixin
 from scenarios.errors import InputError, did_you_mean
 from scenarios.io import text_file
 from tui.actions.registry import ACTIONS, BY_ID
@@ -51,7 +51,7 @@ _ALWAYS: Final = {"quit": ("ctrl+c",), "back": ("escape",)}
 
 
 @attrs.frozen(repr=False)
-class Keymap(SpelledOut):
+class Keymap(ReprMixin):
     """The keys of every action: `changed` has those that are not the registry's, by the action's id."""
 
     changed: Mapping[str, tuple[str, ...]] = attrs.field(factory=dict)

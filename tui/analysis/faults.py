@@ -10,7 +10,7 @@ import attrs
 from core.kafka.broker.broker_state import BrokerState
 from core.kafka.ids import broker_address
 from core.lab.views.view import BrokerView, ClusterView, LinkView
-from core.sim.spelled_out import SpelledOut
+from core.sim.repr_mixin import ReprMixin
 from core.sim.units import format_duration
 
 _BOTH, _OUT, _BACK = "↔", "→", "←"
@@ -22,7 +22,7 @@ _said: list[Any] = [None, ()]
 
 
 @attrs.frozen(repr=False)
-class Fault(SpelledOut):
+class Fault(ReprMixin):
     """A fault at a node, towards another or by itself.
 
     Attributes:

@@ -17,7 +17,7 @@ from core.kafka.broker.broker_state import BrokerState
 from core.kafka.health import is_at_min_isr, is_offline, is_under_min_isr, is_under_replicated
 from core.lab.metrics import CONTROLLER
 from core.lab.views.view import ClusterView
-from core.sim.spelled_out import SpelledOut
+from core.sim.repr_mixin import ReprMixin
 from core.sim.units import SECOND
 from tui.analysis.per_state_cache import per_state
 
@@ -35,7 +35,7 @@ Values = dict[int, float]
 
 
 @attrs.frozen(repr=False)
-class Metric(SpelledOut):
+class Metric(ReprMixin):
     """One metric.
 
     Attributes:
@@ -81,7 +81,7 @@ _LED: Final = ("led", "under-replicated", "under-min", "at-min", "reassigning")
 
 
 @attrs.frozen(repr=False)
-class _Census(SpelledOut):
+class _Census(ReprMixin):
     """What a view's partitions come to; counted in one pass, anew only when more than offsets has changed."""
 
     led: dict[str, Values]
@@ -238,7 +238,7 @@ METRICS: Final[tuple[Metric, ...]] = (
 
 
 @attrs.define(repr=False)
-class Series(SpelledOut):
+class Series(ReprMixin):
     """Samples of one branch: times, and by metric's name the values."""
 
     times: list[int] = attrs.field(factory=list)

@@ -9,7 +9,7 @@ from typing import Final
 import attrs
 from rich.console import Console
 
-from core.sim.spelled_out import SpelledOut
+from core.sim.repr_mixin import ReprMixin
 from tui.actions.keymap import DEFAULT, Keymap
 from tui.terminal.filters import wants_ascii
 
@@ -24,7 +24,7 @@ SLOW_FRAMES: Final = 2
 
 
 @attrs.frozen(repr=False)
-class Display(SpelledOut):
+class Display(ReprMixin):
     """What somebody wants to see.
 
     Attributes:

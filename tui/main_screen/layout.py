@@ -13,7 +13,7 @@ from typing import Final
 import attrs
 from textual.geometry import Region
 
-from core.sim.spelled_out import SpelledOut
+from core.sim.repr_mixin import ReprMixin
 from tui.panels import brokers as broker_panel
 from tui.panels.inspector import COMPACT
 from tui.panels.timeline import height_for as timeline_height
@@ -36,7 +36,7 @@ class SizeClass(enum.StrEnum):
 
 
 @attrs.frozen(repr=False)
-class Layout(SpelledOut):
+class Layout(ReprMixin):
     """The regions of the panels; None: not shown at this size."""
 
     size: SizeClass

@@ -16,7 +16,7 @@ from core.lab.history.rings import Rings
 from core.lab.sentences import sentence
 from core.lab.spec import Pace
 from core.lab.views.view import ClusterView, PartitionView
-from core.sim.spelled_out import SpelledOut
+from core.sim.repr_mixin import ReprMixin
 from core.sim.units import format_clock, format_duration
 from tui.actions.context import ActionContext
 from tui.actions.hints import Hint, hints
@@ -38,7 +38,7 @@ WIDE_NOTE: Final = 110
 
 
 @attrs.frozen(repr=False)
-class Frame(SpelledOut):
+class Frame(ReprMixin):
     """What a frame is made of.
 
     Attributes:

@@ -12,7 +12,7 @@ from tui.session.session import Session
 MOST_EXACT: Final = 500
 """Partitions of a cluster that is looked at exactly when nothing moves."""
 
-MOST_AT_ONCE: Final = 150
+MAX_AT_ONCE: Final = 150
 """Partitions of a larger one that are looked at within a frame, besides those that are shown."""
 
 
@@ -43,9 +43,9 @@ class ViewSource:
         if exactly and count <= MOST_EXACT:
             self.view = session.view()
         elif exactly:
-            self.view = session.frame_view(also, most=MOST_AT_ONCE)
+            self.view = session.frame_view(also, most=MAX_AT_ONCE)
         else:
-            self.view = session.frame_view(also, shown=None if wide else self.shown, most=None if count <= MOST_EXACT else MOST_AT_ONCE)
+            self.view = session.frame_view(also, shown=None if wide else self.shown, most=None if count <= MOST_EXACT else MAX_AT_ONCE)
         return self.view
 
     def bring_up(self, shown: Sequence[TopicPartition], chosen: TopicPartition | None, *, wide: bool = False) -> None:

@@ -11,7 +11,7 @@ from textual.strip import Strip
 
 from core.kafka.health import STALL_BOUND
 from core.lab.views.view import ClusterView, PartitionStatus, PartitionView
-from core.sim.spelled_out import SpelledOut
+from core.sim.repr_mixin import ReprMixin
 from core.sim.units import format_duration
 from tui.analysis.partition_list import filtered
 from tui.analysis.per_state_cache import per_state
@@ -40,7 +40,7 @@ def sent(view: ClusterView) -> int:
 
 
 @attrs.frozen(repr=False)
-class Item(SpelledOut):
+class Item(ReprMixin):
     """One thing that the account says; `wrong`: it should not be so."""
 
     parts: Parts

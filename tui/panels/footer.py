@@ -8,7 +8,7 @@ from textual import events
 from textual.message import Message
 from textual.strip import Strip
 
-from core.sim.spelled_out import SpelledOut
+from core.sim.repr_mixin import ReprMixin
 from tui.actions.hints import Hint
 from tui.panels.lines import Lines
 from tui.rendering.palette import Palette
@@ -16,7 +16,7 @@ from tui.rendering.rows import Row
 
 
 @attrs.frozen(repr=False)
-class FooterMessage(SpelledOut):
+class FooterMessage(ReprMixin):
     """A message; `refused` when it says why something did not happen."""
 
     text: str

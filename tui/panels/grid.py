@@ -18,7 +18,7 @@ from textual.strip import Strip
 from core.kafka.health import described_under_replicated
 from core.kafka.ids import TopicPartition
 from core.lab.views.view import ClusterView, PartitionView, ReplicaView
-from core.sim.spelled_out import SpelledOut
+from core.sim.repr_mixin import ReprMixin
 from tui.analysis.partition_list import in_order
 from tui.panels.lines import RIGHT, Lines
 from tui.rendering.bars import Window, bar
@@ -79,7 +79,7 @@ def _rounded_down(number: int, room: int) -> str:
 
 
 @attrs.frozen(repr=False)
-class Columns(SpelledOut):
+class Columns(ReprMixin):
     """Where what stands in a row. Widths in cells; 0: not shown."""
 
     name: int

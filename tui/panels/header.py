@@ -8,7 +8,7 @@ from functools import lru_cache
 import attrs
 from textual.strip import Strip
 
-from core.sim.spelled_out import SpelledOut
+from core.sim.repr_mixin import ReprMixin
 from core.sim.units import format_clock, format_duration
 from tui.panels.lines import Lines
 from tui.rendering.palette import Palette
@@ -16,7 +16,7 @@ from tui.rendering.rows import Part, Row, clip
 
 
 @attrs.frozen(repr=False)
-class Clock(SpelledOut):
+class Clock(ReprMixin):
     """What the header shows of a session. `reached` is the speed really kept when that is less than wished."""
 
     now: int

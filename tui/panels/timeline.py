@@ -17,7 +17,7 @@ from textual.message import Message
 from textual.strip import Strip
 
 from core.lab.history.branch import Mark
-from core.sim.spelled_out import SpelledOut
+from core.sim.repr_mixin import ReprMixin
 from core.sim.units import SECOND, format_clock
 from tui.panels.lines import Lines
 from tui.rendering.palette import Palette
@@ -121,7 +121,7 @@ def span_for(end: int, by_events: bool = False) -> int:
 
 
 @attrs.define(repr=False)
-class Buckets(SpelledOut):
+class Buckets(ReprMixin):
     """Marks by cell, taken in once each; all anew when the scale changes or the branch is another one.
 
     Attributes:

@@ -12,14 +12,14 @@ from typing import Final
 import attrs
 
 from core.lab.views.view import PartitionView
-from core.sim.spelled_out import SpelledOut
+from core.sim.repr_mixin import ReprMixin
 
 LEAST_WINDOW: Final = 10
 """Records a bar spans at least."""
 
 
 @attrs.frozen(repr=False)
-class Window(SpelledOut):
+class Window(ReprMixin):
     """The offsets a partition's bars span: `start` inclusive to `end` exclusive."""
 
     start: int

@@ -9,7 +9,7 @@ from textual.strip import Strip
 
 from core.kafka.health import PartitionStatus
 from core.kafka.release import Release
-from core.sim.spelled_out import SpelledOut
+from core.sim.repr_mixin import ReprMixin
 from tui.rendering import states
 from tui.rendering.palette import Palette
 from tui.rendering.rows import Row, wrap
@@ -19,7 +19,7 @@ TERM_WIDTH: Final = 18
 
 
 @attrs.frozen(repr=False)
-class Term(SpelledOut):
+class Term(ReprMixin):
     """A word or a symbol. `name`: what an abbreviation is short for; `role`: how a symbol is painted."""
 
     term: str

@@ -16,11 +16,11 @@ from rich.color import Color
 from rich.style import Style
 from textual.theme import Theme
 
-from core.sim.spelled_out import SpelledOut
+from core.sim.repr_mixin import ReprMixin
 
 
 @attrs.frozen(eq=False, repr=False)
-class Palette(SpelledOut):
+class Palette(ReprMixin):
     """A style for each role. Compared by identity: it is part of every cache's key."""
 
     base: Style
@@ -57,7 +57,7 @@ class Palette(SpelledOut):
 
 
 @attrs.frozen(kw_only=True, repr=False)
-class Hues(SpelledOut):
+class Hues(ReprMixin):
     """The colours that a palette is made from, as `#rrggbb`."""
 
     background: str

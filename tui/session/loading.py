@@ -15,7 +15,7 @@ from core.lab.acts import Act, Consume, Load
 from core.lab.cluster import Cluster
 from core.lab.history.course import Course, FreeCourse, Start
 from core.lab.spec import BrokerSpec, ClusterSpec, Pace
-from core.sim.spelled_out import SpelledOut
+from core.sim.repr_mixin import ReprMixin
 from scenarios.io.output_files import write_whole
 from tui.analysis.metrics_history import MetricsHistory
 from tui.session.play_target import PlayTarget
@@ -44,7 +44,7 @@ DEFAULT_TITLE: Final = "three brokers under load"
 
 
 @attrs.frozen(repr=False)
-class LoadedSession(SpelledOut):
+class LoadedSession(ReprMixin):
     """A session with what the screen says about it.
 
     Attributes:

@@ -9,7 +9,7 @@ import attrs
 
 from core.kafka.release import Release
 from core.lab.spec import ClusterSpec
-from core.sim.spelled_out import SpelledOut
+from core.sim.repr_mixin import ReprMixin
 
 if TYPE_CHECKING:
     from scenarios.language.script import Scenario
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 @attrs.frozen(repr=False)
-class PlayTarget(SpelledOut):
+class PlayTarget(ReprMixin):
     """What to play.
 
     Attributes:

@@ -6,7 +6,7 @@ import enum
 
 import attrs
 
-from core.sim.spelled_out import SpelledOut
+from core.sim.repr_mixin import ReprMixin
 
 
 class Verdict(enum.StrEnum):
@@ -18,7 +18,7 @@ class Verdict(enum.StrEnum):
 
 
 @attrs.frozen(repr=False)
-class Expected(SpelledOut):
+class Expected(ReprMixin):
     """One expectation: its condition, the note of its step, and once it has failed what was wanted and what was there."""
 
     verdict: Verdict
@@ -30,7 +30,7 @@ class Expected(SpelledOut):
 
 
 @attrs.frozen(repr=False)
-class ScenarioState(SpelledOut):
+class ScenarioState(ReprMixin):
     """What the panel shows: the scenario's name and text, its expectations, what it does next and what it said last."""
 
     name: str

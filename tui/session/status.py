@@ -5,11 +5,11 @@ from __future__ import annotations
 import attrs
 
 from core.lab.history.position import Played, Position
-from core.sim.spelled_out import SpelledOut
+from core.sim.repr_mixin import ReprMixin
 
 
 @attrs.frozen(repr=False)
-class SessionStatus(SpelledOut):
+class SessionStatus(ReprMixin):
     """How a session stands.
 
     Attributes:
@@ -49,7 +49,7 @@ class SessionStatus(SpelledOut):
 
 
 @attrs.frozen(repr=False)
-class RunSoFar(SpelledOut):
+class RunSoFar(ReprMixin):
     """How far a session has come.
 
     Attributes:

@@ -10,17 +10,17 @@ import random
 from typing import TYPE_CHECKING, Final
 
 from core.kafka import errors, events
-from core.kafka.broker.alter_partition import AlterPartitionManager
 from core.kafka.broker.broker_state import BrokerState
 from core.kafka.broker.context import BrokerContext
-from core.kafka.broker.controller_channel import ControllerChannel
-from core.kafka.broker.directories import Directories
+from core.kafka.broker.controller_requests.alter_partition_manager import AlterPartitionManager
+from core.kafka.broker.controller_requests.controller_channel import ControllerChannel
+from core.kafka.broker.controller_requests.producer_id_manager import ProducerIdManager
 from core.kafka.broker.disk import DRAWN
-from core.kafka.broker.fetch_manager import FetchManager
-from core.kafka.broker.fetcher_manager import ReplicaFetcherManager
+from core.kafka.broker.follower.fetcher_manager import ReplicaFetcherManager
+from core.kafka.broker.log_directories import LogDirectories
 from core.kafka.broker.partition import Partition
-from core.kafka.broker.producer_ids import ProducerIds
 from core.kafka.broker.replica_manager import ReplicaManager
+from core.kafka.broker.requests.fetch_manager import FetchManager
 from core.kafka.controller.metadata_log import MetadataLog
 from core.kafka.ids import TopicPartition
 from core.kafka.messages import (
@@ -69,13 +69,26 @@ class Broker(BrokerContext):
     """
 
     __slots__ = (
-        "_refusals", "_refused", "_registered_incarnation", "_registration", "_shutdown_heard", "alter_partition", "channel", "directories",
-        "fetch_manager", "fetcher_manager", "partitions", "producer_ids", "replicas", "started_clean", "voter",
+        "_refusals",
+        "_refused",
+        "_registered_incarnation",
+        "_registration",
+        "_shutdown_heard",
+        "alter_partition",
+        "channel",
+        "fetch_manager",
+        "fetcher_manager",
+        "log_directories",
+        "partitions",
+        "producer_id_manager",
+        "replicas",
+        "started_clean",
+        "voter",
     )  # fmt: skip
 
     channel: Final[ControllerChannel]
-    producer_ids: Final[ProducerIds]
-    directories: Final[Directories]
+    producer_id_manager: Final[ProducerIdManager]
+    log_directories: Final[LogDirectories]
     replicas: Final[ReplicaManager]
     fetch_manager: Final[FetchManager]
     fetcher_manager: Final[ReplicaFetcherManager]
@@ -105,9 +118,9 @@ class Broker(BrokerContext):
         self.started_clean = True
         self.voter: Voter | None = None
         self.channel = ControllerChannel(self, controllers)
-        self.producer_ids = ProducerIds(self)
-        self.directories = Directories(self, self.channel)
-        self.replicas = ReplicaManager(self, self.directories)
+        self.producer_id_manager = ProducerIdManager(self)
+        self.log_directories = LogDirectories(self, self.channel)
+        self.replicas = ReplicaManager(self, self.log_directories)
         self.fetch_manager = self.replicas.fetch_manager
         self.fetcher_manager = self.replicas.fetcher_manager
         self.partitions = self.replicas.partitions
@@ -139,7 +152,7 @@ class Broker(BrokerContext):
 
     def refresh_settings(self) -> None:
         """Take the settings of the hot paths anew."""
-        self.take_back_idle_fetches()
+        self.withdraw_idle_fetches()
         timeout = self.fetch_timeout
         super().refresh_settings()
         if timeout != self.fetch_timeout:
@@ -190,7 +203,7 @@ class Broker(BrokerContext):
         if self.voter is not None:
             self.voter.start()
         self._register(None)
-        self.directories.resume_moves()
+        self.log_directories.resume_moves()
 
     def load(self) -> None:
         """The logs are open: the clean-shutdown file is deleted, and nothing is known of the cluster yet."""
@@ -214,7 +227,7 @@ class Broker(BrokerContext):
 
     def forget_fetches(self) -> None:
         """No fetch is under way any more, from here or to here: each begins a session anew."""
-        self.fetch_manager.forget_waiting()
+        self.fetch_manager.drop_parked()
         for fetcher in self.fetcher_manager.fetchers.values():
             if fetcher.in_flight:
                 fetcher.abandon()
@@ -237,7 +250,7 @@ class Broker(BrokerContext):
 
         A shutdown flushes, and writes the checkpoints and the clean-shutdown file.
         """
-        self.take_back_idle_fetches()
+        self.withdraw_idle_fetches()
         if how == "shutdown":
             self.disk.close()
         self.journal.cause = self.journal.emit(events.BrokerStopped.kind, self.id, how)
@@ -247,8 +260,8 @@ class Broker(BrokerContext):
         self.state = BrokerState.STOPPED
         self.incarnation += 1
         self.replicas.reset()
-        self.producer_ids.reset()
-        self.directories.reset()
+        self.producer_id_manager.reset()
+        self.log_directories.reset()
         self.alter_partition.reset()
         self.channel.reset()
         if self.voter is not None:
@@ -317,7 +330,7 @@ class Broker(BrokerContext):
             self.channel.try_next()
 
     def _ask_to_register(self) -> None:
-        self.channel.send(BrokerRegistrationRequest(self.id, self.incarnation, self.started_clean, self.directories.online_ids()))
+        self.channel.send(BrokerRegistrationRequest(self.id, self.incarnation, self.started_clean, self.log_directories.online_ids()))
 
     def broker_epoch_is_current(self) -> bool:
         """Whether this process is registered."""
@@ -345,17 +358,17 @@ class Broker(BrokerContext):
     def send_heartbeat(self) -> None:
         """Tell the controller that this broker lives, and which of its directories do not."""
         self.channel.send(
-            BrokerHeartbeatRequest(self.id, self.broker_epoch, self.metadata_offset, self.want_shutdown, self.directories.offline_ids())
+            BrokerHeartbeatRequest(self.id, self.broker_epoch, self.metadata_offset, self.want_shutdown, self.log_directories.offline_ids())
         )
 
-    def take_back_idle_fetches(self) -> None:
+    def withdraw_idle_fetches(self) -> None:
         """What this broker told the network about its fetches, as follower or leader, is about to change: none is elided any longer."""
         self.fetch_manager.break_silence()
         self.fetcher_manager.withdraw_idle_fetches()
 
     def is_disk_slow(self) -> bool:
         """Whether writes take time, or have to wait for some that do."""
-        return self.directories.slow > 0 or self.directories.busy_until > self.journal.now
+        return self.log_directories.slow > 0 or self.log_directories.busy_until > self.journal.now
 
     def take_offline(self, gone: list[TopicPartition]) -> None:
         """Those replicas are in a directory that has failed."""
@@ -363,14 +376,14 @@ class Broker(BrokerContext):
 
     def propagate_directory_failure(self, directory: str) -> None:
         """A log directory failed, and others work: the controller must hear of it."""
-        self.directories.report(directory)
+        self.log_directories.report(directory)
 
     def _heartbeat_answered(self, response: BrokerHeartbeatResponse, _: str) -> None:
         if response.error == errors.STALE_BROKER_EPOCH:
             return
         self.fenced = response.fenced
         if response.offline_dirs:
-            self.directories.reported(response.offline_dirs)
+            self.log_directories.reported(response.offline_dirs)
         if self.state is BrokerState.STOPPING:
             if response.may_shut_down:
                 self.stop("shutdown")
@@ -426,7 +439,7 @@ class Broker(BrokerContext):
                 self.replicas.apply(tp, registration)
         journal.cause = arrived
         self.fetcher_manager.shut_down_idle_fetchers()
-        self.directories.tell_assignments()
+        self.log_directories.send_assignments()
 
     # --- periodic tasks --------------------------------------------------------------------------------------------
 

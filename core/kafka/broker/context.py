@@ -174,7 +174,7 @@ class BrokerContext(PartitionContext):
         """The process ends."""
 
     @abstractmethod
-    def take_back_idle_fetches(self) -> None:
+    def withdraw_idle_fetches(self) -> None:
         """What this broker told the network about its fetches, as follower or leader, is about to change: none is elided any longer."""
 
     @abstractmethod

@@ -4,14 +4,14 @@ The log end offset (LEO) is the offset of the next record. Records below the HW 
 with acks=all are answered. The HW is the smallest LEO of the replicas that count; `maybe_increment_leader_hw` is the only code that raises
 a leader's HW. A record is replicated like this:
 
-1. The leader appends it to its log and calls `maybe_increment_leader_hw` (`core.kafka.broker.appends`).
+1. The leader appends it to its log and calls `maybe_increment_leader_hw` (`core.kafka.broker.requests.leader_append`).
 2. A follower fetches from its own LEO (`FetchManager.read_from_log`). The leader reads the record and stores the follower's LEO in its `Replica`.
    Then it calls `maybe_expand_isr` for a follower outside the ISR, and `maybe_increment_leader_hw`.
-3. The follower appends the record, and learns the HW from this response or a later one (`core.kafka.broker.fetched`).
+3. The follower appends the record, and learns the HW from this response or a later one (`core.kafka.broker.follower.fetch_response`).
 
 Independently of that, a timer of the broker calls `maybe_shrink_isr` once or twice per replica.lag.time.max.ms, depending on the release. The
 controller commits or refuses each change of the ISR (`handle_alter_partition_update`, `handle_alter_partition_error`), and decides who
-leads (`core.kafka.broker.roles`, which also sets the ISR and drops a pending change). Before 2.7 the leader itself writes the ISR to
+leads (`core.kafka.broker.leadership`, which also sets the ISR and drops a pending change). Before 2.7 the leader itself writes the ISR to
 ZooKeeper, through the same methods. Where a rule depends on the release, the code asks a flag of `core.kafka.release`.
 """
 
@@ -20,11 +20,11 @@ from __future__ import annotations
 from typing import Final
 
 from core.kafka import errors, events
-from core.kafka.broker.delayed_produce import DelayedProduces
 from core.kafka.broker.isr_order import expanded, shrunk
 from core.kafka.broker.partition_context import PartitionContext
+from core.kafka.broker.purgatory.delayed_operations import HighWatermarkWaiter, SessionEntry
+from core.kafka.broker.purgatory.delayed_produce import DelayedProduces
 from core.kafka.broker.replica import Replica
-from core.kafka.broker.waiters import HighWatermarkWaiter, SessionEntry
 from core.kafka.durability import PartitionObserver
 from core.kafka.health import effective_min_isr, is_under_min_isr
 from core.kafka.ids import NO_EPOCH, NO_LEADER, NO_OFFSET, TopicPartition
@@ -155,7 +155,7 @@ class Partition:
     def refresh_settings(self) -> None:
         """Reload min.insync.replicas."""
         self.min_isr = self.broker.settings.integer("min.insync.replicas", broker=self.broker.id, topic=self.tp.topic)
-        self.judge_min_isr()
+        self.update_under_min_isr()
 
     # --- epochs ----------------------------------------------------------------------------------------------------
 
@@ -181,10 +181,10 @@ class Partition:
         """min.insync.replicas, capped by the replication factor since 3.7 (`Partition#effectiveMinIsr`)."""
         return effective_min_isr(self.min_isr, len(self.remotes) + 1, capped=self.broker.release.capped_min_isr)
 
-    def judge_min_isr(self) -> None:
+    def update_under_min_isr(self) -> None:
         """Recompute `under_min_isr` (`Partition#isUnderMinIsr`); call it after a change of ISR, replicas, leader, or setting.
 
-        While it is true, the leader refuses writes with acks=all (`core.kafka.broker.appends`).
+        While it is true, the leader refuses writes with acks=all (`core.kafka.broker.requests.leader_append`).
         """
         self.under_min_isr = self.is_leader and is_under_min_isr(self, self.effective_min_isr())
 
@@ -304,10 +304,10 @@ class Partition:
         self.isr = self.maximal_isr = registration.isr
         self.partition_epoch = registration.partition_epoch
         self.pending = ""
-        self.judge_min_isr()
+        self.update_under_min_isr()
         self._report_isr_change(old)
         self.maybe_increment_leader_hw()
-        self.mark_sessions()
+        self.mark_sessions_dirty()
         self._complete_delayed_produce()
         broker.account.isr_changed(broker.id, old, self.isr)
         broker.account.check_exposure(tp)
@@ -336,14 +336,14 @@ class Partition:
 
     # --- followers' fetches ----------------------------------------------------------------------------------------
 
-    def mark_sessions(self) -> None:
+    def mark_sessions_dirty(self) -> None:
         """Include this partition in every follower's next response."""
         for entry in self.sessions:
-            entry.mark()
+            entry.mark_dirty()
 
     def log_start_moved(self) -> None:
         """Checkpoint a new log start, and send it to followers with their next response."""
-        self.mark_sessions()
+        self.mark_sessions_dirty()
         self.broker.log_start_moved(self.tp)
 
     def check_fetch(self, replica: Replica | None, asked: FetchPartitionFields) -> FetchFailure | None:
@@ -417,7 +417,7 @@ class Partition:
             journal.sink((event, now, before, ADVANCED, broker.id, self.topic, self.number, self.leader_epoch, old, candidate, held_by))
         for entry in self.sessions:
             if not entry.dirty:
-                entry.mark()
+                entry.mark_dirty()
         if self.delayed is not None or self.consumers or broker.pushes_high_watermark:
             self._complete_waiting()
         journal.cause = before

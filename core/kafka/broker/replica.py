@@ -55,7 +55,7 @@ class Replica:
         self.last_sent_high_watermark = 0
         self.session: FollowerSession | None = None
 
-    def settle(self) -> None:
+    def detach_session(self) -> None:
         """Take over the times of the session's fetches so far; called before the leader's LEO moves."""
         session = self.session
         if session is not None:
@@ -108,7 +108,7 @@ class Replica:
             new_leader: the broker was follower before; it then knows nothing of its followers.
             in_isr: a member of the ISR counts as caught up now.
         """
-        self.settle()
+        self.detach_session()
         if new_leader:
             self.leo = self.log_start = -1
             self.last_sent_high_watermark = 0

@@ -5,18 +5,18 @@ from __future__ import annotations
 from typing import Final
 
 from core.kafka import errors, events
-from core.kafka.broker.appends import append_records_to_leader
 from core.kafka.broker.broker_state import BrokerState
-from core.kafka.broker.consumer_fetch import DelayedConsumerFetch
 from core.kafka.broker.context import BrokerContext
-from core.kafka.broker.directories import Directories
-from core.kafka.broker.fetch_manager import FetchManager
-from core.kafka.broker.fetcher_manager import ReplicaFetcherManager
+from core.kafka.broker.follower.fetcher_manager import ReplicaFetcherManager
 from core.kafka.broker.hosted_partitions import HostedPartitions
-from core.kafka.broker.list_offsets import list_offsets
+from core.kafka.broker.leadership import make_follower, make_leader, mark_offline, stop_partition
+from core.kafka.broker.log_directories import LogDirectories
 from core.kafka.broker.partition import Partition
-from core.kafka.broker.produce_answers import refuse_produce
-from core.kafka.broker.roles import make_follower, make_leader, mark_offline, stop_partition
+from core.kafka.broker.purgatory.produce_response import refuse_produce
+from core.kafka.broker.requests.consumer_fetch import DelayedConsumerFetch
+from core.kafka.broker.requests.fetch_manager import FetchManager
+from core.kafka.broker.requests.leader_append import append_records_to_leader
+from core.kafka.broker.requests.list_offsets import list_offsets
 from core.kafka.ids import NO_EPOCH, NO_LEADER, NO_OFFSET, TopicPartition
 from core.kafka.log.segments import delete_old_segments
 from core.kafka.messages import (
@@ -44,11 +44,18 @@ class ReplicaManager:
     """
 
     __slots__ = (
-        "broker", "consumer_fetches", "directories", "fetch_manager", "fetcher_manager", "hosted", "offline_partitions", "partitions",
+        "broker",
+        "consumer_fetches",
+        "fetch_manager",
+        "fetcher_manager",
+        "hosted",
+        "log_directories",
+        "offline_partitions",
+        "partitions",
     )  # fmt: skip
 
     broker: Final[BrokerContext]
-    directories: Final[Directories]
+    log_directories: Final[LogDirectories]
     hosted: Final[HostedPartitions]
     partitions: Final[dict[TopicPartition, Partition]]
     offline_partitions: Final[dict[TopicPartition, None]]
@@ -56,9 +63,9 @@ class ReplicaManager:
     fetch_manager: Final[FetchManager]
     fetcher_manager: Final[ReplicaFetcherManager]
 
-    def __init__(self, broker: BrokerContext, directories: Directories) -> None:
+    def __init__(self, broker: BrokerContext, directories: LogDirectories) -> None:
         self.broker = broker
-        self.directories = directories
+        self.log_directories = directories
         self.hosted = HostedPartitions(broker)
         self.partitions = self.hosted.online
         self.offline_partitions = self.hosted.offline
@@ -68,8 +75,8 @@ class ReplicaManager:
         broker.handlers.update(
             {
                 ProduceRequest: self._produce,
-                OffsetsForLeaderEpochRequest: self._epochs,
-                ListOffsetsRequest: self._offsets,
+                OffsetsForLeaderEpochRequest: self._offsets_for_leader_epoch,
+                ListOffsetsRequest: self._list_offsets,
                 ConsumerFetchRequest: self._consumer_fetch,
                 MetadataRequest: self._metadata,
             }
@@ -102,19 +109,19 @@ class ReplicaManager:
         if broker.id not in registration.replicas:
             self.stop_replica(tp, delete=True)
             return
-        partition = self._hosted(tp)
+        partition = self._get_or_create_partition(tp)
         if partition is None:
             return
         if registration.leader == broker.id:
             self.fetcher_manager.remove(tp)
             make_leader(partition, registration)
             return
-        goes_on = self._goes_on(partition, registration)
+        keeps_fetching = self._keeps_fetching(partition, registration)
         new_epoch = make_follower(partition, registration)
         if broker.want_shutdown and (registration.leader == NO_LEADER or broker.id not in registration.isr):
             self.fetcher_manager.remove(tp)  # in controlled shutdown it catches up no more (`ReplicaManager#applyLocalFollowersDelta`)
         elif new_epoch:
-            if goes_on and self.fetcher_manager.follow_on(tp, registration.leader_epoch):
+            if keeps_fetching and self.fetcher_manager.continue_in_epoch(tp, registration.leader_epoch):
                 return
             self.fetcher_manager.remove(tp)
             self.fetcher_manager.forget_failure(tp)
@@ -139,7 +146,7 @@ class ReplicaManager:
         to_follow: list[tuple[Partition, PartitionRegistration, int]] = []
         answers: dict[TopicPartition, str] = {}
         for tp, registration, cause in items:
-            partition = self._hosted(tp)
+            partition = self._get_or_create_partition(tp)
             if partition is None:
                 answers[tp] = errors.KAFKA_STORAGE_ERROR
                 continue
@@ -155,7 +162,7 @@ class ReplicaManager:
         for partition, registration, cause in to_lead:
             journal.cause = cause or arrived
             make_leader(partition, registration)
-        anew: list[tuple[Partition, PartitionRegistration, int]] = []
+        to_fetch: list[tuple[Partition, PartitionRegistration, int]] = []
         for partition, registration, cause in to_follow:
             journal.cause = cause or arrived
             tp = partition.tp
@@ -165,14 +172,14 @@ class ReplicaManager:
                     broker.id, tp.topic, tp.partition, registration.leader, registration.leader_epoch, partition.leader, partition.leader_epoch,
                 )  # fmt: skip
                 continue
-            goes_on = self._goes_on(partition, registration)
+            keeps_fetching = self._keeps_fetching(partition, registration)
             make_follower(partition, registration)
-            if goes_on and self.fetcher_manager.follow_on(tp, registration.leader_epoch):
+            if keeps_fetching and self.fetcher_manager.continue_in_epoch(tp, registration.leader_epoch):
                 continue
             self.fetcher_manager.remove(tp)
             self.fetcher_manager.forget_failure(tp)
-            anew.append((partition, registration, cause))
-        for partition, registration, cause in anew:
+            to_fetch.append((partition, registration, cause))
+        for partition, registration, cause in to_fetch:
             if broker.state is not BrokerState.STOPPING:
                 journal.cause = cause or arrived
                 self.fetcher_manager.add(partition, registration.leader, registration.leader_epoch)
@@ -180,7 +187,7 @@ class ReplicaManager:
         self.fetcher_manager.shut_down_idle_fetchers()
         return tuple(answers.items())
 
-    def _goes_on(self, partition: Partition, registration: PartitionRegistration) -> bool:
+    def _keeps_fetching(self, partition: Partition, registration: PartitionRegistration) -> bool:
         """Whether a follower fetches on in a new epoch of the leader it has, and cuts nothing (`Partition#makeFollower` before KAFKA-7164).
 
         In 2.0 only in the very next epoch: then it has missed no other leadership.
@@ -192,7 +199,7 @@ class ReplicaManager:
             return True
         return not release.truncate_in_next_epoch and registration.leader_epoch <= partition.leader_epoch + 1
 
-    def _hosted(self, tp: TopicPartition) -> Partition | None:
+    def _get_or_create_partition(self, tp: TopicPartition) -> Partition | None:
         """The partition, created with its log if it is not there; None if its log directory is offline."""
         partition = self.partitions.get(tp)
         if partition is None:
@@ -207,7 +214,7 @@ class ReplicaManager:
                     return None
                 keeps_epochs = broker.release.truncation >= Truncation.EPOCH
                 log = broker.disk.create(tp, broker.log_config(tp.topic), keeps_epochs=keeps_epochs)
-                self.directories.assign(tp)
+                self.log_directories.assign(tp)
             partition = self.partitions[tp] = Partition(tp, broker, log)
         return partition
 
@@ -221,7 +228,7 @@ class ReplicaManager:
         if partition is not None:
             for entry in partition.sessions:
                 entry.unlink()
-            partition.mark_sessions()
+            partition.mark_sessions_dirty()
             stop_partition(partition)
             self.broker.disk.delete(tp)
             self.broker.account.log_unavailable(tp, self.broker.id, partition.log)
@@ -294,7 +301,7 @@ class ReplicaManager:
 
     # --- offsets ---------------------------------------------------------------------------------------------------
 
-    def _epochs(self, request: OffsetsForLeaderEpochRequest, sender: str) -> None:
+    def _offsets_for_leader_epoch(self, request: OffsetsForLeaderEpochRequest, sender: str) -> None:
         """OffsetsForLeaderEpoch (`Partition#lastOffsetForLeaderEpoch`)."""
         answers = []
         fenced = self.broker.release.truncation_epoch_fencing
@@ -309,7 +316,7 @@ class ReplicaManager:
                 answers.append((tp, error, *partition.last_offset_for_leader_epoch(asked)))
         self.broker.reply(sender, OffsetsForLeaderEpochResponse(request.correlation, request.fetcher, tuple(answers)))
 
-    def _offsets(self, request: ListOffsetsRequest, sender: str) -> None:
+    def _list_offsets(self, request: ListOffsetsRequest, sender: str) -> None:
         """ListOffsets (`ReplicaManager#fetchOffset`)."""
         partition = self.partitions.get(request.tp)
         fenced = self.broker.release.truncation_epoch_fencing

@@ -15,7 +15,7 @@ import attrs
 
 from core.kafka.release import CURRENT, Release
 from core.kafka.settings import MAX_INT, number_within
-from core.sim.spelled_out import SpelledOut
+from core.sim.repr_mixin import ReprMixin
 from core.sim.units import US_PER_MS
 
 PRODUCER: Final = "producer"
@@ -32,7 +32,7 @@ IDEMPOTENT_IN_FLIGHT: Final = 5
 
 
 @attrs.frozen(repr=False)
-class ClientSetting(SpelledOut):
+class ClientSetting(ReprMixin):
     """One setting of clients.
 
     Attributes:
@@ -98,7 +98,7 @@ CLIENT_SETTINGS: Final[Mapping[str, ClientSetting]] = {setting.name: setting for
 
 
 @attrs.frozen(repr=False)
-class ClientConfig(SpelledOut):
+class ClientConfig(ReprMixin):
     """What a client goes by: times in µs.
 
     Attributes:

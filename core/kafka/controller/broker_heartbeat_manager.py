@@ -12,7 +12,7 @@ from typing import Final, NamedTuple
 
 import attrs
 
-from core.sim.spelled_out import SpelledOut
+from core.sim.repr_mixin import ReprMixin
 from core.sim.units import US_PER_MS
 
 NEXT_FENCING_DELAY: Final = 10 * US_PER_MS
@@ -46,7 +46,7 @@ class BrokerControlStates(NamedTuple):
 
 
 @attrs.define(repr=False)
-class _HeartbeatState(SpelledOut):
+class _HeartbeatState(ReprMixin):
     fenced: bool = True
     metadata_offset: int = -1
     controlled_shutdown_offset: int = _NOT_SHUTTING_DOWN

@@ -14,11 +14,11 @@ import attrs
 from core.kafka.ids import NO_LEADER, TopicPartition
 from core.kafka.partition_registration import PartitionRegistration
 from core.kafka.settings import Settings
-from core.sim.spelled_out import SpelledOut
+from core.sim.repr_mixin import ReprMixin
 
 
 @attrs.frozen(repr=False)
-class BrokerRegistration(SpelledOut):
+class BrokerRegistration(ReprMixin):
     """A broker as the controller registered it (Kafka: `BrokerRegistration`); the epoch is the offset of its first record.
 
     `directories` are its log directories that work; empty: unknown, all do.

@@ -14,7 +14,7 @@ from core.kafka.admin_requests import ElectionMode
 from core.kafka.controller.reassignment import PartitionReassignmentReplicas
 from core.kafka.ids import NO_LEADER
 from core.kafka.partition_registration import PartitionRegistration
-from core.sim.spelled_out import SpelledOut
+from core.sim.repr_mixin import ReprMixin
 
 ElectionKind = Literal["", "clean", "unclean", "preferred", "eligible", "last-known", "none"]
 """How a record's leader came about; '' where the record elects nobody."""
@@ -23,7 +23,7 @@ _NO_ELECTION: Final = ""
 
 
 @attrs.frozen(repr=False)
-class PartitionChange(SpelledOut):
+class PartitionChange(ReprMixin):
     """A `PartitionChangeRecord`: None means the field is not in the record and stays as it is.
 
     Attributes:
@@ -44,7 +44,7 @@ class PartitionChange(SpelledOut):
 
 
 @attrs.frozen(repr=False)
-class ElectionResult(SpelledOut):
+class ElectionResult(ReprMixin):
     """Who leads after an election, and how that came about (Kafka: `PartitionChangeBuilder.ElectionResult`)."""
 
     node: int

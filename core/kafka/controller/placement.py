@@ -11,7 +11,7 @@ from typing import Final, Protocol, TypeVar
 import attrs
 
 from core.kafka.errors import INVALID_PARTITIONS, INVALID_REPLICATION_FACTOR, UNKNOWN_SERVER_ERROR, KafkaError
-from core.sim.spelled_out import SpelledOut
+from core.sim.repr_mixin import ReprMixin
 
 T = TypeVar("T")
 
@@ -32,7 +32,7 @@ class RandomSource(Protocol):
 
 
 @attrs.frozen(repr=False)
-class UsableBroker(SpelledOut):
+class UsableBroker(ReprMixin):
     """A broker that may get replicas: registered and not in controlled shutdown (Kafka: `UsableBroker`).
 
     Attributes:
@@ -46,7 +46,7 @@ class UsableBroker(SpelledOut):
 
 
 @attrs.define(repr=False)
-class BrokerList(SpelledOut):
+class BrokerList(ReprMixin):
     """A list one goes round in, once an epoch, from a start that moves on by one each epoch (Kafka: `BrokerList`)."""
 
     brokers: list[int] = attrs.field(factory=list)
@@ -75,7 +75,7 @@ class BrokerList(SpelledOut):
 
 
 @attrs.define(repr=False)
-class _Rack(SpelledOut):
+class _Rack(ReprMixin):
     fenced: BrokerList = attrs.field(factory=BrokerList)
     unfenced: BrokerList = attrs.field(factory=BrokerList)
 

@@ -10,11 +10,11 @@ from core.kafka.errors import INVALID_REPLICA_ASSIGNMENT, KafkaError
 from core.kafka.ids import TopicPartition
 from core.kafka.partition_registration import PartitionRegistration
 from core.kafka.release import DeadTarget, Release
-from core.sim.spelled_out import SpelledOut
+from core.sim.repr_mixin import ReprMixin
 
 
 @attrs.frozen(repr=False)
-class CompletedReassignment(SpelledOut):
+class CompletedReassignment(ReprMixin):
     """The replicas and the ISR of a partition whose reassignment is complete."""
 
     replicas: tuple[int, ...]
@@ -22,7 +22,7 @@ class CompletedReassignment(SpelledOut):
 
 
 @attrs.frozen(repr=False)
-class PartitionReassignmentReplicas(SpelledOut):
+class PartitionReassignmentReplicas(ReprMixin):
     """The replica lists of a partition that may be in a reassignment (Kafka: `PartitionReassignmentReplicas`).
 
     Attributes:
@@ -70,7 +70,7 @@ class PartitionReassignmentReplicas(SpelledOut):
 
 
 @attrs.frozen(repr=False)
-class PartitionReassignmentRevert(SpelledOut):
+class PartitionReassignmentRevert(ReprMixin):
     """Where a partition lands when its reassignment is cancelled (Kafka: `PartitionReassignmentRevert`).
 
     Attributes:

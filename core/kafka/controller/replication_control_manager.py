@@ -26,7 +26,7 @@ from core.kafka.release import Release
 from core.kafka.settings import SETTINGS, Settings
 from core.kafka.topic_spec import TopicSpec
 from core.sim.journal import Journal
-from core.sim.spelled_out import SpelledOut
+from core.sim.repr_mixin import ReprMixin
 from core.sim.stream import Stream
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ MAX_ELECTIONS: Final = 1_000
 
 
 @attrs.define(slots=True, repr=False)
-class Topic(SpelledOut):
+class Topic(ReprMixin):
     """A topic on record: name, id, overrides as written, partitions in order."""
 
     name: str

@@ -10,12 +10,12 @@ from typing import Final
 import attrs
 
 from core.kafka.settings import MAX_LONG, Settings
-from core.sim.spelled_out import SpelledOut
+from core.sim.repr_mixin import ReprMixin
 from core.sim.units import US_PER_MS
 
 
 @attrs.frozen(repr=False)
-class LogConfig(SpelledOut):
+class LogConfig(ReprMixin):
     """Settings as the log uses them; one object is shared by all logs of a topic.
 
     Attributes:

@@ -13,8 +13,8 @@ from itertools import accumulate
 from operator import itemgetter
 from typing import Any, Final, NamedTuple
 
-from core.sim.growing import Growing
 from core.sim.journal import Column
+from core.sim.state.append_only_list import AppendOnlyList
 
 
 class Batch(NamedTuple):
@@ -65,12 +65,12 @@ class Term:
     def __init__(self, epoch: int, leader: int) -> None:
         self.epoch = epoch
         self.leader = leader
-        self.written = Growing()
+        self.written = AppendOnlyList()
         self.bytes = 0
         self.latest: FetchedRecords = (-1, -1, self, 0, None)
         self.stamped = False
-        self._ends: Growing[int] | None = None
-        self._totals: Growing[int] | None = None
+        self._ends: AppendOnlyList[int] | None = None
+        self._totals: AppendOnlyList[int] | None = None
 
     def __repr__(self) -> str:
         return f"Term({self.epoch} by b{self.leader})"
@@ -103,7 +103,7 @@ class Term:
         """End offset (exclusive) of each batch."""
         ends = self._ends
         if ends is None:
-            ends = self._ends = Growing()
+            ends = self._ends = AppendOnlyList()
         if len(ends) < len(self.written):
             ends += [batch[0] + batch[1] for batch in self.written[len(ends) :]]
         return ends
@@ -113,7 +113,7 @@ class Term:
         """Bytes of this term up to and including each batch."""
         totals = self._totals
         if totals is None:
-            totals = self._totals = Growing()
+            totals = self._totals = AppendOnlyList()
         known = len(totals)
         if known < len(self.written):
             sizes = [batch[2] for batch in self.written[known:]]

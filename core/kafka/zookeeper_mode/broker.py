@@ -181,7 +181,7 @@ class ZooKeeperBroker(Broker):
             self.timer(REGISTRATION_RETRY, "register")
             return
         self._registered_incarnation = self.incarnation
-        self.take_back_idle_fetches()
+        self.withdraw_idle_fetches()
         self.broker_epoch = results[0].created
         self.fenced = False
         if self.state is BrokerState.STARTING:

@@ -10,7 +10,7 @@ from typing import Final
 
 from core.kafka import errors, events
 from core.kafka.broker.context import BrokerContext
-from core.kafka.broker.controller_channel import ControllerChannel
+from core.kafka.broker.controller_requests.controller_channel import ControllerChannel
 from core.kafka.broker.partition import Partition
 from core.kafka.ids import TopicPartition
 from core.kafka.messages import AlterPartitionItem

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from core.kafka.broker.broker_state import BrokerState
-from core.kafka.broker.fetcher import FOREVER, Fetcher
+from core.kafka.broker.follower.fetcher import FOREVER, Fetcher
 from core.lab import acts, by_hand_mode
 from core.lab.act_handlers import find
 from core.lab.nodes import ClusterNodes

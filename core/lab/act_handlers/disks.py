@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Final
 
 from core.kafka import events
-from core.kafka.broker.appends import delete_records
 from core.kafka.broker.broker import Broker
 from core.kafka.broker.broker_state import BrokerState
 from core.kafka.broker.disk import LogDir
+from core.kafka.broker.requests.leader_append import delete_records
 from core.lab import acts
 from core.lab.act_fields import MAX_DISK_DELAY
 from core.lab.act_handlers import find
@@ -31,7 +31,7 @@ def _fail_dir(cluster: ClusterNodes, act: acts.FailDir) -> find.CheckThenDo:
     if broker.state is BrokerState.STARTING:
         raise ActRefused(f"broker {act.broker} is still starting; wait")
     yield
-    broker.directories.fail(act.dir)
+    broker.log_directories.fail(act.dir)
 
 
 def _repair_dir(cluster: ClusterNodes, act: acts.RepairDir) -> find.CheckThenDo:
@@ -55,7 +55,7 @@ def _move_replica(cluster: ClusterNodes, act: acts.MoveReplica) -> find.CheckThe
     if act.partition in broker.disk.futures:
         raise ActRefused(f"{act.partition} is moving on broker {act.broker} already")
     yield
-    broker.directories.move(act.partition, act.dir)
+    broker.log_directories.move(act.partition, act.dir)
 
 
 def _slow_disk(cluster: ClusterNodes, act: acts.SlowDisk) -> find.CheckThenDo:
@@ -63,7 +63,7 @@ def _slow_disk(cluster: ClusterNodes, act: acts.SlowDisk) -> find.CheckThenDo:
     if not 0 <= act.delay <= MAX_DISK_DELAY:
         raise ActRefused(f"a write takes 0 to {format_duration(MAX_DISK_DELAY)}")
     yield
-    broker.directories.slow_down(act.delay)
+    broker.log_directories.slow_down(act.delay)
 
 
 def _delete_records(cluster: ClusterNodes, act: acts.DeleteRecords) -> find.CheckThenDo:

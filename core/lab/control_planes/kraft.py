@@ -60,7 +60,7 @@ def make_brokers(cluster: ClusterNodes, controller: Controller) -> dict[int, int
             each.id, each.rack, each.log_dirs, cluster.initial_settings(), cluster.metadata, cluster.network, cluster.journal, cluster.account,
             by_hand=cluster.by_hand, controllers=spec.controllers, racks=racks,
         )  # fmt: skip
-        broker.directories.copy_speed = spec.disk_speed
+        broker.log_directories.copy_speed = spec.disk_speed
         cluster.brokers[each.id] = cluster.nodes[broker.address] = broker
         cluster.network.alive[broker.address] = each.up
     return epochs

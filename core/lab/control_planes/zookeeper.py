@@ -39,7 +39,7 @@ def build(cluster: ClusterNodes) -> None:
             by_hand=cluster.by_hand,
             racks=racks,
         )
-        node.directories.copy_speed = spec.disk_speed
+        node.log_directories.copy_speed = spec.disk_speed
         cluster.brokers[each.id] = cluster.nodes[node.address] = control.nodes[each.id] = node
         cluster.network.alive[node.address] = each.up
         control.boot_broker(each.id, up=each.up)

@@ -11,14 +11,14 @@ from core.lab.acts import Act
 from core.lab.history.position import Played, Position
 from core.lab.history.rings import LEVEL
 from core.lab.recorded_acts import recorded_act
-from core.sim.spelled_out import SpelledOut
+from core.sim.repr_mixin import ReprMixin
 
 FIRST_NAME: Final = "main"
 """What the branch that a session begins on is called."""
 
 
 @attrs.frozen(repr=False)
-class Mark(SpelledOut):
+class Mark(ReprMixin):
     """A notable event on the timeline."""
 
     seq: int
@@ -27,7 +27,7 @@ class Mark(SpelledOut):
 
 
 @attrs.frozen(repr=False)
-class Bookmark(SpelledOut):
+class Bookmark(ReprMixin):
     """A moment somebody wants to find again, with a note."""
 
     branch: str
@@ -36,7 +36,7 @@ class Bookmark(SpelledOut):
 
 
 @attrs.define(repr=False)
-class Branch(SpelledOut):
+class Branch(ReprMixin):
     """One course of events. `end` is how far it was lived; `acts` are what people did, `deeds` all `act` events, the script's too."""
 
     name: str

@@ -17,7 +17,7 @@ from core.lab.history.course import ClusterLike
 from core.lab.history.rings import Ring
 from core.lab.history.watch import Watch
 from core.lab.views.view import BrokerView, PartitionView
-from core.sim.spelled_out import SpelledOut
+from core.sim.repr_mixin import ReprMixin
 
 _BROKER_EVENTS: Final = frozenset(
     {
@@ -37,7 +37,7 @@ _LOADED: Final = object()
 
 
 @attrs.frozen(repr=False)
-class Cell(SpelledOut):
+class Cell(ReprMixin):
     """A reading that events change.
 
     Attributes:

@@ -14,8 +14,8 @@ from core.kafka.settings import Settings
 from core.lab.acts import Act
 from core.lab.cluster import Cluster
 from core.lab.views.view import ClusterView
-from core.sim.snapshot import Snapshot
-from core.sim.spelled_out import SpelledOut
+from core.sim.repr_mixin import ReprMixin
+from core.sim.state.snapshot import Snapshot
 
 if TYPE_CHECKING:
     from core.lab.views.durability_report import DurabilityReport
@@ -82,7 +82,7 @@ class Course(Protocol):
 
 
 @attrs.frozen(repr=False)
-class KeptFree(SpelledOut):
+class KeptFree(ReprMixin):
     """A free course as it stood."""
 
     keyframe: Snapshot[Cluster]
@@ -93,7 +93,7 @@ class KeptFree(SpelledOut):
 
 
 @attrs.define(repr=False)
-class FreeCourse(SpelledOut):
+class FreeCourse(ReprMixin):
     """A cluster that nobody has planned anything for."""
 
     cluster: ClusterLike

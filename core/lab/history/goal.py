@@ -12,7 +12,7 @@ from core.lab.history.position import Played, Position
 from core.lab.history.rings import Rings
 from core.lab.history.step_ends import StepEnds
 from core.lab.history.tape import Tape
-from core.sim.spelled_out import SpelledOut
+from core.sim.repr_mixin import ReprMixin
 
 NEAR: Final = 16_000
 """Steps, or events, that are gone at once: some tenth of a second, which nobody notices."""
@@ -22,7 +22,7 @@ OBJECTS_A_STEP: Final = 4
 
 
 @attrs.frozen(repr=False)
-class Known(SpelledOut):
+class Known(ReprMixin):
     """The events of a branch that are still in memory, and how far they reach: its acts, the place of its last moment, where steps ended."""
 
     rings: Rings
@@ -32,7 +32,7 @@ class Known(SpelledOut):
 
 
 @attrs.frozen(repr=False)
-class Goal(SpelledOut):
+class Goal(ReprMixin):
     """Where to go: the step that records an event, a position, or the end of a virtual time, µs. One of them is given."""
 
     what: str = "that moment"

@@ -14,7 +14,7 @@ from core.lab.history.course import ClusterLike, KeptCourse
 from core.lab.history.position import Played, Position
 from core.lab.history.step_ends import StepEnds
 from core.lab.history.tape import Outlet, Tape
-from core.sim.spelled_out import SpelledOut
+from core.sim.repr_mixin import ReprMixin
 
 KEEP_EVERY: Final = 32
 """Steps between two keyframes at least; it doubles whenever there are too many."""
@@ -58,7 +58,7 @@ KEEP_SHARE_ON_WAYS: Final = 0.2
 
 
 @attrs.frozen(repr=False)
-class Kept(SpelledOut):
+class Kept(ReprMixin):
     """A course that is kept, and where it stands in its session: the `acts` before it, and where its steps ended."""
 
     position: Position

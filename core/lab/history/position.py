@@ -8,11 +8,11 @@ from __future__ import annotations
 import attrs
 
 from core.lab.acts import Act
-from core.sim.spelled_out import SpelledOut
+from core.sim.repr_mixin import ReprMixin
 
 
 @attrs.frozen(repr=False)
-class Position(SpelledOut):
+class Position(ReprMixin):
     """A moment of a session: steps and acts done, virtual time in µs, the last event's seq. Compared by the first three."""
 
     steps: int
@@ -27,7 +27,7 @@ class Position(SpelledOut):
 
 
 @attrs.frozen(repr=False)
-class Played(SpelledOut):
+class Played(ReprMixin):
     """An act that somebody did: after how many steps, at which virtual time, which seq its event has; `joined`: with the one before it."""
 
     steps: int

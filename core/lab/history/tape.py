@@ -119,7 +119,7 @@ class Tape:
         journal = cluster.journal
         journal.sink, sink = nobody, journal.sink
         try:
-            done = cluster.go_on(steps, seq, time_us)
+            done = cluster.run_steps(steps, seq, time_us)
         finally:
             journal.sink = sink
         self.steps += done

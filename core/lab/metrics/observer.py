@@ -14,7 +14,7 @@ from typing import Any, Final, NamedTuple, Protocol
 import attrs
 
 from core.kafka import errors, events
-from core.kafka.broker.fetcher_manager import fetcher_id
+from core.kafka.broker.follower.fetcher_manager import fetcher_id
 from core.kafka.clients.client_config import DEFAULT
 from core.kafka.health import effective_min_isr, is_at_min_isr, is_offline, is_under_min_isr, is_under_replicated
 from core.kafka.ids import NO_LEADER, TopicPartition, broker_address

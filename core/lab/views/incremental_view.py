@@ -245,7 +245,7 @@ class IncrementalView:
 
     def _mark_slow_disks(self) -> None:
         """Mark the partitions of slow disks: how long writes wait there changes without an event. The last time is after the wait is over."""
-        slow = {number: None for number, broker in self.cluster.brokers.items() if broker.directories.write_wait()}
+        slow = {number: None for number, broker in self.cluster.brokers.items() if broker.log_directories.write_wait()}
         for broker in self._slow | slow:
             self._changed.update(self._hosted.get(broker, {}))
         self._slow = slow

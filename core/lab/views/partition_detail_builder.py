@@ -6,9 +6,9 @@ from typing import Final
 
 from core.kafka.admin_requests import ElectionMode
 from core.kafka.broker.disk import Disk
-from core.kafka.broker.fetch_session import SessionPartition
 from core.kafka.broker.partition import Partition
 from core.kafka.broker.replica import NEVER, Replica
+from core.kafka.broker.requests.fetch_session import SessionPartition
 from core.kafka.ids import NO_LEADER, TopicPartition
 from core.kafka.log.replica_log import ReplicaLog
 from core.kafka.partition_registration import PartitionRegistration

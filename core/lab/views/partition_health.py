@@ -36,7 +36,7 @@ def partition_health(cluster: ClusterNodes, tp: TopicPartition, registration: Pa
     serves = leading is not None and leading.is_leader and _runs(cluster, leader) and not _is_cut_from_client(cluster, leader, tp.topic)
     stuck = tuple([member for member in registration.isr if member != leader and not _can_fetch(cluster, member, leader)]) if serves else ()
     waits = uncommitted_us(cluster, leading) if serves and leading is not None else 0
-    disk = leads.directories.write_wait() if serves and leads is not None else 0
+    disk = leads.log_directories.write_wait() if serves and leads is not None else 0
     status = status_of(registration, min_isr, leader_serves=serves, stuck=stuck, uncommitted_us=waits, disk_us=disk)
     return PartitionHealth(status, min_isr, stuck, waits)
 

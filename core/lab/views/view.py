@@ -14,7 +14,7 @@ import attrs
 from core.kafka.broker.broker_state import BrokerState
 from core.kafka.health import PartitionStatus, is_offline
 from core.kafka.ids import TopicPartition
-from core.sim.spelled_out import SpelledOut
+from core.sim.repr_mixin import ReprMixin
 
 __all__ = [
     "BrokerState", "BrokerView", "ClusterView", "ConsumerView", "LinkView", "PartitionStatus", "PartitionView", "ProducerView", "ReplicaView", "TopicView",
@@ -23,7 +23,7 @@ __all__ = [
 
 
 @attrs.frozen(repr=False)
-class BrokerView(SpelledOut):
+class BrokerView(ReprMixin):
     """One broker.
 
     Attributes:
@@ -61,7 +61,7 @@ class BrokerView(SpelledOut):
 
 
 @attrs.frozen(repr=False)
-class ReplicaView(SpelledOut):
+class ReplicaView(ReprMixin):
     """One replica of a partition.
 
     Attributes:
@@ -99,7 +99,7 @@ class ReplicaView(SpelledOut):
 
 
 @attrs.frozen(repr=False)
-class PartitionView(SpelledOut):
+class PartitionView(ReprMixin):
     """One partition as the controller knows it, with all its replicas.
 
     Attributes:
@@ -164,7 +164,7 @@ class PartitionView(SpelledOut):
 
 
 @attrs.frozen(repr=False)
-class TopicView(SpelledOut):
+class TopicView(ReprMixin):
     """A topic.
 
     Attributes:
@@ -183,7 +183,7 @@ class TopicView(SpelledOut):
 
 
 @attrs.frozen(repr=False)
-class ProducerView(SpelledOut):
+class ProducerView(ReprMixin):
     """A producer.
 
     Attributes:
@@ -210,7 +210,7 @@ class ProducerView(SpelledOut):
 
 
 @attrs.frozen(repr=False)
-class ConsumerView(SpelledOut):
+class ConsumerView(ReprMixin):
     """A consumer.
 
     Attributes:
@@ -228,7 +228,7 @@ class ConsumerView(SpelledOut):
 
 
 @attrs.frozen(repr=False)
-class VoterView(SpelledOut):
+class VoterView(ReprMixin):
     """One voter of the metadata quorum.
 
     Attributes:
@@ -250,7 +250,7 @@ class VoterView(SpelledOut):
 
 
 @attrs.frozen(repr=False)
-class LinkView(SpelledOut):
+class LinkView(ReprMixin):
     """One direction of a link that differs from the other links.
 
     Attributes:
@@ -269,7 +269,7 @@ class LinkView(SpelledOut):
 
 
 @attrs.frozen(repr=False)
-class ClusterView(SpelledOut):
+class ClusterView(ReprMixin):
     """The whole cluster at one moment.
 
     Attributes:

@@ -28,7 +28,7 @@ from core.lab.views.view import (
     TopicView,
     VoterView,
 )
-from core.sim.spelled_out import SpelledOut
+from core.sim.repr_mixin import ReprMixin
 
 if TYPE_CHECKING:
     from core.kafka.controller.quorum import Quorum
@@ -55,7 +55,7 @@ def broker_view(cluster: ClusterNodes, broker: Broker) -> BrokerView:
         silent_us=cluster.now - controller.last_contact.get(broker.id, 0),
         log_dirs=len(broker.disk.dirs),
         failed_dirs=broker.disk.failed_dirs,
-        disk_delay_us=broker.directories.slow,
+        disk_delay_us=broker.log_directories.slow,
     )
 
 
@@ -177,7 +177,7 @@ def diverged(cluster: ClusterNodes, tp: TopicPartition, registration: PartitionR
 
 
 @attrs.frozen(repr=False)
-class CachedViews(SpelledOut):
+class CachedViews(ReprMixin):
     """The views of partitions and topics, with their totals, that a caller has built already (`core.lab.views.incremental_view`).
 
     Attributes:

@@ -101,7 +101,7 @@ class EpisodeMeter:
     def watch(self, cluster: Cluster, until: int) -> None:
         """Run the cluster until then."""
         self._look(cluster)  # after an act
-        while cluster.go_on(_MANY, cluster.journal.seq + 1, until):
+        while cluster.run_steps(_MANY, cluster.journal.seq + 1, until):
             self._look(cluster)
         cluster.run_until(until)
 
@@ -136,7 +136,7 @@ class EpisodeMeter:
         if self._slow:
             # The wait for a disk changes without an event, so slow disks are checked until one check after they recover.
             self._changed.update((tp, None) for tp, registration in partitions.items() if registration.leader in self._slow)
-            self._slow = {broker: None for broker in self._slow if cluster.brokers[broker].directories.write_wait()}
+            self._slow = {broker: None for broker in self._slow if cluster.brokers[broker].log_directories.write_wait()}
         if self._all_changed:
             self._changed.update(dict.fromkeys(partitions))
             self._all_changed = False

@@ -24,9 +24,9 @@ from core.lab import acts
 from core.lab.cluster import Cluster
 from core.lab.fingerprint_fields import LAB_FIELDS
 from core.lab.spec import BrokerSpec, ClusterSpec, ControlPlane, Pace
-from core.sim.choices import Choice, act
-from core.sim.fingerprint import Fingerprints
-from core.sim.search import Outcome, search
+from core.sim.exploration.choices import Choice, act
+from core.sim.exploration.search import Outcome, search
+from core.sim.state.fingerprint import Fingerprints
 
 TP: Final = TopicPartition("orders", 0)
 

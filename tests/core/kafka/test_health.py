@@ -314,7 +314,7 @@ def test_a_queue_at_the_leaders_disk_stalls_writes() -> None:
     made.do(acts.SlowDisk(1, SECOND // 2))
     assert status(made) is HEALTHY
     made.run_until(made.now + 2 * SECOND)
-    assert made.brokers[1].directories.write_wait() > STALL_BOUND
+    assert made.brokers[1].log_directories.write_wait() > STALL_BOUND
     assert status(made) is STALLED
 
 
@@ -334,7 +334,7 @@ def test_events_tell_from_when_to_when_a_disk_stalls_writes() -> None:
                     each, told = (event[5], (0, 0)) if event[3] == "disk-slowed" else (each, (event[1], event[5]))
             events.clear()
             expected = each > STALL_BOUND or told[0] + told[1] - made.now > STALL_BOUND
-            assert (made.brokers[1].directories.write_wait() > STALL_BOUND) is expected
+            assert (made.brokers[1].log_directories.write_wait() > STALL_BOUND) is expected
             seen.add((delay, expected))
     assert len(seen) == 5
 

@@ -11,10 +11,10 @@ import pytest
 from core.kafka import events
 from core.kafka.release import CURRENT
 from core.lab.fingerprint_fields import LAB_FIELDS
-from core.sim.choices import enabled, take
-from core.sim.search import Outcome
-from core.sim.snapshot import Snapshots
-from core.sim.state import KERNEL, fields_of
+from core.sim.exploration.choices import enabled, take
+from core.sim.exploration.search import Outcome
+from core.sim.state.fields import KERNEL, fields_of
+from core.sim.state.snapshot import Snapshots
 from tests.core.kafka.exploration import Exploration, Left, arrives_at_once
 
 E1 = {"records": 1, "fetches": 3, "failures": 2}

@@ -7,10 +7,10 @@ import random
 import attrs
 import pytest
 
-from core.kafka.broker.fetch_session import FetchSession
-from core.kafka.broker.fetcher import Fetcher
+from core.kafka.broker.follower.fetcher import Fetcher
 from core.kafka.broker.partition import Partition
 from core.kafka.broker.replica_manager import ReplicaManager
+from core.kafka.broker.requests.fetch_session import FetchSession
 from core.kafka.events import IsrShrinkProposed
 from core.kafka.ids import TopicPartition
 from core.kafka.messages import FetchRequest

@@ -13,7 +13,7 @@ from core.kafka.topic_spec import TopicSpec
 from core.lab import acts
 from core.lab.cluster import Cluster
 from core.lab.spec import BrokerSpec, ClusterSpec, ControlPlane
-from core.sim.snapshot import Snapshot
+from core.sim.state.snapshot import Snapshot
 from core.sim.units import SECOND, US_PER_MS
 from tests.core.properties.test_fetch_elision import lives, spec_of
 from tests.core.properties.test_keyframes import plan

@@ -6,9 +6,9 @@ import types
 from typing import Any
 
 from core.lab.cluster import Cluster
-from core.sim.codecs import codec_of, parts_of
-from core.sim.growing import Growing
-from core.sim.state import ATOMS
+from core.sim.state.append_only_list import AppendOnlyList
+from core.sim.state.codecs import codec_of, parts_of
+from core.sim.state.fields import ATOMS
 
 
 def whole(cluster: Cluster) -> list[Any]:
@@ -33,7 +33,7 @@ def whole(cluster: Cluster) -> list[Any]:
     for each in objects:  # it grows as it goes
         cls = type(each)
         codec = codec_of(cls)
-        state = each[:] if cls is Growing else (*codec.read_final(each), *codec.read([each], [])[0])
+        state = each[:] if cls is AppendOnlyList else (*codec.read_final(each), *codec.read([each], [])[0])
         found.append((cls.__name__, *map(plain, state)))
     return found
 

@@ -9,9 +9,9 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from core.sim.fingerprint import Fingerprints
 from core.sim.long_polling import Stage
-from core.sim.snapshot import Snapshots
+from core.sim.state.fingerprint import Fingerprints
+from core.sim.state.snapshot import Snapshots
 from tests.core.sim.news_service import TIMEOUT, NewsService
 
 CYCLE = 3 + 3 + 20
@@ -42,7 +42,7 @@ def play(steps: list[Step], *, elide: bool) -> tuple[list[Any], list[object]]:
             service.journal.sink = sink
         elif what == "until event":
             seq, end = service.journal.seq + 1 + which, service.now + CYCLE
-            service.go_on(1_000_000, seq, end)
+            service.run_steps(1_000_000, seq, end)
             if service.journal.seq < seq:
                 service.run_until(end)
         else:

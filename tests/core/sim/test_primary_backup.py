@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 
-from core.sim.choices import Choice, act, enabled, take
-from core.sim.fingerprint import Fingerprints
-from core.sim.search import search
-from core.sim.snapshot import Snapshots
+from core.sim.exploration.choices import Choice, act, enabled, take
+from core.sim.exploration.search import search
+from core.sim.state.fingerprint import Fingerprints
+from core.sim.state.snapshot import Snapshots
 from core.sim.stream import Stream
 from tests.core.sim.primary_backup import Toy
 

@@ -17,10 +17,10 @@ from core.kafka.topic_spec import TopicSpec
 from core.lab import acts
 from core.lab.cluster import Cluster
 from core.lab.spec import BrokerSpec, ClusterSpec
-from core.sim.codecs import CONTAINERS
-from core.sim.growing import Growing
-from core.sim.snapshot import Snapshot, Snapshots
-from core.sim.state import ATOMS, is_frozen
+from core.sim.state.append_only_list import AppendOnlyList
+from core.sim.state.codecs import CONTAINERS
+from core.sim.state.fields import ATOMS, is_frozen
+from core.sim.state.snapshot import Snapshot, Snapshots
 from core.sim.stream import Stream
 from core.sim.units import SECOND
 
@@ -180,7 +180,7 @@ def test_what_declares_no_fields_is_refused(value: object) -> None:
 def test_what_grows_may_grow_otherwise() -> None:
     """Also where other objects were found since, and are compared with from then on."""
     snapshots = Snapshots()
-    root = InDict(Growing([1]))
+    root = InDict(AppendOnlyList([1]))
     start = snapshots.take(root)
     root.held.append(2)
     root.more = [InSlots(number) for number in range(1_000)]

@@ -11,7 +11,7 @@ from typing import Final
 
 from core.kafka import events
 from core.kafka.broker.context import BrokerContext
-from core.kafka.broker.controller_channel import ControllerChannel
+from core.kafka.broker.controller_requests.controller_channel import ControllerChannel
 from core.kafka.ids import TopicPartition, broker_address
 from core.kafka.messages import AlterPartitionRequest
 from core.kafka.partition_registration import PartitionRegistration

@@ -8,7 +8,7 @@ from __future__ import annotations
 import pytest
 
 from core.kafka import errors, events
-from core.kafka.broker.fetcher_manager import fetcher_id
+from core.kafka.broker.follower.fetcher_manager import fetcher_id
 from core.kafka.ids import TopicPartition
 from core.kafka.log.replica_log import ReplicaLog
 from core.kafka.log.term import Batch, FetchedRecords, Term

@@ -121,7 +121,7 @@ def lookup(release: str, *, settings: dict[str, object] | None = None) -> tuple[
     fetcher = bench.broker.fetcher_manager.fetchers[2, 0]
     state = fetcher.states[TP]
     state.state, state.out_of_range = "fetching", True
-    fetcher.prepare(state)
+    fetcher.update_preparing(state)
     fetcher.abandon()
     bench.sent(FetchRequest)
     fetcher.maybe_send()

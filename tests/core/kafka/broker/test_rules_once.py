@@ -9,10 +9,10 @@ import pytest
 
 import core
 from core.kafka import events
-from core.kafka.broker import fetched, truncating
-from core.kafka.broker.fetch_manager import FetchManager
+from core.kafka.broker.follower import fetch_response, offset_responses
 from core.kafka.broker.partition import Partition
 from core.kafka.broker.replica import Replica
+from core.kafka.broker.requests.fetch_manager import FetchManager
 from core.kafka.controller import partition_change
 from core.kafka.controller.partition_change import ElectionResult
 from core.kafka.controller.placement import StripedReplicaPlacer
@@ -72,9 +72,9 @@ def _first_brokers(_placer: Any, partitions: int, replication_factor: int, broke
         (ReplicaLog, "append_as_follower", lambda log, *_: log.leo, "b2-high-watermark"),
         (ReplicaLog, "update_high_watermark", lambda *_: False, "b2-high-watermark"),
         (FetchManager, "read_from_log", lambda *_, **__: [], "b2-high-watermark"),
-        (fetched, "process_fetch_request", lambda *_: None, "b2-high-watermark"),
-        (fetched, "diverged", lambda *_: None, "e2-divergence"),
-        (truncating, "truncation_point", lambda partition, *_: (partition.log.leo, NO_EPOCH), "e2-divergence"),
+        (fetch_response, "process_fetch_request", lambda *_: None, "b2-high-watermark"),
+        (fetch_response, "truncate_on_fetch_response", lambda *_: None, "e2-divergence"),
+        (offset_responses, "truncation_point", lambda partition, *_: (partition.log.leo, NO_EPOCH), "e2-divergence"),
         (partition_change, "elect_leader", lambda partition, **_: ElectionResult(partition.leader, "none"), "captures-kill-9"),
         (StripedReplicaPlacer, "place", _first_brokers, "a2-racks"),
     ],

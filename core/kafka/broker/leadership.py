@@ -21,7 +21,7 @@ def make_leader(partition: Partition, registration: PartitionRegistration) -> bo
     me, now = broker.id, broker.journal.now
     was_leader = partition.leader == me
     new_epoch = registration.leader_epoch > partition.leader_epoch
-    _adopt(partition, registration)
+    _apply_registration(partition, registration)
     if new_epoch:
         partition.leader_epoch_start_offset = log.leo
         if log.keeps_epochs and broker.release.epoch_at_start:
@@ -38,14 +38,14 @@ def make_leader(partition: Partition, registration: PartitionRegistration) -> bo
             replica.reset(now, log.leo, new_leader=not was_leader or replica in new, in_isr=replica.broker in registration.isr)
     partition.isr = partition.maximal_isr = registration.isr
     partition.pending = ""
-    partition.judge_min_isr()
+    partition.update_under_min_isr()
     for entry in partition.sessions:
         entry.unlink()
         if entry.follower not in partition.isr:
-            entry.mark()  # each of its fetches may bring it back
+            entry.mark_dirty()  # each of its fetches may bring it back
     if new_epoch:
         if broker.release.fetch_epoch_fencing or not was_leader:
-            _fetches_must_look(partition)
+            _complete_fetches(partition)
         journal = broker.journal
         before = journal.cause
         journal.cause = journal.emit(
@@ -67,13 +67,13 @@ def make_follower(partition: Partition, registration: PartitionRegistration) -> 
     new_epoch = registration.leader_epoch > partition.leader_epoch
     if partition.is_leader:
         partition.broker.account.leadership_ended(partition.tp, partition.log)
-    _adopt(partition, registration)
+    _apply_registration(partition, registration)
     partition.isr = partition.maximal_isr = ()
     partition.pending = ""
     partition.remotes = ()
     for entry in partition.sessions:
         entry.unlink()
-    partition.judge_min_isr()
+    partition.update_under_min_isr()
     partition.term = None
     partition.producers = None
     if new_epoch:
@@ -82,11 +82,11 @@ def make_follower(partition: Partition, registration: PartitionRegistration) -> 
             events.BecameFollower.kind,
             broker.id, tp.topic, tp.partition, partition.leader, partition.leader_epoch, log.leo, log.high_watermark,
         )  # fmt: skip
-        _leadership_lost(partition)
+        _complete_delayed_operations(partition)
     return new_epoch
 
 
-def _adopt(partition: Partition, registration: PartitionRegistration) -> None:
+def _apply_registration(partition: Partition, registration: PartitionRegistration) -> None:
     partition.leader = registration.leader
     partition.leader_epoch = registration.leader_epoch
     partition.partition_epoch = registration.partition_epoch
@@ -94,10 +94,10 @@ def _adopt(partition: Partition, registration: PartitionRegistration) -> None:
     partition.adding = registration.adding
 
 
-def _leadership_lost(partition: Partition) -> None:
+def _complete_delayed_operations(partition: Partition) -> None:
     """Finish what waits on this broker as leader: writes fail, fetches are told to look elsewhere."""
     _refuse_delayed_produce(partition, errors.NOT_LEADER_OR_FOLLOWER)
-    _fetches_must_look(partition)
+    _complete_fetches(partition)
 
 
 def stop_partition(partition: Partition) -> None:
@@ -105,9 +105,9 @@ def stop_partition(partition: Partition) -> None:
     if partition.is_leader:
         partition.broker.account.leadership_ended(partition.tp, partition.log)
         partition.leader = NO_LEADER
-        _leadership_lost(partition)
+        _complete_delayed_operations(partition)
     else:
-        _consumers_must_look(partition)
+        _complete_consumer_fetches(partition)
 
 
 def mark_offline(partition: Partition) -> None:
@@ -116,8 +116,8 @@ def mark_offline(partition: Partition) -> None:
         partition.broker.account.leadership_ended(partition.tp, partition.log)
     _refuse_delayed_produce(partition, errors.KAFKA_STORAGE_ERROR)
     partition.leader = NO_LEADER
-    partition.judge_min_isr()
-    _fetches_must_look(partition)
+    partition.update_under_min_isr()
+    _complete_fetches(partition)
 
 
 def _refuse_delayed_produce(partition: Partition, error: str) -> None:
@@ -125,14 +125,14 @@ def _refuse_delayed_produce(partition: Partition, error: str) -> None:
         partition.delayed.refuse(error)
 
 
-def _fetches_must_look(partition: Partition) -> None:
+def _complete_fetches(partition: Partition) -> None:
     """Parked fetches of a former leadership are answered, and find out by their epoch, or by who leads."""
     for entry in partition.sessions:
-        entry.mark()
+        entry.mark_dirty()
         entry.complete()
-    _consumers_must_look(partition)
+    _complete_consumer_fetches(partition)
 
 
-def _consumers_must_look(partition: Partition) -> None:
+def _complete_consumer_fetches(partition: Partition) -> None:
     for consumer in partition.consumers:
         consumer.complete()

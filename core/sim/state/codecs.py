@@ -15,18 +15,18 @@ from itertools import chain, compress, repeat
 from operator import is_not
 from typing import Final
 
-from core.sim.growing import Growing
-from core.sim.state import ATOMS, Held, fields_of, final_of, is_frozen, outside, reader
+from core.sim.state.append_only_list import AppendOnlyList
+from core.sim.state.fields import ATOMS, FieldValue, fields_of, final_of, is_frozen, outside, reader
 from core.sim.stream import Stream
 
 FEW: Final = 8
 """So few values are visited, known or not; of more it is found out first which are new."""
 
-State = tuple[Held, ...]
+State = tuple[FieldValue, ...]
 """What an object holds."""
 
 
-Renew = Callable[[Held], Held]
+Renew = Callable[[FieldValue], FieldValue]
 """What stands in a copy where a value stands now."""
 
 
@@ -41,24 +41,24 @@ class Codec:
     leads = True
     changes = True
 
-    def __init__(self, cls: Held) -> None:
+    def __init__(self, cls: FieldValue) -> None:
         self.cls = cls
 
     def read_final(self, each: object) -> State:
         """What an object holds for good; no part of its states."""
         return ()
 
-    def read(self, objects: list[Held], states: list[State]) -> list[State]:
+    def read(self, objects: list[FieldValue], states: list[State]) -> list[State]:
         """What objects hold now; `states` are what the first of them held."""
         return list(map(tuple, objects))
 
-    def reread(self, objects: list[Held], states: list[State]) -> list[State]:
+    def reread(self, objects: list[FieldValue], states: list[State]) -> list[State]:
         """What objects hold now, whatever became of them since they held those states."""
         return self.read(objects, states)
 
-    def new_values(self, places: Sequence[int], states: list[State], former: list[State]) -> list[tuple[Sequence[int], Held]]:
+    def new_values(self, places: Sequence[int], states: list[State], former: list[State]) -> list[tuple[Sequence[int], FieldValue]]:
         """What may lead to other objects in some states and was not in the former ones, each with the places that it may be at."""
-        found: list[tuple[Sequence[int], Held]] = []
+        found: list[tuple[Sequence[int], FieldValue]] = []
         for at, state, held in zip(places, states, former, strict=True):
             if not ATOMS.issuperset(map(type, state)):
                 others = compress(state, map(is_not, state, held)) if len(state) == len(held) else state
@@ -69,29 +69,29 @@ class Codec:
                 found += [((at,), value) for value in _led_to(new)]
         return found
 
-    def write(self, each: Held, state: State) -> None:
+    def write(self, each: FieldValue, state: State) -> None:
         """Have an object hold a state."""
         each[:] = state
 
-    def write_all(self, objects: list[Held], states: list[State], held: list[State]) -> None:
+    def write_all(self, objects: list[FieldValue], states: list[State], held: list[State]) -> None:
         """Have objects hold states in the place of those that they hold."""
         for each, state in zip(objects, states, strict=True):
             self.write(each, state)
 
-    def blank(self, like: Held) -> Held:
+    def blank(self, like: FieldValue) -> FieldValue:
         """A new object, not yet filled."""
         return self.cls()
 
-    def fill(self, news: list[Held], objects: list[Held], states: list[State], renew: Renew) -> None:
+    def fill(self, news: list[FieldValue], objects: list[FieldValue], states: list[State], renew: Renew) -> None:
         """Have new objects hold the like of what others held."""
         for new, state in zip(news, states, strict=True):
             if state:
                 self.write(new, tuple(map(renew, state)) if self.leads else state)
 
 
-def _led_to(values: list[Held]) -> Iterable[Held]:
+def _led_to(values: list[FieldValue]) -> Iterable[FieldValue]:
     """What values lead to, each once: plain tuples are looked through, what has a name is looked up by whoever asks."""
-    found: dict[int, Held] = {}
+    found: dict[int, FieldValue] = {}
     while values:
         tuples = []
         for value in values:
@@ -103,7 +103,7 @@ def _led_to(values: list[Held]) -> Iterable[Held]:
     return found.values()
 
 
-class OfFields(Codec):
+class FieldsCodec(Codec):
     """Of a class that declares its fields.
 
     Attributes:
@@ -111,7 +111,7 @@ class OfFields(Codec):
         names: of the others; an object's own `__dict__` is one.
     """
 
-    def __init__(self, cls: Held) -> None:
+    def __init__(self, cls: FieldValue) -> None:
         super().__init__(cls)
         names, final = fields_of(cls), final_of(cls)
         self.final = tuple(name for name in names if name in final)
@@ -123,80 +123,80 @@ class OfFields(Codec):
     def read_final(self, each: object) -> State:
         return self._read_final(each)
 
-    def read(self, objects: list[Held], states: list[State]) -> list[State]:
+    def read(self, objects: list[FieldValue], states: list[State]) -> list[State]:
         return list(map(self._read, objects))
 
-    def new_values(self, places: Sequence[int], states: list[State], former: list[State]) -> list[tuple[Sequence[int], Held]]:
+    def new_values(self, places: Sequence[int], states: list[State], former: list[State]) -> list[tuple[Sequence[int], FieldValue]]:
         if () in former:
             return super().new_values(places, states, former)
         each = chain.from_iterable
         values = compress(each(states), map(is_not, each(states), each(former)))
         return [(places, value) for value in _led_to([value for value in values if type(value) not in ATOMS])]
 
-    def write_all(self, objects: list[Held], states: list[State], held: list[State]) -> None:
+    def write_all(self, objects: list[FieldValue], states: list[State], held: list[State]) -> None:
         for name, column, present in zip(self.names, zip(*states, strict=True), zip(*held, strict=True), strict=True):
             differs = list(map(is_not, column, present))
             if True in differs:
                 deque(map(object.__setattr__, compress(objects, differs), repeat(name), compress(column, differs)), maxlen=0)
 
-    def blank(self, like: Held) -> Held:
+    def blank(self, like: FieldValue) -> FieldValue:
         return self.cls() if self._is_made_whole else self.cls.__new__(self.cls)
 
-    def fill(self, news: list[Held], objects: list[Held], states: list[State], renew: Renew) -> None:
+    def fill(self, news: list[FieldValue], objects: list[FieldValue], states: list[State], renew: Renew) -> None:
         for names, held in ((self.final, map(self.read_final, objects)), (self.names, states)):
             for name, column in zip(names, zip(*held, strict=True), strict=False):
                 values = column if ATOMS.issuperset(map(type, column)) else map(renew, column)
                 deque(map(object.__setattr__, news, repeat(name), values), maxlen=0)
 
 
-class OfMapping(Codec):
+class MappingCodec(Codec):
     """Of dicts: all keys, then all values."""
 
-    def read(self, objects: list[Held], states: list[State]) -> list[State]:
+    def read(self, objects: list[FieldValue], states: list[State]) -> list[State]:
         return [(*each, *each.values()) if each else () for each in objects]
 
-    def write(self, each: Held, state: State) -> None:
+    def write(self, each: FieldValue, state: State) -> None:
         half = len(state) // 2
         each.clear()
         each.update(zip(state[:half], state[half:], strict=True))
 
 
-class OfSet(Codec):
+class SetCodec(Codec):
     """Of sets; nobody asks them for an order."""
 
-    def write(self, each: Held, state: State) -> None:
+    def write(self, each: FieldValue, state: State) -> None:
         each.clear()
         each.update(state)
 
 
-class OfDeque(Codec):
+class DequeCodec(Codec):
     """Of deques, with how long they may become."""
 
-    def blank(self, like: Held) -> Held:
+    def blank(self, like: FieldValue) -> FieldValue:
         return deque(maxlen=like.maxlen)
 
-    def write(self, each: Held, state: State) -> None:
+    def write(self, each: FieldValue, state: State) -> None:
         each.clear()
         each.extend(state)
 
 
-class OfGrowing(Codec):
+class AppendOnlyListCodec(Codec):
     """Of lists that only grow: a copy that all states share, and how much of it is the list."""
 
     leads = False
 
-    def read(self, objects: list[Held], states: list[State]) -> list[State]:
+    def read(self, objects: list[FieldValue], states: list[State]) -> list[State]:
         known = [state if len(each) == state[1] else _grown(each, state) for each, state in zip(objects, states, strict=False)]
         return known + self.reread(objects[len(known) :], [])
 
-    def reread(self, objects: list[Held], states: list[State]) -> list[State]:
+    def reread(self, objects: list[FieldValue], states: list[State]) -> list[State]:
         return [(list(each), len(each)) for each in objects]
 
-    def write(self, each: Held, state: State) -> None:
+    def write(self, each: FieldValue, state: State) -> None:
         each[:] = state[0][: state[1]]
 
 
-def _grown(each: Growing[object], state: State) -> State:
+def _grown(each: AppendOnlyList[object], state: State) -> State:
     """More was added since; a copy that went on otherwise before somebody went back is left as it is."""
     copy, length = state
     if len(copy) != length:
@@ -205,25 +205,25 @@ def _grown(each: Growing[object], state: State) -> State:
     return copy, len(copy)
 
 
-class OfStream(Codec):
+class StreamCodec(Codec):
     """Of random streams: how much was drawn, and what follows from it."""
 
     leads = False
 
-    def read(self, objects: list[Held], states: list[State]) -> list[State]:
+    def read(self, objects: list[FieldValue], states: list[State]) -> list[State]:
         known = [state if each.drawn == state[0] else (each.drawn, each.getstate()) for each, state in zip(objects, states, strict=False)]
         return known + [(each.drawn, each.getstate()) for each in objects[len(known) :]]
 
-    def blank(self, like: Held) -> Held:
+    def blank(self, like: FieldValue) -> FieldValue:
         return self.cls(like.name)
 
-    def write(self, each: Held, state: State) -> None:
+    def write(self, each: FieldValue, state: State) -> None:
         each.drawn = state[0]
         each.setstate(state[1])
 
 
 CONTAINERS: Final[dict[type, type[Codec]]] = {
-    dict: OfMapping, OrderedDict: OfMapping, list: Codec, set: OfSet, deque: OfDeque, Growing: OfGrowing, Stream: OfStream,
+    dict: MappingCodec, OrderedDict: MappingCodec, list: Codec, set: SetCodec, deque: DequeCodec, AppendOnlyList: AppendOnlyListCodec, Stream: StreamCodec,
 }  # fmt: skip
 """What declares no fields and has a state all the same."""
 
@@ -234,10 +234,10 @@ def codec_of(cls: type) -> Codec:
     Raises:
         TypeError: nobody knows what they hold.
     """
-    return CONTAINERS[cls](cls) if cls in CONTAINERS else OfFields(cls)
+    return CONTAINERS[cls](cls) if cls in CONTAINERS else FieldsCodec(cls)
 
 
-def parts_of(value: Held) -> Sequence[Held] | None:
+def parts_of(value: FieldValue) -> Sequence[FieldValue] | None:
     """What leads on from something that never changes; None if it can change and so has a state.
 
     Raises:
@@ -261,7 +261,7 @@ def parts_of(value: Held) -> Sequence[Held] | None:
     return None
 
 
-def renewed(value: Held, renew: Callable[[Held], Held]) -> Held:
+def renewed(value: FieldValue, renew: Callable[[FieldValue], FieldValue]) -> FieldValue:
     """The like of something that never changes, with its parts renewed; itself, if they stay the same."""
     cls = type(value)
     parts = parts_of(value) or ()

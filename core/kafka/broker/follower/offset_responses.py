@@ -7,16 +7,16 @@ that names where they diverge; a follower out of the leader's range goes by the 
 from __future__ import annotations
 
 from core.kafka import errors, events
-from core.kafka.broker.fetch_state import FETCHING, TRUNCATING, PartitionFetchState
-from core.kafka.broker.fetcher import Fetcher
+from core.kafka.broker.follower.fetcher import Fetcher
+from core.kafka.broker.follower.partition_fetch_state import FETCHING, TRUNCATING, PartitionFetchState
+from core.kafka.broker.follower.truncation import truncate, truncation_point
 from core.kafka.broker.partition import Partition
-from core.kafka.broker.truncation import truncate, truncation_point
 from core.kafka.ids import NO_EPOCH, TopicPartition
 from core.kafka.messages import ListOffsetsResponse, OffsetsForLeaderEpochResponse
 from core.kafka.release import Truncation
 
 
-def epochs_answered(fetcher: Fetcher, response: OffsetsForLeaderEpochResponse) -> None:
+def handle_epoch_end_offsets(fetcher: Fetcher, response: OffsetsForLeaderEpochResponse) -> None:
     """The leader told where epochs end (`AbstractFetcherThread#maybeTruncateToEpochEndOffsets`)."""
     if response.correlation != fetcher.in_flight:
         return
@@ -26,11 +26,11 @@ def epochs_answered(fetcher: Fetcher, response: OffsetsForLeaderEpochResponse) -
         state = fetcher.states.get(tp)
         if state is None or state.state is not TRUNCATING or state.sent_epoch != state.leader_epoch:
             continue
-        fetcher.changed(tp)
+        fetcher.mark_unsent(tp)
         if error != errors.NONE:
-            fetcher.tell_failure(tp, error)
+            fetcher.record_failure(tp, error)
             if error == errors.FENCED_LEADER_EPOCH:
-                fetcher.give_up(tp)
+                fetcher.on_partition_fenced(tp)
             else:
                 fetcher.delay(state)
             continue
@@ -47,29 +47,29 @@ def epochs_answered(fetcher: Fetcher, response: OffsetsForLeaderEpochResponse) -
             state.asked_epoch = ask_again
         else:
             state.state = FETCHING
-            fetcher.prepare(state)
+            fetcher.update_preparing(state)
     fetcher.maybe_send()
 
 
-def offsets_answered(fetcher: Fetcher, response: ListOffsetsResponse) -> None:
+def handle_offsets_response(fetcher: Fetcher, response: ListOffsetsResponse) -> None:
     """The leader told its log's bounds after OFFSET_OUT_OF_RANGE (`AbstractFetcherThread#fetchOffsetAndTruncate`)."""
     if response.correlation != fetcher.in_flight:
         return
     fetcher.in_flight = 0
     state = fetcher.states.get(response.tp)
     if state is not None and state.out_of_range:
-        fetcher.changed(response.tp)
+        fetcher.mark_unsent(response.tp)
         partition = state.partition
         log = partition.log
         state.out_of_range = False
-        fetcher.prepare(state)
+        fetcher.update_preparing(state)
         if response.error == errors.FENCED_LEADER_EPOCH and state.sent_epoch == state.leader_epoch:
-            fetcher.give_up(response.tp)
+            fetcher.on_partition_fenced(response.tp)
         elif response.error != errors.NONE:
             fetcher.delay(state)  # and fetch again: by then the offset may be in range
         else:
             if response.latest < log.leo:
-                if _may_not_truncate(fetcher, response.tp):
+                if _must_halt(fetcher, response.tp):
                     fetcher.broker.stop("exited")
                     return
                 truncate(partition, fetcher.leader, response.latest, "out-of-range")
@@ -78,7 +78,7 @@ def offsets_answered(fetcher: Fetcher, response: ListOffsetsResponse) -> None:
     fetcher.maybe_send()
 
 
-def _may_not_truncate(fetcher: Fetcher, tp: TopicPartition) -> bool:
+def _must_halt(fetcher: Fetcher, tp: TopicPartition) -> bool:
     """To 1.1 a broker rather ends than cut a log that its leader's is shorter than, where unclean election is not allowed.
 
     Kafka: `ReplicaFetcherThread#handleOffsetOutOfRange`.
@@ -89,12 +89,12 @@ def _may_not_truncate(fetcher: Fetcher, tp: TopicPartition) -> bool:
     )
 
 
-def diverged(fetcher: Fetcher, state: PartitionFetchState, epoch: int, end: int) -> None:
+def truncate_on_fetch_response(fetcher: Fetcher, state: PartitionFetchState, epoch: int, end: int) -> None:
     """The fetch was answered with a diverging epoch (KIP-595): cut there and ask again; nothing else is taken over."""
     partition = state.partition
     target, _ = truncation_point(partition, epoch, end)
     truncate(partition, fetcher.leader, target, "diverging-epoch")
-    fetcher.changed(partition.tp)
+    fetcher.mark_unsent(partition.tp)
 
 
 def _restart(fetcher: Fetcher, partition: Partition, start: int) -> None:

@@ -21,7 +21,7 @@ from core.sim.network import Network
 from core.sim.node import Node
 from core.sim.simulation import Simulation
 
-Held = Any
+FieldValue = Any
 """What a field holds: anything."""
 
 ATOMS: Final = frozenset({int, str, bool, float, bytes, type(None), type, types.ModuleType})

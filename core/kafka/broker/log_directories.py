@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Final
 
 from core.kafka import events
 from core.kafka.broker.context import BrokerContext
-from core.kafka.broker.controller_channel import ControllerChannel
+from core.kafka.broker.controller_requests.controller_channel import ControllerChannel
 from core.kafka.broker.disk import Disk, FutureReplica
 from core.kafka.health import STALL_BOUND
 from core.kafka.ids import TopicPartition
@@ -24,7 +24,7 @@ COPY_PAUSE: Final = US_PER_MS
 """Least µs between two turns of a move."""
 
 
-class Directories:
+class LogDirectories:
     """What a broker's process does about its directories.
 
     Attributes:
@@ -34,7 +34,7 @@ class Directories:
         busy_until: when the slow disk has done all writes given to it.
     """
 
-    __slots__ = ("_channel", "_quick", "broker", "busy_until", "copy_speed", "disk", "slow", "unassigned", "unreported")
+    __slots__ = ("_channel", "_undelayed", "broker", "busy_until", "copy_speed", "disk", "slow", "unassigned", "unreported")
 
     broker: Final[BrokerContext]
     _channel: Final[ControllerChannel]
@@ -51,7 +51,7 @@ class Directories:
         self.copy_speed = 0
         self.slow = 0
         self.busy_until = 0
-        self._quick: dict[type, Handler] = {}
+        self._undelayed: dict[type, Handler] = {}
         broker.timers.update(
             {
                 "dir-failure-timeout": self._failure_timeout,
@@ -116,7 +116,7 @@ class Directories:
         if len(self.disk.dirs) > 1:
             self.unassigned[tp] = None
 
-    def tell_assignments(self) -> None:
+    def send_assignments(self) -> None:
         """Tell the controller of new assignments."""
         if self.unassigned:
             broker = self.broker
@@ -169,27 +169,27 @@ class Directories:
         log.configure(log.config)
         broker.journal.emit(events.ReplicaMoved.kind, broker.id, tp.topic, tp.partition, old, future.dir, log.leo)
         self.assign(tp)
-        self.tell_assignments()
+        self.send_assignments()
 
     # --- a slow disk -----------------------------------------------------------------------------------------------
 
     def slow_down(self, delay: int) -> None:
         """Each write takes so long from now on, µs; 0 ends it. What is under way is done as it was begun."""
         broker = self.broker
-        broker.take_back_idle_fetches()
+        broker.withdraw_idle_fetches()
         self.slow = delay
         broker.journal.emit(events.DiskSlowed.kind, broker.id, delay)
-        self._tell_if_behind()
-        if not self._quick:
-            self._quick = {kind: broker.handlers[kind] for kind in (ProduceRequest, FetchResponse)}
-        for kind, handler in self._quick.items():
+        self._record_if_behind()
+        if not self._undelayed:
+            self._undelayed = {kind: broker.handlers[kind] for kind in (ProduceRequest, FetchResponse)}
+        for kind, handler in self._undelayed.items():
             broker.handlers[kind] = self._write if delay or self.busy_until > broker.journal.now else handler
 
     def write_wait(self) -> int:
         """How long a write that arrives now waits until the disk has done it, µs."""
         return max(self.busy_until - self.broker.journal.now, 0) + self.slow
 
-    def _tell_if_behind(self) -> None:
+    def _record_if_behind(self) -> None:
         """Record how long writes wait, if that is so long that they are stalled."""
         wait = self.write_wait()
         if wait > STALL_BOUND:
@@ -200,15 +200,15 @@ class Directories:
         broker = self.broker
         now = broker.journal.now
         if isinstance(message, FetchResponse) and not any(part.records for part in message.parts()) and self.busy_until <= now:
-            self._quick[FetchResponse](message, sender)
+            self._undelayed[FetchResponse](message, sender)
             return
         self.busy_until = max(self.busy_until, now) + self.slow
-        self._tell_if_behind()
+        self._record_if_behind()
         broker.timer(self.busy_until - now, "disk-write", (message, sender))
 
     def _written(self, about: object) -> None:
         assert isinstance(about, tuple)
         message, sender = about
-        self._quick[type(message)](message, sender)
+        self._undelayed[type(message)](message, sender)
         if not self.slow and self.busy_until <= self.broker.journal.now:
-            self.broker.handlers.update(self._quick)
+            self.broker.handlers.update(self._undelayed)

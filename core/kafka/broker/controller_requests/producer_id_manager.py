@@ -16,7 +16,7 @@ RETRY: Final = SECOND
 """µs until an unanswered request for a block is sent again."""
 
 
-class ProducerIds:
+class ProducerIdManager:
     """One broker's ids: the next one, the end of its block, and the producers that wait for a block."""
 
     __slots__ = ("_waiting", "broker", "end", "next_id")
@@ -30,8 +30,8 @@ class ProducerIds:
         self.end = 0
         self._waiting = []
         broker.handlers[InitProducerIdRequest] = self._init_producer_id
-        broker.handlers[AllocateProducerIdsResponse] = self._allocated
-        broker.timers.update({"producer-ids": self._ask})
+        broker.handlers[AllocateProducerIdsResponse] = self._handle_block
+        broker.timers.update({"producer-ids": self._request_block})
 
     def reset(self) -> None:
         """The process ended: what is left of the block is never given out."""
@@ -42,22 +42,22 @@ class ProducerIds:
         """A producer without transactions gets a new id, in epoch 0 (`TransactionCoordinator#handleInitProducerId`)."""
         self._waiting.append((sender, request))
         if self.next_id < self.end:
-            self._give()
+            self._assign_ids()
         elif len(self._waiting) == 1:
-            self._ask(None)
+            self._request_block(None)
 
-    def _ask(self, _: object) -> None:
+    def _request_block(self, _: object) -> None:
         if self._waiting:
             self.broker.request_producer_ids()
             if not self.broker.by_hand:
                 self.broker.timer(RETRY, "producer-ids")
 
-    def _allocated(self, response: AllocateProducerIdsResponse, _: str) -> None:
+    def _handle_block(self, response: AllocateProducerIdsResponse, _: str) -> None:
         if self.next_id == self.end:
             self.next_id, self.end = response.start, response.start + response.size
-        self._give()
+        self._assign_ids()
 
-    def _give(self) -> None:
+    def _assign_ids(self) -> None:
         broker = self.broker
         while self._waiting and self.next_id < self.end:
             sender, request = self._waiting.pop(0)
@@ -65,4 +65,4 @@ class ProducerIds:
             broker.reply(sender, InitProducerIdResponse(request.correlation, self.next_id))
             self.next_id += 1
         if self._waiting:
-            self._ask(None)
+            self._request_block(None)

@@ -9,7 +9,7 @@ from core.kafka.log.term import Term
 from core.kafka.messages import ProduceRequest, ProduceResponse
 
 
-def answer_produce(broker: PartitionContext, sender: str, request: ProduceRequest, error: str, base: int, term: Term | None) -> None:
+def send_produce_response(broker: PartitionContext, sender: str, request: ProduceRequest, error: str, base: int, term: Term | None) -> None:
     """Answer a produce request; with acks=0 nobody listens, so after an error the connection is closed.
 
     Kafka: `KafkaApis#handleProduceRequest`.
@@ -27,5 +27,5 @@ def refuse_produce(broker: PartitionContext, sender: str, request: ProduceReques
     journal.cause = journal.emit(
         events.AppendRefused.kind, broker.id, tp.topic, tp.partition, request.producer, request.records, error, isr, min_isr
     )
-    answer_produce(broker, sender, request, error, NO_OFFSET, None)
+    send_produce_response(broker, sender, request, error, NO_OFFSET, None)
     journal.cause = before

@@ -9,11 +9,11 @@ from collections import deque
 from collections.abc import Callable, Iterable
 from typing import NamedTuple
 
-from core.sim.choices import Choice, enabled, take
-from core.sim.fingerprint import Fingerprints
+from core.sim.exploration.choices import Choice, enabled, take
 from core.sim.simulation import Simulation
-from core.sim.snapshot import Snapshot, Snapshots
-from core.sim.state import Table
+from core.sim.state.fields import Table
+from core.sim.state.fingerprint import Fingerprints
+from core.sim.state.snapshot import Snapshot, Snapshots
 
 
 class Outcome(NamedTuple):

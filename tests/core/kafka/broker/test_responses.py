@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from core.kafka import errors, events
-from core.kafka.broker.appends import delete_records
+from core.kafka.broker.requests.leader_append import delete_records
 from core.kafka.ids import TopicPartition, broker_address
 from core.kafka.messages import FetchRequest, FetchResponse, ProduceRequest, ProduceResponse
 from core.kafka.release import RELEASES

@@ -5,7 +5,7 @@ from __future__ import annotations
 import attrs
 
 
-class SpelledOut:
+class ReprMixin:
     """Base of attrs classes with `repr=False`: they are written all alike.
 
     attrs would write and compile a `__repr__` for each, at every start, which is a third of what it takes to make a class.

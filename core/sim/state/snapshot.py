@@ -1,6 +1,6 @@
 """Snapshots: the state of a simulation as a value, and the ways back to it.
 
-A snapshot holds what every object that can change held (`core.sim.codecs`), and shares with the one before it what is still the same.
+A snapshot holds what every object that can change held (`core.sim.state.codecs`), and shares with the one before it what is still the same.
 Objects are read class by class, each class in one go, so nobody needs to tell what has changed since: it is found by comparing.
 To restore is to have the same objects hold again what they held, so identity and cycles need no care; only what differs is written.
 To copy is to make all objects anew, each reference going to the new object in the place of the old one.
@@ -17,12 +17,12 @@ from itertools import chain, compress, count
 from operator import is_not, ne
 from typing import ClassVar, Final, Generic, TypeVar
 
-from core.sim.codecs import Codec, OfGrowing, State, codec_of, parts_of, renewed
-from core.sim.state import ATOMS, Held
+from core.sim.state.codecs import AppendOnlyListCodec, Codec, State, codec_of, parts_of, renewed
+from core.sim.state.fields import ATOMS, FieldValue
 
 Root = TypeVar("Root")
 
-Visit = Callable[[Held], bool]
+Visit = Callable[[FieldValue], bool]
 """Is told of each value that may lead to objects; whether it is, or holds, something that can change and may equal another."""
 
 PLACE: Final = 16
@@ -97,7 +97,7 @@ class Objects:
 
     Attributes:
         groups: by class.
-        first: how many there were at first; those that are gone are not looked for (`is_crowded`).
+        first: how many there were at first; those that are gone are not looked for (`has_outgrown`).
     """
 
     def __init__(self, roots: tuple[object, ...]) -> None:
@@ -114,7 +114,7 @@ class Objects:
         return sum(len(group.objects) for group in self.groups.values())
 
     @property
-    def is_crowded(self) -> bool:
+    def has_outgrown(self) -> bool:
         """Whether so many were found since the start that to begin anew saves time."""
         return len(self) > self.first + self.first // 4 + 200 or len(self._known) > 3 * self.first + 10_000
 
@@ -123,10 +123,10 @@ class Objects:
         changed = sum(group.update(self._visit) for group in list(self.groups.values()) if group.codec.changes)
         return changed + self._update_found()
 
-    def forget_growth(self) -> None:
+    def reread_append_only(self) -> None:
         """What only grows did something else meanwhile: it is read as a whole again."""
         for group in self.groups.values():
-            if isinstance(group.codec, OfGrowing):
+            if isinstance(group.codec, AppendOnlyListCodec):
                 group.states = []
 
     def _update_found(self) -> int:
@@ -144,7 +144,7 @@ class Objects:
         if known is not None:
             return known[1]
         cls = type(value)
-        parts: Sequence[Held] | None = parts_of(value)
+        parts: Sequence[FieldValue] | None = parts_of(value)
         if parts is None:
             group = self.groups.get(cls)
             if group is None:
@@ -190,19 +190,19 @@ class Snapshot(Generic[Root]):
 
     def restore(self) -> None:
         """Let everything stand as it did when this was taken."""
-        with _collector_rests():
-            self._snapshots.go_on_from(self.objects)
+        with _garbage_collection_paused():
+            self._snapshots.resume_from(self.objects)
             for group, states in self._states.items():
                 if group.codec.changes:
                     group.restore(states)
 
     def copy(self) -> Root:
         """A new simulation that stands as the other did when this was taken; that one is left alone."""
-        with _collector_rests():
+        with _garbage_collection_paused():
             return self._copy()
 
     def _copy(self) -> Root:
-        news: dict[int, Held] = {}
+        news: dict[int, FieldValue] = {}
         filled = []
         for group, states in self._states.items():
             objects = group.objects[: len(states)]
@@ -211,7 +211,7 @@ class Snapshot(Generic[Root]):
             filled.append((group.codec, blanks, objects, states))
         kept: list[object] = []
 
-        def renew(value: Held) -> Held:
+        def renew(value: FieldValue) -> FieldValue:
             if type(value) in ATOMS:
                 return value
             new = news.get(id(value))
@@ -239,7 +239,7 @@ class Snapshots:
     @property
     def shares(self) -> bool:
         """Whether the next one shares with the last, and so is quickly taken."""
-        return self._objects is not None and not self._objects.is_crowded
+        return self._objects is not None and not self._objects.has_outgrown
 
     def take(self, root: Root, *also: object) -> Snapshot[Root]:
         """The state of a simulation between two steps, and of what else belongs to it.
@@ -248,23 +248,23 @@ class Snapshots:
             TypeError: something in it cannot be read; the message names its class.
         """
         roots = (root, *also)
-        with _collector_rests():
+        with _garbage_collection_paused():
             objects, self._objects = self._objects, None  # where something cannot be read, it is not known what was
-            if objects is None or objects.is_crowded or list(map(id, roots)) != list(map(id, objects.roots)):
+            if objects is None or objects.has_outgrown or list(map(id, roots)) != list(map(id, objects.roots)):
                 objects, changed = Objects(roots), 0
             else:
                 changed = objects.update()
             self._objects = objects
             return Snapshot(root, self, objects, changed)
 
-    def go_on_from(self, objects: Objects) -> None:
+    def resume_from(self, objects: Objects) -> None:
         """A snapshot of these objects is restored; if others were found since, the next one shares with the last of those all the same."""
         if self._objects is not None and self._objects is not objects:
-            self._objects.forget_growth()
+            self._objects.reread_append_only()
 
 
 @contextmanager
-def _collector_rests() -> Iterator[None]:
+def _garbage_collection_paused() -> Iterator[None]:
     """Thousands of objects are made that stay: meanwhile the garbage collector, which would look through them again and again, rests."""
     enabled = gc.isenabled()
     gc.disable()

@@ -11,10 +11,10 @@ from typing import Final, cast
 
 from core.kafka import errors, events
 from core.kafka.broker.context import BrokerContext
-from core.kafka.broker.fetch_state import TRUNCATING, PartitionFetchState
+from core.kafka.broker.follower.partition_fetch_state import TRUNCATING, PartitionFetchState
+from core.kafka.broker.follower.truncation import truncate
 from core.kafka.broker.partition import Partition
-from core.kafka.broker.truncation import truncate
-from core.kafka.broker.waiters import HighWatermarkWaiter
+from core.kafka.broker.purgatory.delayed_operations import HighWatermarkWaiter
 from core.kafka.ids import NO_EPOCH, TopicPartition, broker_address
 from core.kafka.messages import FetchPartition, FetchPartitionFields, FetchRequest, ListOffsetsRequest, OffsetsForLeaderEpochRequest
 from core.kafka.release import Truncation
@@ -33,10 +33,10 @@ class Fetcher:
 
     Attributes:
         leader, number: from whom, which of num.replica.fetchers.
-        tells_epoch: its fetches name the epoch of the last record it has (2.7).
+        sends_epoch: its fetches name the epoch of the last record it has (2.7).
         states: its partitions; failed: those of the broker that were given up until new metadata arrive.
         in_flight: correlation of the request under way, 0 if none; sent at `sent_at` because of `sent_cause`.
-        watch_at: when the armed timer looks whether that was too long ago; -1 if none is armed, as while fetches are elided.
+        timeout_at: when the armed timer looks whether that was too long ago; -1 if none is armed, as while fetches are elided.
         preparing: partitions that must find their truncation point or the leader's log bounds first (ordered set).
         waking_at: when the armed timer ends a back-off, -1 if none is armed.
         unsent: partitions whose state the leader's session does not know yet, in order, each with what is to be asked of it if
@@ -46,8 +46,26 @@ class Fetcher:
     """
 
     __slots__ = (
-        "address", "broker", "failed", "forgotten", "full", "in_flight", "leader", "moved", "number", "poll", "prepared", "preparing",
-        "raised", "sent_at", "sent_cause", "states", "tells_epoch", "unsent", "waking_at", "watch_at",
+        "address",
+        "broker",
+        "failed",
+        "forgotten",
+        "full",
+        "in_flight",
+        "leader",
+        "moved",
+        "number",
+        "poll",
+        "prepared",
+        "preparing",
+        "raised",
+        "sends_epoch",
+        "sent_at",
+        "sent_cause",
+        "states",
+        "timeout_at",
+        "unsent",
+        "waking_at",
     )  # fmt: skip
 
     broker: Final[BrokerContext]
@@ -66,12 +84,12 @@ class Fetcher:
         self.leader = leader
         self.number = number
         self.address = broker_address(leader)
-        self.tells_epoch = broker.release.truncation is Truncation.ON_FETCH
+        self.sends_epoch = broker.release.truncation is Truncation.ON_FETCH
         self.states: dict[TopicPartition, PartitionFetchState] = {}
         self.in_flight = 0
         self.sent_at = 0
         self.sent_cause = 0
-        self.watch_at = -1
+        self.timeout_at = -1
         self.waking_at = -1
         self.preparing = {}
         self.unsent = {}
@@ -102,11 +120,11 @@ class Fetcher:
             state.state = TRUNCATING
             state.asked_epoch = log.epochs.latest_epoch
         self.states[partition.tp] = state
-        self.prepare(state)
-        self.changed(partition.tp)
+        self.update_preparing(state)
+        self.mark_unsent(partition.tp)
         self.maybe_send()
 
-    def next_epoch(self, tp: TopicPartition, leader_epoch: int) -> None:
+    def continue_in_epoch(self, tp: TopicPartition, leader_epoch: int) -> None:
         """Fetch on from the same leader in its next epoch, without truncating.
 
         Where fetches name no epoch, what is under way is still to be taken.
@@ -117,7 +135,7 @@ class Fetcher:
             state.sent_epoch = leader_epoch
         state.leader_epoch = leader_epoch
         state.checked = False
-        self.changed(tp)
+        self.mark_unsent(tp)
         self.maybe_send()
 
     def remove(self, tp: TopicPartition) -> None:
@@ -136,14 +154,14 @@ class Fetcher:
         """Fetches are no longer elided; the last one was sent at `sent_at`."""
         if sent_at != NOT_YET:
             self.sent_at, self.sent_cause = sent_at, cause
-        if self.watch_at < 0:
-            self.keep_watch()
+        if self.timeout_at < 0:
+            self.arm_timeout()
 
     def is_idle(self) -> bool:
         """Whether its next fetch, as far as it knows, will tell the leader nothing."""
         return bool(self.states) and not (self.full or self.unsent or self.moved or self.forgotten or self.preparing) and self.waking_at < 0
 
-    def give_up(self, tp: TopicPartition) -> None:
+    def on_partition_fenced(self, tp: TopicPartition) -> None:
         """Fenced in the epoch that it asked in: nothing is fetched until new metadata have come.
 
         Kafka: `AbstractFetcherThread#onPartitionFenced`.
@@ -151,31 +169,31 @@ class Fetcher:
         self.remove(tp)
         self.failed[tp] = None
 
-    def prepare(self, state: PartitionFetchState) -> None:
+    def update_preparing(self, state: PartitionFetchState) -> None:
         """Note whether a partition needs an answer of its own before it can fetch."""
         if state.state is TRUNCATING or state.out_of_range:
             self.preparing[state.partition.tp] = None
         else:
             self.preparing.pop(state.partition.tp, None)
 
-    def changed(self, tp: TopicPartition) -> None:
+    def mark_unsent(self, tp: TopicPartition) -> None:
         """The next fetch is to tell the leader where a partition stands."""
-        self._note_moved()
+        self._queue_moved()
         self.unsent[tp] = None
         self.prepared = False
         self.forgotten.pop(tp, None)
 
-    def tell_failure(self, tp: TopicPartition, error: str) -> None:
+    def record_failure(self, tp: TopicPartition, error: str) -> None:
         """The leader refused a partition, or its records were not whole."""
         self.broker.journal.emit(events.FetchFailed.kind, self.broker.id, tp.topic, tp.partition, self.leader, error)
 
-    def _note_moved(self) -> None:
+    def _queue_moved(self) -> None:
         for asked in self.moved:
             self.unsent[asked[0]] = asked
         self.moved.clear()
 
     def _leave_session(self, tp: TopicPartition) -> None:
-        self._note_moved()
+        self._queue_moved()
         self.unsent.pop(tp, None)
         self.forgotten[tp] = None
 
@@ -185,7 +203,7 @@ class Fetcher:
         state.sent_epoch = NO_EPOCH
         self._leave_session(state.partition.tp)
         if not self.broker.by_hand:
-            self._wake_at(state.delayed_until)
+            self._arm_wake(state.delayed_until)
 
     # --- requests --------------------------------------------------------------------------------------------------
 
@@ -196,9 +214,9 @@ class Fetcher:
 
     def send_next(self, max_wait: int, min_bytes: int, max_records: int) -> bool:
         """Send what comes next: a question for truncation points, else a fetch. False if nothing is due."""
-        return (bool(self.preparing) and self._ask()) or self._fetch(max_wait, min_bytes, max_records)
+        return (bool(self.preparing) and self._request_offsets()) or self._fetch(max_wait, min_bytes, max_records)
 
-    def _ask(self) -> bool:
+    def _request_offsets(self) -> bool:
         """Ask for truncation points or the bounds of the leader's log; False if that has to wait."""
         now = self.broker.journal.now
         asking = []
@@ -213,11 +231,11 @@ class Fetcher:
             else:
                 lookup = lookup or state
         if asking:
-            correlation = self._sending()
+            correlation = self._begin_request()
             self.broker.send(self.address, OffsetsForLeaderEpochRequest(correlation, self.broker.id, self.number, tuple(asking)))
             return True
         if lookup is not None:
-            correlation = self._sending()
+            correlation = self._begin_request()
             lookup.sent_epoch = lookup.leader_epoch
             request = ListOffsetsRequest(correlation, self.broker.id, self.number, lookup.partition.tp, lookup.leader_epoch)
             self.broker.send(self.address, request)
@@ -229,7 +247,7 @@ class Fetcher:
         if self.moved and not (self.unsent or self.full):
             self._send_fetch(tuple(self.moved), max_wait, min_bytes, max_records)
             return True
-        self._note_moved()
+        self._queue_moved()
         changed: list[FetchPartitionFields] = []
         if self.prepared and not self.full:
             changed.extend(cast("Iterable[FetchPartitionFields]", self.unsent.values()))
@@ -240,7 +258,7 @@ class Fetcher:
                     continue
                 partition = state.partition
                 log = partition.log
-                epoch = log.epochs.latest_epoch if self.tells_epoch else NO_EPOCH
+                epoch = log.epochs.latest_epoch if self.sends_epoch else NO_EPOCH
                 state.sent_epoch = state.leader_epoch
                 changed.append(FetchPartition(tp, log.leo, state.leader_epoch, epoch, log.last_append))
         if not changed and (self.full or not any(state.delayed_until <= now for state in self.states.values())):
@@ -252,7 +270,7 @@ class Fetcher:
         """Send a fetch that tells what changed (`ReplicaFetcherThread#buildFetch`); afterwards the session knows all."""
         broker = self.broker
         forgotten = () if self.full else tuple(self.forgotten)
-        correlation = self._sending()
+        correlation = self._begin_request()
         request = tuple_of(
             FetchRequest,
             (
@@ -261,7 +279,7 @@ class Fetcher:
             ),
         )  # fmt: skip
         if not changed and not forgotten and not self.full:
-            if self._repeats():
+            if self._would_repeat():
                 self.poll.send_idle(self, request, max_wait, broker.fetch_timeout)
             else:
                 self.poll.send(request)
@@ -273,7 +291,7 @@ class Fetcher:
         self.forgotten.clear()
         broker.send(self.address, request)
 
-    def _repeats(self) -> bool:
+    def _would_repeat(self) -> bool:
         """Whether it sends the same fetch again at once if the answer to this one is empty."""
         broker = self.broker
         return (
@@ -284,16 +302,16 @@ class Fetcher:
             and not broker.is_disk_slow()
         )
 
-    def _sending(self) -> int:
+    def _begin_request(self) -> int:
         broker = self.broker
         self.in_flight = broker.next_correlation()
         self.sent_at = broker.journal.now
         self.sent_cause = broker.journal.cause
-        if self.watch_at < 0 and not broker.by_hand:
-            self.keep_watch()
+        if self.timeout_at < 0 and not broker.by_hand:
+            self.arm_timeout()
         return self.in_flight
 
-    def woken(self) -> None:
+    def wake(self) -> None:
         """A back-off is over."""
         self.waking_at = -1
         now = self.broker.journal.now
@@ -303,53 +321,53 @@ class Fetcher:
                 later = state.delayed_until if later < 0 else min(later, state.delayed_until)
             elif state.delayed_until:
                 state.delayed_until = 0
-                self.changed(tp)
+                self.mark_unsent(tp)
         if later >= 0:
-            self._wake_at(later)
+            self._arm_wake(later)
         self.maybe_send()
 
     def wake_now(self) -> None:
         """Look at once for what to fetch; a process that stands still does when it goes on."""
         self.end_back_offs()
         self.waking_at = -1
-        self._wake_at(self.broker.journal.now)
+        self._arm_wake(self.broker.journal.now)
 
     def end_back_offs(self) -> None:
         """By hand, whoever has the fetcher take a turn ends every back-off with it."""
         for tp, state in self.states.items():
             if state.delayed_until:
                 state.delayed_until = 0
-                self.changed(tp)
+                self.mark_unsent(tp)
 
-    def _wake_at(self, time: int) -> None:
+    def _arm_wake(self, time: int) -> None:
         if self.waking_at < 0 or time < self.waking_at:
             self.waking_at = time
             self.broker.timer(time - self.broker.journal.now, "fetcher-wake", (self.leader, self.number))
 
-    def keep_watch(self) -> None:
+    def arm_timeout(self) -> None:
         """Look when the request under way has been out for replica.socket.timeout.ms.
 
         The timer has a fixed order, before all else at that time, so that it does not matter since when it is armed: while fetches
         are elided, which are always answered in time, none is.
         """
         broker = self.broker
-        self.watch_at = due = max(self.sent_at + broker.fetch_timeout, broker.journal.now + 1)
+        self.timeout_at = due = max(self.sent_at + broker.fetch_timeout, broker.journal.now + 1)
         timer = Timer("fetcher-watch", (self.leader, self.number))
         self.poll.client_timer(due, broker.incarnation, timer, self.sent_cause)
 
     def timeout_changed(self) -> None:
         """Another replica.socket.timeout.ms holds, for the request under way too."""
-        self.watch_at = -1
+        self.timeout_at = -1
         if self.in_flight and not self.broker.by_hand:
-            self.keep_watch()
+            self.arm_timeout()
 
-    def watch(self) -> None:
+    def check_timeout(self) -> None:
         """The request under way may have been out for too long (replica.socket.timeout.ms)."""
         broker = self.broker
-        now, due = broker.journal.now, self.watch_at
+        now, due = broker.journal.now, self.timeout_at
         if not 0 <= due <= now:
             return  # the timer of a former fetcher, or timeout
-        self.watch_at = -1
+        self.timeout_at = -1
         if not self.in_flight or self.poll.elided:
             return
         if now == due >= self.sent_at + broker.fetch_timeout:  # a process that stood still first takes what has come
@@ -357,7 +375,7 @@ class Fetcher:
             broker.network.disconnect(broker.address, self.address)
             self.disconnected(errors.REQUEST_TIMED_OUT)
         else:
-            self.keep_watch()
+            self.arm_timeout()
 
     def disconnected(self, error: str) -> None:
         """The connection to the leader broke: all partitions back off, the session begins anew."""

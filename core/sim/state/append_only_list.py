@@ -7,7 +7,7 @@ from typing import TypeVar
 T = TypeVar("T")
 
 
-class Growing(list[T]):
+class AppendOnlyList(list[T]):
     """A list of constants to which is only ever added, so that former states of it share what they have in common."""
 
     __slots__ = ()

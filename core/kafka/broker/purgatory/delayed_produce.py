@@ -10,7 +10,7 @@ from typing import Final, NamedTuple
 
 from core.kafka import errors
 from core.kafka.broker.partition_context import PartitionContext
-from core.kafka.broker.produce_answers import answer_produce
+from core.kafka.broker.purgatory.produce_response import send_produce_response
 from core.kafka.ids import NO_OFFSET, TopicPartition
 from core.kafka.log.term import Term
 from core.kafka.messages import ProduceRequest
@@ -64,14 +64,14 @@ class DelayedProduces:
         refused = list(self.waiting)
         self.waiting.clear()
         for write in refused:
-            answer_produce(self.broker, write.sender, write.request, error, NO_OFFSET, None)
+            send_produce_response(self.broker, write.sender, write.request, error, NO_OFFSET, None)
 
     def complete(self, high_watermark: int, error: str) -> None:
         """Answer those that the high watermark has reached (`DelayedProduce#tryComplete`)."""
         waiting = self.waiting
         while waiting and waiting[0].required_offset <= high_watermark:
             write = waiting.popleft()
-            answer_produce(self.broker, write.sender, write.request, error, write.base, write.term)
+            send_produce_response(self.broker, write.sender, write.request, error, write.base, write.term)
 
     def expire(self) -> None:
         """Time out those whose request timeout is over (`DelayedProduce#onExpiration`), each by its own."""
@@ -82,7 +82,7 @@ class DelayedProduces:
         self.waiting.extend(write for write in writes if write.deadline > now)
         for write in writes:
             if write.deadline <= now:
-                answer_produce(self.broker, write.sender, write.request, errors.REQUEST_TIMED_OUT, NO_OFFSET, None)
+                send_produce_response(self.broker, write.sender, write.request, errors.REQUEST_TIMED_OUT, NO_OFFSET, None)
         if self.waiting:
             self._expire_at(min(write.deadline for write in self.waiting))
 

@@ -6,10 +6,10 @@ from typing import Final
 
 from core.kafka import errors
 from core.kafka.broker.context import BrokerContext
-from core.kafka.broker.fetched import fetched
-from core.kafka.broker.fetcher import Fetcher
+from core.kafka.broker.follower.fetch_response import handle_fetch_response
+from core.kafka.broker.follower.fetcher import Fetcher
+from core.kafka.broker.follower.offset_responses import handle_epoch_end_offsets, handle_offsets_response
 from core.kafka.broker.partition import Partition
-from core.kafka.broker.truncating import epochs_answered, offsets_answered
 from core.kafka.ids import TopicPartition
 from core.kafka.messages import FetchResponse, ListOffsetsResponse, OffsetsForLeaderEpochResponse
 
@@ -34,12 +34,12 @@ class ReplicaFetcherManager:
         self.failed_partitions = {}
         broker.handlers.update(
             {
-                FetchResponse: self._fetched,
-                OffsetsForLeaderEpochResponse: self._epochs_answered,
-                ListOffsetsResponse: self._offsets_answered,
+                FetchResponse: self._handle_fetch_response,
+                OffsetsForLeaderEpochResponse: self._handle_epoch_end_offsets,
+                ListOffsetsResponse: self._handle_offsets_response,
             }
         )
-        broker.timers.update({"fetcher-wake": self._fetcher_wake, "fetcher-watch": self._fetcher_watch})
+        broker.timers.update({"fetcher-wake": self._fetcher_wake, "fetcher-watch": self._fetcher_timeout})
 
     def reset(self) -> None:
         """The process ended."""
@@ -78,7 +78,7 @@ class ReplicaFetcherManager:
         for fetcher in self.fetchers.values():
             fetcher.withdraw_idle_fetch()
 
-    def follow_on(self, tp: TopicPartition, leader_epoch: int) -> bool:
+    def continue_in_epoch(self, tp: TopicPartition, leader_epoch: int) -> bool:
         """The same leader in a new epoch, for a broker that truncates only under another leader (before KAFKA-7164): fetch on.
 
         False if no fetcher is at it.
@@ -86,7 +86,7 @@ class ReplicaFetcherManager:
         fetcher = self.fetcher_of(tp)
         if fetcher is None:
             return False
-        fetcher.next_epoch(tp, leader_epoch)
+        fetcher.continue_in_epoch(tp, leader_epoch)
         return True
 
     def shut_down_idle_fetchers(self) -> None:
@@ -104,20 +104,20 @@ class ReplicaFetcherManager:
         state = fetcher.states[tp]
         return "delayed" if state.delayed_until > self.broker.journal.now else state.state
 
-    def _fetched(self, response: FetchResponse, sender: str) -> None:
+    def _handle_fetch_response(self, response: FetchResponse, sender: str) -> None:
         fetcher = self._fetcher_from(sender, response.fetcher)
         if fetcher is not None:
-            fetched(fetcher, response)
+            handle_fetch_response(fetcher, response)
 
-    def _epochs_answered(self, response: OffsetsForLeaderEpochResponse, sender: str) -> None:
+    def _handle_epoch_end_offsets(self, response: OffsetsForLeaderEpochResponse, sender: str) -> None:
         fetcher = self._fetcher_from(sender, response.fetcher)
         if fetcher is not None:
-            epochs_answered(fetcher, response)
+            handle_epoch_end_offsets(fetcher, response)
 
-    def _offsets_answered(self, response: ListOffsetsResponse, sender: str) -> None:
+    def _handle_offsets_response(self, response: ListOffsetsResponse, sender: str) -> None:
         fetcher = self._fetcher_from(sender, response.fetcher)
         if fetcher is not None:
-            offsets_answered(fetcher, response)
+            handle_offsets_response(fetcher, response)
 
     def _fetcher_from(self, sender: str, number: int) -> Fetcher | None:
         return self.fetchers.get((int(sender[1:]), number))
@@ -125,12 +125,12 @@ class ReplicaFetcherManager:
     def _fetcher_wake(self, about: object) -> None:
         fetcher = self.fetchers.get(about)  # type: ignore[call-overload]
         if fetcher is not None:
-            fetcher.woken()
+            fetcher.wake()
 
-    def _fetcher_watch(self, about: object) -> None:
+    def _fetcher_timeout(self, about: object) -> None:
         fetcher = self.fetchers.get(about)  # type: ignore[call-overload]
         if fetcher is not None:
-            fetcher.watch()
+            fetcher.check_timeout()
 
 
 def fetcher_id(tp: TopicPartition, fetchers: int) -> int:

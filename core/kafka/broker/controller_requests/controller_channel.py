@@ -28,7 +28,7 @@ class ControllerChannel:
         epoch: the highest controller epoch that it has heard of.
     """
 
-    __slots__ = ("_broker", "_fetches", "_looking", "controller", "dedicated", "epoch", "voters")
+    __slots__ = ("_broker", "_fetches", "_retry_armed", "controller", "dedicated", "epoch", "voters")
 
     _broker: Final[BrokerContext]
     voters: Final[tuple[str, ...]]
@@ -40,15 +40,15 @@ class ControllerChannel:
         self.controller = voters[0] if voters else CONTROLLER
         self.epoch = -1
         self._fetches = 0
-        self._looking = False
+        self._retry_armed = False
         if voters:
-            broker.handlers[NotController] = self._pointed_on
-            broker.timers.update({"controller-silent": self._silent, "find-controller": self._look_on})
+            broker.handlers[NotController] = self._handle_not_controller
+            broker.timers.update({"controller-silent": self._fetch_timed_out, "find-controller": self._retry})
 
     def reset(self) -> None:
         """The process ended."""
         self._fetches += 1
-        self._looking = False
+        self._retry_armed = False
 
     def send(self, message: object) -> None:
         """Send a request to the active controller, perhaps in this very process."""
@@ -72,18 +72,18 @@ class ControllerChannel:
 
     def disconnected(self) -> None:
         """The active controller's process is gone: after a moment another is asked."""
-        if self.voters and not self._looking:
-            self._looking = True
+        if self.voters and not self._retry_armed:
+            self._retry_armed = True
             self._broker.timer(RETRY, "find-controller")
 
-    def _silent(self, number: object) -> None:
+    def _fetch_timed_out(self, number: object) -> None:
         """The last metadata fetch has had no answer."""
         if number == self._fetches:
             self.disconnect()
             self.try_next()
 
-    def _look_on(self, _: object) -> None:
-        self._looking = False
+    def _retry(self, _: object) -> None:
+        self._retry_armed = False
         self.try_next()
 
     def try_next(self) -> None:
@@ -92,7 +92,7 @@ class ControllerChannel:
         self.controller = self.voters[(at + 1) % len(self.voters)]
         self._broker.ask_controller_again()
 
-    def _pointed_on(self, answer: NotController, sender: str) -> None:
+    def _handle_not_controller(self, answer: NotController, sender: str) -> None:
         if answer.leader and answer.epoch >= self.epoch and sender == self.controller:
             self.epoch = answer.epoch
             self.controller = answer.leader

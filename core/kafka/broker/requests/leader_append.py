@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Final
 
 from core.kafka import errors, events
-from core.kafka.broker.delayed_produce import DelayedProduce, DelayedProduces
 from core.kafka.broker.partition import Partition
-from core.kafka.broker.produce_answers import answer_produce, refuse_produce
+from core.kafka.broker.purgatory.delayed_produce import DelayedProduce, DelayedProduces
+from core.kafka.broker.purgatory.produce_response import refuse_produce, send_produce_response
 from core.kafka.log.producer_state import ProducerStateManager
 from core.kafka.log.term import Batch
 from core.kafka.messages import ProduceRequest
@@ -27,7 +27,7 @@ def append_records_to_leader(partition: Partition, sender: str, request: Produce
     if size > log.config.max_message_bytes * records:
         refuse_produce(broker, sender, request, errors.MESSAGE_TOO_LARGE, partition.isr, partition.effective_min_isr())
         return
-    if producer_id >= 0 and not _takes_sequence(partition, sender, request):
+    if producer_id >= 0 and not _validate_producer_state(partition, sender, request):
         return
     term, account = partition.term, partition.account
     assert term is not None, "a leader has a term"
@@ -36,7 +36,7 @@ def append_records_to_leader(partition: Partition, sender: str, request: Produce
     now: Column = journal.now
     for replica in partition.remotes:
         if replica.session is not None:  # it was at the LEO, which is going to move
-            replica.settle()
+            replica.detach_session()
             broker.behind[tp] = None
     made = now if timestamp < 0 else term.stamp(timestamp)
     batch = (base, records, size, producer, batch_id, made, producer_id, producer_epoch, first_sequence)
@@ -54,7 +54,7 @@ def append_records_to_leader(partition: Partition, sender: str, request: Produce
     if base == log.high_watermark:
         partition.uncommitted_since = now
     if acks:
-        _promise(partition, sender, request, base, end)
+        _respond_or_delay(partition, sender, request, base, end)
     elif broker.account.requests_may_repeat:
         broker.account.appended(tp, broker.id, term, base, request, log)
     partition.maybe_increment_leader_hw()
@@ -63,13 +63,13 @@ def append_records_to_leader(partition: Partition, sender: str, request: Produce
     journal.cause = arrived
 
 
-def _promise(partition: Partition, sender: str, request: ProduceRequest, base: int, end: int) -> None:
+def _respond_or_delay(partition: Partition, sender: str, request: ProduceRequest, base: int, end: int) -> None:
     """A batch was appended whose producer waits for an answer: at once with acks=1, else when it is committed."""
     broker, tp, term = partition.broker, partition.tp, partition.term
     assert term is not None, "a leader has a term"
     broker.account.appended(tp, broker.id, term, base, request, partition.log)
     if request.acks == 1:
-        answer_produce(broker, sender, request, errors.NONE, base, term)
+        send_produce_response(broker, sender, request, errors.NONE, base, term)
         return
     _delay_produce(partition, DelayedProduce(end, broker.journal.now + request.timeout, sender, request, base, term))
 
@@ -81,7 +81,7 @@ def _delay_produce(partition: Partition, write: DelayedProduce) -> None:
     partition.delayed.add(write)
 
 
-def _takes_sequence(partition: Partition, sender: str, request: ProduceRequest) -> bool:
+def _validate_producer_state(partition: Partition, sender: str, request: ProduceRequest) -> bool:
     """Whether an idempotent producer's batch is to be appended (`UnifiedLog#analyzeAndValidateProducerState`).
 
     A duplicate is answered with its first offsets, for acks=all once they are committed; one out of turn is refused.
@@ -104,7 +104,7 @@ def _takes_sequence(partition: Partition, sender: str, request: ProduceRequest) 
     )
     term = log.term_at(base)
     if request.acks != -1 or end <= log.high_watermark:
-        answer_produce(broker, sender, request, errors.NONE, base, term)
+        send_produce_response(broker, sender, request, errors.NONE, base, term)
         return False
     assert term is not None, "the state holds what the log holds"
     _delay_produce(partition, DelayedProduce(end, now + request.timeout, sender, request, base, term))

@@ -17,7 +17,7 @@ from typing import Any
 
 from core.sim.agenda import Entry
 from core.sim.simulation import Simulation
-from core.sim.state import Classes, Fields, Table, is_frozen
+from core.sim.state.fields import Classes, Fields, Table, is_frozen
 from core.sim.stream import Stream
 
 Form = object

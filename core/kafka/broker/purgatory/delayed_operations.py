@@ -18,7 +18,7 @@ class SessionEntry(metaclass=ABCMeta):
         self.dirty = False
 
     @abstractmethod
-    def mark(self) -> None:
+    def mark_dirty(self) -> None:
         """There is news: records, another high watermark, another log start."""
 
     @abstractmethod

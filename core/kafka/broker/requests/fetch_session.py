@@ -14,8 +14,8 @@ from __future__ import annotations
 from typing import Final, Protocol
 
 from core.kafka.broker.partition import Partition
+from core.kafka.broker.purgatory.delayed_operations import SessionEntry
 from core.kafka.broker.replica import FollowerSession, Replica
-from core.kafka.broker.waiters import SessionEntry
 from core.kafka.errors import NONE
 from core.kafka.ids import TopicPartition
 from core.kafka.messages import FetchPartitionFields, FetchRequest, FetchResponse
@@ -44,12 +44,12 @@ class SessionPartition(SessionEntry):
     Attributes:
         asked: what the follower last asked, a `FetchPartition` or the plain tuple of its fields.
         dirty: whether there is news of it (`FetchSession.dirty`).
-        told_high_watermark, told_log_start: as it was last told, -1 before.
+        sent_high_watermark, sent_log_start: as it was last told, -1 before.
         partition, replica: the leader's, once the fetch was looked at, and its view of the follower; None when they must be looked up
             anew, because the broker's part in the partition has changed.
     """
 
-    __slots__ = ("asked", "partition", "replica", "session", "told_high_watermark", "told_log_start", "tp")
+    __slots__ = ("asked", "partition", "replica", "sent_high_watermark", "sent_log_start", "session", "tp")
 
     session: Final[FetchSession]
     tp: Final[TopicPartition]
@@ -59,8 +59,8 @@ class SessionPartition(SessionEntry):
         self.session = session
         self.asked = asked
         self.tp = asked[0]
-        self.told_high_watermark = -1
-        self.told_log_start = -1
+        self.sent_high_watermark = -1
+        self.sent_log_start = -1
         self.partition: Partition | None = None
         self.replica: Replica | None = None
 
@@ -74,7 +74,7 @@ class SessionPartition(SessionEntry):
         """The leader's side is not what it was: look it up again."""
         self.partition = self.replica = None
 
-    def mark(self) -> None:
+    def mark_dirty(self) -> None:
         """There is news of the partition."""
         if not self.dirty:
             session = self.session

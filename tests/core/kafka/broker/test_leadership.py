@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from core.kafka.broker.roles import make_follower, make_leader
+from core.kafka.broker.leadership import make_follower, make_leader
 from core.kafka.messages import FetchRequest
 from core.kafka.partition_registration import PartitionRegistration
 from tests.core.node_bench import TP, BrokerBench, log_of

@@ -9,11 +9,11 @@ from typing import Final
 
 from core.kafka import errors, events
 from core.kafka.broker.context import BrokerContext
-from core.kafka.broker.fetch_session import FetchSession, SessionPartition
-from core.kafka.broker.fetcher import FOREVER, tuple_of
+from core.kafka.broker.follower.fetcher import FOREVER, tuple_of
 from core.kafka.broker.hosted_partitions import HostedPartitions
 from core.kafka.broker.partition import Partition
 from core.kafka.broker.replication_quota import ReplicationQuota
+from core.kafka.broker.requests.fetch_session import FetchSession, SessionPartition
 from core.kafka.ids import NO_EPOCH, NO_OFFSET, TopicPartition
 from core.kafka.log.term import FetchedRecords, stretches
 from core.kafka.messages import FetchedPartitionFields, FetchFailure, FetchRequest, FetchResponse
@@ -53,7 +53,7 @@ class FetchManager:
         self.sessions.clear()
         self.watched.clear()
 
-    def forget_waiting(self) -> None:
+    def drop_parked(self) -> None:
         """No fetch waits any more; whoever sent one asks anew."""
         for session in self.sessions.values():
             session.parked = None
@@ -79,7 +79,7 @@ class FetchManager:
             self.broker.reply(sender, FetchResponse(correlation, fetcher, errors.FETCH_SESSION_ID_NOT_FOUND, ()))
             return
         for tp in forgotten:
-            self._leave(tp, session)
+            self._remove_from_session(tp, session)
         session.update(changed, forgotten)
         journal = self.broker.journal
         taken = session.take_dirty()
@@ -100,7 +100,7 @@ class FetchManager:
         if max_wait < FOREVER:
             session.deadline = journal.now + max_wait
             self.arm_expiry(session)
-        self._tell_network(session)
+        self._update_silence(session)
 
     def break_silence(self) -> None:
         """Any session may have news."""
@@ -135,7 +135,7 @@ class FetchManager:
             return False
         return broker.alive_broker_epoch(request.follower) > request.broker_epoch
 
-    def _leave(self, tp: TopicPartition, session: FetchSession) -> None:
+    def _remove_from_session(self, tp: TopicPartition, session: FetchSession) -> None:
         """A partition leaves a session, if it is not in another of that follower by now: further fetches of this one are none of it."""
         partition, entry, follower = self.partitions.get(tp), session.partitions.get(tp), session.follower
         if partition is None or entry is None:
@@ -146,7 +146,7 @@ class FetchManager:
             partition.sessions = tuple(each for each in partition.sessions if each is not entry)
         replica = partition.replica(follower)
         if replica is not None and (left or replica.session is session):
-            replica.settle()
+            replica.detach_session()
             self.broker.behind[tp] = None
 
     def _link(self, entry: SessionPartition) -> None:
@@ -216,7 +216,7 @@ class FetchManager:
                 answered = True
                 news.append(self.hosted.missing(tp, offset))
                 if tells:
-                    entry.told_high_watermark = entry.told_log_start = NO_OFFSET
+                    entry.sent_high_watermark = entry.sent_log_start = NO_OFFSET
                     entry.dirty = False
                 continue
             # Partition#fetchRecords
@@ -252,7 +252,7 @@ class FetchManager:
             if replica is not None and counts:
                 old = replica.leo
                 if replica.session is not None:
-                    replica.settle()
+                    replica.detach_session()
                     behind[tp] = None
                 replica.update_fetch_state(offset, log_start, now, leo, broker_epoch, as_of_last_fetch)
                 if offset >= leo:
@@ -274,18 +274,18 @@ class FetchManager:
                 continue
             if failure is not None:
                 news.append(part)
-                entry.told_high_watermark = high_watermark if failure[0] == NONE else NO_OFFSET
-                entry.told_log_start = log_start
+                entry.sent_high_watermark = high_watermark if failure[0] == NONE else NO_OFFSET
+                entry.sent_log_start = log_start
                 entry.dirty = False
                 continue
             if pushes and arrives and replica is not None and replica.update_last_sent_high_watermark(high_watermark):
                 answered = True
-            if records is not None or high_watermark != entry.told_high_watermark or log_start != entry.told_log_start:
+            if records is not None or high_watermark != entry.sent_high_watermark or log_start != entry.sent_log_start:
                 if not answered:
-                    doubtful.append((entry, entry.told_high_watermark, entry.told_log_start))
+                    doubtful.append((entry, entry.sent_high_watermark, entry.sent_log_start))
                 news.append(part)
-                entry.told_high_watermark = high_watermark
-                entry.told_log_start = log_start
+                entry.sent_high_watermark = high_watermark
+                entry.sent_log_start = log_start
             if (
                 log.high_watermark == high_watermark
                 and (records is not None or offset == leo)
@@ -300,8 +300,8 @@ class FetchManager:
         if not tells:
             return news
         if not answered:
-            for entry, told_high_watermark, told_log_start in doubtful:
-                entry.told_high_watermark, entry.told_log_start = told_high_watermark, told_log_start
+            for entry, sent_high_watermark, sent_log_start in doubtful:
+                entry.sent_high_watermark, entry.sent_log_start = sent_high_watermark, sent_log_start
             for entry in taken:
                 entry.dirty = True
             session.dirty.clear()
@@ -329,9 +329,9 @@ class FetchManager:
             self.broker.network.send(address, session.address, response, journal.now, journal.cause, reply=True)
         else:
             session.poll.answer(response)
-        self._tell_network(session)
+        self._update_silence(session)
 
-    def _tell_network(self, session: FetchSession) -> None:
+    def _update_silence(self, session: FetchSession) -> None:
         """Whether a session has no news, so that idle fetches can be elided; a leader with a throttle does not say so."""
         poll = session.poll
         if session.dirty or self.broker.leader_quota is not None:
@@ -401,7 +401,7 @@ class FetchManager:
             self.arm_expiry(session)
             return
         if not session.dirty:
-            self._tell_network(session)
+            self._update_silence(session)
             if session.poll.elide_answer(session.parked):
                 session.parked = None
                 return
@@ -417,4 +417,4 @@ class FetchManager:
     def _close(self, session: FetchSession) -> None:
         session.parked = None
         for tp in session.partitions:
-            self._leave(tp, session)
+            self._remove_from_session(tp, session)

@@ -9,7 +9,7 @@ from typing import Final
 
 from core.kafka import errors
 from core.kafka.broker.context import BrokerContext
-from core.kafka.broker.controller_channel import ControllerChannel
+from core.kafka.broker.controller_requests.controller_channel import ControllerChannel
 from core.kafka.broker.partition import Partition
 from core.kafka.ids import TopicPartition
 from core.kafka.messages import AlterPartitionItem, AlterPartitionRequest, AlterPartitionResponse
@@ -39,7 +39,7 @@ class AlterPartitionManager:
         self._partitions = partitions
         self.unsent = {}
         self.in_flight = 0
-        broker.handlers[AlterPartitionResponse] = self._answered
+        broker.handlers[AlterPartitionResponse] = self._handle_response
         broker.timers["alter-partition-retry"] = self._retry
         broker.timers["alter-partition-timeout"] = self._timed_out
 
@@ -78,7 +78,7 @@ class AlterPartitionManager:
         if correlation == self.in_flight:
             self._broker.controller_request_timed_out()
 
-    def _answered(self, response: AlterPartitionResponse, _: str) -> None:
+    def _handle_response(self, response: AlterPartitionResponse, _: str) -> None:
         if response.correlation != self.in_flight:
             return
         self.in_flight = 0

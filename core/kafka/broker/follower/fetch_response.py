@@ -9,9 +9,9 @@ from __future__ import annotations
 from typing import Final
 
 from core.kafka import errors, events
-from core.kafka.broker.fetch_state import PartitionFetchState
-from core.kafka.broker.fetcher import Fetcher
-from core.kafka.broker.truncating import diverged
+from core.kafka.broker.follower.fetcher import Fetcher
+from core.kafka.broker.follower.offset_responses import truncate_on_fetch_response
+from core.kafka.broker.follower.partition_fetch_state import PartitionFetchState
 from core.kafka.ids import NO_EPOCH, NO_OFFSET
 from core.kafka.messages import FetchResponse
 from core.sim.journal import Column, nobody
@@ -21,7 +21,7 @@ APPENDED: Final = events.FollowerAppended.kind
 LEARNED: Final = events.FollowerHighWatermark.kind
 
 
-def fetched(fetcher: Fetcher, response: FetchResponse) -> None:
+def handle_fetch_response(fetcher: Fetcher, response: FetchResponse) -> None:
     """The leader answered a fetch: take over what it carries, and fetch again."""
     if response.correlation != fetcher.in_flight:
         return
@@ -43,7 +43,7 @@ def process_fetch_request(fetcher: Fetcher, response: FetchResponse) -> None:
 
     Kafka: `AbstractFetcherThread#processFetchRequest`, `ReplicaFetcherThread#processPartitionData`.
     """
-    broker, states, asked, tells_epoch = fetcher.broker, fetcher.states, fetcher.moved, fetcher.tells_epoch
+    broker, states, asked, sends_epoch = fetcher.broker, fetcher.states, fetcher.moved, fetcher.sends_epoch
     journal, disk, exposed = broker.journal, broker.disk, broker.account.exposed
     sink, watched = journal.sink, journal.sink is not nobody
     me: Column = broker.id
@@ -63,9 +63,9 @@ def process_fetch_request(fetcher: Fetcher, response: FetchResponse) -> None:
         offset: int = start  # to compare; events are given the `Column` that came
         if failure is not None or offset != log.leo:
             if failure is not None and failure[0] != NONE:
-                _failed(fetcher, state, failure[0])
+                _handle_error(fetcher, state, failure[0])
             elif failure is not None and offset == log.leo:
-                diverged(fetcher, state, failure[1], failure[2])
+                truncate_on_fetch_response(fetcher, state, failure[1], failure[2])
             continue
         high_watermark: int = told
         state.leader_high_watermark = high_watermark
@@ -87,7 +87,7 @@ def process_fetch_request(fetcher: Fetcher, response: FetchResponse) -> None:
             journal.seq = seq = journal.seq + 1
             event: Column = seq
             log.last_append = event
-            asked.append((tp, end, state.leader_epoch, tail.epoch if tells_epoch and tail is not None else NO_EPOCH, event))
+            asked.append((tp, end, state.leader_epoch, tail.epoch if sends_epoch and tail is not None else NO_EPOCH, event))
             if watched:
                 sink((event, now, why, APPENDED, me, state.topic, state.number, leader, start, end, log.high_watermark))
             if high_watermark > log.leo:
@@ -114,14 +114,14 @@ def _follow_log_start(fetcher: Fetcher, state: PartitionFetchState, log_start: i
         state.partition.log_start_moved()
 
 
-def _failed(fetcher: Fetcher, state: PartitionFetchState, error: str) -> None:
+def _handle_error(fetcher: Fetcher, state: PartitionFetchState, error: str) -> None:
     tp = state.partition.tp
-    fetcher.tell_failure(tp, error)
+    fetcher.record_failure(tp, error)
     if error == errors.OFFSET_OUT_OF_RANGE:
         state.out_of_range = True
-        fetcher.prepare(state)
+        fetcher.update_preparing(state)
     elif error == errors.FENCED_LEADER_EPOCH:
-        fetcher.give_up(tp)
+        fetcher.on_partition_fenced(tp)
     else:
         fetcher.delay(state)
 

@@ -1,0 +1,1 @@
+"""Requests that a broker sends to the active controller."""

@@ -1,0 +1,1 @@
+"""A broker as follower: its fetchers, the leader's responses, and truncation."""
