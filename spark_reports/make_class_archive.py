@@ -22,7 +22,7 @@ from core.lab.cluster import Cluster
 from core.lab.spec import BrokerSpec, ClusterSpec
 from core.sim.units import SECOND
 from scenarios.io.standard_streams import complain, remark
-from scenarios.io.termination_signals import Stopped, stoppable
+from scenarios.io.termination_signals import Terminated, raise_on_signals
 from scenarios.logs.event_log import LogWriter, make_header
 from spark_reports.compute import compute_tables, load_logs, session_settings
 from spark_reports.errors import ReportError
@@ -111,11 +111,11 @@ def main() -> int:
     """Make the archive. A failure is reported and does not make anything else fail."""
     remark("Preparing Java's archive of Spark's classes (a minute, once) …")
     try:
-        with stoppable():
+        with raise_on_signals():
             prepare()
     except ReportError as wrong:
         complain(f"{wrong}; Spark starts without it")
-    except Stopped as stopped:
+    except Terminated as stopped:
         return 128 + stopped.signal
     return 0
 

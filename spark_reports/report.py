@@ -19,9 +19,9 @@ from typing import Final
 
 import attrs
 
-from scenarios.io.output_files import check_outputs, whole_entries, write_whole
+from scenarios.io.output_files import atomic_entries, check_outputs, write_atomically
 from scenarios.io.standard_streams import complain, say_json, styled
-from scenarios.io.termination_signals import stoppable, whole
+from scenarios.io.termination_signals import defer_signals, raise_on_signals
 from spark_reports.errors import ReportError
 from spark_reports.logs.find_logs import FoundLogs, escape_glob, find_logs, is_remote, local_path
 from spark_reports.logs.session_log import SessionLog, name_sessions, open_log
@@ -89,13 +89,13 @@ def main_report(
         out = _out_dir(out_dir, csv)
         if isinstance(out, Path) and f"file://{escape_glob(out)}" in found.datasets:
             raise ReportError(f"{out}: this is the input; name another directory for the tables")
-        with stoppable(), contextlib.ExitStack() as whole_at_end:
+        with raise_on_signals(), contextlib.ExitStack() as whole_at_end:
             scratch = whole_at_end.enter_context(tempfile.TemporaryDirectory(prefix="isrlab-logs-"))
             logs, bad = _open_all(found.files, Path(scratch), complain)
             if not (logs or found.datasets or found.remote):
                 return 2
             # Datasets on this machine appear together when all of them are complete; until then, existing ones stay.
-            place = whole_at_end.enter_context(whole_entries(out)) if isinstance(out, Path) else out
+            place = whole_at_end.enter_context(atomic_entries(out)) if isinstance(out, Path) else out
             only_compared = compare and html is None and not as_json
             limit = JSON_ROWS if as_json else 0 if only_compared else HTML_ROWS if html is not None else SHOWN_ROWS
             kinds = (["parquet"] if parquet or not csv else []) + (["csv"] if csv else [])
@@ -142,7 +142,7 @@ def _summarise(
     complain: Say,
 ) -> tuple[Report | None, int]:
     """Every table of the usable logs, the rows for charts if `charts` is set, and the number of unusable logs."""
-    with whole():
+    with defer_signals():
         from spark_reports.compute import compute_tables, load_logs, session_settings
         from spark_reports.rows.staging import stage_logs
         from spark_reports.tables import spark_table
@@ -213,7 +213,7 @@ def _out_dir(out_dir: str | Path | None, csv: bool) -> Path | str | None:
 def _write_html(path: Path, report: Report) -> None:
     from spark_reports.output import html
 
-    write_whole(path, html.render(report))
+    write_atomically(path, html.render(report))
 
 
 def _show(results: Sequence[Result]) -> None:

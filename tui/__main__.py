@@ -9,7 +9,7 @@ import sys
 def main() -> int:
     """Run the command line; returns the exit code.
 
-    Ctrl-C ends the process at once and without a word, as SIGTERM does, unless the command takes it (`stoppable`, the playground):
+    Ctrl-C ends the process at once and without a word, as SIGTERM does, unless the command takes it (`raise_on_signals`, the playground):
     Python's own way, an exception, comes out of modules that are half loaded as a traceback, and not always as the same exception.
     """
     try:

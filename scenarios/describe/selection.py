@@ -15,7 +15,7 @@ from typing import Final
 
 from core.kafka.release import Release
 from scenarios.describe.described import DescribedTopic
-from scenarios.io.time_limit import TookTooLong, at_most
+from scenarios.io.time_limit import TimeLimitExceeded, time_limit
 
 PATTERN_SECONDS: Final = 5
 """How long a pattern may take with all topics: some backtrack without end, here as in Java."""
@@ -46,11 +46,11 @@ def select_topics(topics: Sequence[DescribedTopic], pattern: str | None, release
     if pattern is None:
         return list(topics)
     try:
-        with at_most(PATTERN_SECONDS):
+        with time_limit(PATTERN_SECONDS):
             spelled = re.sub(r"^[\"']+|[\"']+$", "", pattern.strip().replace(",", "|").replace(" ", ""))
             matches = compile_java(spelled).fullmatch
             found = [topic for topic in topics if matches(topic.name)]
-    except TookTooLong:
+    except TimeLimitExceeded:
         shown = pattern if len(pattern) <= _SHOWN else f"{pattern[:_SHOWN]}…"
         raise ValueError(
             f"--topic: to match '{shown}' takes longer than {PATTERN_SECONDS} s; write it without repetitions within repetitions"

@@ -25,7 +25,7 @@ from core.lab.spec import BrokerSpec, ClusterSpec
 from core.sim.errors import ActRefused
 from scenarios.errors import InputError
 from scenarios.io import text_file
-from scenarios.io.output_files import cannot_be_written, whole_entries
+from scenarios.io.output_files import atomic_entries, cannot_be_written
 from scenarios.logs.event_log import LogReader
 
 MAX_FILES: Final = 1_100_000
@@ -82,7 +82,7 @@ def write_tree(tree: Tree, root: str | Path) -> int:
             raise InputError(f"{root}: the directory is not empty; name a new one")
     except (OSError, ValueError) as wrong:
         raise InputError(f"{root}: cannot be written: {(isinstance(wrong, OSError) and wrong.strerror) or wrong}") from None
-    with whole_entries(root) as part:
+    with atomic_entries(root) as part:
         try:
             for directory, files in tree.items():
                 for path, text in files.items():

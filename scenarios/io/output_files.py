@@ -189,7 +189,7 @@ class OutputFile:
         return OutputLost(wrong) if self._stream == STDOUT else cannot_be_written(self.path, wrong)
 
 
-class WholeFile:
+class AtomicFile:
     """A buffered writer of text and bytes to an `OutputFile`."""
 
     def __init__(self, output: OutputFile) -> None:
@@ -226,7 +226,7 @@ class WholeFile:
 
 
 @contextlib.contextmanager
-def whole_file(path: str | Path) -> Iterator[WholeFile]:
+def atomic_file(path: str | Path) -> Iterator[AtomicFile]:
     """A file that appears under its name at the end of the block. If the block raises an exception, the file does not appear.
 
     Raises:
@@ -234,7 +234,7 @@ def whole_file(path: str | Path) -> Iterator[WholeFile]:
     """
     output = OutputFile(path)
     try:
-        file = WholeFile(output)
+        file = AtomicFile(output)
         yield file
         file.flush()
         try:
@@ -249,18 +249,18 @@ def whole_file(path: str | Path) -> Iterator[WholeFile]:
         raise
 
 
-def write_whole(path: str | Path, text: str) -> None:
+def write_atomically(path: str | Path, text: str) -> None:
     """Write a text to a file atomically.
 
     Raises:
         InputError: the file cannot be written.
     """
-    with whole_file(path) as file:
+    with atomic_file(path) as file:
         file.write(text)
 
 
 @contextlib.contextmanager
-def whole_entries(directory: str | Path) -> Iterator[Path]:
+def atomic_entries(directory: str | Path) -> Iterator[Path]:
     """A temporary directory whose entries are moved to `directory` at the end of the block, where they replace entries of the same names.
 
     `directory` is created if it does not exist, and removed again if it stays empty.

@@ -1,8 +1,8 @@
 """Termination signals as an exception: Ctrl-C, `kill` and a closed terminal unwind the command, so that it cleans up after itself.
 
 A signal would end the process at once and leave scratch directories, workers and Spark's JVM behind. Here the first signal raises
-`Stopped`; later ones are ignored while the command cleans up. The exception can be raised anywhere, including in the middle of an
-operation that must not be left half done: `whole` defers it until the end of such an operation.
+`Terminated`; later ones are ignored while the command cleans up. The exception can be raised anywhere, including in the middle of an
+operation that must not be left half done: `defer_signals` defers it until the end of such an operation.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ SIGNALS: Final = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 """The signals that end a command with cleanup."""
 
 
-class Stopped(KeyboardInterrupt):
+class Terminated(KeyboardInterrupt):
     """A termination signal arrived.
 
     Attributes:
@@ -31,7 +31,7 @@ class Stopped(KeyboardInterrupt):
 
 
 class _Signals:
-    """Raises `Stopped` on the first signal, or when the last block that defers it ends."""
+    """Raises `Terminated` on the first signal, or when the last block that defers it ends."""
 
     def __init__(self) -> None:
         self.blocks = 0
@@ -45,18 +45,18 @@ class _Signals:
         self.tell()
 
     def tell(self) -> None:
-        """Raise `Stopped` if a signal arrived, has not been raised yet and is not deferred."""
+        """Raise `Terminated` if a signal arrived, has not been raised yet and is not deferred."""
         if self.came is not None and not self.raised and not self.blocks:
             self.raised = True
-            raise Stopped(self.came)
+            raise Terminated(self.came)
 
 
 _signals: _Signals | None = None
 
 
 @contextlib.contextmanager
-def stoppable() -> Iterator[None]:
-    """Raise `Stopped` within the block when one of `SIGNALS` arrives. Signals that this process ignores (`nohup`) stay ignored.
+def raise_on_signals() -> Iterator[None]:
+    """Raise `Terminated` within the block when one of `SIGNALS` arrives. Signals that this process ignores (`nohup`) stay ignored.
 
     Python handles signals in the main thread only. In another thread, and within another such block, this has no effect.
     """
@@ -78,10 +78,10 @@ def stoppable() -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def whole() -> Iterator[None]:
+def defer_signals() -> Iterator[None]:
     """Defer a signal to the end of the block, so that the block, such as an import, is never left half done.
 
-    Only the main thread is interrupted. In another thread, and outside of `stoppable`, this has no effect.
+    Only the main thread is interrupted. In another thread, and outside of `raise_on_signals`, this has no effect.
     """
     signals = _signals
     if signals is None or threading.current_thread() is not threading.main_thread():
@@ -96,12 +96,12 @@ def whole() -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def held() -> Iterator[None]:
-    """Like `whole`, and restore the signal handlers that the block replaces."""
+def keep_signal_handlers() -> Iterator[None]:
+    """Like `defer_signals`, and restore the signal handlers that the block replaces."""
     if _signals is None:
         yield
         return
-    with whole():
+    with defer_signals():
         before = {number: signal.getsignal(number) for number in SIGNALS}
         try:
             yield

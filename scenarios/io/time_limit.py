@@ -9,25 +9,25 @@ from collections.abc import Iterator
 from types import FrameType
 
 
-class TookTooLong(Exception):
+class TimeLimitExceeded(Exception):
     """The block took longer than its limit."""
 
 
 @contextlib.contextmanager
-def at_most(seconds: float) -> Iterator[None]:
+def time_limit(seconds: float) -> Iterator[None]:
     """Interrupt the block after `seconds` of wall time. A regular expression can be interrupted too: it checks for signals as it backtracks.
 
     Only the main thread can be interrupted. In another thread, this has no effect.
 
     Raises:
-        TookTooLong: the limit is exceeded.
+        TimeLimitExceeded: the limit is exceeded.
     """
     if threading.current_thread() is not threading.main_thread():
         yield
         return
 
     def interrupt(_number: int, _frame: FrameType | None) -> None:
-        raise TookTooLong
+        raise TimeLimitExceeded
 
     before = signal.signal(signal.SIGALRM, interrupt)
     signal.setitimer(signal.ITIMER_REAL, seconds)

@@ -24,7 +24,7 @@ from core.sim.errors import Standstill
 from scenarios.errors import InputError, LogError, ScriptError
 from scenarios.io.output_files import OutputFile
 from scenarios.io.standard_streams import remark
-from scenarios.io.termination_signals import whole
+from scenarios.io.termination_signals import defer_signals
 from scenarios.language.cluster import cluster_as_data, cluster_from_data
 from scenarios.language.nodes import MAX_VALUES
 from scenarios.logs.line_decoder import STAMP, LineDecoder, WrongEvent, columns_of
@@ -100,7 +100,7 @@ class LogWriter:
 
     A thread writes the buffered events at least once a second. `close` writes the rest and the end line. If the name ends in `.zst`,
     each write is a Zstandard frame. The file appears under its name at `begin`, or else at `close`, and replaces an existing file only
-    then. Each call can raise `Stopped`, but never leaves a gap between events.
+    then. Each call can raise `Terminated`, but never leaves a gap between events.
     """
 
     def __init__(self, path: str | Path, header: Header) -> None:
@@ -129,7 +129,7 @@ class LogWriter:
         Raises:
             InputError: the file cannot be written.
         """
-        with whole(), self._lock:
+        with defer_signals(), self._lock:
             try:
                 self._output.appear(revocable=True)
             except OSError as wrong:
@@ -147,11 +147,11 @@ class LogWriter:
         events = self._events
         events.append(event)
         if self._thread is None:
-            with whole():
+            with defer_signals():
                 self._thread = threading.Thread(target=self._flush_regularly, name="event log", daemon=True)
                 self._thread.start()
         elif len(events) >= ENCODED_AT_ONCE:
-            with whole(), self._lock:
+            with defer_signals(), self._lock:
                 self._encode_events()
             if self._waiting > MAX_BUFFERED:
                 self.flush()
@@ -168,7 +168,7 @@ class LogWriter:
 
     def flush(self) -> None:
         """Write the events that were added so far."""
-        with whole(), self._lock:
+        with defer_signals(), self._lock:
             self._encode_events()
             if not self._waiting or self.failed is not None:
                 return
@@ -243,7 +243,7 @@ class LogWriter:
         if self._output.file.closed:
             return
         self._closing.set()
-        with whole():
+        with defer_signals():
             if self._thread is not None:
                 self._thread.join()
             self.flush()

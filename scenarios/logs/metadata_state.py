@@ -28,7 +28,7 @@ class _Topic:
 
 
 @attrs.frozen
-class Described:
+class MetadataState:
     """The metadata that `describe` prints.
 
     Attributes:
@@ -45,7 +45,7 @@ class Described:
     printed_already: bool = False
 
 
-def fold_log(reader: LogReader, until_us: int | None = None) -> Described:
+def read_metadata_state(reader: LogReader, until_us: int | None = None) -> MetadataState:
     """The metadata after the last event at or before a virtual time, by default at the end of the log.
 
     Raises:
@@ -94,4 +94,4 @@ def fold_log(reader: LogReader, until_us: int | None = None) -> Described:
         )
         for name, topic in topics.items()
     )  # fmt: skip
-    return Described(described, frozenset(live), reader.release)
+    return MetadataState(described, frozenset(live), reader.release)

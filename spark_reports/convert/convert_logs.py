@@ -7,7 +7,7 @@ from pathlib import Path
 
 from scenarios.errors import InputError
 from scenarios.io.output_files import check_outputs
-from scenarios.io.termination_signals import stoppable
+from scenarios.io.termination_signals import raise_on_signals
 from scenarios.logs.event_log import LogReader
 from scenarios.logs.log_file import open_log_file
 from spark_reports.convert.log_parts import Say, read_log_parts
@@ -30,7 +30,7 @@ def convert_logs(paths: Sequence[str], out: str, master: str | None, settings: M
     Raises:
         ReportError, InputError: something cannot be read or written; existing output is untouched.
     """
-    with stoppable():
+    with raise_on_signals():
         _convert(paths, out, master, settings, say)
 
 

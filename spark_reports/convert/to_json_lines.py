@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from scenarios.errors import InputError
-from scenarios.io.output_files import whole_file
+from scenarios.io.output_files import atomic_file
 from scenarios.logs.log_file import is_packed_name, packer
 from spark_reports.convert.log_parts import BASE64, NO_NEWLINE, Say
 from spark_reports.errors import ReportError
@@ -80,7 +80,7 @@ def write_lines(out: Path, lines: Iterator[bytes]) -> int:
     """Write lines to a file, compressed if its name says so. The file appears when it is complete."""
     pack = packer() if is_packed_name(out) else bytes
     count = 0
-    with whole_file(out) as file:
+    with atomic_file(out) as file:
         while chunk := list(itertools.islice(lines, _FRAME_LINES)):
             count += len(chunk)
             file.write(pack(b"".join(chunk)))

@@ -8,7 +8,7 @@ import os
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, Final
 
-from scenarios.io.termination_signals import whole
+from scenarios.io.termination_signals import defer_signals
 from spark_reports.errors import ReportError
 from spark_reports.spark.failures import reason_of
 from spark_reports.spark.settings import SETTINGS
@@ -24,7 +24,7 @@ _CONNECT_MODE: Final = "SPARK_CONNECT_MODE_ENABLED"
 def connect_session(master: str, settings: dict[str, str]) -> Iterator[SparkSession]:
     """A session on a Spark Connect server; the server continues after the session."""
     try:
-        with whole():
+        with defer_signals():
             from pyspark.errors import PySparkException
             from pyspark.sql.connect.session import SparkSession as ConnectSession
     except ImportError as missing:

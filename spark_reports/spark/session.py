@@ -16,7 +16,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from scenarios.io.termination_signals import held, whole
+from scenarios.io.termination_signals import defer_signals, keep_signal_handlers
 from spark_reports.errors import ReportError
 from spark_reports.spark.class_archive import archive_path, options_to_make, options_to_use, spark_jars
 from spark_reports.spark.connect import connect_session
@@ -67,7 +67,7 @@ def spark_session(
             yield connected
         return
     try:
-        with whole():
+        with defer_signals():
             import pyspark
             from py4j.protocol import Py4JError
             from pyspark import SparkConf, SparkContext
@@ -100,10 +100,10 @@ def spark_session(
         ):
             try:
                 # A Java that is just starting cannot be stopped. A session of its own keeps the terminal's signals from it.
-                with held():
+                with keep_signal_handlers():
                     gateway = launch_gateway(conf, {"stdout": log, "stderr": log, "start_new_session": True})  # type: ignore[no-untyped-call]
                 # Spark installs its own handler for Ctrl-C.
-                with held():
+                with keep_signal_handlers():
                     context = SparkContext(conf=conf, gateway=gateway)
             except Exception as failure:
                 raise ReportError(

@@ -14,9 +14,9 @@ import attrs
 
 from core.sim.units import format_duration
 from scenarios.errors import InputError, did_you_mean
-from scenarios.io.output_files import check_outputs, is_stdout, write_whole
+from scenarios.io.output_files import check_outputs, is_stdout, write_atomically
 from scenarios.io.standard_streams import complain, remark, say_json, say_text, styled
-from scenarios.io.termination_signals import stoppable, whole
+from scenarios.io.termination_signals import defer_signals, raise_on_signals
 from spark_reports.errors import ReportError
 from spark_reports.sweep.execution.checkpoint import Checkpoint
 from spark_reports.sweep.execution.process_workers import ProcessWorkers
@@ -95,7 +95,7 @@ def main_sweep(
         checkpoint = None if out is None else Checkpoint(out, grid)
         begun = time.monotonic()
         try:
-            with stoppable(), _workers(master, conf, processes, progress.say) as workers:
+            with raise_on_signals(), _workers(master, conf, processes, progress.say) as workers:
                 progress.say(
                     f"{grid.name}: {counted(len(grid.cells), 'cell')}, {counted(runs, 'run')} each, of {format_horizon(grid.horizon)}"
                 )
@@ -140,7 +140,7 @@ def main_scenario(source: str, number: int, seed: int, path: str | None) -> int:
     if path is None:
         say_text(text)
         return 0
-    write_whole(path, text)
+    write_atomically(path, text)
     return 0
 
 
@@ -152,7 +152,7 @@ def _workers(master: str | None, conf: Sequence[str], processes: int | None, say
             raise ReportError("--processes does not use Spark; leave out --master and --conf")
         yield ProcessWorkers(processes) if processes else ThisProcess()
         return
-    with whole():
+    with defer_signals():
         from spark_reports.spark.executor_modules import ship_modules
         from spark_reports.spark.master import read_conf
         from spark_reports.spark.session import spark_session

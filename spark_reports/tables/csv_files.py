@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Final
 
 from scenarios.io.escaping import visible
-from scenarios.io.output_files import whole_file
+from scenarios.io.output_files import atomic_file
 
 _FORMULA: Final = ("=", "+", "-", "@", "\t", "\r", "\n")
 """The first characters of a text that a spreadsheet runs as a formula."""
@@ -35,7 +35,7 @@ def write(name: str, columns: Sequence[str], rows: Iterable[Sequence[object]], d
     number = 0
     while (part := list(itertools.islice(left, part_rows))) or not number:
         number += 1
-        with whole_file(directory / (f"{name}.csv" if number == 1 else f"{name}-{number}.csv")) as file:
+        with atomic_file(directory / (f"{name}.csv" if number == 1 else f"{name}-{number}.csv")) as file:
             writer = csv.writer(file, lineterminator="\n")
             writer.writerow(columns)
             writer.writerows([csv_value(value) for value in row] for row in part)

@@ -32,7 +32,7 @@ from scenarios.io.text_file import decode
 from scenarios.language.script import Scenario, read_script
 from scenarios.logs.event_log import LogReader, LogWriter, make_header
 from scenarios.logs.log_check import check_log
-from scenarios.logs.metadata_state import fold_log
+from scenarios.logs.metadata_state import read_metadata_state
 from scenarios.logs.replay import replay
 from scenarios.releases import release_named
 from scenarios.running.runner import Run
@@ -150,7 +150,7 @@ def _read_log(case: bytes, draw: random.Random) -> None:
     reader.problem()
     if checked.count and not events:
         return
-    fold_log(LogReader(path))
+    read_metadata_state(LogReader(path))
     ends = max(events[-1][1] if events else 0, 0 if reader.end is None else reader.end.t)
     if draw.random() < 0.1 and _is_small(reader.spec) and ends <= 200 * SECOND:
         replay(path)

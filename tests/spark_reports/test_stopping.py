@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from scenarios.io.termination_signals import SIGNALS, Stopped, held, stoppable, whole
+from scenarios.io.termination_signals import SIGNALS, Terminated, defer_signals, keep_signal_handlers, raise_on_signals
 from spark_reports.thread_pool import pool_of
 from tests.signals import heard
 from tests.spark_reports.event_logs import event, write_log
@@ -103,7 +103,7 @@ def test_the_first_signal_unwinds_and_later_ones_change_nothing(number: signal.S
             done.append("put in order")
 
     try:
-        with pytest.raises(Stopped) as raised, stoppable():
+        with pytest.raises(Terminated) as raised, raise_on_signals():
             work()
         assert raised.value.signal == number
         assert done
@@ -113,7 +113,7 @@ def test_the_first_signal_unwinds_and_later_ones_change_nothing(number: signal.S
 
 
 def _begin_with_a_signal(done: list[str]) -> None:
-    with held():
+    with keep_signal_handlers():
         os.kill(os.getpid(), signal.SIGTERM)
         signal.signal(signal.SIGTERM, signal.SIG_IGN)
         done.append("begun")
@@ -122,26 +122,26 @@ def _begin_with_a_signal(done: list[str]) -> None:
 
 def test_a_held_signal_comes_when_the_block_is_done_whatever_the_block_did_to_handlers() -> None:
     done: list[str] = []
-    with pytest.raises(Stopped), stoppable():
+    with pytest.raises(Terminated), raise_on_signals():
         _begin_with_a_signal(done)
     assert done == ["begun"]
 
 
 def _whole_in_whole_with_a_signal(done: list[str]) -> None:
     try:
-        with whole():
-            with whole():
+        with defer_signals():
+            with defer_signals():
                 os.kill(os.getpid(), signal.SIGTERM)
             done.append("whole")
     finally:
-        with whole():
+        with defer_signals():
             done.append("put in order")
         done.append("and on")
 
 
 def test_what_is_to_be_done_wholly_is_and_the_signal_is_raised_once() -> None:
     done: list[str] = []
-    with pytest.raises(Stopped), stoppable():
+    with pytest.raises(Terminated), raise_on_signals():
         _whole_in_whole_with_a_signal(done)
     assert done == ["whole", "put in order", "and on"]
 
@@ -149,7 +149,7 @@ def test_what_is_to_be_done_wholly_is_and_the_signal_is_raised_once() -> None:
 def test_an_ignored_signal_stays_ignored() -> None:
     before = signal.signal(signal.SIGHUP, signal.SIG_IGN)
     try:
-        with stoppable():
+        with raise_on_signals():
             os.kill(os.getpid(), signal.SIGHUP)
     finally:
         signal.signal(signal.SIGHUP, before)
@@ -164,9 +164,9 @@ def test_a_pool_does_not_wait_for_what_runs_when_its_block_fails() -> None:
             pool.submit(lambda: (running.set(), may_end.wait(30)))
             pool.submit(given_up.append, 1)
             running.wait(30)
-            raise Stopped(signal.SIGTERM)
+            raise Terminated(signal.SIGTERM)
 
-    with pytest.raises(Stopped):
+    with pytest.raises(Terminated):
         work_until_stopped()
     may_end.set()
     assert not given_up

@@ -19,7 +19,7 @@ from core.sim.errors import ActRefused
 from core.sim.units import SECOND
 from scenarios import catalogue
 from scenarios.errors import InputError
-from scenarios.io.output_files import write_whole
+from scenarios.io.output_files import write_atomically
 from scenarios.io.standard_streams import remark
 from scenarios.language.script import releases_of
 from tui.app.playground import Playground
@@ -119,7 +119,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     keys = [key for key in options.keys.split(",") if key]
     svg = asyncio.run(draw(app, options.size, keys, "isrlab"))
     try:
-        write_whole(options.out, without_fonts(svg))
+        write_atomically(options.out, without_fonts(svg))
     except InputError as wrong:
         remark(f"tui.app.screenshot: {wrong}")
         return 2

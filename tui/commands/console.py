@@ -32,9 +32,9 @@ def read_text(source: str) -> str:
 
 def write_text(path: str | None, text: str) -> None:
     """A text to a file, or to stdout: without one, or to `-`."""
-    from scenarios.io.output_files import write_whole
+    from scenarios.io.output_files import write_atomically
 
     if path is None or path == "-":
         say_text(text)
     else:
-        write_whole(path, text)
+        write_atomically(path, text)

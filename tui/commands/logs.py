@@ -132,7 +132,7 @@ def _replay(arguments: argparse.Namespace) -> int:
 
 def _log_export(arguments: argparse.Namespace) -> int:
     from scenarios.exports.perfetto import write_trace
-    from scenarios.io.output_files import check_outputs, whole_file
+    from scenarios.io.output_files import atomic_file, check_outputs
     from scenarios.logs.event_log import LogReader
 
     check_outputs({"--perfetto": arguments.perfetto}, [arguments.log])
@@ -140,7 +140,7 @@ def _log_export(arguments: argparse.Namespace) -> int:
     if arguments.perfetto == "-":
         write_trace(reader, sys.stdout)
     else:
-        with whole_file(arguments.perfetto) as file:
+        with atomic_file(arguments.perfetto) as file:
             write_trace(reader, file)
     if problem := reader.problem():
         complain(problem)

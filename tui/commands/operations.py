@@ -13,7 +13,7 @@ from tui.exit_codes import FAILED, HELD
 
 if TYPE_CHECKING:
     from core.kafka.ids import TopicPartition
-    from scenarios.logs.metadata_state import Described
+    from scenarios.logs.metadata_state import MetadataState
     from scenarios.tools.reassign import State
 
 
@@ -53,11 +53,11 @@ def _add_moment(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--release", metavar="R", help="the Kafka release to run under")
 
 
-def _moment(arguments: argparse.Namespace) -> Described:
+def _moment(arguments: argparse.Namespace) -> MetadataState:
     return described_moment(arguments.source, time_of(arguments.at), release_of(arguments.release))
 
 
-def _state(described: Described) -> State:
+def _state(described: MetadataState) -> State:
     from scenarios.tools.reassign import State
 
     return State.of(described.topics, described.live_brokers, described.release, all_known=not described.printed_already)

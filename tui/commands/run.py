@@ -40,7 +40,7 @@ def _run(arguments: argparse.Namespace) -> int:
         from scenarios import catalogue
         from scenarios.errors import InputError
         from scenarios.io.output_files import is_stdout
-        from scenarios.io.termination_signals import stoppable
+        from scenarios.io.termination_signals import raise_on_signals
         from scenarios.language.script import releases_of
         from scenarios.running import results
 
@@ -62,7 +62,7 @@ def _run(arguments: argparse.Namespace) -> int:
     say = _remarked if any(is_stdout(path) for path in (*logs, arguments.junit) if path is not None) else _said
     done: list[Result] = []
     compared: list[Comparison] = []
-    with stoppable():
+    with raise_on_signals():
         if len(wanted) > 1:
             for number, scenario in enumerate(scenarios):
                 compared.append(

@@ -12,7 +12,7 @@ from tui.commands.console import read_text
 if TYPE_CHECKING:
     from core.kafka.release import Release
     from scenarios.describe.described import DescribeImport
-    from scenarios.logs.metadata_state import Described
+    from scenarios.logs.metadata_state import MetadataState
 
 
 def looks_like_log(source: str) -> bool:
@@ -43,15 +43,15 @@ def parse_describe_file(text: str, source: str) -> DescribeImport:
     return parse_describe(text, "<stdin>" if source == "-" else source)
 
 
-def described_moment(source: str, at: int | None, release: Release | None) -> Described:
+def described_moment(source: str, at: int | None, release: Release | None) -> MetadataState:
     """The metadata that a log, a describe text or a scenario has at a time."""
-    from scenarios.logs.metadata_state import Described, fold_log
+    from scenarios.logs.metadata_state import MetadataState, read_metadata_state
 
     if looks_like_log(source):
         from scenarios.logs.event_log import LogReader
 
         reader = LogReader(source)
-        folded = fold_log(reader, at)
+        folded = read_metadata_state(reader, at)
         if problem := reader.problem():
             complain(problem)
         return folded
@@ -71,21 +71,21 @@ def described_moment(source: str, at: int | None, release: Release | None) -> De
     else:
         run.advance_to(at)
     view = run.cluster.view()
-    return Described(from_view(view), frozenset(broker.id for broker in view.brokers if not broker.fenced), under)
+    return MetadataState(from_view(view), frozenset(broker.id for broker in view.brokers if not broker.fenced), under)
 
 
-def _described_text(imported: DescribeImport, text: str, at: int | None, release: Release | None) -> Described:
+def _described_text(imported: DescribeImport, text: str, at: int | None, release: Release | None) -> MetadataState:
     """A describe text as it stands, or, with a time, the cluster made of it after it has lived that long."""
     from core.kafka.release import CURRENT
     from scenarios.describe.render import from_view
     from scenarios.describe.spec import living, to_cluster_spec
-    from scenarios.logs.metadata_state import Described
+    from scenarios.logs.metadata_state import MetadataState
 
     for note in imported.notes:
         remark(note)
     if at is None:
         rows = [row for topic in imported.topics for row in topic.rows]
-        return Described(imported.topics, living(rows), release or _release_of(text, imported), printed_already=True)
+        return MetadataState(imported.topics, living(rows), release or _release_of(text, imported), printed_already=True)
     from core.lab.cluster import Cluster
 
     spec, notes = to_cluster_spec(imported)
@@ -94,7 +94,7 @@ def _described_text(imported: DescribeImport, text: str, at: int | None, release
     cluster = Cluster(spec, release or CURRENT)
     cluster.run_until(at)
     view = cluster.view()
-    return Described(from_view(view), frozenset(broker.id for broker in view.brokers if not broker.fenced), release or CURRENT)
+    return MetadataState(from_view(view), frozenset(broker.id for broker in view.brokers if not broker.fenced), release or CURRENT)
 
 
 def _release_of(text: str, imported: DescribeImport) -> Release:

@@ -10,7 +10,7 @@ from core.lab.sentences import sentence
 from core.sim.units import format_clock
 from scenarios.errors import InputError
 from scenarios.io.escaping import visible_line
-from scenarios.io.output_files import same_file, write_whole
+from scenarios.io.output_files import same_file, write_atomically
 from tui.actions.context import Option, Question
 from tui.handlers.surface import Surface
 from tui.session.loading import LoadedSession
@@ -122,7 +122,7 @@ class Saving:
         """Save the screen as an SVG."""
         name = f"isrlab-{self.surface.view.now // 1_000_000}s.svg"
         try:
-            write_whole(name, self.surface.app.export_screenshot(title="isrlab"))
+            write_atomically(name, self.surface.app.export_screenshot(title="isrlab"))
         except InputError as wrong:
             self.surface.prompts.say(str(wrong), refused=True)
         else:

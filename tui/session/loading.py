@@ -16,7 +16,7 @@ from core.lab.cluster import Cluster
 from core.lab.history.course import Course, FreeCourse, Start
 from core.lab.spec import BrokerSpec, ClusterSpec, Pace
 from core.sim.repr_mixin import ReprMixin
-from scenarios.io.output_files import write_whole
+from scenarios.io.output_files import write_atomically
 from tui.analysis.metrics_history import MetricsHistory
 from tui.session.play_target import PlayTarget
 from tui.session.scenario_state import ScenarioState
@@ -97,7 +97,7 @@ class LoadedSession(ReprMixin):
         Raises:
             InputError: the file cannot be written.
         """
-        write_whole(path, self.script(script_name(path)))
+        write_atomically(path, self.script(script_name(path)))
 
 
 def script_name(path: Path) -> str:

@@ -13,7 +13,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Final
 
-from scenarios.io.output_files import write_whole
+from scenarios.io.output_files import write_atomically
 from spark_reports.errors import ReportError
 from spark_reports.sweep.grid.grid import Grid
 from spark_reports.sweep.simulation.simulate_run import FinishedChunk, Run, as_row, from_row
@@ -57,7 +57,7 @@ class Checkpoint:
                 self._check(json.loads(known.read_text(encoding="utf-8")), mark)
             else:
                 self._keep_grid(directory / "grid.yaml", grid.text)
-                write_whole(known, json.dumps(mark, indent=1) + "\n")
+                write_atomically(known, json.dumps(mark, indent=1) + "\n")
             for path in sorted((directory / CHUNKS).glob("*.jsonl")):
                 self._read(path)
         except OSError as failure:
@@ -68,7 +68,7 @@ class Checkpoint:
     def _keep_grid(self, path: Path, text: str) -> None:
         """Keep the grid next to its runs, so that they can be repeated. The grid may already be there, as the input."""
         if not path.exists():
-            write_whole(path, text)
+            write_atomically(path, text)
         elif path.read_text(encoding="utf-8-sig") != text:
             raise ReportError(f"{path}: this is another grid; name another directory")
 
@@ -92,7 +92,7 @@ class Checkpoint:
         chunk = finished.chunk
         text = "".join(json.dumps(as_row(run), separators=(",", ":")) + "\n" for run in finished.runs)
         name = f"cell-{chunk.cell:04d}-seeds-{chunk.first:09d}-{chunk.last:09d}.jsonl"
-        write_whole(self.directory / CHUNKS / name, text)
+        write_atomically(self.directory / CHUNKS / name, text)
 
     def kept(self) -> Iterable[Run]:
         """The runs that the directory had when it was opened."""

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any, Final
 
-from scenarios.io.output_files import write_whole
+from scenarios.io.output_files import write_atomically
 from spark_reports.errors import ReportError
 from spark_reports.sweep.grid.grid import Cell
 from spark_reports.sweep.output.loss_scenario import losing_episode, script_of
@@ -36,9 +36,9 @@ def write_results(out: Path, outcome: SweepResult, runs: Sequence[Run], say: Cal
         ReportError: they cannot be written.
     """
     try:
-        write_whole(out / "runs.csv", runs_csv(runs))
-        write_whole(out / "cells.csv", cells_csv(outcome))
-        write_whole(out / "cells.json", json_of(outcome))
+        write_atomically(out / "runs.csv", runs_csv(runs))
+        write_atomically(out / "cells.csv", cells_csv(outcome))
+        write_atomically(out / "cells.json", json_of(outcome))
         tables = write_parquet(out, outcome, runs)
         write_html(out / "sweep.html", outcome)
         scripts = _write_scenarios(out / "losses", outcome)
@@ -89,7 +89,7 @@ def json_of(outcome: SweepResult) -> str:
 def write_html(path: Path, outcome: SweepResult) -> None:
     from spark_reports.sweep.output import html
 
-    write_whole(path, html.render(outcome))
+    write_atomically(path, html.render(outcome))
 
 
 def _write_scenarios(directory: Path, outcome: SweepResult) -> int:
@@ -103,5 +103,5 @@ def _write_scenarios(directory: Path, outcome: SweepResult) -> int:
         if not path.exists():
             played = losing_episode(outcome.grid, cell, seed)
             assert played is not None
-            write_whole(path, script_of(outcome.grid, cell, seed, played))
+            write_atomically(path, script_of(outcome.grid, cell, seed, played))
     return len(wanted)

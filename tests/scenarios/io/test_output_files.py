@@ -18,7 +18,7 @@ import pytest
 
 from core.kafka.release import CURRENT
 from scenarios.errors import InputError
-from scenarios.io.output_files import OutputFile, check_outputs, same_file, stream_of, whole_entries, whole_file, write_whole
+from scenarios.io.output_files import OutputFile, atomic_entries, atomic_file, check_outputs, same_file, stream_of, write_atomically
 from scenarios.logs.event_log import LogReader, LogWriter
 from spark_reports import report
 from spark_reports.errors import ReportError
@@ -205,12 +205,12 @@ def test_no_directory_is_made_for_a_report_of_nothing(here: Path, capsys: pytest
 def test_a_file_is_replaced_when_it_is_whole(tmp_path: Path) -> None:
     path = tmp_path / "it"
     path.write_text(KEPT)
-    with whole_file(path) as file:
+    with atomic_file(path) as file:
         file.write("new\n")
         file.write(b"bytes \xff\n")
         assert path.read_text() == KEPT
     assert path.read_bytes() == b"new\nbytes \xff\n"
-    with pytest.raises(RuntimeError), whole_file(path) as file:
+    with pytest.raises(RuntimeError), atomic_file(path) as file:
         stop_after(lambda: file.write("x" * 3_000_000))
     assert path.read_bytes() == b"new\nbytes \xff\n"
     assert os.listdir(tmp_path) == ["it"]
@@ -221,11 +221,11 @@ def test_permissions_and_links_stay(tmp_path: Path) -> None:
     path.write_text(KEPT)
     path.chmod(0o640)
     link.symlink_to("it")
-    write_whole(link, "new")
+    write_atomically(link, "new")
     assert (link.is_symlink(), path.read_text(), stat.S_IMODE(path.stat().st_mode)) == (True, "new", 0o640)
     mask = os.umask(0o027)
     try:
-        write_whole(tmp_path / "fresh", "")
+        write_atomically(tmp_path / "fresh", "")
     finally:
         os.umask(mask)
     assert stat.S_IMODE((tmp_path / "fresh").stat().st_mode) == 0o640
@@ -238,7 +238,7 @@ def test_a_file_that_is_a_mount_of_its_own_is_written_in_place(tmp_path: Path, m
     path = tmp_path / "it"
     path.write_text(KEPT * 3)
     monkeypatch.setattr(os, "replace", busy)
-    write_whole(path, "new")
+    write_atomically(path, "new")
     assert path.read_text() == "new"
     writer = LogWriter(path, HEADER)
     writer.begin()
@@ -260,10 +260,10 @@ def test_a_file_in_a_directory_that_takes_no_other_is_written(tmp_path: Path, mo
         return opened(path, *rest)
 
     monkeypatch.setattr(os, "open", refused)
-    write_whole(folder / "it", "new")
+    write_atomically(folder / "it", "new")
     assert (folder / "it").read_text() == "new"
     with pytest.raises(InputError, match="Permission denied"):
-        write_whole(folder / "other", "new")
+        write_atomically(folder / "other", "new")
 
 
 def test_a_pipe_is_written_as_it_comes(tmp_path: Path) -> None:
@@ -272,7 +272,7 @@ def test_a_pipe_is_written_as_it_comes(tmp_path: Path) -> None:
     got: list[bytes] = []
     reader = threading.Thread(target=lambda: got.append(pipe.read_bytes()))
     reader.start()
-    write_whole(pipe, "through\n")
+    write_atomically(pipe, "through\n")
     reader.join(30)
     assert got == [b"through\n"]
     assert stat.S_ISFIFO(pipe.stat().st_mode)
@@ -284,7 +284,7 @@ def test_what_cannot_be_written_is_told(tmp_path: Path) -> None:
             OutputFile(path)
     if Path("/dev/full").exists():
         with pytest.raises(InputError, match="No space left"):
-            write_whole("/dev/full", "x")
+            write_atomically("/dev/full", "x")
 
 
 def test_links_to_a_stream_are_that_stream_and_links_in_a_circle_are_none(tmp_path: Path) -> None:
@@ -443,22 +443,22 @@ def test_entries_of_a_directory_appear_together(tmp_path: Path) -> None:
     (root / "table").mkdir(parents=True)
     (root / "table" / "old").write_text("")
     (root / "mine").write_text(KEPT)
-    with whole_entries(root) as part:
+    with atomic_entries(root) as part:
         (part / "table").mkdir()
         (part / "table" / "new").write_text("")
         (part / "more").write_text("")
         assert os.listdir(root / "table") == ["old"]
     assert sorted(os.listdir(root)) == ["mine", "more", "table"]
     assert os.listdir(root / "table") == ["new"]
-    with pytest.raises(RuntimeError), whole_entries(root) as part:
+    with pytest.raises(RuntimeError), atomic_entries(root) as part:
         stop_after(lambda: (part / "mine").write_text("half"))
     assert (root / "mine").read_text() == KEPT
     assert sorted(os.listdir(root)) == ["mine", "more", "table"]
-    with pytest.raises(RuntimeError), whole_entries(tmp_path / "a" / "b"):
+    with pytest.raises(RuntimeError), atomic_entries(tmp_path / "a" / "b"):
         raise RuntimeError
     assert not (tmp_path / "a").exists()
-    with whole_entries(tmp_path / "a" / "b"):
+    with atomic_entries(tmp_path / "a" / "b"):
         pass
     assert not (tmp_path / "a").exists()
-    with pytest.raises(InputError, match="cannot be written"), whole_entries(root / "mine"):
+    with pytest.raises(InputError, match="cannot be written"), atomic_entries(root / "mine"):
         pass

@@ -20,7 +20,7 @@ from core.kafka.release import CURRENT
 from core.kafka.topic_spec import PartitionSpec, TopicSpec
 from core.lab.spec import BrokerSpec, ClusterSpec
 from scenarios.errors import InputError, LogError
-from scenarios.io.termination_signals import Stopped, stoppable
+from scenarios.io.termination_signals import Terminated, raise_on_signals
 from scenarios.language.readings import GIVEN_UP_AFTER, LATENCY
 from scenarios.logs import event_log
 from scenarios.logs.event_log import ENCODED_AT_ONCE, FLUSH_SECONDS, End, LogReader, LogWriter, encode_event, make_header, read_events
@@ -315,7 +315,7 @@ def test_a_signal_leaves_no_hole_between_events(tmp_path: Path, monkeypatch: pyt
                 taken.append(seq)
                 writer((seq, seq, 0, "broker-paused", 1))
 
-    with pytest.raises(Stopped), stoppable():
+    with pytest.raises(Terminated), raise_on_signals():
         write_until_stopped()
     reader, events = read_events(path)
     assert [event[0] for event in events] == taken

@@ -13,7 +13,7 @@ from pathlib import Path
 import pyspark
 import pytest
 
-from scenarios.io.termination_signals import Stopped
+from scenarios.io.termination_signals import Terminated
 from spark_reports import make_class_archive as preparing
 from spark_reports.errors import ReportError
 from spark_reports.spark.class_archive import BRIEF, archive_path, options_to_use, spark_jars, stale
@@ -131,10 +131,10 @@ def test_it_is_made_once_and_replaces_those_of_other_jars(place: Path, monkeypat
 def test_nothing_half_written_is_left(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def stopped(made: Path) -> None:
         made.write_bytes(b"cl")
-        raise Stopped(15)
+        raise Terminated(15)
 
     recording(monkeypatch, stopped)
-    with pytest.raises(Stopped):
+    with pytest.raises(Terminated):
         preparing.prepare()
     assert list(place.iterdir()) == []
 
