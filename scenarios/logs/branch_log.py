@@ -9,9 +9,9 @@ from __future__ import annotations
 from pathlib import Path
 
 from core.lab.history.branch import Branch
-from core.lab.history.course import Start
-from core.lab.history.tape import Outlet, Tape
-from core.lab.history.way import STEPS_AT_ONCE, Enough, never
+from core.lab.history.incremental_task import STEPS_PER_CHECK, ShouldYield, never_yield
+from core.lab.history.playable import PlayableFactory
+from core.lab.history.replay_run import EventTap, ReplayRun
 from scenarios.errors import InputError
 from scenarios.logs.event_log import Header, LogWriter
 
@@ -22,10 +22,10 @@ class BranchLog:
     Attributes:
         path: the file.
         failed: the error message; '' while there is none.
-        tape: the replay.
+        replay_run: the replay.
     """
 
-    def __init__(self, start: Start, branch: Branch, path: Path, header: Header) -> None:
+    def __init__(self, start: PlayableFactory, branch: Branch, path: Path, header: Header) -> None:
         """Open the file and start the replay.
 
         Args:
@@ -41,31 +41,31 @@ class BranchLog:
         self.failed = ""
         self._end = branch.end
         self._log = LogWriter(path, header)
-        outlet = Outlet(self._log)
-        self.tape = Tape(start(outlet), outlet, branch.acts)
+        event_tap = EventTap(self._log)
+        self.replay_run = ReplayRun(start(event_tap), event_tap, branch.acts)
 
     @property
     def progress(self) -> float:
         """The part of the log that is written, from 0 to 1."""
         whole = self._end.steps + self._end.acts
-        return min(1.0, (self.tape.steps + self.tape.done) / whole) if whole else 1.0
+        return min(1.0, (self.replay_run.steps + self.replay_run.acts_done) / whole) if whole else 1.0
 
-    def work(self, enough: Enough = never) -> bool:
+    def advance(self, should_yield: ShouldYield = never_yield) -> bool:
         """Continue until `enough` says so. True: the file is complete, or has failed."""
-        tape, end = self.tape, (self._end.steps, self._end.acts)
+        replay_run, end = self.replay_run, (self._end.steps, self._end.acts)
         count = 0
-        while (tape.steps, tape.done) < end and tape.step():
+        while (replay_run.steps, replay_run.acts_done) < end and replay_run.step():
             count += 1
-            if count % STEPS_AT_ONCE == 0 and enough():
+            if count % STEPS_PER_CHECK == 0 and should_yield():
                 return False
-        tape.move_clock(self._end.time)
+        replay_run.move_clock(self._end.time)
         try:
             self._log.close(self._end.time)
         except InputError as wrong:
             self.failed = str(wrong)
         return True
 
-    def give_up(self) -> bool:
+    def cancel(self) -> bool:
         """Cancel and remove the incomplete file."""
         self.failed = f"{self.path}: given up, nothing is written"
         self._log.discard()

@@ -29,7 +29,7 @@ Timed = tuple[int, Act]
 
 
 @attrs.frozen
-class OldSession:
+class RecordedSession:
     """A session that an event log recorded.
 
     Attributes:
@@ -53,7 +53,7 @@ class OldSession:
     problem: str = ""
 
 
-def read_session(path: str | Path) -> OldSession:
+def read_session(path: str | Path) -> RecordedSession:
     """Read the session of an event log.
 
     Raises:
@@ -70,7 +70,7 @@ def read_session(path: str | Path) -> OldSession:
                 raise LogError(reader.source, event[0] + 1, str(wrong)) from None
     end = reader.end.t if reader.end is not None else events[-1][1] if events else 0
     header = reader.header
-    return OldSession(
+    return RecordedSession(
         reader.source, reader.spec, reader.release, header.seed, header.scenario or "", tuple(acts), end, events, reader.problem()
     )
 

@@ -21,7 +21,7 @@ import workload
 from engines import with_each_engine
 
 from core.lab.cluster import Cluster
-from core.lab.history.rings import KEPT
+from core.lab.history.event_buffer import KEPT
 from core.sim.journal import Sink
 from scenarios.logs.event_log import LogWriter, make_header
 

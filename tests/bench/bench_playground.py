@@ -61,7 +61,7 @@ def build(brokers: int, topics: int, partitions: int) -> Any:
     loaded = load_session(PlayTarget(None, spec, CURRENT, title="bench"), own_process=True)
     for n in range(topics):
         loaded.session.do(Load(f"topic{n}", 200, acks="all", producer=f"load{n}"))
-    loaded.session.tape.advance_to(2 * SECOND)
+    loaded.session.replay_run.advance_to(2 * SECOND)
     return loaded
 
 
@@ -90,7 +90,7 @@ class Meter:
     def _frame(self, wall: float) -> None:
         if self._shown_since is not None:
             self.frames.append(time.process_time() - self._shown_since)
-            self.moments.append(self._session.tape.outlet.seq)
+            self.moments.append(self._session.replay_run.event_tap.seq)
         self._session_frame(1 / FPS)
         self._shown_since = time.process_time()
 
@@ -181,18 +181,18 @@ async def seek(app: Any) -> dict[str, object]:
     """CPU and wall time of going to random events of a long session, arrival included."""
     session = app.main_screen.session
     session.pause()
-    while session.tape.outlet.seq < 100_000:
-        session.tape.step()
-        if session.tape.steps % 512 == 0:
-            session.keeper.offer(session.tape)
-    from core.lab.history.goal import Goal
+    while session.replay_run.event_tap.seq < 100_000:
+        session.replay_run.step()
+        if session.replay_run.steps % 512 == 0:
+            session.keyframe_cache.maybe_add(session.replay_run)
+    from core.lab.history.destination import Destination
 
     dice, cpu, wall = random.Random("bench:seek"), [], []
     for _ in range(30):
-        goal = Goal("bench", seq=dice.randint(1, 100_000))
+        destination = Destination("bench", seq=dice.randint(1, 100_000))
         start, began = time.process_time(), time.perf_counter()
-        session.go_to(goal)
-        while session.seeking is not None:
+        session.go_to(destination)
+        while session.task_target is not None:
             session.playback.frame(0.03)
         cpu.append(time.process_time() - start)
         wall.append(time.perf_counter() - began)
@@ -211,7 +211,7 @@ def memory_without_view(until: int) -> None:
     import tui.app.playground  # noqa: F401
 
     loaded = build(*SMALL)
-    loaded.session.tape.advance_to(until)
+    loaded.session.replay_run.advance_to(until)
     told(rss=resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024)
 
 

@@ -23,9 +23,9 @@ from core.kafka.messages import ProduceRequest
 from core.kafka.topic_spec import TopicSpec
 from core.lab import acts
 from core.lab.cluster import Cluster
-from core.lab.history.course import FreeCourse
-from core.lab.history.goal import Goal, Known
-from core.lab.history.keeper import KEEP_EVERY
+from core.lab.history.destination import Destination, RetainedEvents
+from core.lab.history.keyframe_cache import STEPS_BETWEEN_KEYFRAMES
+from core.lab.history.playable import PlayableCluster
 from core.lab.spec import BrokerSpec, ClusterSpec
 from core.sim.state.snapshot import Snapshots
 from core.sim.units import SECOND
@@ -137,9 +137,9 @@ def keyframes() -> None:
 
 def under_load(partitions: int) -> Session:
     """A session after ten seconds of a batch every 50 ms."""
-    session = Session(lambda sink: FreeCourse(Cluster(spec_of(3, partitions), sink=sink)))
+    session = Session(lambda sink: PlayableCluster(Cluster(spec_of(3, partitions), sink=sink)))
     session.do(acts.Load("w", 1_000, producer="bench"))
-    session.tape.advance_to(10 * SECOND)
+    session.replay_run.advance_to(10 * SECOND)
     return session
 
 
@@ -163,7 +163,7 @@ def each_keyframe(partitions: int) -> None:
     costs: dict[str, list[float]] = {"whole": [], "moved": [], "restored": [], "gone back to": []}
     with collector_rests():
         for number in range(60):
-            for _ in range(KEEP_EVERY):
+            for _ in range(STEPS_BETWEEN_KEYFRAMES):
                 cluster.step()
             if number % 20 == 0:
                 cluster.snapshots = Snapshots()
@@ -175,14 +175,14 @@ def each_keyframe(partitions: int) -> None:
                 started = time.process_time()
                 Cluster.restore(snapshot)
                 costs["restored"].append(time.process_time() - started)
-                for _ in range(KEEP_EVERY):
+                for _ in range(STEPS_BETWEEN_KEYFRAMES):
                     cluster.step()
                 started = time.process_time()
                 cluster.restore_in_place(snapshot)
                 costs["gone back to"].append(time.process_time() - started)
     middle = {which: statistics.median(times) for which, times in costs.items()}
     name = f"keyframe at P={partitions:,}"
-    line(f"{name}, of what moved in {KEEP_EVERY} steps", f"{middle['moved'] * 1e6 / partitions / 3:.2f} µs a replica")
+    line(f"{name}, of what moved in {STEPS_BETWEEN_KEYFRAMES} steps", f"{middle['moved'] * 1e6 / partitions / 3:.2f} µs a replica")
     line(f"{name}, of everything ({len(snapshot):,} objects)", f"{middle['whole'] * 1e6 / partitions / 3:.1f} µs a replica")
     line(f"{name}: a cluster gone back to it in", f"{middle['gone back to'] * 1e3:.2f} ms")
     line(f"{name}: a new cluster restored in", f"{middle['restored'] * 1e3:.1f} ms")
@@ -192,58 +192,58 @@ def with_and_without(partitions: int, turns: int = 60) -> None:
     """The same run with keyframes and without."""
     kept, plain = under_load(partitions), under_load(partitions)
     for session in (kept, plain):
-        session.tape.course.keep()  # the first one reads everything
+        session.replay_run.playable.snapshot()  # the first one reads everything
     spent = {kept: 0.0, plain: 0.0}
     with collector_rests():
         for session in (kept, plain):  # one after the other: what is due goes by the time of the process
-            tape, offer = session.tape, session.keeper.offer
+            replay_run, offer = session.replay_run, session.keyframe_cache.maybe_add
             for _ in range(turns):
                 started = time.process_time()
                 for _ in range(8):
-                    for _ in range(KEEP_EVERY):
-                        tape.step()
+                    for _ in range(STEPS_BETWEEN_KEYFRAMES):
+                        replay_run.step()
                     if session is kept:
-                        offer(tape)
+                        offer(replay_run)
                 spent[session] += time.process_time() - started
-    name = f"P={partitions:,}: {len(kept.keeper.kept)} keyframes in {turns * 8 * KEEP_EVERY:,} steps"
+    name = f"P={partitions:,}: {len(kept.keyframe_cache.keyframes)} keyframes in {turns * 8 * STEPS_BETWEEN_KEYFRAMES:,} steps"
     line(f"{name} take", f"{1 - spent[plain] / spent[kept]:.1%} of the time", "≤ 6 %")
 
 
 def going_back(partitions: int, steps: int = 20_000) -> None:
     """To events of a session, wherever they are: the cluster alone, and the session with its events."""
     session = under_load(partitions)
-    tape, keeper = session.tape, session.keeper
-    keeper.offer(tape, seen=False)  # of the largest nobody keeps one before somebody goes back
+    replay_run, keyframe_cache = session.replay_run, session.keyframe_cache
+    keyframe_cache.maybe_add(replay_run, seen=False)  # of the largest nobody keeps one before somebody goes back
     with collector_rests():
-        for _ in range(steps // KEEP_EVERY):
-            for _ in range(KEEP_EVERY):
-                tape.step()
-            keeper.offer(tape)
+        for _ in range(steps // STEPS_BETWEEN_KEYFRAMES):
+            for _ in range(STEPS_BETWEEN_KEYFRAMES):
+                replay_run.step()
+            keyframe_cache.maybe_add(replay_run)
         draw = random.Random(partitions)
-        first, last = keeper.kept[0].position.seq, tape.outlet.seq
-        session.mark_end()
+        first, last = keyframe_cache.keyframes[0].position.seq, replay_run.event_tap.seq
+        session.record_branch_end()
         clusters, sessions = [], []
         for _ in range(60):
-            goal = Goal("the bench", seq=draw.randrange(first + 1, last))
+            destination = Destination("the bench", seq=draw.randrange(first + 1, last))
             started = time.process_time()
-            session.go_to(goal)
-            while session.seeking is not None:
+            session.go_to(destination)
+            while session.task_target is not None:
                 session.playback.frame(0.0)
             sessions.append(time.process_time() - started)
-            known = Known(session.rings, tape.acts, (steps * 2, 0, 10**15))
-            nearest = goal.nearest(keeper, tape.acts, known)
+            known = RetainedEvents(session.event_buffer, replay_run.acts, (steps * 2, 0, 10**15))
+            nearest = destination.nearest(keyframe_cache, replay_run.acts, known)
             if nearest is None:
                 continue
-            keyframe = nearest.course.keyframe
+            keyframe = nearest.playable.cluster_snapshot
             started = time.process_time()
             keyframe.root.restore_in_place(keyframe)
-            while keyframe.root.journal.seq < goal.seq:
+            while keyframe.root.journal.seq < destination.seq:
                 keyframe.root.step()
             clusters.append(time.process_time() - started)
     for name, times in (("cluster", clusters), ("session", sessions)):
         value = f"{statistics.median(times) * 1e3:.1f}, p95 {sorted(times)[len(times) * 95 // 100] * 1e3:.1f} ms"
         line(
-            f"P={partitions:,}, {len(keeper.kept)} keyframes: the {name} goes back in",
+            f"P={partitions:,}, {len(keyframe_cache.keyframes)} keyframes: the {name} goes back in",
             value,
             f"p95 ≤ {BACK[partitions]} ms",
         )

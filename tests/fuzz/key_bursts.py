@@ -172,7 +172,7 @@ def _old(draw: random.Random) -> PlayTarget:
     path = Path("old.jsonl")
     if not path.exists():
         loaded = load_session(PlayTarget(None, None, CURRENT, log=path))
-        loaded.session.tape.advance_to(3_000_000)
+        loaded.session.replay_run.advance_to(3_000_000)
         loaded.session.close()
     old = read_session(path)
     return PlayTarget(

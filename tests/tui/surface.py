@@ -25,7 +25,7 @@ class FakeSurface:
         self.session = self.loaded.session
         self.session.pause()
         if until:
-            self.session.tape.advance_to(until)
+            self.session.replay_run.advance_to(until)
         self.selection = Selection()
         self.selection.keep_within(self.view)
         self.presenter = Presenter(self.loaded, Display(), self.selection)
@@ -47,7 +47,7 @@ class FakeSurface:
 
     def frame(self, **wanted: Any) -> Frame:
         session = self.session
-        return Frame(session.view(), session.status(), session.settings(), session.rings, **wanted)
+        return Frame(session.view(), session.status(), session.settings(), session.event_buffer, **wanted)
 
     def context(self) -> ActionContext:
         return self.presenter.context(self.frame())
@@ -97,5 +97,5 @@ class FakeSurface:
 
     def arrive(self) -> None:
         """Go every way that was begun to its end."""
-        while self.session.under_way is not None:
-            self.session.go_on()
+        while self.session.task is not None:
+            self.session.continue_task()

@@ -8,7 +8,7 @@ from itertools import takewhile
 from typing import Final
 
 from core.kafka.events import DETAIL, NORMAL, EventTuple
-from core.lab.history.rings import Ring, Rings
+from core.lab.history.event_buffer import EventBuffer, EventRing
 from core.lab.metrics.observer import MetricsObserver
 from core.sim.units import SECOND
 from tui.analysis.metrics_history import METRICS, Metric, Series, Values
@@ -28,7 +28,7 @@ class EventMetrics:
     def __init__(self, make: Callable[[], MetricsObserver]) -> None:
         self._make = make
         self._observer: MetricsObserver | None = None
-        self._ring: Ring | None = None
+        self._ring: EventRing | None = None
         self._next = 0
         self._waiting: deque[EventTuple] = deque()
         self._whole = 0
@@ -42,17 +42,17 @@ class EventMetrics:
         """How much of what was in memory at the beginning is folded, 0 to 1; `values` are those of now at 1."""
         return 1 - len(self._waiting) / self._whole if self._waiting else 1.0
 
-    def update(self, rings: Rings, now: int, most: int | None = None) -> None:
+    def update(self, event_buffer: EventBuffer, now: int, most: int | None = None) -> None:
         """Take in what has come since; anew after a way through time, or when events were missed.
 
         Args:
-            rings: the events in memory.
+            event_buffer: the events in memory.
             now: virtual time, µs.
             most: events to take in now, as memory holds more than a frame has time for; None: all.
         """
-        ring, observer, waiting = rings.of(DETAIL), self._observer, self._waiting
+        ring, observer, waiting = event_buffer.ring(DETAIL), self._observer, self._waiting
         if observer is None or ring is not self._ring or self._next < ring.first:
-            observer = self._begin(rings, ring)
+            observer = self._begin(event_buffer, ring)
         else:
             waiting.extend(ring.since(self._next))
         self._next = ring.total
@@ -65,13 +65,13 @@ class EventMetrics:
             self._sample(observer, now)
             self._latest = self._values(observer, now)
 
-    def _begin(self, rings: Rings, ring: Ring) -> MetricsObserver:
+    def _begin(self, event_buffer: EventBuffer, ring: EventRing) -> MetricsObserver:
         """With the oldest events there are: of those before the ring's only what was worth a line."""
         observer = self._observer = self._make()
         self._ring, self.series = ring, Series(step=SECOND)
         self.since = ring.at(ring.first)[1] if ring.total and ring.first else 0
         until = ring.at(ring.first)[0] if ring.total else 0
-        older = rings.of(NORMAL)
+        older = event_buffer.ring(NORMAL)
         self._waiting.clear()
         self._recent.clear()
         self._waiting.extend(takewhile(lambda event: event[0] < until, older.since(older.first)))

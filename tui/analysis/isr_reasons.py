@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from core.kafka.events import KINDS, NORMAL, EventTuple
-from core.lab.history.rings import Ring, Rings
+from core.lab.history.event_buffer import EventBuffer, EventRing
 from core.lab.views.view import PartitionView
 from core.sim.units import format_clock, format_duration
 
@@ -28,12 +28,12 @@ class IsrReasons:
     """Finds reasons and remembers them: the events are looked through once for every change of an ISR."""
 
     def __init__(self) -> None:
-        self._ring: Ring | None = None
+        self._ring: EventRing | None = None
         self._known: dict[tuple[object, ...], str] = {}
 
-    def of(self, p: PartitionView, rings: Rings) -> dict[int, str]:
+    def of(self, p: PartitionView, event_buffer: EventBuffer) -> dict[int, str]:
         """For each replica outside the ISR when and why it left: `left 00:11.633: no heartbeat for 9s (broker.session.timeout.ms 9s)`."""
-        ring = rings.of(NORMAL)
+        ring = event_buffer.ring(NORMAL)
         if ring is not self._ring or len(self._known) > _MOST_REMEMBERED:
             self._ring, self._known = ring, {}
         found: dict[int, str] = {}
@@ -43,13 +43,13 @@ class IsrReasons:
             key = (p.tp, broker, p.partition_epoch, p.leader_epoch)
             known = self._known.get(key)
             if known is None:
-                known = self._known[key] = _reason(p, broker, rings)
+                known = self._known[key] = _reason(p, broker, event_buffer)
             found[broker] = known
         return found
 
 
-def _reason(p: PartitionView, broker: int, rings: Rings) -> str:
-    ring = rings.of(NORMAL)
+def _reason(p: PartitionView, broker: int, event_buffer: EventBuffer) -> str:
+    ring = event_buffer.ring(NORMAL)
     topic, number = p.tp
     left: EventTuple | None = None
     for index in range(ring.total - 1, ring.first - 1, -1):
@@ -73,7 +73,7 @@ def _reason(p: PartitionView, broker: int, rings: Rings) -> str:
             return "is being added, and joins once it has caught up"
     if left is None:
         return ""
-    return f"left {format_clock(left[1])}: {_by_the_controller(left, broker, rings)}"
+    return f"left {format_clock(left[1])}: {_by_the_controller(left, broker, event_buffer)}"
 
 
 def _proposal(event: EventTuple) -> str:
@@ -85,11 +85,11 @@ def _proposal(event: EventTuple) -> str:
     return f"not caught up for {_rounded(lag)} (replica.lag.time.max.ms {format_duration(limit)})"
 
 
-def _by_the_controller(left: EventTuple, broker: int, rings: Rings) -> str:
+def _by_the_controller(left: EventTuple, broker: int, event_buffer: EventBuffer) -> str:
     """The controller's rule: from what caused the change, or in the change's own words."""
     cause = left[2]
     for _ in range(_MOST_CAUSES):
-        event = rings.find(cause) if cause else None
+        event = event_buffer.find(cause) if cause else None
         if event is None:
             break
         if event[3] in ("broker-fenced", "session-expired") and event[4] == broker:

@@ -14,7 +14,7 @@ import attrs
 
 from core.kafka.events import DETAIL, KINDS, EventTuple, decode
 from core.kafka.ids import CONTROLLER, TopicPartition, broker_address
-from core.lab.history.rings import Ring, Rings
+from core.lab.history.event_buffer import EventBuffer, EventRing
 from core.lab.sentences import act_sentence
 from core.sim.units import format_duration
 
@@ -176,7 +176,7 @@ _SHORT: Final[dict[str, Callable[..., str]]] = {
 
 
 class Lane:
-    """The steps of one partition, kept up to date from the rings; `steps` are in order of their events.
+    """The steps of one partition, kept up to date from the event buffer; `steps` are in order of their events.
 
     Attributes:
         steps: the newest of them.
@@ -188,18 +188,18 @@ class Lane:
         self.brokers = brokers
         self.level = level
         self.steps: deque[LaneStep] = deque(maxlen=MOST)
-        self._ring: Ring | None = None
+        self._ring: EventRing | None = None
         self._next = 0
         self._leading = ""
 
-    def update(self, rings: Rings) -> None:
+    def update(self, event_buffer: EventBuffer) -> None:
         """Take in what has come since; all anew after a way through time."""
-        ring = rings.of(self.level)
+        ring = event_buffer.ring(self.level)
         if ring is not self._ring:
             self._ring, self._next = ring, 0
             self.steps.clear()
             self._leading = ""
-        find = rings.find
+        find = event_buffer.find
         for index in range(max(self._next, ring.first), ring.total):
             event = ring.at(index)
             if concerns(event, self.tp, self.brokers):

@@ -65,7 +65,7 @@ def _frames(loaded: LoadedSession, until: int) -> None:
     """Frame after frame of a quarter of a virtual second."""
     session = loaded.session
     while session.now < until:
-        session.tape.advance_to(min(until, session.now + SECOND // 4))
+        session.replay_run.advance_to(min(until, session.now + SECOND // 4))
         loaded.history.observe(session.view(), session.branch.name, session.branch.origin)
 
 
@@ -110,7 +110,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if options.steps is None:
             play_to(loaded, int(options.seconds * SECOND), timed)
         for _ in range(options.steps or 0):
-            loaded.session.tape.step()
+            loaded.session.replay_run.step()
     except ActRefused as refusal:
         remark(f"tui.app.screenshot: {refusal}")
         return 2

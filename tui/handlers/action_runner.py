@@ -111,7 +111,7 @@ class ActionRunner:
                 self.surface.refresh_view()
                 self.surface.prompts.say(str(refusal), refused=True)
                 return
-            said = self.session.tell(seq) or act.word
+            said = self.session.event_sentence(seq) or act.word
         if self.session.branch is not branch:
             said = f"{said}; you are on {self.session.branch.name} now, {branch.name} keeps the old future ({self.surface.key('jump')})"
         self.surface.refresh_view()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from core.kafka.events import DETAIL, EventTuple
-from core.lab.history.cells import Cell, LastChange, cells_of
+from core.lab.history.last_change import LastChangeWatchpoint, TrackedValue, tracked_values_of
 from core.lab.sentences import sentence
 from tui.actions.context import Option, Question
 from tui.handlers.surface import Surface
@@ -26,7 +26,7 @@ class Causes:
 
     def show_or_go_back(self, seq: int) -> None:
         """Select an event; one that is no longer in memory is gone back to."""
-        if self.session.rings.find(seq) is not None:
+        if self.session.event_buffer.find(seq) is not None:
             self.surface.show_event(seq)
         else:
             self.time_travel.go_to_event(seq)
@@ -34,8 +34,8 @@ class Causes:
     def ask_for_reading(self) -> None:
         """Which reading of the selected partition or broker is meant; each answer already says what changed it last."""
         context = self.surface.context()
-        ring = self.session.rings.of(DETAIL)
-        cells = cells_of(context.partition, context.broker)
+        ring = self.session.event_buffer.ring(DETAIL)
+        cells = tracked_values_of(context.partition, context.broker)
         events = [cell.last_change(ring) for cell in cells]
         options = tuple(
             Option(_KEYS[cell.name], cell.label, (), _in_words(event))
@@ -59,13 +59,13 @@ class Causes:
         question = Question("What changed it last", f"From there {self.surface.key('cause')} goes on to its cause.", options)
         self.surface.prompts.ask(question, chosen)
 
-    def _look_back_for(self, cell: Cell) -> None:
+    def _look_back_for(self, cell: TrackedValue) -> None:
         def done(found: bool) -> None:
             if not found:
                 self.surface.prompts.say(f"nothing has changed the {cell.label} yet", refused=True)
             self.surface.refresh_view()
 
-        self.session.back_to_when(LastChange(cell), f"what changed the {cell.label}", done)
+        self.session.back_to_when(LastChangeWatchpoint(cell), f"what changed the {cell.label}", done)
         self.surface.refresh_view()
 
 

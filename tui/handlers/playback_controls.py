@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from core.kafka.events import DETAIL, EventTuple
-from core.lab.history.rings import LEVEL
+from core.lab.history.event_buffer import LEVEL
 from core.lab.sentences import sentence
 from tui.handlers.surface import Surface
 from tui.panels.header import speed_word
@@ -54,23 +54,23 @@ class PlaybackControls:
 
     def step(self) -> None:
         """Go on to the next event."""
-        self._stepped_from = self.session.tape.outlet.seq
+        self._stepped_from = self.session.replay_run.event_tap.seq
         self.session.step()
         self.surface.refresh_view()
 
     def step_notable(self) -> None:
         """Go on to the next notable event."""
-        self._stepped_from = self.session.tape.outlet.seq
+        self._stepped_from = self.session.replay_run.event_tap.seq
         self.session.step_to_notable()
         self.surface.refresh_view()
 
     def say_step(self) -> None:
         """Once a step has been taken, name what it did: it may have happened where no panel shows it."""
-        if self._stepped_from < 0 or self.session.seeking is not None:
+        if self._stepped_from < 0 or self.session.task_target is not None:
             return
-        ring = self.session.rings.of(DETAIL)
-        tape = self.session.tape
-        before = max(self._stepped_from, tape.end_before(tape.outlet.seq))
+        ring = self.session.event_buffer.ring(DETAIL)
+        replay_run = self.session.replay_run
+        before = max(self._stepped_from, replay_run.seq_before_step_of(replay_run.event_tap.seq))
         done = [event for event in ring.since(max(ring.first, ring.total - MOST_OF_A_STEP)) if event[0] > before]
         self._stepped_from = -1
         if done:

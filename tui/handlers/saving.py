@@ -89,7 +89,7 @@ class Saving:
         except InputError as wrong:
             self.surface.prompts.say(str(wrong), refused=True)
         else:
-            count = len(self.session.branch.deeds)
+            count = len(self.session.branch.act_events)
             self.surface.prompts.say(f"saved as {path}: {count} acts; isrlab run {path} replays them")
             self.unsaved = 0
             then()

@@ -6,9 +6,9 @@ from collections.abc import Callable
 from typing import Final
 
 from core.lab.history.branch import Mark
-from core.lab.history.goal import Goal
-from core.lab.history.position import Played, Position
-from core.lab.history.watch import Watch
+from core.lab.history.destination import Destination
+from core.lab.history.position import PlayedAct, Position
+from core.lab.history.watchpoints import Watchpoint
 from core.lab.views.view import ClusterView
 from core.sim.simulation import MAX_TIME
 from core.sim.units import format_clock, parse_duration
@@ -40,10 +40,10 @@ class TimeTravel:
             (f"{words}, at {format_clock(self.surface.view.now)} after event {self.surface.view.seq}", self.session.view()),
         ][-MOST_LEFT:]
 
-    def travel(self, goal: Goal) -> None:
+    def travel(self, destination: Destination) -> None:
         """Go to a moment of this branch."""
         self.leave_moment()
-        self.session.travel(goal, self._has_arrived)
+        self.session.travel(destination, self._has_arrived)
         self.surface.refresh_view()
 
     def _has_arrived(self) -> None:
@@ -51,7 +51,7 @@ class TimeTravel:
 
     def step_back(self) -> None:
         """Go back to before the last event, or undo the last act."""
-        undone = self.session.just_done()
+        undone = self.session.act_undone_by_step_back()
         self.leave_moment()
         self.session.step_back(self._has_arrived)
         self.surface.refresh_view()
@@ -60,24 +60,24 @@ class TimeTravel:
 
     def undo(self) -> None:
         """Go back to just before what was done last."""
-        undone = self.session.last_done()
+        undone = self.session.act_to_undo()
         if undone is not None:
             self.leave_moment()
             self.session.undo(self._has_arrived)
             self.surface.refresh_view()
             self._say_undone(undone)
 
-    def _say_undone(self, undone: Played) -> None:
-        self.surface.prompts.say(f"undone: {self.session.tell_act(undone)}; {self.surface.key('redo')} does it again")
+    def _say_undone(self, undone: PlayedAct) -> None:
+        self.surface.prompts.say(f"undone: {self.session.played_act_sentence(undone)}; {self.surface.key('redo')} does it again")
 
     def redo(self) -> None:
         """Do again what was undone."""
-        again = self.session.next_done()
+        again = self.session.act_to_redo()
         if again is not None:
             self.leave_moment()
             self.session.redo()
             self.surface.refresh_view()
-            self.surface.prompts.say(f"done again: {self.session.tell_act(again)}")
+            self.surface.prompts.say(f"done again: {self.session.played_act_sentence(again)}")
 
     def step_back_notable(self) -> None:
         """Go back to the last notable event."""
@@ -111,8 +111,8 @@ class TimeTravel:
             travels=True,
         )
 
-    def _moment_of(self, text: str) -> Goal:
-        """The goal that a text names.
+    def _moment_of(self, text: str) -> Destination:
+        """The destination that a text names.
 
         Raises:
             ValueError: it names none.
@@ -124,13 +124,13 @@ class TimeTravel:
             number, last = int(digits), self.session.end.seq
             if not 1 <= number <= last:
                 raise ValueError(f"there is no event {number}; this branch has 1 to {last}")
-            return Goal(f"event {number}", seq=number)
+            return Destination(f"event {number}", seq=number)
         if text.isascii() and text.isdecimal():
             raise ValueError("write a unit for a time, for example 12s, or # before an event's number")
         time = parse_duration(text)
         if time > MAX_TIME:
             raise ValueError("that is past the end of virtual time")
-        return Goal(f"{format_clock(time)}", time=time)
+        return Destination(f"{format_clock(time)}", time=time)
 
     def _no_moment(self, text: str) -> str | None:
         try:
@@ -161,14 +161,14 @@ class TimeTravel:
             number = len(options) + 1
             options.append(Option(str(number) if number < 10 else "", label, (), note))
 
-        offer("the start", "00:00.000", lambda: self.travel(Goal("the start", position=Position(0, 0, 0))))
+        offer("the start", "00:00.000", lambda: self.travel(Destination("the start", position=Position(0, 0, 0))))
         for mark in reversed(session.bookmarks[-MOST_LISTED:]):
             at = mark.position
             where = f"{format_clock(at.time)}, event {at.seq}" + ("" if mark.branch == session.branch.name else f", on {mark.branch}")
 
             def go(position: Position = at, branch: str = mark.branch) -> None:
                 if branch == session.branch.name:
-                    self.travel(Goal("the bookmark", position=position))
+                    self.travel(Destination("the bookmark", position=position))
                 else:
                     self._to_branch(branch, position)
 
@@ -195,7 +195,7 @@ class TimeTravel:
 
         def arrived() -> None:
             if position is not None and position.place < branch.end.place:
-                self.session.go_to(Goal("the bookmark", position=position), then=self._has_arrived)
+                self.session.go_to(Destination("the bookmark", position=position), then=self._has_arrived)
             else:
                 self._has_arrived()
 
@@ -213,19 +213,19 @@ class TimeTravel:
 
     def go_to_event(self, seq: int) -> None:
         """Go to the moment of an event."""
-        self.travel(Goal(f"event {seq}", seq=seq))
+        self.travel(Destination(f"event {seq}", seq=seq))
 
     def go_to_time(self, time: int) -> None:
         """Go to a virtual time, µs."""
-        self.travel(Goal(format_clock(time), time=time))
+        self.travel(Destination(format_clock(time), time=time))
 
     # --- conditions ------------------------------------------------------------------------------------------------
 
-    def _watch_for(self, text: str) -> Watch:
+    def _watch_for(self, text: str) -> Watchpoint:
         """What that says to look for."""
-        from scenarios.running.watch_parser import parse_watch
+        from scenarios.running.watchpoint_parser import parse_watchpoint
 
-        return parse_watch(text, self.surface.view)
+        return parse_watchpoint(text, self.surface.view)
 
     def _no_condition(self, text: str) -> str | None:
         try:
@@ -304,7 +304,7 @@ class TimeTravel:
                 self.surface.refresh_view()
                 self._show_diff(f"at {format_clock(view.now)} after event {view.seq}", view)
 
-            self.session.look_at(self._moment_of(text), seen)
+            self.session.preview(self._moment_of(text), seen)
             self.surface.refresh_view()
 
         self._ask_moment("Difference from", wrong, look)

@@ -85,7 +85,7 @@ class Navigation:
         """More events in the log, or fewer."""
         if self.page is None or not self.page.filter():
             level = _LEVELS[(_LEVELS.index(self.panels.events.level) + 1) % len(_LEVELS)]
-            self.panels.events.use(self.session.rings.of(level), level)
+            self.panels.events.use(self.session.event_buffer.ring(level), level)
         self.surface.show_now()
 
     def follow(self) -> None:
@@ -184,7 +184,7 @@ class Navigation:
         for level in (self.panels.events.level, *_LEVELS):
             if level > self.panels.events.level:
                 continue
-            ring = self.session.rings.of(level)
+            ring = self.session.event_buffer.ring(level)
             if ring.index_of(seq) is not None:
                 self.leave_page()
                 self.panels.events.use(ring, level)

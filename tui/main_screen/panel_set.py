@@ -8,7 +8,7 @@ from textual.geometry import Region
 
 from core.kafka.events import NOTABLE
 from core.kafka.ids import TopicPartition
-from core.lab.history.rings import Ring
+from core.lab.history.event_buffer import EventRing
 from core.lab.spec import Pace
 from core.lab.views.view import ClusterView
 from tui.actions.hints import Hint
@@ -37,7 +37,7 @@ CALM_RATE: Final = 10
 class PanelSet:
     """Every panel. `all` are they, in the order of the keys that go from one to the next; `layout` is where they stand, None before the first."""
 
-    def __init__(self, presenter: Presenter, paint: Palette, ring: Ring) -> None:
+    def __init__(self, presenter: Presenter, paint: Palette, ring: EventRing) -> None:
         """Make them.
 
         Args:
@@ -119,7 +119,7 @@ class PanelSet:
         headless = layout.timeline is not None and layout.timeline.height < HEADED
         self.footer.update(self._hints, note or (FooterMessage(mark) if mark and headless else None))
         if layout.size is SizeClass.MINIMAL:
-            ring = frame.rings.of(NOTABLE)
+            ring = frame.event_buffer.ring(NOTABLE)
             self.minimal.update(view, ring.at(ring.total - 1) if ring.total else None, chosen.broker)
             return
         self.tabs.update(TABS, f"screen-{frame.page}" if frame.page else OVERVIEW)

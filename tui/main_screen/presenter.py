@@ -12,7 +12,7 @@ from core.kafka.events import NOTABLE, EventTuple
 from core.kafka.health import UncleanElection
 from core.kafka.settings import Settings
 from core.lab.history.branch import Bookmark, Mark
-from core.lab.history.rings import Rings
+from core.lab.history.event_buffer import EventBuffer
 from core.lab.sentences import sentence
 from core.lab.spec import Pace
 from core.lab.views.view import ClusterView, PartitionView
@@ -45,7 +45,7 @@ class Frame(ReprMixin):
         view: the cluster.
         status: how the session stands.
         settings: the values in force.
-        rings: the events still in memory.
+        event_buffer: the events still in memory.
         focus: the panel that has the keys: `brokers`, `grid`, `events` or `timeline`.
         event: the selected event.
         page: the name of the page that is open; empty: the overview.
@@ -55,7 +55,7 @@ class Frame(ReprMixin):
     view: ClusterView
     status: SessionStatus
     settings: Settings
-    rings: Rings
+    event_buffer: EventBuffer
     focus: str = "grid"
     event: EventTuple | None = None
     page: str = ""
@@ -111,13 +111,13 @@ class Presenter:
             status.playing,
             status.speed,
             status.reached,
-            status.seeking,
+            status.task_target,
             view.release,
             loaded.seed,
             loaded.title,
             status.finished,
             progress=status.progress,
-            doing=status.doing,
+            task_verb=status.task_verb,
             branch=status.branch if status.branches > 1 else "",
             past=status.end.time - view.now if status.in_the_past else -1,
             events_past=status.end.seq - view.seq,
@@ -142,7 +142,7 @@ class Presenter:
         """What a mark of the timeline says; empty without one."""
         if mark is None:
             return ""
-        event = frame.rings.find(mark.seq)
+        event = frame.event_buffer.find(mark.seq)
         return f"{format_clock(mark.time)} #{mark.seq} {mark.kind if event is None else sentence(event)}  ⏎ goes there"
 
     # --- unclean election ------------------------------------------------------------------------------------------
@@ -219,7 +219,7 @@ class Presenter:
         if context.focus == "events" and context.event is not None:
             return (
                 "Why",
-                paint_event_detail(context.event, frame.rings.find, paint, width),
+                paint_event_detail(context.event, frame.event_buffer.find, paint, width),
                 "< to its cause" if context.event[2] else "",
             )
         if context.focus == "brokers" and context.broker is not None:
@@ -230,7 +230,7 @@ class Presenter:
 
     def _partition_in_full(self, frame: Frame, p: PartitionView, paint: Palette, width: int, rows: int = 0) -> list[Strip]:
         """The selected partition, with why replicas are out of its ISR and what comes of unclean election."""
-        left, unclean = self.isr_reasons.of(p, frame.rings), self.unclean_words(frame, p)
+        left, unclean = self.isr_reasons.of(p, frame.event_buffer), self.unclean_words(frame, p)
         return paint_partition(p, frame.view, paint, width, rows, left=left, unclean=unclean)
 
     def _everything_in_full(self, frame: Frame, context: ActionContext, paint: Palette, width: int) -> tuple[str, list[Strip], str]:
@@ -244,12 +244,12 @@ class Presenter:
             lines += self._partition_in_full(frame, context.partition, paint, width)
         if context.broker is not None:
             section(f"Broker b{context.broker.id}", paint_broker(context.broker, frame.view, paint, width))
-        ring = frame.rings.of(NOTABLE)
+        ring = frame.event_buffer.ring(NOTABLE)
         event = context.event if context.event is not None else ring.at(ring.total - 1) if ring.total else None
         if event is not None:
             section(
                 "Why",
-                paint_event_detail(event, frame.rings.find, paint, width),
+                paint_event_detail(event, frame.event_buffer.find, paint, width),
                 "selected event" if context.event is not None else "last notable event",
             )
         return "Partition", lines, ""

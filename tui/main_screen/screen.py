@@ -76,7 +76,7 @@ class MainScreen(Screen[None]):
         self.selection = Selection()
         self.source = ViewSource(session)
         self.presenter = Presenter(loaded, display, self.selection)
-        self.panels = PanelSet(self.presenter, paint, session.rings.of(NOTABLE))
+        self.panels = PanelSet(self.presenter, paint, session.event_buffer.ring(NOTABLE))
         self.pages = PageStack(self)
         self.prompts = Prompts(session, self)
         self.time_travel = TimeTravel(session, self)
@@ -168,7 +168,7 @@ class MainScreen(Screen[None]):
 
     def follow_events(self) -> None:
         """Show the newest of the events that the session has now."""
-        self.panels.events.use(self.session.rings.of(self.panels.events.level), self.panels.events.level)
+        self.panels.events.use(self.session.event_buffer.ring(self.panels.events.level), self.panels.events.level)
         self.panels.events.follow()
 
     @property
@@ -183,7 +183,7 @@ class MainScreen(Screen[None]):
             self.view,
             session.status(),
             session.settings(),
-            session.rings,
+            session.event_buffer,
             focus=self.panels.focus,
             event=self.panels.events.selected if page is None else page.event,
             page="" if page is None else page.name,
@@ -218,7 +218,7 @@ class MainScreen(Screen[None]):
         self.time_travel.left.clear()
         self.pages.forget()
         self.panels.page_panel.page = None
-        self.panels.events.use(self.session.rings.of(NOTABLE), NOTABLE)
+        self.panels.events.use(self.session.event_buffer.ring(NOTABLE), NOTABLE)
 
     def on_resize(self, event: events.Resize) -> None:
         """Lay out anew."""
@@ -291,8 +291,8 @@ class MainScreen(Screen[None]):
         self.controls.say_notices()
 
     def _use_rings(self) -> None:
-        """After a way through time the events stand in other rings."""
-        ring = self.session.rings.of(self.panels.events.level)
+        """After a way through time the events stand in another event buffer."""
+        ring = self.session.event_buffer.ring(self.panels.events.level)
         if self.panels.events.ring is not ring:
             self.panels.events.use(ring, self.panels.events.level)
             self.garbage.abandoned()

@@ -13,8 +13,8 @@ from core.kafka.broker.broker_state import BrokerState
 from core.kafka.events import KINDS
 from core.kafka.release import RELEASES
 from core.lab.history.branch import Branch
-from core.lab.history.course import Start
-from core.lab.history.second_run import FirstDifference, SecondRun
+from core.lab.history.parallel_run import FirstDifference, ParallelRun
+from core.lab.history.playable import PlayableFactory
 from core.lab.sentences import sentence
 from core.lab.views.view import ClusterView, PartitionView
 from core.sim.units import format_clock
@@ -176,7 +176,7 @@ class ComparePage(Page):
     wide: ClassVar[bool] = True
     calm: ClassVar[bool] = False
 
-    second: SecondRun | None = None
+    second: ParallelRun | None = None
     _arrived = False
 
     def lines(self, width: int, height: int) -> list[Strip]:
@@ -194,7 +194,7 @@ class ComparePage(Page):
             ]
         second = self.second
         run = session.run_so_far()
-        self._arrived = second.work(screen.view.now, run.steps, run.acts, within(BUDGET))
+        self._arrived = second.advance_to(screen.view.now, run.steps, run.acts, within(BUDGET))
         notes = [
             f"{played.act.word} at {format_clock(played.time)} was impossible there: {reason}" for played, reason in second.refused[-3:]
         ]
@@ -202,11 +202,11 @@ class ComparePage(Page):
             notes.insert(0, f"It is catching up: {format_clock(second.now)} of {format_clock(screen.view.now)}.")
         names = (self._here(), second.words)
         now = screen.view.now
-        ended = second.lived_upto(now)
+        ended = second.ended_before(now)
         if ended is not None:
             notes.insert(0, f"{second.words} was lived up to {format_clock(ended)} only.")
         settled = self._arrived and not run.moving and ended is None and (run.stepwise or run.next_due is None or run.next_due > now)
-        parted = second.compare(session.rings, settled=settled)
+        parted = second.compare(session.event_buffer, settled=settled)
         size = (width, height)
         painted, _ = paint_compare(screen.view, second.view(), names, parted, notes, paint, size, self.top)
         if not self._arrived:
@@ -229,14 +229,14 @@ class ComparePage(Page):
         """Choose what to compare with."""
         screen = self.screen
         session, loaded = screen.session, screen.loaded
-        makers: list[tuple[str, str, Callable[[], SecondRun]]] = []
+        makers: list[tuple[str, str, Callable[[], ParallelRun]]] = []
         for branch in session.branches:
             if branch is not session.branch:
                 makers.append((branch.name, f"up to {format_clock(branch.end.time)}", partial(_branch_of, session.start, branch)))
         for name in reversed(RELEASES):
             if name != loaded.release.name:
                 makers.append(
-                    (f"Kafka {name}", "the same under its rules", partial(SecondRun, f"Kafka {name}", loaded.under(RELEASES[name])))
+                    (f"Kafka {name}", "the same under its rules", partial(ParallelRun, f"Kafka {name}", loaded.under(RELEASES[name])))
                 )
         options = tuple(
             Option(str(number) if number < 10 else "", words, (), note) for number, (words, note, _) in enumerate(makers, start=1)
@@ -253,5 +253,5 @@ class ComparePage(Page):
         return True
 
 
-def _branch_of(start: Start, branch: Branch) -> SecondRun:
-    return SecondRun(branch.name, start, acts=branch.acts, end=branch.end.time)
+def _branch_of(start: PlayableFactory, branch: Branch) -> ParallelRun:
+    return ParallelRun(branch.name, start, acts=branch.acts, end=branch.end.time)

@@ -10,7 +10,7 @@ from textual.strip import Strip
 
 from core.kafka.events import NOTABLE, EventTuple
 from core.kafka.ids import TopicPartition
-from core.lab.history.rings import Rings
+from core.lab.history.event_buffer import EventBuffer
 from core.lab.sentences import sentence
 from core.lab.views.durability_report import DurabilityReport, ExposedRecords, LostRecords
 from core.lab.views.view import ClusterView
@@ -38,10 +38,10 @@ def entries_of(harm: DurabilityReport, exposed_by: Callable[[TopicPartition], in
     return [*(HarmEntry(each, each.event) for each in harm.lost), *(HarmEntry(each, exposed_by(each.tp)) for each in harm.exposed)]
 
 
-def exposure_events(rings: Rings) -> dict[TopicPartition, int]:
+def exposure_events(event_buffer: EventBuffer) -> dict[TopicPartition, int]:
     """The last event in memory that told of each partition's exposure."""
     found: dict[TopicPartition, int] = {}
-    ring = rings.of(NOTABLE)
+    ring = event_buffer.ring(NOTABLE)
     for index in range(ring.first, ring.total):
         event = ring.at(index)
         if event[3] == "records-exposed":
@@ -176,9 +176,9 @@ class DurabilityPage(Page):
         """The account; made anew only when something in it may have changed."""
         screen = self.screen
         view = screen.view
-        key = (screen.session.rings, view.lost, view.exposed, view.seq if view.exposed else 0)
+        key = (screen.session.event_buffer, view.lost, view.exposed, view.seq if view.exposed else 0)
         if key != self._known:
-            events = exposure_events(screen.session.rings) if view.exposed else {}
+            events = exposure_events(screen.session.event_buffer) if view.exposed else {}
             self._known, self._entries = key, entries_of(screen.session.durability_report(), lambda tp: events.get(tp, 0))
         self._selected = max(0, min(self._selected, len(self._entries) - 1))
         return self._entries
@@ -186,7 +186,9 @@ class DurabilityPage(Page):
     def lines(self, width: int, height: int) -> list[Strip]:
         """Its lines now."""
         entries = self._gather()
-        return paint_durability(self.screen.view, entries, self.screen.session.rings.find, self.paint, (width, height), self._selected)
+        return paint_durability(
+            self.screen.view, entries, self.screen.session.event_buffer.find, self.paint, (width, height), self._selected
+        )
 
     @property
     def event(self) -> EventTuple | None:
@@ -194,7 +196,7 @@ class DurabilityPage(Page):
         if not self._entries:
             return None
         seq = self._entries[self._selected].event
-        return self.screen.session.rings.find(seq) if seq else None
+        return self.screen.session.event_buffer.find(seq) if seq else None
 
     def move(self, key: str) -> bool:
         """Another harm."""
@@ -210,7 +212,7 @@ class DurabilityPage(Page):
         """The event behind the selected harm: in the log, or by going back to its moment."""
         if self._entries:
             seq = self._entries[self._selected].event
-            if seq and self.screen.session.rings.find(seq) is None:
+            if seq and self.screen.session.event_buffer.find(seq) is None:
                 self.screen.go_to_event(seq)
             elif seq:
                 self.screen.show_event(seq)

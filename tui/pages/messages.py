@@ -11,7 +11,7 @@ from textual.strip import Strip
 
 from core.kafka.events import DETAIL, NORMAL, NOTABLE, EventTuple
 from core.kafka.ids import CONTROLLER, broker_address
-from core.lab.history.rings import LEVEL
+from core.lab.history.event_buffer import LEVEL
 from core.sim.units import format_clock
 from tui.analysis.message_lanes import CLIENTS, Lane, LaneStep
 from tui.pages.page import Page
@@ -175,7 +175,7 @@ class MessagesPage(Page):
         lane = self._lane
         if lane is None or lane.tp != tp or lane.brokers != brokers or lane.level != self._level:
             lane = self._lane = Lane(tp, brokers, self._level)
-        lane.update(self.screen.session.rings)
+        lane.update(self.screen.session.event_buffer)
         return lane
 
     def lines(self, width: int, height: int) -> list[Strip]:
@@ -186,7 +186,7 @@ class MessagesPage(Page):
         steps = list(lane.steps)
         cursor = self._place(steps)
         chosen = steps[cursor].event if steps and self._cursor is not None else steps[-1].event if steps else None
-        why = [] if height < 12 or chosen is None else paint_event_detail(chosen, self.screen.session.rings.find, paint, width)
+        why = [] if height < 12 or chosen is None else paint_event_detail(chosen, self.screen.session.event_buffer.find, paint, width)
         below = min(len(why) + 1, 7 if height < 30 else 14, height // 3) if why else 0
         rows = height - 2 - below
         note = f"{_NAMES[self._level]} · " + ("following" if self._cursor is None else f"{len(steps) - 1 - cursor} later")
@@ -246,7 +246,7 @@ class MessagesPage(Page):
     def _chain(self) -> frozenset[int]:
         """The events that the selected one goes back to."""
         found: list[int] = []
-        event, find = self._cursor, self.screen.session.rings.find
+        event, find = self._cursor, self.screen.session.event_buffer.find
         while event is not None and event[2] and len(found) < 20:
             found.append(event[2])
             event = find(event[2])

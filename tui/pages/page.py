@@ -17,8 +17,8 @@ from core.kafka.events import EventTuple
 from core.kafka.ids import TopicPartition
 from core.kafka.settings import Settings
 from core.lab.history.branch import Branch
-from core.lab.history.course import Start
-from core.lab.history.rings import Rings
+from core.lab.history.event_buffer import EventBuffer
+from core.lab.history.playable import PlayableFactory
 from core.lab.views.view import ClusterView, PartitionView
 from tui.actions.asking import Asking
 from tui.actions.context import Question, TextPrompt
@@ -43,9 +43,9 @@ class WatchedSession(Protocol):
     """What pages see of the session: frozen views, and the events in memory. `Session` says what each of these does."""
 
     @property
-    def rings(self) -> Rings: ...
+    def event_buffer(self) -> EventBuffer: ...
     @property
-    def start(self) -> Start: ...
+    def start(self) -> PlayableFactory: ...
     @property
     def branch(self) -> Branch: ...
     @property

@@ -377,7 +377,7 @@ class PartitionPage(Page):
         if tp is None:
             return [Row().add(" There is no partition.", self.paint.muted).strip(width)]
         detail = screen.session.partition_detail(tp)
-        left, unclean = screen.isr_reasons.of(detail.view, screen.session.rings), screen.unclean_words(detail.view)
+        left, unclean = screen.isr_reasons.of(detail.view, screen.session.event_buffer), screen.unclean_words(detail.view)
         return self.window(paint_partition_page(detail, screen.view, self.paint, width, screen.selection.broker, left, unclean), height)
 
     def move(self, key: str) -> bool:

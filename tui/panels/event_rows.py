@@ -10,7 +10,7 @@ from collections.abc import Callable
 from typing import Final, Protocol
 
 from core.kafka.events import EventTuple
-from core.lab.history.rings import Ring
+from core.lab.history.event_buffer import EventRing
 from core.lab.sentences import sentence
 from core.sim.units import SECOND
 from tui.analysis.word_filter import matcher
@@ -125,7 +125,7 @@ class EventRows(Protocol):
 class AllRows:
     """A ring as it is."""
 
-    def __init__(self, ring: Ring) -> None:
+    def __init__(self, ring: EventRing) -> None:
         self.ring = ring
 
     @property
@@ -158,7 +158,7 @@ class AllRows:
 class MatchingRows:
     """The events of a ring that have all of some words, in their number, their kind or their sentence."""
 
-    def __init__(self, ring: Ring, words: str) -> None:
+    def __init__(self, ring: EventRing, words: str) -> None:
         self.ring = ring
         self._matches = matcher(words)
         self._found: list[int] = []
@@ -204,7 +204,7 @@ class MatchingRows:
 class FoldedRows:
     """The events of a ring, consequences folded into their cause where there are several."""
 
-    def __init__(self, ring: Ring) -> None:
+    def __init__(self, ring: EventRing) -> None:
         self.ring = ring
         self._groups: list[Group] = []
         self._rows: list[tuple[EventTuple, Group, bool]] = []

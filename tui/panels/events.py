@@ -12,7 +12,7 @@ from textual.message import Message
 from textual.strip import Strip
 
 from core.kafka.events import DETAIL, NORMAL, NOTABLE, EventTuple
-from core.lab.history.rings import LEVEL, Ring
+from core.lab.history.event_buffer import LEVEL, EventRing
 from core.lab.sentences import sentence
 from core.sim.units import format_clock
 from tui.panels.event_rows import AllRows, EventRows, FoldedRows, MatchingRows
@@ -193,7 +193,7 @@ class EventLog(Lines, can_focus=True):
             super().__init__()
             self.event = event
 
-    def __init__(self, paint: Palette, ring: Ring, *, id: str) -> None:
+    def __init__(self, paint: Palette, ring: EventRing, *, id: str) -> None:
         super().__init__(paint, id=id)
         self.level = NOTABLE
         self.ring = ring
@@ -233,7 +233,7 @@ class EventLog(Lines, can_focus=True):
             if chosen is not None and (inside or self.selected is not chosen):
                 self.cursor = self.rows.index_of(chosen[0])
 
-    def use(self, ring: Ring, level: int) -> None:
+    def use(self, ring: EventRing, level: int) -> None:
         """Show another ring; the selection stays at the same moment if it is there."""
         self._list(ring, level, self.words)
 
@@ -241,7 +241,7 @@ class EventLog(Lines, can_focus=True):
         """List only events that have these words; empty: all."""
         self._list(self.ring, self.level, words)
 
-    def _list(self, ring: Ring, level: int, words: str) -> None:
+    def _list(self, ring: EventRing, level: int, words: str) -> None:
         chosen = self.selected
         self.ring, self.level, self.words = ring, level, words
         self.rows = self._listing()

@@ -23,7 +23,7 @@ class Clock(ReprMixin):
     playing: bool
     speed: float
     reached: float | None
-    seeking: str | None
+    task_target: str | None
     release: str
     seed: int
     title: str
@@ -31,7 +31,7 @@ class Clock(ReprMixin):
     """A scenario has come to its end."""
     progress: float | None = None
     """How much of a way into the past is done, 0 to 1."""
-    doing: str = "looking for"
+    task_verb: str = "looking for"
     """What is being done about what is sought."""
     branch: str = ""
     """The branch, when there are several."""
@@ -72,15 +72,15 @@ def _kept(speed: float) -> str:
 def paint_header(clock: Clock, paint: Palette, width: int) -> Strip:
     """The line."""
     row = Row().add(" isrlab ", paint.brand).add(" ", paint.text)
-    if clock.seeking is not None:
+    if clock.task_target is not None:
         row.add("►‖ ", paint.warn)
     elif clock.playing:
         row.add("►  ", paint.good)
     else:
         row.add("‖  ", paint.warn)
     row.add(format_clock(clock.now)[: -2 if clock.coarse and clock.playing else None], paint.strong).add("  ", paint.text)
-    if clock.seeking is not None:
-        row.add(f"{clock.doing} {clock.seeking}", paint.warn)
+    if clock.task_target is not None:
+        row.add(f"{clock.task_verb} {clock.task_target}", paint.warn)
         if clock.progress is not None:
             row.add(f"  {clock.progress * 100:.0f} %", paint.strong)
         row.add(f"  {clock.play_key} gives up", paint.muted)
@@ -96,7 +96,7 @@ def paint_header(clock: Clock, paint: Palette, width: int) -> Strip:
             )
     if clock.ended and not clock.playing:
         row.add("  end of the script", paint.muted)
-    if clock.seeking is None and clock.past >= 0:
+    if clock.task_target is None and clock.past >= 0:
         far = clock.past // 1_000 * 1_000
         words = (
             format_duration(far) if far or not clock.events_past else f"{clock.events_past:,} event{'' if clock.events_past == 1 else 's'}"

@@ -13,7 +13,7 @@ from core.kafka.release import CURRENT, Release
 from core.kafka.topic_spec import TopicSpec
 from core.lab.acts import Act, Consume, Load
 from core.lab.cluster import Cluster
-from core.lab.history.course import Course, FreeCourse, Start
+from core.lab.history.playable import Playable, PlayableCluster, PlayableFactory
 from core.lab.spec import BrokerSpec, ClusterSpec, Pace
 from core.sim.repr_mixin import ReprMixin
 from scenarios.io.output_files import write_atomically
@@ -74,7 +74,7 @@ class LoadedSession(ReprMixin):
     read_only: bool = False
     log: Path | None = None
     header: Callable[[], Header] = attrs.field(kw_only=True)
-    under: Callable[[Release], Start] = attrs.field(kw_only=True)
+    under: Callable[[Release], PlayableFactory] = attrs.field(kw_only=True)
     history: MetricsHistory = attrs.field(factory=MetricsHistory)
 
     @property
@@ -87,7 +87,7 @@ class LoadedSession(ReprMixin):
         from scenarios.logs.recorded_session import session_script
 
         session = self.session
-        session.mark_end()
+        session.record_branch_end()
         notes = [(mark.position.time, mark.note) for mark in session.bookmarks if mark.note and mark.branch == session.branch.name]
         return session_script(self.spec, self.release, self.seed, session.branch.timed_acts(), session.end.time, name=name, notes=notes)
 
@@ -130,14 +130,14 @@ def load_session(target: PlayTarget | None, *, own_process: bool = False) -> Loa
 
         writer = LogWriter(chosen.log, header())
 
-    def under(release: Release) -> Start:
-        def start(sink: Callable[[EventTuple], None]) -> Course:
+    def under(release: Release) -> PlayableFactory:
+        def start(sink: Callable[[EventTuple], None]) -> Playable:
             if scenario is not None:
+                from scenarios.running.playable_scenario import PlayableScenario
                 from scenarios.running.runner import Run
-                from scenarios.running.scenario_course import ScenarioCourse
 
-                return ScenarioCourse(Run(scenario, release, chosen.seed, sink))
-            return FreeCourse(Cluster(spec, release, chosen.seed, sink))
+                return PlayableScenario(Run(scenario, release, chosen.seed, sink))
+            return PlayableCluster(Cluster(spec, release, chosen.seed, sink))
 
         return start
 
@@ -146,9 +146,9 @@ def load_session(target: PlayTarget | None, *, own_process: bool = False) -> Loa
         if free:
             for act in DEFAULT_ACTS:
                 session.do(act)
-            session.given()
+            session.forbid_undo_before()
         if chosen.old is not None:
-            session.open_old(chosen.old, read_only=chosen.read_only, at=chosen.at)
+            session.open_recording(chosen.old, read_only=chosen.read_only, at=chosen.at)
         if writer is not None:
             writer.begin()
     except BaseException:
@@ -159,11 +159,11 @@ def load_session(target: PlayTarget | None, *, own_process: bool = False) -> Loa
     def state() -> ScenarioState | None:
         if scenario is None:
             return None
-        from scenarios.running.scenario_course import ScenarioCourse
+        from scenarios.running.playable_scenario import PlayableScenario
         from tui.session.scenario_progress import scenario_state
 
-        course = session.tape.course
-        return scenario_state(course.run) if isinstance(course, ScenarioCourse) else None
+        playable = session.replay_run.playable
+        return scenario_state(playable.run) if isinstance(playable, PlayableScenario) else None
 
     title = chosen.title or (DEFAULT_TITLE if free else "")
     return LoadedSession(

@@ -13,7 +13,7 @@ from core.sim.repr_mixin import ReprMixin
 
 if TYPE_CHECKING:
     from scenarios.language.script import Scenario
-    from scenarios.logs.recorded_session import OldSession
+    from scenarios.logs.recorded_session import RecordedSession
 
 
 @attrs.frozen(repr=False)
@@ -42,7 +42,7 @@ class PlayTarget(ReprMixin):
     title: str = ""
     notes: tuple[str, ...] = ()
     record: Path | None = None
-    old: OldSession | None = None
+    old: RecordedSession | None = None
     read_only: bool = False
     at: int = -1
     features: tuple[tuple[str, int], ...] = ()

@@ -11,8 +11,8 @@ import math
 from typing import Final
 
 from core.lab.history.history import History
-from core.lab.history.search import Search
-from core.lab.history.way import Enough, Way
+from core.lab.history.incremental_task import IncrementalTask, ShouldYield
+from core.lab.history.search import SearchTask
 from core.sim.units import SECOND
 from tui.session.time_budget import within
 
@@ -48,44 +48,44 @@ class Playback:
         self._debt = 0.0  # µs of virtual time below one that earlier frames left over
         self._kept = [0.0, 0.0]  # virtual and wall seconds of the last while
 
-    def piece(self, way: Way) -> Enough:
+    def yield_policy(self, task: IncrementalTask) -> ShouldYield:
         """How much of a way is gone in a frame. One that changes nothing before it has arrived may take longer."""
-        return within(self._budget if isinstance(way, Search) else 2 * self._budget)
+        return within(self._budget if isinstance(task, SearchTask) else 2 * self._budget)
 
     def frame(self, wall: float) -> None:
         """Move on by one frame that lasted `wall` seconds; nothing when paused."""
         history = self._history
-        if history.under_way is not None:
-            history.go_on()
+        if history.task is not None:
+            history.continue_task()
         elif self.playing:
             self._play(min(wall, MAX_FRAME))
         if self._stands_here:
-            history.keeper.offer(history.tape)
+            history.keyframe_cache.maybe_add(history.replay_run)
 
     def settle(self) -> None:
         """The first screen stands: what takes a moment once is done now."""
         if self._stands_here:
-            self._history.keeper.begin(self._history.tape)
+            self._history.keyframe_cache.add_first(self._history.replay_run)
 
     @property
     def _stands_here(self) -> bool:
         """Whether the present moment is the session's, and none on the way to another."""
-        return self._history.under_way is None or isinstance(self._history.under_way, Search)
+        return self._history.task is None or isinstance(self._history.task, SearchTask)
 
     @property
     def moving(self) -> bool:
         """Whether frames change anything: it plays, or a step is still looking."""
-        return self.playing or self._history.seeking is not None
+        return self.playing or self._history.task_target is not None
 
     def play(self) -> None:
         """Let virtual time go on."""
-        self._history.give_up()
+        self._history.cancel_task()
         self.playing = True
         self._kept = [0.0, 0.0]
 
     def pause(self) -> None:
         """Hold virtual time."""
-        self._history.give_up()
+        self._history.cancel_task()
         self.playing = False
         self.reached = None
 
@@ -107,11 +107,11 @@ class Playback:
 
     def _play(self, wall: float) -> None:
         history = self._history
-        start, planned = history.cluster.now, not history.tape.finished
-        if history.tape.stands:
+        start, planned = history.cluster.now, not history.replay_run.finished
+        if history.replay_run.is_idle:
             self.pause()
             return
-        if history.tape.stepwise:
+        if history.replay_run.stepwise:
             self._play_steps(wall)
             self._kept, self.reached = [0.0, 0.0], None
         elif self.speed == AS_FAST_AS_IT_CAN:
@@ -121,18 +121,18 @@ class Playback:
             whole = int(self._debt)
             self._debt -= whole
             history.run_until(start + whole, within(self._budget))
-        if not history.tape.stepwise:
+        if not history.replay_run.stepwise:
             self._measure((history.cluster.now - start) / SECOND, wall)
-        if (planned and history.tape.finished) or (history.limit is not None and history.cluster.now >= history.limit):
+        if (planned and history.replay_run.finished) or (history.limit is not None and history.cluster.now >= history.limit):
             self.pause()
 
     def _play_steps(self, wall: float) -> None:
         """By hand a virtual second has no meaning: at speed 1 a step comes each second."""
         self._debt += wall * min(self.speed, 1 / max(wall, 1e-6)) * SECOND
-        tape = self._history.tape
-        while self._debt >= SECOND and tape.stepwise:
+        replay_run = self._history.replay_run
+        while self._debt >= SECOND and replay_run.stepwise:
             self._debt -= SECOND
-            tape.step()
+            replay_run.step()
 
     def _measure(self, virtual: float, wall: float) -> None:
         self._kept[0] += virtual

@@ -12,14 +12,14 @@ from core.kafka.events import NOTABLE
 from core.kafka.ids import TopicPartition
 from core.kafka.settings import Settings
 from core.lab.cluster import Cluster
-from core.lab.history.course import Start
-from core.lab.history.event_log import EventLog
+from core.lab.history.branch import EventLogWriter
+from core.lab.history.event_buffer import EventRing
 from core.lab.history.history import History
-from core.lab.history.log_replay import LogReplay
-from core.lab.history.position import Played
-from core.lab.history.replay import Replay
-from core.lab.history.rings import Ring
-from core.lab.history.search import Search
+from core.lab.history.log_replay import LogReplayTask
+from core.lab.history.playable import PlayableFactory
+from core.lab.history.position import PlayedAct
+from core.lab.history.search import SearchTask
+from core.lab.history.travel import TravelTask
 from core.lab.sentences import sentence
 from core.lab.views.incremental_view import IncrementalView
 from core.lab.views.view import ClusterView
@@ -40,18 +40,18 @@ class Session(History):
         playback: lets its time go on.
     """
 
-    def __init__(self, start: Start, *, log: EventLog | None = None, budget: float = FRAME_BUDGET) -> None:
+    def __init__(self, start: PlayableFactory, *, log: EventLogWriter | None = None, budget: float = FRAME_BUDGET) -> None:
         """Begin to play at speed 1.
 
         Args:
-            start: makes the course.
+            start: makes the playable.
             log: writes the event log.
             budget: seconds of CPU per frame.
         """
         self.playback = Playback(self, budget)
         self._incremental_view: IncrementalView | None = None
-        self._settings: tuple[Settings, Ring, int, Settings] | None = None
-        super().__init__(start, log=log, clock=time.process_time, piece=self.playback.piece)
+        self._settings: tuple[Settings, EventRing, int, Settings] | None = None
+        super().__init__(start, log=log, clock=time.process_time, yield_policy=self.playback.yield_policy)
 
     def pause(self) -> None:
         """Hold virtual time."""
@@ -60,15 +60,15 @@ class Session(History):
     @property
     def by_hand(self) -> bool:
         """Whether a cluster that ran by itself is moved by hand now."""
-        return self.tape.by_hand
+        return self.replay_run.by_hand
 
     @property
-    def doing(self) -> str:
-        """What it is about while `seeking` says with what."""
-        match self.under_way:
-            case Replay() | LogReplay():
+    def task_verb(self) -> str:
+        """What it is about while `task_target` says with what."""
+        match self.task:
+            case TravelTask() | LogReplayTask():
                 return "going to"
-            case None | Search():
+            case None | SearchTask():
                 return "looking for"
             case _:
                 return "writing"
@@ -82,19 +82,19 @@ class Session(History):
         from scenarios.logs.branch_log import BranchLog
 
         self.pause()
-        self.mark_end()
+        self.record_branch_end()
         writing = BranchLog(self.start, self.branch, path, header)
-        self.begin(path.name, writing, lambda: then(writing.failed))
+        self.start_task(path.name, writing, lambda: then(writing.failed))
 
-    def tell(self, seq: int) -> str:
+    def event_sentence(self, seq: int) -> str:
         """The sentence of an event still in memory, empty when it is not."""
-        event = self.rings.find(seq)
+        event = self.event_buffer.find(seq)
         return sentence(event) if event is not None else ""
 
-    def tell_act(self, played: Played) -> str:
+    def played_act_sentence(self, played: PlayedAct) -> str:
         """An act of this branch in words, whether it is still to come or long past."""
-        deed = next((deed for deed in self.branch.deeds if deed[0] == played.seq), None)
-        return sentence(deed) if deed is not None else played.act.word
+        event = next((event for event in self.branch.act_events if event[0] == played.seq), None)
+        return sentence(event) if event is not None else played.act.word
 
     @property
     def now(self) -> int:
@@ -103,7 +103,7 @@ class Session(History):
 
     def settings(self) -> Settings:
         """The values in force now; what is changed later does not show in them."""
-        ring = self.rings.of(NOTABLE)  # a setting is changed by an act, and an act is a notable event
+        ring = self.event_buffer.ring(NOTABLE)  # a setting is changed by an act, and an act is a notable event
         live, known = self.cluster.settings, self._settings
         if known is None or known[0] is not live or known[1] is not ring or known[2] != ring.total:
             shared = {id(each): each for each in (live.release, live.clock)}
@@ -112,30 +112,36 @@ class Session(History):
 
     def status(self) -> SessionStatus:
         """How it stands now."""
-        tape = self.tape
+        replay_run = self.replay_run
         return SessionStatus(
             playing=self.playback.playing,
             moving=self.playback.moving,
             speed=self.playback.speed,
             reached=self.playback.reached,
-            seeking=self.seeking,
-            doing=self.doing,
+            task_target=self.task_target,
+            task_verb=self.task_verb,
             progress=self.progress,
             branch=self.branch.name,
             branches=len(self.branches),
             end=self.end,
             in_the_past=self.in_the_past,
             by_hand=self.by_hand,
-            stepwise=tape.stepwise,
-            finished=tape.finished,
-            done=self.last_done() is not None,
-            undone=self.next_done() is not None,
+            stepwise=replay_run.stepwise,
+            finished=replay_run.finished,
+            done=self.act_to_undo() is not None,
+            undone=self.act_to_redo() is not None,
         )
 
     def run_so_far(self) -> RunSoFar:
         """What another run that goes in step with this one has to repeat."""
-        tape = self.tape
-        return RunSoFar(tape.steps, tuple(tape.acts[: tape.done]), tape.next_due(), tape.stepwise, self.playback.moving)
+        replay_run = self.replay_run
+        return RunSoFar(
+            replay_run.steps,
+            tuple(replay_run.acts[: replay_run.acts_done]),
+            replay_run.next_due(),
+            replay_run.stepwise,
+            self.playback.moving,
+        )
 
     def partition_detail(self, tp: TopicPartition) -> PartitionDetail:
         """One partition in full, as it is now.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import attrs
 
-from core.lab.history.position import Played, Position
+from core.lab.history.position import PlayedAct, Position
 from core.sim.repr_mixin import ReprMixin
 
 
@@ -17,8 +17,8 @@ class SessionStatus(ReprMixin):
         moving: whether frames change anything: it plays, or is on its way somewhere.
         speed: virtual seconds per wall second.
         reached: the speed that was really kept, when that is less than wished; else None.
-        seeking: what it is on its way to, in words; else None.
-        doing: what it does about that, in a word or two.
+        task_target: what it is on its way to, in words; else None.
+        task_verb: what it does about that, in a word or two.
         progress: how much of that way is done, 0 to 1; None when nobody can tell.
         branch: the name of the branch.
         branches: how many there are.
@@ -34,8 +34,8 @@ class SessionStatus(ReprMixin):
     moving: bool
     speed: float
     reached: float | None
-    seeking: str | None
-    doing: str
+    task_target: str | None
+    task_verb: str
     progress: float | None
     branch: str
     branches: int
@@ -61,7 +61,7 @@ class RunSoFar(ReprMixin):
     """
 
     steps: int
-    acts: tuple[Played, ...]
+    acts: tuple[PlayedAct, ...]
     next_due: int | None
     stepwise: bool
     moving: bool

@@ -12,14 +12,14 @@ from typing import Protocol
 from core.kafka.errors import KafkaError
 from core.kafka.events import KINDS, EventTuple, agree
 from core.lab.acts import Act
-from core.lab.history.tape import Tape
-from core.lab.history.way import STEPS_AT_ONCE, Enough, never
+from core.lab.history.incremental_task import STEPS_PER_CHECK, ShouldYield, never_yield
+from core.lab.history.replay_run import ReplayRun
 from core.lab.sentences import sentence
 from core.sim.errors import ActRefused
 
 
-class OldSession(Protocol):
-    """A session of the past, as its event log tells it (`scenarios.logs.recorded_session.OldSession`)."""
+class RecordedSession(Protocol):
+    """A session of the past, as its event log tells it (`scenarios.logs.recorded_session.RecordedSession`)."""
 
     @property
     def source(self) -> str:
@@ -38,100 +38,100 @@ class OldSession(Protocol):
         """Virtual µs at its end."""
 
 
-class LogReplay:
+class LogReplayTask:
     """On the way through an old session. `differs` says where and how it parts from the log, '' while it does not."""
 
-    def __init__(self, old: OldSession, tape: Tape, events: Iterable[EventTuple]) -> None:
+    def __init__(self, old: RecordedSession, replay_run: ReplayRun, events: Iterable[EventTuple]) -> None:
         """Begin.
 
         Args:
             old: the session.
-            tape: at the very start of a cluster as that session had it.
+            replay_run: at the very start of a cluster as that session had it.
             events: those of that start.
         """
-        self.tape = tape
+        self.replay_run = replay_run
         self.differs = ""
-        self._old = old
-        self._held = 0
-        self._done = 0
+        self._recording = old
+        self._compared = 0
+        self._acts_done = 0
         for event in events:
-            self._hold(event)
-        self._told = tape.outlet.to
-        tape.outlet.to = self._take
+            self._compare(event)
+        self._sink_before = replay_run.event_tap.sink
+        replay_run.event_tap.sink = self._on_event
 
-    def _take(self, event: EventTuple) -> None:
-        self._told(event)
-        self._hold(event)
+    def _on_event(self, event: EventTuple) -> None:
+        self._sink_before(event)
+        self._compare(event)
 
     @property
     def progress(self) -> float:
         """How much of it has been played, 0 to 1."""
-        return self._held / len(self._old.events) if self._old.events else 1.0
+        return self._compared / len(self._recording.events) if self._recording.events else 1.0
 
-    def _hold(self, event: EventTuple) -> None:
+    def _compare(self, event: EventTuple) -> None:
         """Hold an event against the log's."""
-        events = self._old.events
+        events = self._recording.events
         if not self.differs:
-            if self._held < len(events) and not agree(events[self._held], event):
-                recorded = events[self._held]
-                self._part(_difference(recorded, event))
-            elif self._held >= len(events) and event[1] < self._old.end:
-                self._part(f"it has {len(events)} events, and now there are more")
-        self._held += 1
+            if self._compared < len(events) and not agree(events[self._compared], event):
+                recorded = events[self._compared]
+                self._stop_at_difference(_difference(recorded, event))
+            elif self._compared >= len(events) and event[1] < self._recording.end:
+                self._stop_at_difference(f"it has {len(events)} events, and now there are more")
+        self._compared += 1
 
-    def give_up(self) -> bool:
+    def cancel(self) -> bool:
         """Leave it at what was played so far."""
-        self._part("not played any further")
-        self.tape.outlet.to = self._told
+        self._stop_at_difference("not played any further")
+        self.replay_run.event_tap.sink = self._sink_before
         return True
 
-    def _part(self, how: str) -> None:
-        line = min(self._held, len(self._old.events)) + 2
-        self.differs = f"{self._old.source}:{line}: {how}; the session is shown up to there"
+    def _stop_at_difference(self, how: str) -> None:
+        line = min(self._compared, len(self._recording.events)) + 2
+        self.differs = f"{self._recording.source}:{line}: {how}; the session is shown up to there"
 
-    def work(self, enough: Enough = never) -> bool:
+    def advance(self, should_yield: ShouldYield = never_yield) -> bool:
         """Go on until it is enough; True at the end, or where it parts from the log."""
-        tape, acts = self.tape, self._old.acts
+        replay_run, acts = self.replay_run, self._recording.acts
         count = 0
         while not self.differs:
-            target = acts[self._done][0] if self._done < len(acts) else self._old.end
-            due = tape.next_due()
+            target = acts[self._acts_done][0] if self._acts_done < len(acts) else self._recording.end
+            due = replay_run.next_due()
             if due is not None and due <= target:
-                tape.step()
+                replay_run.step()
                 count += 1
-                if count % STEPS_AT_ONCE == 0 and enough():
+                if count % STEPS_PER_CHECK == 0 and should_yield():
                     return False
-            elif self._done < len(acts):
-                tape.move_clock(target)
+            elif self._acts_done < len(acts):
+                replay_run.move_clock(target)
                 self._act()
             else:
                 break
         if not self.differs:
-            tape.move_clock(self._old.end)
-            if self._held < len(self._old.events):
-                self._part(f"event {self._held + 1} of the log does not come")
-        tape.outlet.to = self._told
+            replay_run.move_clock(self._recording.end)
+            if self._compared < len(self._recording.events):
+                self._stop_at_difference(f"event {self._compared + 1} of the log does not come")
+        replay_run.event_tap.sink = self._sink_before
         return True
 
     def _act(self) -> None:
-        act = self._old.acts[self._done][1]
-        self._done += 1
+        act = self._recording.acts[self._acts_done][1]
+        self._acts_done += 1
         try:
-            self.tape.do(act)
+            self.replay_run.do(act)
         except (ActRefused, KafkaError, ValueError) as refused:
-            self._part(f"{act.word} is refused: {refused}")
+            self._stop_at_difference(f"{act.word} is refused: {refused}")
 
 
 def _difference(recorded: EventTuple, event: EventTuple) -> str:
     """What differs between an event of the log and the one that comes now."""
     begin = f"played now, event {recorded[0]}"
     if recorded[3] != event[3] or recorded[1] != event[1]:
-        return f"{begin} is not {_short(recorded)} but {_short(event)}"
+        return f"{begin} is not {_shortened_sentence(recorded)} but {_shortened_sentence(event)}"
     names = ("seq", "t", "cause", "kind", *KINDS[event[3]].columns)
     name, one, other = next(each for each in zip(names, recorded, event, strict=True) if each[1] != each[2])
-    return f"{begin}, {_short(event)}, differs: {name} is {one} in the log, {other} now"
+    return f"{begin}, {_shortened_sentence(event)}, differs: {name} is {one} in the log, {other} now"
 
 
-def _short(event: EventTuple) -> str:
+def _shortened_sentence(event: EventTuple) -> str:
     words = sentence(event)
     return f"'{words[:60]}…'" if len(words) > 60 else f"'{words}'"

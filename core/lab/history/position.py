@@ -27,7 +27,7 @@ class Position(ReprMixin):
 
 
 @attrs.frozen(repr=False)
-class Played(ReprMixin):
+class PlayedAct(ReprMixin):
     """An act that somebody did: after how many steps, at which virtual time, which seq its event has; `joined`: with the one before it."""
 
     steps: int

@@ -133,7 +133,7 @@ async def test_going_back_begins_a_branch_and_the_session_is_a_script_that_repla
         assert shown(app, main_screen) == ["17/0", "4/0", "5/0"]
         assert main_screen.session.branch.name == "branch 2"
         main_screen.loaded.save(Path("x.yaml"))
-        acts = list(main_screen.session.branch.deeds)
+        acts = list(main_screen.session.branch.act_events)
         end = main_screen.session.end.time
     script = catalogue.load("x.yaml")
     events: list[tuple[object, ...]] = []

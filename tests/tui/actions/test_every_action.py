@@ -57,10 +57,10 @@ def loaded(action: str) -> AbstractAsyncContextManager[tuple[Playground, MainScr
 def outcome(app: Playground, main_screen: MainScreen) -> dict[str, Any]:
     """What can be seen of what was done."""
     session = main_screen.session
-    ring = session.rings.of(NOTABLE)
+    ring = session.event_buffer.ring(NOTABLE)
     return {
-        "events": session.tape.outlet.seq,
-        "done": [main_screen.session.tell(ring.at(at)[0]) for at in range(ring.first, ring.total)][-3:],
+        "events": session.replay_run.event_tap.seq,
+        "done": [main_screen.session.event_sentence(ring.at(at)[0]) for at in range(ring.first, ring.total)][-3:],
         "now": session.cluster.now,
         "speed": session.playback.speed,
         "playing": session.playback.playing,
@@ -73,14 +73,14 @@ def outcome(app: Playground, main_screen: MainScreen) -> dict[str, Any]:
         "running": app.is_running and app.return_code is None,
         "screen": screen_text(app).split("\n")[1:-1],
         "said": main_screen.panels.footer.lines[0].text if main_screen.panels.footer.lines else "",
-        "kept": session.rings.of(DETAIL).total,
+        "kept": session.event_buffer.ring(DETAIL).total,
     }
 
 
 async def settle(app: Playground, main_screen: MainScreen, pilot: Pilot[int]) -> None:
     """Until nothing moves any more, save a session that plays."""
     await pilot.pause()
-    while main_screen.session.seeking is not None:
+    while main_screen.session.task_target is not None:
         main_screen.session.playback.frame(0.05)
         main_screen.refresh_view()
     await pilot.pause()
@@ -89,21 +89,21 @@ async def settle(app: Playground, main_screen: MainScreen, pilot: Pilot[int]) ->
 async def prepared(action: str, app: Playground, main_screen: MainScreen, pilot: Pilot[int]) -> dict[str, Any]:
     if action == "elect-preferred":
         await pilot.press("k")
-        main_screen.session.tape.advance_to(20 * SECOND)
+        main_screen.session.replay_run.advance_to(20 * SECOND)
         await pilot.press("s")
-        main_screen.session.tape.advance_to(40 * SECOND)
+        main_screen.session.replay_run.advance_to(40 * SECOND)
         main_screen.refresh_view()
     elif action == "elect-unclean":
         await pilot.press("u")
-        main_screen.session.tape.advance_to(3 * SECOND)
+        main_screen.session.replay_run.advance_to(3 * SECOND)
         main_screen.refresh_view()
         await pilot.press("u")
         for broker in range(3):
             await pilot.press("k", "right")
-            main_screen.session.tape.advance_to((20 + 20 * broker) * SECOND)
+            main_screen.session.replay_run.advance_to((20 + 20 * broker) * SECOND)
             main_screen.refresh_view()
         await pilot.press("s")
-        main_screen.session.tape.advance_to(90 * SECOND)
+        main_screen.session.replay_run.advance_to(90 * SECOND)
         main_screen.refresh_view()
     else:
         for key in BEFORE.get(action, ()):

@@ -36,7 +36,7 @@ SPEC = ClusterSpec(
 def fresh() -> LoadedSession:
     loaded = load_session(PlayTarget(None, SPEC, CURRENT))
     loaded.session.do(acts.Load("orders", 100))
-    loaded.session.tape.advance_to(2 * SECOND)
+    loaded.session.replay_run.advance_to(2 * SECOND)
     return loaded
 
 
@@ -68,7 +68,7 @@ def test_every_answer_that_is_offered_is_possible(ask) -> None:  # type: ignore[
         assert option.acts
         for act in option.acts:
             loaded.session.do(act)
-        loaded.session.tape.advance_to(4 * SECOND)
+        loaded.session.replay_run.advance_to(4 * SECOND)
 
 
 def test_every_key_of_an_answer_is_its_own() -> None:
@@ -81,7 +81,7 @@ def test_every_key_of_an_answer_is_its_own() -> None:
 def test_what_is_refused_is_refused_by_the_cluster_too() -> None:
     loaded = fresh()
     loaded.session.do(acts.FailDir(1, 2))
-    loaded.session.tape.advance_to(5 * SECOND)
+    loaded.session.replay_run.advance_to(5 * SECOND)
     question = fault_questions.directories(context(loaded))
     assert "replace directory 2 by an empty one" in [option.label for option in question.options]
     assert "the broker halts" in question.options[0].note
@@ -124,7 +124,7 @@ def test_held_messages_can_be_released_and_a_move_given_up() -> None:
     away = next(b.id for b in now.view.brokers if b.id not in now.partition.replicas)
     loaded.session.do(acts.Kill(away))
     loaded.session.do(acts.Reassign(now.partition.tp, (*now.partition.replicas, away)))
-    loaded.session.tape.advance_to(5 * SECOND)
+    loaded.session.replay_run.advance_to(5 * SECOND)
     question = admin_questions.reassign(context(loaded, tp=now.partition.tp))
     assert question.options[0].label == "give the running reassignment up"
     loaded.session.do(question.options[0].acts[0])
@@ -138,7 +138,7 @@ async def test_controllers_by_key() -> None:
         assert "kill c" in screen_text(app)
         await pilot.press("1")
         await pilot.pause()
-        act = next(played.act for played in reversed(main_screen.session.tape.acts))
+        act = next(played.act for played in reversed(main_screen.session.replay_run.acts))
         assert isinstance(act, acts.KillController)
     async with playing() as (app, main_screen, pilot):
         await pilot.press("M")
@@ -162,7 +162,7 @@ async def test_a_key_does_its_act(keys: list[str], act: acts.Act) -> None:
     async with playing() as (_app, main_screen, pilot):
         await pilot.press(*keys)
         await pilot.pause()
-        assert [played.act for played in main_screen.session.tape.acts][3:] == [act]
+        assert [played.act for played in main_screen.session.replay_run.acts][3:] == [act]
         assert len(done(main_screen)) == 1
 
 
@@ -172,15 +172,15 @@ def test_effects_are_told_in_numbers(act) -> None:  # type: ignore[no-untyped-de
     if act.id == "elect-unclean":
         for broker in (1, 2, 3, 4):
             loaded.session.do(acts.Kill(broker))
-        loaded.session.tape.advance_to(30 * SECOND)
+        loaded.session.replay_run.advance_to(30 * SECOND)
         loaded.session.do(acts.Start(4))
-        loaded.session.tape.advance_to(36 * SECOND)
+        loaded.session.replay_run.advance_to(36 * SECOND)
         tp = next(p.tp for p in loaded.session.view().partitions if p.offline and any(c.alive for c in p.copies))
         assert "gets a leader from those alive" in act.words(context(loaded, tp=tp))
         return
     if act.id in ("start", "elect-preferred"):
         loaded.session.do(acts.Kill(1))
-        loaded.session.tape.advance_to(20 * SECOND)
+        loaded.session.replay_run.advance_to(20 * SECOND)
     if act.id == "heal":
         loaded.session.do(acts.Isolate("b1"))
     words = act.words(context(loaded))
@@ -197,7 +197,7 @@ def test_a_kill_says_beforehand_what_it_costs_and_keeps_its_word() -> None:
     assert f"b1 leads {len(led)} partition" in told
     assert "up to 9 s" in told
     loaded.session.do(acts.Kill(1))
-    loaded.session.tape.advance_to(2 * SECOND + 9 * SECOND + 2 * SECOND)
+    loaded.session.replay_run.advance_to(2 * SECOND + 9 * SECOND + 2 * SECOND)
     view = loaded.session.view()
     assert all(view.partition(tp).leader not in (1, -1) for tp in led)
     assert effects.shut_down(attrs.evolve(before, broker=attrs.evolve(view.broker(2), state=BrokerState.RUNNING))).endswith(".")
@@ -291,7 +291,7 @@ def test_a_filter_goes_by_the_setting_as_kafka_topics_does_and_a_metric_by_what_
 async def test_the_filter_by_its_key() -> None:
     async with playing() as (app, main_screen, pilot):
         await pilot.press("k")
-        main_screen.session.tape.advance_to(20 * SECOND)
+        main_screen.session.replay_run.advance_to(20 * SECOND)
         main_screen.refresh_view()
         await pilot.press("t", "t", "t")
         assert "at-min-isr, 9" in said(app, main_screen)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from core.kafka.events import DETAIL
-from core.lab.history.rings import Rings
+from core.lab.history.event_buffer import EventBuffer
 from core.sim.units import SECOND
 from tests.tui.app.test_playground import playing, screen_text
 from tests.tui.session.test_history import arrive
@@ -14,7 +14,7 @@ from tui.session.session import Session
 async def test_from_a_cell_to_its_event_and_on_to_causes_by_keys() -> None:
     async with playing(until=3 * SECOND) as (app, main_screen, pilot):
         await pilot.press("right", "k")
-        main_screen.session.tape.advance_to(20 * SECOND)
+        main_screen.session.replay_run.advance_to(20 * SECOND)
         main_screen.refresh_view()
         await pilot.press("backspace")
         assert isinstance(app.screen, QuestionDialog)
@@ -42,18 +42,21 @@ async def test_an_event_that_memory_has_lost_is_gone_back_to() -> None:
         await pilot.press("escape")
         session: Session = main_screen.session
         await pilot.press("k")
-        session.tape.advance_to(30 * SECOND)
-        forgotten = Rings({0: 40, 1: 40, 2: 2})
-        for index in range(session.rings.of(DETAIL).first, session.rings.of(DETAIL).total):
-            forgotten.take(session.rings.of(DETAIL).at(index))
-        end = session.tape.outlet.seq
-        session.rings = forgotten
+        session.replay_run.advance_to(30 * SECOND)
+        forgotten = EventBuffer({0: 40, 1: 40, 2: 2})
+        for index in range(session.event_buffer.ring(DETAIL).first, session.event_buffer.ring(DETAIL).total):
+            forgotten.append(session.event_buffer.ring(DETAIL).at(index))
+        end = session.replay_run.event_tap.seq
+        session.event_buffer = forgotten
         main_screen.refresh_view()
         await pilot.press("down", "less_than_sign", "l")
         arrive(session)
         main_screen.refresh_view()
-        assert session.tape.outlet.seq < end
-        found = session.rings.find(session.tape.outlet.seq)
+        assert session.replay_run.event_tap.seq < end
+        found = session.event_buffer.find(session.replay_run.event_tap.seq)
         assert found is not None
-        kinds = {session.rings.of(DETAIL).at(i)[3] for i in range(session.rings.of(DETAIL).total - 3, session.rings.of(DETAIL).total)}
+        kinds = {
+            session.event_buffer.ring(DETAIL).at(i)[3]
+            for i in range(session.event_buffer.ring(DETAIL).total - 3, session.event_buffer.ring(DETAIL).total)
+        }
         assert "leader-elected" in kinds

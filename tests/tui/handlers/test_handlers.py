@@ -168,7 +168,7 @@ def test_a_mark_is_gone_to_and_without_one_it_is_said_how_to_choose_one(desk: De
     desk.travel.go_to_mark(None)
     assert "choose a mark" in desk.said
     desk.runner.run("kill")
-    desk.session.tape.advance_to(5 * SECOND)
+    desk.session.replay_run.advance_to(5 * SECOND)
     mark = desk.session.branch.marks[-1]
     desk.travel.go_to_mark(mark)
     desk.surface.arrive()
@@ -180,7 +180,7 @@ def test_a_mark_is_gone_to_and_without_one_it_is_said_how_to_choose_one(desk: De
 
 def test_from_a_reading_to_the_event_that_changed_it_last(desk: Desk) -> None:
     desk.runner.run("kill")
-    desk.session.tape.advance_to(15 * SECOND)
+    desk.session.replay_run.advance_to(15 * SECOND)
     desk.causes.ask_for_reading()
     desk.surface.answer("ISR")
     assert desk.surface.events_shown

@@ -45,10 +45,10 @@ async def write(app: Playground, pilot: Pilot[int], text: str) -> None:
 async def killed(**wanted: object) -> AsyncIterator[tuple[Playground, MainScreen, Pilot[int]]]:
     """Two seconds in, b2 dies; twenty seconds later."""
     async with playing(**wanted) as (app, main_screen, pilot):  # type: ignore[arg-type]
-        main_screen.session.tape.advance_to(2 * SECOND)
+        main_screen.session.replay_run.advance_to(2 * SECOND)
         main_screen.refresh_view()
         await pilot.press("right", "k")
-        main_screen.session.tape.advance_to(22 * SECOND)
+        main_screen.session.replay_run.advance_to(22 * SECOND)
         main_screen.refresh_view()
         yield app, main_screen, pilot
 
@@ -105,7 +105,7 @@ async def test_what_asks_for_a_line_does_so_from_the_palette_too(label: str, tit
 
 async def test_back_to_the_notable_event_before() -> None:
     async with killed() as (_, main_screen, pilot):
-        marks = [mark for mark in main_screen.session.branch.marks if mark.seq < main_screen.session.tape.outlet.seq]
+        marks = [mark for mark in main_screen.session.branch.marks if mark.seq < main_screen.session.replay_run.event_tap.seq]
         await pilot.press("left_square_bracket")
         await settled(main_screen, pilot)
         assert main_screen.view.seq >= marks[-1].seq
@@ -113,7 +113,7 @@ async def test_back_to_the_notable_event_before() -> None:
         for _ in range(3):
             await pilot.press("left_square_bracket")
             await settled(main_screen, pilot)
-        ring = main_screen.session.rings.of(DETAIL)
+        ring = main_screen.session.event_buffer.ring(DETAIL)
         assert ring.at(ring.total - 1)[0] == main_screen.view.seq
         assert main_screen.view.now < marks[-1].time
 
@@ -168,7 +168,7 @@ async def test_bookmark_jump_and_difference() -> None:
         await write(app, pilot, "all is well")
         marked = main_screen.session.view()
         await pilot.press("right", "k")
-        main_screen.session.tape.advance_to(20 * SECOND)
+        main_screen.session.replay_run.advance_to(20 * SECOND)
         main_screen.refresh_view()
         await pilot.press("D")
         await pilot.pause()
@@ -196,7 +196,7 @@ async def test_stop_when_a_condition_holds_and_back_to_when() -> None:
         first = main_screen.view
         assert any(len(p.isr) < 3 for p in first.partitions)
         assert not main_screen.session.playback.playing
-        main_screen.session.tape.advance_to(40 * SECOND)
+        main_screen.session.replay_run.advance_to(40 * SECOND)
         main_screen.refresh_view()
         await pilot.press("W")
         await write(app, pilot, "urp > 0")

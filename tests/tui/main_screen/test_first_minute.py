@@ -166,15 +166,15 @@ async def test_a_single_step_names_what_it_did(size: tuple[int, int]) -> None:
     """The events that most steps are, fetches and appends, stand in no panel as long as it lists notable ones."""
     async with playing(size=size, until=3 * SECOND) as (app, main_screen, pilot):
         for _ in range(12):
-            before = main_screen.session.tape.outlet.seq
+            before = main_screen.session.replay_run.event_tap.seq
             await pilot.press("n")
-            while main_screen.session.seeking is not None:
+            while main_screen.session.task_target is not None:
                 await pilot.pause(0.02)
             await pilot.pause()
-            seq = main_screen.session.tape.outlet.seq
+            seq = main_screen.session.replay_run.event_tap.seq
             told = screen_text(app).splitlines()[-1]
             assert f"#{seq} " in told
-            sentences = [main_screen.session.tell(each) for each in range(before + 1, seq + 1)]
+            sentences = [main_screen.session.event_sentence(each) for each in range(before + 1, seq + 1)]
             assert any(sentence[:30] in told for sentence in sentences)
             more = seq - before - 1
             assert (f"(and {more} more)" in told) == (more > 0) or told.rstrip().endswith("…")

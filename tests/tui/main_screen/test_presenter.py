@@ -23,12 +23,12 @@ def surface() -> FakeSurface:
 def test_the_header_tells_the_session_and_the_view(surface: FakeSurface) -> None:
     clock = surface.presenter.clock(surface.frame())
     assert (clock.now, clock.playing, clock.speed, clock.title, clock.branch) == (3 * SECOND, False, 1.0, "three brokers under load", "")
-    assert (clock.past, clock.seeking) == (-1, None)
+    assert (clock.past, clock.task_target) == (-1, None)
 
 
 def test_the_past_is_told_by_how_far_it_is_from_the_end(surface: FakeSurface) -> None:
     surface.session.do(acts.Kill(1))
-    surface.session.tape.advance_to(5 * SECOND)
+    surface.session.replay_run.advance_to(5 * SECOND)
     surface.session.undo(lambda: None)
     surface.arrive()
     clock = surface.presenter.clock(surface.frame())
@@ -63,7 +63,7 @@ def test_what_has_the_keys_is_shown_in_full(surface: FakeSurface) -> None:
     assert (title, "orders-0" in text(lines)) == ("Partition", True)
     title, lines, _ = presenter.selected_in_full(surface.frame(focus="brokers"), paint, 80)
     assert title == "Broker b1"
-    ring = surface.session.rings.of(DETAIL)
+    ring = surface.session.event_buffer.ring(DETAIL)
     event = next(ring.at(at) for at in range(ring.first, ring.total) if ring.at(at)[2])
     title, lines, note = presenter.selected_in_full(surface.frame(focus="events", event=event), paint, 80)
     assert (title, note) == ("Why", "< to its cause")

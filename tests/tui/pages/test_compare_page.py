@@ -7,7 +7,7 @@ import pytest
 
 from core.kafka.release import RELEASES, Release
 from core.lab import acts
-from core.lab.history.second_run import FirstDifference, SecondRun
+from core.lab.history.parallel_run import FirstDifference, ParallelRun
 from core.sim.units import SECOND
 from scenarios import catalogue
 from tests.tui.app.test_playground import playing, screen_text
@@ -24,24 +24,24 @@ def session_of(name: str, release: str) -> LoadedSession:
     return load_session(PlayTarget(scenario, scenario.spec, Release.named(release), title=name))
 
 
-def catch_up(other: SecondRun, session: Session) -> None:
-    tape = session.tape
-    while not other.work(session.view().now, tape.steps, tape.acts[: tape.done]):
+def catch_up(other: ParallelRun, session: Session) -> None:
+    replay_run = session.replay_run
+    while not other.advance_to(session.view().now, replay_run.steps, replay_run.acts[: replay_run.acts_done]):
         pass
 
 
 def test_a_scenario_by_hand_goes_step_by_step_under_both() -> None:
     loaded = session_of("e1-data-loss", "4.3")
-    other = SecondRun("Kafka 0.10.2", loaded.under(RELEASES["0.10.2"]))
-    tape = loaded.session.tape
-    while tape.stepwise and tape.step():
+    other = ParallelRun("Kafka 0.10.2", loaded.under(RELEASES["0.10.2"]))
+    replay_run = loaded.session.replay_run
+    while replay_run.stepwise and replay_run.step():
         catch_up(other, loaded.session)
-        assert other.tape.steps <= tape.steps
-        parted = other.compare(loaded.session.rings, settled=True)
+        assert other.replay_run.steps <= replay_run.steps
+        parted = other.compare(loaded.session.event_buffer, settled=True)
         assert (parted is None) == (other.view().exposed == loaded.session.view().exposed == 0 == other.view().lost)
     catch_up(other, loaded.session)
     assert (loaded.session.view().lost, other.view().lost) == (0, 1)
-    parted = other.compare(loaded.session.rings)
+    parted = other.compare(loaded.session.event_buffer)
     assert parted is not None
     assert parted.there is not None
     assert parted.there[3] == "truncated"
@@ -75,12 +75,12 @@ def test_of_two_events_that_read_the_same_it_is_told_what_differs() -> None:
 def test_what_only_one_run_has_had_is_where_they_part() -> None:
     loaded = load_session(None)
     session = loaded.session
-    session.tape.advance_to(SECOND)
-    main = SecondRun("main", loaded.under(RELEASES["4.3"]), acts=tuple(session.tape.acts), end=SECOND)
+    session.replay_run.advance_to(SECOND)
+    main = ParallelRun("main", loaded.under(RELEASES["4.3"]), acts=tuple(session.replay_run.acts), end=SECOND)
     session.do(acts.Kill(2))
     catch_up(main, session)
-    assert main.compare(session.rings) is None
-    parted = main.compare(session.rings, settled=True)
+    assert main.compare(session.event_buffer) is None
+    parted = main.compare(session.event_buffer, settled=True)
     assert parted is not None
     assert parted.there is None
     assert parted.here is not None
@@ -89,22 +89,22 @@ def test_what_only_one_run_has_had_is_where_they_part() -> None:
     below = "\n".join(line.text for line in paint_compare(view, main.view(), ("here", "main"), parted, (), COLOUR, (100, 24), 0)[0])
     assert "kill b2" in below
     assert "main            nothing more by now" in below
-    assert main.lived_upto(SECOND) is None
-    assert main.lived_upto(2 * SECOND) == SECOND
+    assert main.ended_before(SECOND) is None
+    assert main.ended_before(2 * SECOND) == SECOND
 
 
 @pytest.mark.parametrize("size", [(80, 24), (120, 40), (200, 60)])
 async def test_two_branches_beside_each_other(size: tuple[int, int]) -> None:
     async with playing(size=size, until=2 * SECOND) as (app, main_screen, pilot):
         await pilot.press("k")
-        main_screen.session.tape.advance_to(20 * SECOND)
+        main_screen.session.replay_run.advance_to(20 * SECOND)
         main_screen.refresh_view()
         await pilot.press("g", *"1s", "enter")
         while main_screen.session.playback.moving:
             await pilot.pause(0.02)
         await pilot.press("right", "k")
         assert main_screen.session.branch.name == "branch 2"
-        main_screen.session.tape.advance_to(18 * SECOND)
+        main_screen.session.replay_run.advance_to(18 * SECOND)
         main_screen.refresh_view()
         await pilot.press("8")
         assert "another branch of this session" in " ".join(screen_text(app).split())

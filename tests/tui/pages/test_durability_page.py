@@ -11,7 +11,7 @@ from core.kafka.release import Release
 from core.kafka.topic_spec import TopicSpec
 from core.lab import acts
 from core.lab.cluster import Cluster
-from core.lab.history.rings import Rings
+from core.lab.history.event_buffer import EventBuffer
 from core.lab.spec import BrokerSpec, ClusterSpec
 from core.sim.units import SECOND
 from scenarios import catalogue
@@ -25,30 +25,30 @@ from tui.session.play_target import PlayTarget
 TP = TopicPartition("orders", 0)
 
 
-def finished(name: str, release: str) -> tuple[Cluster, Rings]:
-    rings = Rings()
-    run = Run(catalogue.load(name), Release.named(release), 0, rings.take)
+def finished(name: str, release: str) -> tuple[Cluster, EventBuffer]:
+    event_buffer = EventBuffer()
+    run = Run(catalogue.load(name), Release.named(release), 0, event_buffer.append)
     run.run()
-    return run.cluster, rings
+    return run.cluster, event_buffer
 
 
-def text(cluster: Cluster, rings: Rings, size: tuple[int, int] = (120, 37)) -> str:
-    events = exposure_events(rings)
+def text(cluster: Cluster, event_buffer: EventBuffer, size: tuple[int, int] = (120, 37)) -> str:
+    events = exposure_events(event_buffer)
     entries = entries_of(cluster.durability_report(), lambda tp: events.get(tp, 0))
-    lines = paint_durability(cluster.view(), entries, rings.find, COLOUR, size, 0)
+    lines = paint_durability(cluster.view(), entries, event_buffer.find, COLOUR, size, 0)
     assert all(line.cell_length == size[0] for line in lines)
     assert len(lines) <= size[1]
     return "\n".join(line.text for line in lines)
 
 
 def test_a_loss_names_producer_offsets_and_what_doomed_it() -> None:
-    cluster, rings = finished("e1-data-loss", "0.10.2")
+    cluster, event_buffer = finished("e1-data-loss", "0.10.2")
     (lost,) = cluster.durability_report().lost
     assert (lost.tp, lost.ranges, lost.records, lost.loss_kind) == (TP, ((1, 2),), 1, "acknowledged")
-    doomed = rings.find(lost.event)
+    doomed = event_buffer.find(lost.event)
     assert doomed is not None
     assert doomed[3] == "truncated"
-    shown = text(cluster, rings)
+    shown = text(cluster, event_buffer)
     assert "1 lost, 0 exposed" in shown
     assert "LOST, acknowledged" in shown
     assert f"#{lost.event} b1 truncated orders-0 from 2 to 1" in shown
@@ -64,9 +64,9 @@ def test_losses_add_up_to_the_account() -> None:
 
 
 def test_producers_that_interleave_have_their_exact_offsets_each() -> None:
-    rings = Rings()
+    event_buffer = EventBuffer()
     spec = ClusterSpec(brokers=tuple(BrokerSpec(i) for i in (1, 2, 3)), topics=(TopicSpec("orders", partitions=1, replication_factor=3),))
-    cluster = Cluster(spec, seed=1, sink=rings.take)
+    cluster = Cluster(spec, seed=1, sink=event_buffer.append)
     for name, rate in (("app", 50), ("audit", 30)):
         cluster.do(acts.Load("orders", rate, acks="1", producer=name))
     cluster.run_until(2 * SECOND)
@@ -76,7 +76,7 @@ def test_producers_that_interleave_have_their_exact_offsets_each() -> None:
     cluster.run_until(5 * SECOND)
     cluster.do(acts.Kill(leader))
     cluster.run_until(20 * SECOND)
-    appended = [event for index in range(rings.of(0).total) if (event := rings.of(0).at(index))[3] == "append"]
+    appended = [event for index in range(event_buffer.ring(0).total) if (event := event_buffer.ring(0).at(index))[3] == "append"]
     lost = cluster.durability_report().lost
     assert {each.producer for each in lost} == {"app", "audit"}
     assert all(len(each.ranges) > 2 for each in lost)
@@ -89,7 +89,7 @@ def test_producers_that_interleave_have_their_exact_offsets_each() -> None:
         if told["broker"] == leader:
             whose |= dict.fromkeys(range(told["from_offset"], told["to_offset"]), told["producer"])
     assert all(whose[offset] == producer for producer, offset in offsets)
-    shown = text(cluster, rings)
+    shown = text(cluster, event_buffer)
     assert told_ranges(lost[0].ranges)[:60] in shown
     assert f"{len(lost[0].ranges)} ranges in " in shown
 
@@ -100,12 +100,12 @@ def test_offsets_are_told_in_words() -> None:
 
 
 def test_what_is_exposed_and_by_whom() -> None:
-    rings = Rings()
+    event_buffer = EventBuffer()
     spec = ClusterSpec(
         brokers=tuple(BrokerSpec(i) for i in (1, 2, 3)),
         topics=(TopicSpec("orders", partitions=1, replication_factor=3, config=(("unclean.leader.election.enable", "true"),)),),
     )
-    cluster = Cluster(spec, seed=1, sink=rings.take)
+    cluster = Cluster(spec, seed=1, sink=event_buffer.append)
     cluster.do(acts.Load("orders", 100, acks="1"))
     cluster.run_until(2 * SECOND)
     leader = cluster.partition_view(TP).leader
@@ -115,14 +115,14 @@ def test_what_is_exposed_and_by_whom() -> None:
     (exposed,) = cluster.durability_report().exposed
     assert exposed.brokers == (behind,)
     assert exposed.records == cluster.view().exposed > 100
-    began = exposure_events(rings)[TP]
-    assert rings.find(began)[3] == "records-exposed"  # type: ignore[index]
-    assert f"exposed by b{behind}" in text(cluster, rings)
+    began = exposure_events(event_buffer)[TP]
+    assert event_buffer.find(began)[3] == "records-exposed"  # type: ignore[index]
+    assert f"exposed by b{behind}" in text(cluster, event_buffer)
 
 
 def test_nothing_lost_says_how_to_see_harm() -> None:
-    cluster, rings = finished("b2-high-watermark", "4.1")
-    assert "nothing lost, nothing exposed" in text(cluster, rings)
+    cluster, event_buffer = finished("b2-high-watermark", "4.1")
+    assert "nothing lost, nothing exposed" in text(cluster, event_buffer)
 
 
 @pytest.mark.parametrize("size", [(80, 24), (120, 40), (200, 60)])
@@ -130,7 +130,7 @@ async def test_enter_goes_to_the_event_that_doomed_them(size: tuple[int, int]) -
     scenario = catalogue.load("e1-data-loss")
     target = PlayTarget(scenario, scenario.spec, Release.named("0.10.2"), title=scenario.name)
     async with playing(target, size=size, until=0) as (app, main_screen, pilot):
-        while main_screen.session.tape.step():
+        while main_screen.session.replay_run.step():
             pass
         main_screen.refresh_view()
         await pilot.press("5")

@@ -9,7 +9,7 @@ from core.kafka.ids import TopicPartition
 from core.kafka.topic_spec import TopicSpec
 from core.lab import acts
 from core.lab.cluster import Cluster
-from core.lab.history.rings import Rings
+from core.lab.history.event_buffer import EventBuffer
 from core.lab.spec import BrokerSpec, ClusterSpec
 from core.sim.units import SECOND
 from tests.tui.app.test_playground import playing, screen_text
@@ -20,24 +20,24 @@ from tui.rendering.palette import COLOUR
 TP = TopicPartition("orders", 0)
 
 
-def life() -> tuple[Cluster, Rings]:
-    rings = Rings()
+def life() -> tuple[Cluster, EventBuffer]:
+    event_buffer = EventBuffer()
     spec = ClusterSpec(
         brokers=tuple(BrokerSpec(i) for i in (1, 2, 3)),
         topics=(TopicSpec("orders", partitions=2, replication_factor=3),),
     )
-    cluster = Cluster(spec, seed=1, sink=rings.take)
+    cluster = Cluster(spec, seed=1, sink=event_buffer.append)
     cluster.do(acts.Load("orders", 20))
     cluster.run_until(SECOND)
     cluster.do(acts.Kill(cluster.partition_view(TP).leader))
     cluster.run_until(20 * SECOND)
-    return cluster, rings
+    return cluster, event_buffer
 
 
 def lane(level: int = DETAIL) -> tuple[Cluster, Lane]:
-    cluster, rings = life()
+    cluster, event_buffer = life()
     made = Lane(TP, frozenset(cluster.partition_view(TP).replicas), level)
-    made.update(rings)
+    made.update(event_buffer)
     return cluster, made
 
 
@@ -137,4 +137,4 @@ async def test_from_an_event_to_its_cause_again_and_again(size: tuple[int, int])
         await pilot.press("enter")
         while main_screen.session.playback.moving:
             await pilot.pause(0.02)
-        assert main_screen.session.tape.position.seq >= seq
+        assert main_screen.session.replay_run.position.seq >= seq

@@ -78,12 +78,12 @@ def test_the_default_of_what_somebody_set_is_told_where_there_is_little_room_too
 
 def test_what_a_change_would_do_now_in_numbers() -> None:
     loaded = load_session(None)
-    loaded.session.tape.advance_to(SECOND)
+    loaded.session.replay_run.advance_to(SECOND)
     cluster = loaded.session.cluster
     from core.lab import acts
 
     loaded.session.do(acts.Kill(2))
-    loaded.session.tape.advance_to(20 * SECOND)
+    loaded.session.replay_run.advance_to(20 * SECOND)
     view = loaded.session.view()
     place = SettingsScope("orders", 1, loaded.release)
     known = {each.setting.name: each for each in gather(cluster.settings, place)}
@@ -169,7 +169,7 @@ async def test_an_edit_is_an_act(size: tuple[int, int]) -> None:
         await pilot.pause()
         assert done(main_screen) == ["set min.insync.replicas = 3 for orders"]
         assert "min.insync.replicas = 3" in said(app, main_screen)
-        main_screen.session.tape.advance_to(2 * SECOND)
+        main_screen.session.replay_run.advance_to(2 * SECOND)
         main_screen.refresh_view()
         await pilot.pause()
         assert main_screen.session.cluster.settings.origin("min.insync.replicas", topic="orders") == "topic"

@@ -8,7 +8,7 @@ from textual.geometry import Size
 
 from core.kafka.events import NOTABLE
 from core.lab import acts
-from core.lab.history.rings import Ring
+from core.lab.history.event_buffer import EventRing
 from core.sim.units import SECOND
 from tests.tui.app.test_playground import playing, screen_text
 from tests.tui.main_screen.test_first_minute import hundred
@@ -30,14 +30,14 @@ def lost(seq: int, cause: int, number: int, now: int = 0) -> tuple:  # type: ign
     return (seq, now, cause, "records-lost", "orders", number, 2, 0, 5, 9, 1, cause)
 
 
-def ring_of(*events: tuple) -> Ring:  # type: ignore[type-arg]
-    ring = Ring(20_000)
+def ring_of(*events: tuple) -> EventRing:  # type: ignore[type-arg]
+    ring = EventRing(20_000)
     for event in events:
         ring.append(event)
     return ring
 
 
-def log_of(ring: Ring, width: int = 80, height: int = 12) -> EventLog:
+def log_of(ring: EventRing, width: int = 80, height: int = 12) -> EventLog:
     log = EventLog(COLOUR, ring, id="events")
     log.box = Size(width, height)
     log.post_message = lambda message: True  # type: ignore[method-assign, assignment]
@@ -128,7 +128,7 @@ _KINDS = st.sampled_from(["fence", "elect", "lose"])
 )
 def test_no_event_is_missing_and_none_stands_twice(drawn: list[tuple[str, int, int]], opened: list[int], stride: int) -> None:
     """However they come, by how many at a time, whatever is opened meanwhile."""
-    ring, rows, now, came = Ring(20_000), None, 0, []
+    ring, rows, now, came = EventRing(20_000), None, 0, []
     for seq, (kind, back, later) in enumerate(drawn, start=1):
         now += later * SECOND // 3
         cause = max(0, seq - 1 - back)
@@ -204,7 +204,7 @@ def test_only_events_with_the_words_are_listed() -> None:
 
 
 def test_matching_events_that_the_ring_has_forgotten_are_gone() -> None:
-    ring = Ring(10)
+    ring = EventRing(10)
     rows = MatchingRows(ring, "fenced")
     for seq in range(1, 41):
         ring.append(fenced(seq, seq))
@@ -215,7 +215,7 @@ def test_matching_events_that_the_ring_has_forgotten_are_gone() -> None:
 async def test_words_filter_partitions_brokers_and_events_on_the_overview() -> None:
     async with playing(hundred(), size=(120, 40), until=SECOND) as (app, main_screen, pilot):
         main_screen.session.do(acts.Kill(55))
-        main_screen.session.tape.advance_to(13 * SECOND)
+        main_screen.session.replay_run.advance_to(13 * SECOND)
         main_screen.refresh_view()
         await pilot.press("slash", *"b55", "enter")
         await pilot.pause()
@@ -230,7 +230,7 @@ async def test_words_filter_partitions_brokers_and_events_on_the_overview() -> N
         await pilot.press("escape")
         assert len(main_screen.panels.grid.order) == 600
         assert "Brokers 99 of 100 up" in screen_text(app)
-        assert main_screen.panels.events.ring is main_screen.session.rings.of(NOTABLE)
+        assert main_screen.panels.events.ring is main_screen.session.event_buffer.ring(NOTABLE)
 
 
 async def test_words_that_name_a_topic_leave_all_brokers_there() -> None:
@@ -247,7 +247,7 @@ async def test_words_that_name_a_topic_leave_all_brokers_there() -> None:
 async def test_a_death_on_a_large_cluster_is_one_line_on_the_screen_and_enter_opens_it() -> None:
     async with playing(hundred(), size=(80, 24), until=SECOND) as (app, main_screen, pilot):
         main_screen.session.do(acts.Kill(55))
-        main_screen.session.tape.advance_to(13 * SECOND)
+        main_screen.session.replay_run.advance_to(13 * SECOND)
         main_screen.refresh_view()
         await pilot.pause()
         text = screen_text(app)

@@ -16,7 +16,7 @@ from core.kafka.ids import TopicPartition
 from core.kafka.topic_spec import TopicSpec
 from core.lab import acts
 from core.lab.cluster import Cluster
-from core.lab.history.rings import Ring, Rings
+from core.lab.history.event_buffer import EventBuffer, EventRing
 from core.lab.sentences import sentence
 from core.lab.spec import BrokerSpec, ClusterSpec
 from core.lab.views.view import PartitionStatus, PartitionView, ProducerView
@@ -48,7 +48,7 @@ def text(lines) -> str:  # type: ignore[no-untyped-def]
         ({"playing": False}, "‖  00:12.345  paused  1×"),
         ({"speed": 1000.0, "reached": 212.0}, "1000×  cannot keep up: 212×"),
         ({"speed": math.inf, "reached": 1234.5}, "max  keeps 1,234×"),
-        ({"playing": False, "seeking": "the next event"}, "looking for the next event"),
+        ({"playing": False, "task_target": "the next event"}, "looking for the next event"),
         ({"playing": False, "ended": True}, "end of the script"),
         ({"by_steps": True, "speed": 0.5}, "  0.5 steps/s"),
         ({"past": 0, "events_past": 12}, "12 events before the end"),
@@ -132,7 +132,7 @@ def fenced(seq: int) -> tuple:  # type: ignore[type-arg]
 
 
 def test_the_log_follows_until_somebody_goes_up() -> None:
-    ring = Ring(100)
+    ring = EventRing(100)
     log = EventLog(COLOUR, ring, id="events")
     log.box = Size(60, 4)
     log.post_message = lambda message: True  # type: ignore[method-assign, assignment]
@@ -155,7 +155,7 @@ def test_the_log_follows_until_somebody_goes_up() -> None:
 
 
 def test_a_ring_forgets_the_oldest_and_keeps_its_indices() -> None:
-    ring = Ring(10)
+    ring = EventRing(10)
     for seq in range(1, 101):
         ring.append(fenced(seq))
     assert (ring.total, ring.first) == (100, 90)
@@ -167,33 +167,35 @@ def test_a_ring_forgets_the_oldest_and_keeps_its_indices() -> None:
 
 
 def test_notable_events_outlive_the_traffic() -> None:
-    rings = Rings({DETAIL: 5, 1: 5, NOTABLE: 5})
-    rings.take(fenced(1))
+    event_buffer = EventBuffer({DETAIL: 5, 1: 5, NOTABLE: 5})
+    event_buffer.append(fenced(1))
     for seq in range(2, 50):
-        rings.take((seq, seq, 0, "checkpoint", 1, 1))
-    assert rings.of(NOTABLE).at(0) == fenced(1)
-    assert rings.find(1) == fenced(1)
-    assert rings.of(DETAIL).total == 49
+        event_buffer.append((seq, seq, 0, "checkpoint", 1, 1))
+    assert event_buffer.ring(NOTABLE).at(0) == fenced(1)
+    assert event_buffer.find(1) == fenced(1)
+    assert event_buffer.ring(DETAIL).total == 49
 
 
 def test_of_a_series_of_refusals_the_first_is_notable() -> None:
-    rings = Rings()
+    event_buffer = EventBuffer()
     for seq in range(1, 100):
-        rings.take((seq, seq * 10_000, 0, "append-refused", 1, "orders", 0, "load", 10, "NOT_ENOUGH_REPLICAS", (1,), 2))
-    rings.take((100, 1_000_000, 0, "append-refused", 1, "orders", 1, "load", 10, "NOT_ENOUGH_REPLICAS", (1,), 2))
-    rings.take((101, 20_000_000, 0, "append-refused", 1, "orders", 0, "load", 10, "NOT_ENOUGH_REPLICAS", (1,), 2))
-    ring = rings.of(NOTABLE)
+        event_buffer.append((seq, seq * 10_000, 0, "append-refused", 1, "orders", 0, "load", 10, "NOT_ENOUGH_REPLICAS", (1,), 2))
+    event_buffer.append((100, 1_000_000, 0, "append-refused", 1, "orders", 1, "load", 10, "NOT_ENOUGH_REPLICAS", (1,), 2))
+    event_buffer.append((101, 20_000_000, 0, "append-refused", 1, "orders", 0, "load", 10, "NOT_ENOUGH_REPLICAS", (1,), 2))
+    ring = event_buffer.ring(NOTABLE)
     assert [ring.at(i)[0] for i in range(ring.total)] == [1, 100, 101]
-    assert rings.of(DETAIL).total == 101
+    assert event_buffer.ring(DETAIL).total == 101
 
 
 def test_why_goes_back_through_the_causes() -> None:
     fake = cluster()
-    rings = Rings()
-    fake.sink = rings.take
+    event_buffer = EventBuffer()
+    fake.sink = event_buffer.append
     fake.do(acts.Shutdown(1))
-    elected = next(e for e in (rings.of(NOTABLE).at(i) for i in range(rings.of(NOTABLE).total)) if e[3] == "leader-elected")
-    lines = text(paint_event_detail(elected, rings.find, COLOUR, 90))
+    elected = next(
+        e for e in (event_buffer.ring(NOTABLE).at(i) for i in range(event_buffer.ring(NOTABLE).total)) if e[3] == "leader-elected"
+    )
+    lines = text(paint_event_detail(elected, event_buffer.find, COLOUR, 90))
     assert "PartitionChangeBuilder#electLeader" in lines
     assert "because ○ the controller fenced b1" in lines
     assert "because ▸ shutdown b1" in lines

@@ -36,7 +36,7 @@ def target(release: str = "4.1", spec: ClusterSpec = SPEC) -> PlayTarget:
 
 
 def go(main_screen: MainScreen, seconds: float) -> None:
-    main_screen.session.tape.advance_to(main_screen.session.cluster.now + int(seconds * SECOND))
+    main_screen.session.replay_run.advance_to(main_screen.session.cluster.now + int(seconds * SECOND))
     main_screen.refresh_view()
 
 
@@ -84,7 +84,7 @@ async def test_what_is_lost_is_said_where_everything_is_committed() -> None:
     lost = PlayTarget(script, script.spec, release_named("0.10.2"), 0, title=script.name)
     async with playing(lost, size=(200, 60), until=0) as (app, main_screen, pilot):
         for _ in range(30):
-            main_screen.session.tape.step()
+            main_screen.session.replay_run.step()
         main_screen.refresh_view()
         await pilot.pause()
         assert "LOST 1" in words(app)
@@ -130,7 +130,7 @@ async def test_who_is_out_of_the_isr_is_so_by_a_rule_with_numbers_and_a_setting(
         go(main_screen, 50)
         await pilot.pause()
         assert 2 not in main_screen.view.partitions[0].isr
-        said = main_screen.isr_reasons.of(main_screen.view.partitions[0], main_screen.session.rings)[2]
+        said = main_screen.isr_reasons.of(main_screen.view.partitions[0], main_screen.session.event_buffer)[2]
         assert said.startswith("left 00:")
         assert rule in said
         assert setting in said

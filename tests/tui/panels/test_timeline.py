@@ -102,7 +102,7 @@ async def test_keys_choose_a_mark_and_enter_goes_there(size: tuple[int, int]) ->
         await pilot.press("enter")
         while main_screen.session.playback.moving:
             await pilot.pause(0.05)
-        assert main_screen.session.tape.position.seq >= kill.seq
+        assert main_screen.session.replay_run.position.seq >= kill.seq
         assert main_screen.view.now == kill.time
         assert main_screen.session.in_the_past
 

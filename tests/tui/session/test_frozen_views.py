@@ -23,7 +23,7 @@ def test_settings_are_those_of_their_moment() -> None:
 def test_settings_are_copied_when_something_was_done_and_not_before() -> None:
     session = load_session(None).session
     first = session.settings()
-    session.tape.advance_to(2 * SECOND)
+    session.replay_run.advance_to(2 * SECOND)
     assert session.settings() is first
     session.do(acts.Set(NAME, "1"))
     assert session.settings() is not first
@@ -31,22 +31,22 @@ def test_settings_are_copied_when_something_was_done_and_not_before() -> None:
 
 def test_settings_go_back_in_time_too() -> None:
     session = load_session(None).session
-    session.tape.advance_to(SECOND)
+    session.replay_run.advance_to(SECOND)
     session.do(acts.Set(NAME, "1"))
     assert session.settings().get(NAME) == 1
     session.undo(lambda: None)
-    while session.under_way is not None:
-        session.go_on()
+    while session.task is not None:
+        session.continue_task()
     assert session.settings().get(NAME) == 2
 
 
 def test_a_partition_in_full_and_how_far_the_run_is_stay_as_they_were() -> None:
     session = load_session(None).session
-    session.tape.advance_to(SECOND)
+    session.replay_run.advance_to(SECOND)
     detail, run = session.partition_detail(TopicPartition("orders", 0)), session.run_so_far()
     leo = detail.view.copies[0].leo
     session.do(acts.Kill(1))
-    session.tape.advance_to(3 * SECOND)
+    session.replay_run.advance_to(3 * SECOND)
     assert detail.view.copies[0].leo == leo < session.partition_detail(TopicPartition("orders", 0)).view.copies[0].leo
     assert len(session.run_so_far().acts) == len(run.acts) + 1
     assert session.now == 3 * SECOND

@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from core.kafka.events import DETAIL
 from core.kafka.release import CURRENT, Release
 from core.lab import acts
-from core.lab.history import keeper
-from core.lab.history.goal import Goal
+from core.lab.history import keyframe_cache
+from core.lab.history.destination import Destination
 from core.lab.history.position import Position
 from core.lab.views.view import ClusterView
 from core.sim.units import SECOND
@@ -36,12 +36,12 @@ def session_of(**wanted: Any) -> LoadedSession:
 
 
 def arrive(session: Session) -> None:
-    while session.seeking:
+    while session.task_target:
         session.playback.frame(0.05)
 
 
 def events(session: Session) -> list[tuple[Any, ...]]:
-    ring = session.rings.of(DETAIL)
+    ring = session.event_buffer.ring(DETAIL)
     return [ring.at(index) for index in range(ring.first, ring.total)]
 
 
@@ -54,7 +54,7 @@ def test_a_saved_session_replays_to_the_same_log(seed: int, tmp_path: Path) -> N
     session = loaded.session
     seen = live(session, dice, 8)
     for _ in range(dice.randint(0, 2)):
-        session.go_to(Goal("there", position=dice.choice(seen).position))
+        session.go_to(Destination("there", position=dice.choice(seen).position))
         arrive(session)
         live(session, dice, 4)
         if dice.random() < 0.3:
@@ -76,15 +76,15 @@ def test_a_scenario_goes_back_with_what_it_expects_and_saves_itself(name: str, r
     session.pause()
     before = loaded.scenario()
     half = 0
-    while not session.tape.finished:
-        session.tape.step()
-        if session.tape.steps == 7:
-            half, middle, state = session.tape.outlet.seq, session.view(), loaded.scenario()
+    while not session.replay_run.finished:
+        session.replay_run.step()
+        if session.replay_run.steps == 7:
+            half, middle, state = session.replay_run.event_tap.seq, session.view(), loaded.scenario()
     whole = events(session)
-    session.go_to(Goal("half", position=Position(7, 0, middle.now)))
+    session.go_to(Destination("half", position=Position(7, 0, middle.now)))
     arrive(session)
-    assert (session.view(), loaded.scenario(), session.tape.outlet.seq) == (middle, state, half)
-    session.go_to(Goal("the start", position=Position(0, 0, 0)))
+    assert (session.view(), loaded.scenario(), session.replay_run.event_tap.seq) == (middle, state, half)
+    session.go_to(Destination("the start", position=Position(0, 0, 0)))
     arrive(session)
     assert loaded.scenario() == before
     session.go_to_end()
@@ -99,10 +99,10 @@ def test_a_scenario_goes_back_with_what_it_expects_and_saves_itself(name: str, r
 @pytest.fixture
 def kept_often(monkeypatch: pytest.MonkeyPatch) -> None:
     """Keyframes as often as they are offered, a few steps apart."""
-    monkeypatch.setattr(keeper, "KEEP_SHARE", 1e9)
-    monkeypatch.setattr(keeper, "KEEP_SHARE_WHOLE", 1e9)
-    monkeypatch.setattr(keeper, "KEEP_SHARE_MOST", 1e9)
-    monkeypatch.setattr(keeper, "KEEP_EVERY", 40)
+    monkeypatch.setattr(keyframe_cache, "CPU_SHARE_OF_DELTAS", 1e9)
+    monkeypatch.setattr(keyframe_cache, "CPU_SHARE_OF_WHOLE_KEYFRAMES", 1e9)
+    monkeypatch.setattr(keyframe_cache, "MAX_CPU_SHARE", 1e9)
+    monkeypatch.setattr(keyframe_cache, "STEPS_BETWEEN_KEYFRAMES", 40)
 
 
 @pytest.mark.usefixtures("kept_often")
@@ -115,33 +115,33 @@ def test_a_scenario_with_acts_of_somebody_goes_back_by_keyframes(seed: int) -> N
     session.pause()
     seen: dict[Position, tuple[ClusterView, ScenarioState | None]] = {}
     for _ in stroll(session, dice, stops=12, least=1):
-        seen[session.tape.position] = (session.view(), loaded.scenario())
-    assert len(session.keeper.kept) > 2
-    whole, end = events(session), session.tape.position
+        seen[session.replay_run.position] = (session.view(), loaded.scenario())
+    assert len(session.keyframe_cache.keyframes) > 2
+    whole, end = events(session), session.replay_run.position
     for position in dice.sample(list(seen), 6):
-        nearest = Goal("there", position=position).nearest(session.keeper, session.branch.acts, session._known)
-        session.go_to(Goal("there", position=position))
+        nearest = Destination("there", position=position).nearest(session.keyframe_cache, session.branch.acts, session._retained)
+        session.go_to(Destination("there", position=position))
         arrive(session)
         assert (session.view(), loaded.scenario()) == seen[position]
         assert nearest is None or nearest.position.place <= position.place
         session.go_to_end()
         arrive(session)
-        assert (session.tape.position, events(session)) == (end, whole)
+        assert (session.replay_run.position, events(session)) == (end, whole)
 
 
 def test_a_long_way_back_can_be_given_up() -> None:
     session = session_of().session
     session.do(acts.Load("orders", 500))
-    session.tape.advance_to(20 * SECOND)
+    session.replay_run.advance_to(20 * SECOND)
     session.playback._budget = 0.001
     before = session.view()
-    session.go_to(Goal("10 s", time=10 * SECOND))
-    assert session.seeking == "10 s"
+    session.go_to(Destination("10 s", time=10 * SECOND))
+    assert session.task_target == "10 s"
     assert session.progress is not None
     assert 0 <= session.progress < 1
     session.playback.frame(0.05)
     session.pause()
-    assert session.seeking is None
+    assert session.task_target is None
     assert session.progress is None
     assert session.view() == before
 
@@ -149,7 +149,7 @@ def test_a_long_way_back_can_be_given_up() -> None:
 def test_a_script_of_a_session_says_what_was_done(tmp_path: Path) -> None:
     loaded = session_of()
     loaded.session.do(acts.Load("orders", 100))
-    loaded.session.tape.advance_to(2 * SECOND)
+    loaded.session.replay_run.advance_to(2 * SECOND)
     loaded.session.do(acts.Kill(1))
     loaded.session.bookmark("the leader dies")
     path = tmp_path / "my session.yaml"

@@ -14,7 +14,7 @@ from core.kafka.errors import KafkaError
 from core.kafka.events import DETAIL
 from core.kafka.release import CURRENT
 from core.lab.acts import Kill, Load, Start
-from core.lab.history.goal import Goal
+from core.lab.history.destination import Destination
 from core.sim.errors import ActRefused
 from core.sim.units import SECOND
 from scenarios.logs.event_log import read_events
@@ -43,10 +43,10 @@ def a_session(path: Path, seed: int = 7, acts: int = 12) -> None:
     session, dice = loaded.session, random.Random(f"{seed}:life")
     session.do(Load("orders", 40, acks="all"))
     for _ in range(acts):
-        session.tape.advance_to(session.cluster.now + dice.randint(1, 2 * SECOND))
+        session.replay_run.advance_to(session.cluster.now + dice.randint(1, 2 * SECOND))
         with contextlib.suppress(ActRefused, KafkaError):
             session.do(an_act(dice))
-    session.tape.advance_to(session.cluster.now + SECOND)
+    session.replay_run.advance_to(session.cluster.now + SECOND)
     session.close()
 
 
@@ -70,10 +70,10 @@ def test_a_scenarios_log_is_opened_as_it_was_and_saves_itself(name: str, release
     assert loaded.session.branch.end.seq == len(recorded)
 
     middle = recorded[len(recorded) // 2][0]
-    loaded.session.go_to(Goal("the middle", seq=middle))
+    loaded.session.go_to(Destination("the middle", seq=middle))
     arrive(loaded.session)
     assert loaded.session.in_the_past
-    assert [event for event in recorded if event[0] <= loaded.session.tape.outlet.seq] == events(loaded.session)
+    assert [event for event in recorded if event[0] <= loaded.session.replay_run.event_tap.seq] == events(loaded.session)
     loaded.session.go_to_end()
     arrive(loaded.session)
     assert events(loaded.session) == recorded
@@ -101,9 +101,9 @@ def test_acting_in_an_old_session_begins_a_branch_and_keeps_its_future(tmp_path:
     a_session(log)
     loaded = opened(log, log=other)
     session, recorded = loaded.session, read_events(log)[1]
-    session.go_to(Goal("4 s", time=4 * SECOND))
+    session.go_to(Destination("4 s", time=4 * SECOND))
     arrive(session)
-    parting = session.tape.outlet.seq
+    parting = session.replay_run.event_tap.seq
     session.do(Kill(2))
     assert [branch.name for branch in session.branches] == ["main", "branch 2"]
     session.go_to_branch(session.branches[0])
@@ -126,7 +126,7 @@ def test_a_packed_log_is_opened_and_a_branch_of_it_written_packed(tmp_path: Path
     loaded = opened(packed, log=other)
     assert not loaded.session.notices
     assert events(loaded.session) == recorded
-    loaded.session.go_to(Goal("4 s", time=4 * SECOND))
+    loaded.session.go_to(Destination("4 s", time=4 * SECOND))
     arrive(loaded.session)
     loaded.session.do(Kill(2))
     loaded.session.close()
@@ -155,8 +155,8 @@ async def test_read_only_is_only_looked_at(tmp_path: Path) -> None:
     old = read_session(log)
     target = PlayTarget(None, old.spec, old.release, old.seed, title="a.jsonl", old=old, read_only=True)
     async with playing(target, until=0) as (app, main_screen, pilot):
-        main_screen.session.open_old(old, read_only=True)
-        while main_screen.session.seeking:
+        main_screen.session.open_recording(old, read_only=True)
+        while main_screen.session.task_target:
             main_screen.session.playback.frame(0.05)
         main_screen.refresh_view()
         end = main_screen.session.end
@@ -171,11 +171,11 @@ async def test_read_only_is_only_looked_at(tmp_path: Path) -> None:
         for _ in range(5):
             main_screen.session.playback.frame(0.25)
         await pilot.press("n", "N")
-        while main_screen.session.seeking:
+        while main_screen.session.task_target:
             main_screen.session.playback.frame(0.05)
         assert main_screen.session.end == end
         await pilot.press("comma")
-        while main_screen.session.seeking:
+        while main_screen.session.task_target:
             main_screen.session.playback.frame(0.05)
         main_screen.refresh_view()
         assert main_screen.session.in_the_past
@@ -203,7 +203,7 @@ def test_a_log_that_is_not_true_is_shown_up_to_there(tmp_path: Path) -> None:
 def test_an_act_that_is_refused_now_is_told(tmp_path: Path) -> None:
     log = tmp_path / "a.jsonl"
     loaded = session_of(log=log)
-    loaded.session.tape.advance_to(SECOND)
+    loaded.session.replay_run.advance_to(SECOND)
     loaded.session.do(Kill(1))
     loaded.session.do(Start(1))
     loaded.session.close()
@@ -233,15 +233,15 @@ def test_opening_can_be_given_up_and_what_was_played_stays(tmp_path: Path) -> No
     old = read_session(log)
     loaded = load_session(PlayTarget(None, old.spec, old.release, old.seed, old=old))
     session = loaded.session
-    session.under_way.work(lambda: True)  # type: ignore[union-attr]
+    session.task.advance(lambda: True)  # type: ignore[union-attr]
     assert 0 < session.progress < 1  # type: ignore[operator]
     session.pause()
-    assert session.seeking is None
+    assert session.task_target is None
     assert session.notices[0].endswith("not played any further; the session is shown up to there")
     assert events(session) == list(old.events[: len(events(session))])
     session.step()
     arrive(session)
-    assert session.rings.of(DETAIL).total > 0
+    assert session.event_buffer.ring(DETAIL).total > 0
     assert loaded.release == CURRENT
     assert loaded.spec == SMALL
 
@@ -284,6 +284,6 @@ def test_a_session_is_recorded_as_the_log_that_its_file_name_asks_for(tmp_path: 
     (target,) = opened_with
     assert (target.log, target.record) == (packed, None)
     loaded = load_session(target)
-    loaded.session.tape.advance_to(SECOND)
+    loaded.session.replay_run.advance_to(SECOND)
     loaded.session.close()
     assert replay(packed).same

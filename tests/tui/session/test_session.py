@@ -10,7 +10,7 @@ import pytest
 from core.kafka.events import DETAIL, NOTABLE
 from core.kafka.release import CURRENT, Release
 from core.lab import acts
-from core.lab.history.course import FreeCourse
+from core.lab.history.playable import PlayableCluster
 from core.sim.errors import ActRefused
 from core.sim.units import SECOND
 from scenarios import catalogue
@@ -24,7 +24,7 @@ from tui.session.session import Session
 
 
 def fake_session(**wanted: float) -> Session:
-    return Session(lambda sink: FreeCourse(FakeCluster(SPEC, sink=sink)), **wanted)  # type: ignore[arg-type]
+    return Session(lambda sink: PlayableCluster(FakeCluster(SPEC, sink=sink)), **wanted)  # type: ignore[arg-type]
 
 
 def real_session() -> Session:
@@ -81,11 +81,11 @@ def test_speeds_go_up_and_down_the_ladder() -> None:
 
 def test_a_step_goes_to_the_next_event_and_pauses() -> None:
     session = real_session()
-    before = session.rings.of(DETAIL).total
+    before = session.event_buffer.ring(DETAIL).total
     session.step()
-    while session.seeking:
+    while session.task_target:
         session.playback.frame(0.05)
-    assert session.rings.of(DETAIL).total > before
+    assert session.event_buffer.ring(DETAIL).total > before
     assert not session.playback.playing
     assert not session.playback.moving
 
@@ -93,11 +93,11 @@ def test_a_step_goes_to_the_next_event_and_pauses() -> None:
 def test_a_step_to_the_next_notable_event_finds_the_fencing() -> None:
     session = real_session()
     session.do(acts.Kill(2))
-    killed = session.rings.of(NOTABLE).total
+    killed = session.event_buffer.ring(NOTABLE).total
     session.step_to_notable()
-    while session.seeking:
+    while session.task_target:
         session.playback.frame(0.05)
-    kinds = [session.rings.of(NOTABLE).at(i)[3] for i in range(killed, session.rings.of(NOTABLE).total)]
+    kinds = [session.event_buffer.ring(NOTABLE).at(i)[3] for i in range(killed, session.event_buffer.ring(NOTABLE).total)]
     assert kinds[0] == "broker-fenced"
     assert 5 * SECOND < session.cluster.now < 12 * SECOND
 
@@ -108,7 +108,7 @@ def test_a_step_that_finds_nothing_gives_up() -> None:
     session.do(acts.StopLoad("load"))
     session.do(acts.StopLoad("payments-load"))
     session.step_to_notable()
-    assert not session.seeking
+    assert not session.task_target
     assert not session.playback.moving
 
 
@@ -123,15 +123,15 @@ def test_a_refused_act_changes_nothing() -> None:
 def test_the_log_has_every_event(tmp_path: Path) -> None:
     log = tmp_path / "s.jsonl"
     session = load_session(PlayTarget(None, None, CURRENT, log=log)).session
-    session.tape.advance_to(3 * SECOND)
+    session.replay_run.advance_to(3 * SECOND)
     session.do(acts.Kill(1))
     session.close()
     problems: list[str] = []
     reader, events = read_events(log, problems.append)
     assert problems == []
     assert reader.end is not None
-    assert len(events) == session.rings.of(DETAIL).total
-    assert events[-1] == session.rings.of(DETAIL).at(len(events) - 1)
+    assert len(events) == session.event_buffer.ring(DETAIL).total
+    assert events[-1] == session.event_buffer.ring(DETAIL).at(len(events) - 1)
 
 
 def test_a_scenario_by_hand_goes_a_step_a_second_and_pauses_at_its_end() -> None:
@@ -139,12 +139,12 @@ def test_a_scenario_by_hand_goes_a_step_a_second_and_pauses_at_its_end() -> None
     session = load_session(PlayTarget(scenario, scenario.spec, Release.named("0.10.2"))).session
     for _ in range(19):
         session.playback.frame(0.05)
-    assert session.rings.of(NOTABLE).index_of(1) is not None
-    acts_done = sum(session.rings.of(DETAIL).at(i)[3] == "act" for i in range(session.rings.of(DETAIL).total))
+    assert session.event_buffer.ring(NOTABLE).index_of(1) is not None
+    acts_done = sum(session.event_buffer.ring(DETAIL).at(i)[3] == "act" for i in range(session.event_buffer.ring(DETAIL).total))
     session.playback.frame(0.06)
-    assert sum(session.rings.of(DETAIL).at(i)[3] == "act" for i in range(session.rings.of(DETAIL).total)) == acts_done + 1
+    assert sum(session.event_buffer.ring(DETAIL).at(i)[3] == "act" for i in range(session.event_buffer.ring(DETAIL).total)) == acts_done + 1
     for _ in range(400):
         session.playback.frame(0.05)
-    assert session.tape.finished
+    assert session.replay_run.finished
     assert not session.playback.playing
     assert session.view().lost == 1

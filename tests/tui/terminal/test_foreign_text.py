@@ -64,7 +64,7 @@ async def test_every_screen_paints_it_as_it_is_written(what: object, size: str) 
     seen = ""
     async with playing(what(), size=SIZES[size], until=3 * SECOND) as (app, main_screen, pilot):  # type: ignore[operator]
         main_screen.session.do(Kill(3))
-        main_screen.session.tape.advance_to(15 * SECOND)
+        main_screen.session.replay_run.advance_to(15 * SECOND)
         main_screen.refresh_view()
         for keys in SCREENS.values():
             await pilot.press(*keys)

@@ -59,12 +59,12 @@ def live(history: History, dice: random.Random, moves: int) -> list[Seen]:
                 history.do(an_act(dice))
         elif what < 0.7:
             for _ in range(dice.randint(1, 5)):
-                if (history.tape.next_due() or 0) < history.cluster.now + 5 * SECOND:
-                    history.tape.step()
+                if (history.replay_run.next_due() or 0) < history.cluster.now + 5 * SECOND:
+                    history.replay_run.step()
         else:
-            history.tape.advance_to(history.cluster.now + dice.choice((1, 700, 40_000, 900_000, 4_000_000)))
-        history.keeper.offer(history.tape)
-        seen.append(Seen(history.tape.position, history.view(), history.tape.outlet.seq))
+            history.replay_run.advance_to(history.cluster.now + dice.choice((1, 700, 40_000, 900_000, 4_000_000)))
+        history.keyframe_cache.maybe_add(history.replay_run)
+        seen.append(Seen(history.replay_run.position, history.view(), history.replay_run.event_tap.seq))
     return seen
 
 
@@ -72,10 +72,10 @@ def stroll(history: History, dice: random.Random, *, stops: int, least: int) -> 
     """Some steps and now and then an act, over and over; at every stop the moment is one that can be gone back to."""
     for _ in range(stops):
         for _ in range(dice.randint(least, 120)):
-            history.tape.step()
-        history.keeper.offer(history.tape)
+            history.replay_run.step()
+        history.keyframe_cache.maybe_add(history.replay_run)
         if dice.random() < 0.3:
             with contextlib.suppress(ActRefused, KafkaError):
                 history.do(an_act(dice))
-        history.mark_end()
+        history.record_branch_end()
         yield

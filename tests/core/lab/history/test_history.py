@@ -11,15 +11,15 @@ from hypothesis import strategies as st
 from core.kafka.events import DETAIL, NORMAL, NOTABLE, EventTuple
 from core.lab import acts
 from core.lab.cluster import Cluster
-from core.lab.history import keeper as keeping
-from core.lab.history.course import FreeCourse
-from core.lab.history.goal import Goal
+from core.lab.history import keyframe_cache
+from core.lab.history.destination import Destination
 from core.lab.history.history import History
-from core.lab.history.keeper import Keeper
-from core.lab.history.log_replay import LogReplay
+from core.lab.history.keyframe_cache import KeyframeCache
+from core.lab.history.log_replay import LogReplayTask
+from core.lab.history.playable import PlayableCluster
 from core.lab.history.position import Position
-from core.lab.history.replay import Replay
-from core.lab.history.watch import BecomesTrue
+from core.lab.history.travel import TravelTask
+from core.lab.history.watchpoints import BecomesTrue
 from core.sim.errors import ActRefused
 from core.sim.units import SECOND
 from tests.core.lab.history.sessions import SMALL, Seen, live, stroll
@@ -56,20 +56,20 @@ def logged(seed: int = 7) -> tuple[History, ListedLog]:
 def test_back_to_any_moment_and_forward_again_is_the_same(seed: int) -> None:
     dice = random.Random(seed)
     history = History.of(SMALL, seed=7)
-    history.keeper._every = dice.choice((50, 400, 10**9))
+    history.keyframe_cache._every = dice.choice((50, 400, 10**9))
     seen = live(history, dice, 14)
-    history.mark_end()
+    history.record_branch_end()
     end, whole = history.view(), history.events()
     for moment in dice.sample(seen, 4):
-        history.go_to(Goal(position=moment.position))
+        history.go_to(Destination(position=moment.position))
         assert history.view() == moment.view
         assert history.events() == whole[: moment.events]
     target = dice.randint(1, len(whole))
-    history.go_to(Goal(seq=target))
+    history.go_to(Destination(seq=target))
     assert history.events()[target - 1] == whole[target - 1]
     for _ in range(dice.randint(0, 4)):
         history.step_back()
-    assert history.events() == whole[: history.tape.outlet.seq]
+    assert history.events() == whole[: history.replay_run.event_tap.seq]
     history.go_to_end()
     assert history.view() == end
     assert history.events() == whole
@@ -83,17 +83,17 @@ def test_the_log_is_that_of_the_branch_one_is_on(seed: int) -> None:
     history, log = logged()
     seen = live(history, dice, 8)
     for _ in range(dice.randint(0, 2)):
-        history.go_to(Goal(position=dice.choice(seen).position))
+        history.go_to(Destination(position=dice.choice(seen).position))
         live(history, dice, 4)
         if dice.random() < 0.3:
             history.go_to_branch(dice.choice(history.branches))
     history.close()
     again: list[EventTuple] = []
-    branch, course = history.branch, history.start(again.append)
+    branch, playable = history.branch, history.start(again.append)
     for time, act in branch.timed_acts():
-        course.advance_to(time)
-        course.cluster.do(act)
-    course.advance_to(branch.end.time)
+        playable.advance_to(time)
+        playable.cluster.do(act)
+    playable.advance_to(branch.end.time)
     assert log.end == branch.end.time
     assert log.events == again
 
@@ -103,12 +103,12 @@ def test_the_clock_does_not_pass_an_act_that_is_to_come() -> None:
     history, _ = logged()
     history.run_until(40_500)
     history.do(acts.Cut(("b2", "b3")))
-    before = history.tape.position
+    before = history.replay_run.position
     history.do(acts.Kill(2))
     history.run_until(2 * SECOND)
     end, whole = history.view(), history.events()
-    history.go_to(Goal(position=Position(before.steps, before.acts, before.time + 1)))
-    assert history.tape.position == before
+    history.go_to(Destination(position=Position(before.steps, before.acts, before.time + 1)))
+    assert history.replay_run.position == before
     history.go_to_end()
     assert history.events() == whole
     assert history.view() == end
@@ -117,7 +117,7 @@ def test_the_clock_does_not_pass_an_act_that_is_to_come() -> None:
 @pytest.fixture
 def kept_often(monkeypatch: pytest.MonkeyPatch) -> None:
     """Keyframes a few steps apart."""
-    monkeypatch.setattr(keeping, "KEEP_EVERY", 40)
+    monkeypatch.setattr(keyframe_cache, "STEPS_BETWEEN_KEYFRAMES", 40)
 
 
 @pytest.mark.usefixtures("kept_often")
@@ -129,30 +129,33 @@ def test_events_that_are_known_need_not_be_told_again(seed: int) -> None:
     history.do(acts.Load("orders", 40))
     for _ in stroll(history, dice, stops=12, least=60):
         pass
-    known = history._known
-    end = history.tape.position
+    known = history._retained
+    end = history.replay_run.position
     for _ in range(3):
         there = dice.randint(end.seq // 3, end.seq)
-        by_time = dice.choice(history.branch.deeds[1:])[1] + dice.randint(0, 9)
-        step = dice.choice(history.keeper.kept).position
-        for goal in (Goal(seq=there), Goal(time=min(by_time, end.time - 1)), Goal(position=step)):
-            quick, told = (Replay(history.start, known.acts, goal, keeper, known) for keeper in (history.keeper, Keeper()))
-            assert quick.again
-            assert not told.again
-            assert quick.work()
-            assert told.work()
-            assert quick.tape.position == told.tape.position
-            assert quick.tape.outlet.seq == told.tape.outlet.seq
-            assert quick.tape.acted == told.tape.acted
-            same(quick.tape.cluster, told.tape.cluster)
+        by_time = dice.choice(history.branch.act_events[1:])[1] + dice.randint(0, 9)
+        step = dice.choice(history.keyframe_cache.keyframes).position
+        for destination in (Destination(seq=there), Destination(time=min(by_time, end.time - 1)), Destination(position=step)):
+            quick, told = (
+                TravelTask(history.start, known.acts, destination, keyframe_cache, known)
+                for keyframe_cache in (history.keyframe_cache, KeyframeCache())
+            )
+            assert quick.events_known
+            assert not told.events_known
+            assert quick.advance()
+            assert told.advance()
+            assert quick.replay_run.position == told.replay_run.position
+            assert quick.replay_run.event_tap.seq == told.replay_run.event_tap.seq
+            assert quick.replay_run.acted == told.replay_run.acted
+            same(quick.replay_run.cluster, told.replay_run.cluster)
             for level in (DETAIL, NORMAL, NOTABLE):
-                assert quick.rings.of(level).since(0) == told.rings.of(level).since(0)
-            for seq in range(1, quick.tape.outlet.seq + 1, 7):
-                assert quick.tape.end_before(seq) == told.tape.end_before(seq)
-            assert len(quick.tape.ends) == len(told.tape.ends)
+                assert quick.event_buffer.ring(level).since(0) == told.event_buffer.ring(level).since(0)
+            for seq in range(1, quick.replay_run.event_tap.seq + 1, 7):
+                assert quick.replay_run.seq_before_step_of(seq) == told.replay_run.seq_before_step_of(seq)
+            assert len(quick.replay_run.step_index) == len(told.replay_run.step_index)
             for replay in (quick, told):
-                replay.tape.advance_to(replay.tape.cluster.now + SECOND // 4)
-            same(quick.tape.cluster, told.tape.cluster)
+                replay.replay_run.advance_to(replay.replay_run.cluster.now + SECOND // 4)
+            same(quick.replay_run.cluster, told.replay_run.cluster)
 
 
 @pytest.mark.usefixtures("kept_often")
@@ -164,25 +167,25 @@ def test_from_moment_to_moment_of_the_past_by_keyframes_ahead(seed: int) -> None
     history.do(acts.Load("orders", 100))
     seen: list[Seen] = []
     for _ in stroll(history, dice, stops=20, least=20):
-        seen.append(Seen(history.tape.position, history.view(), len(history.events())))
+        seen.append(Seen(history.replay_run.position, history.view(), len(history.events())))
     whole, ahead = history.events(), 0
     for moment in dice.choices(seen, k=25):
-        goal = Goal(position=moment.position)
-        ahead += history.is_kept_ahead(goal)
+        destination = Destination(position=moment.position)
+        ahead += history.is_kept_ahead(destination)
         if dice.random() < 0.5:
-            history.go_to(goal)
+            history.go_to(destination)
         else:
-            history.travel(goal)
-        assert history.tape.position == moment.position
+            history.travel(destination)
+        assert history.replay_run.position == moment.position
         assert history.view() == moment.view
         assert history.events() == whole[: moment.events]
     assert ahead >= 5
-    history.go_to(Goal(position=seen[10].position))
+    history.go_to(Destination(position=seen[10].position))
     history.do(acts.Produce("orders", 5))
-    history.tape.advance_to(history.cluster.now + SECOND)
-    assert not history.is_kept_ahead(Goal(position=seen[-1].position)), "that future is another branch's"
+    history.replay_run.advance_to(history.cluster.now + SECOND)
+    assert not history.is_kept_ahead(Destination(position=seen[-1].position)), "that future is another branch's"
     branch = history.events()
-    history.go_to(Goal(position=seen[3].position))
+    history.go_to(Destination(position=seen[3].position))
     assert history.events() == whole[: seen[3].events]
     history.go_to_end()
     assert history.events()[: len(branch)] == branch
@@ -194,9 +197,9 @@ def test_acting_in_the_past_keeps_the_old_future() -> None:
     history.run_until(2 * SECOND)
     history.do(acts.Kill(1))
     history.run_until(20 * SECOND)
-    history.mark_end()
+    history.record_branch_end()
     old, old_view = history.events(), history.view()
-    history.go_to(Goal(time=SECOND))
+    history.go_to(Destination(time=SECOND))
     assert history.in_the_past
     assert history.view().now == SECOND
     with pytest.raises(ActRefused):
@@ -231,23 +234,23 @@ def test_an_act_that_is_done_again_where_it_was_done_is_no_branch() -> None:
 
 
 def test_a_way_in_pieces_can_be_given_up() -> None:
-    history = History(History.of(SMALL).start, piece=lambda way: lambda: True)
+    history = History(History.of(SMALL).start, yield_policy=lambda way: lambda: True)
     history.do(acts.Load("orders", 500))
     history.run_until(20 * SECOND)
-    history.keeper.kept.clear()
+    history.keyframe_cache.keyframes.clear()
     before = history.view()
-    history.go_to(Goal("10 s", time=10 * SECOND))
-    assert history.seeking == "10 s"
+    history.go_to(Destination("10 s", time=10 * SECOND))
+    assert history.task_target == "10 s"
     assert history.progress is not None
     assert 0 <= history.progress < 1
-    history.go_on()
+    history.continue_task()
     history.pause()
-    assert history.seeking is None
+    assert history.task_target is None
     assert history.progress is None
     assert history.view() == before
-    history.go_to(Goal("10 s", time=10 * SECOND))
-    while history.under_way is not None:
-        history.go_on()
+    history.go_to(Destination("10 s", time=10 * SECOND))
+    while history.task is not None:
+        history.continue_task()
     assert history.view().now == 10 * SECOND
 
 
@@ -258,13 +261,13 @@ def test_forward_and_back_to_when_a_condition_holds() -> None:
     history = History.of(SMALL, seed=7)
     history.do(acts.Kill(3))
     assert history.stop_when(two_in_sync()).found
-    shrunk = history.tape.position
+    shrunk = history.replay_run.position
     assert any(len(p.isr) == 2 for p in history.view().partitions)
     history.run_until(60 * SECOND)
     found: list[bool] = []
     assert history.back_to_when(two_in_sync(), then=found.append).found == shrunk
     assert found == [True]
-    assert history.tape.position.seq == shrunk.seq
+    assert history.replay_run.position.seq == shrunk.seq
     lost = BecomesTrue(lambda cluster: cluster.view().lost > 0)
     assert history.back_to_when(lost, then=found.append).found is None
     assert found == [True, False]
@@ -274,15 +277,15 @@ def test_looking_at_another_moment_leaves_one_where_one_is() -> None:
     history = History.of(SMALL)
     history.run_until(5 * SECOND)
     here, seen = history.view(), []
-    history.look_at(Goal(time=SECOND), seen.append)
+    history.preview(Destination(time=SECOND), seen.append)
     assert [view.now for view in seen] == [SECOND]
     assert history.view() == here
 
 
-class Unkept(FreeCourse):
-    """A course of which nobody can make a value."""
+class Unkept(PlayableCluster):
+    """A playable of which nobody can make a value."""
 
-    def keep(self) -> None:
+    def snapshot(self) -> None:
         return None
 
 
@@ -293,7 +296,7 @@ def test_a_course_that_cannot_be_kept_is_repeated_from_the_start() -> None:
     history.do(acts.Kill(1))
     history.step_back()
     assert history.view() == view
-    assert history.keeper.kept == []
+    assert history.keyframe_cache.keyframes == []
 
 
 class OldOne:
@@ -310,13 +313,13 @@ def test_an_old_session_is_played_again_and_held_against_its_log() -> None:
     first.run_until(SECOND)
     first.do(acts.Kill(1))
     first.run_until(20 * SECOND)
-    first.mark_end()
+    first.record_branch_end()
     old = OldOne(first.events(), first.branch.timed_acts(), first.branch.end.time)
 
     history = History.of(SMALL, seed=7)
-    history.open_old(old, at=10 * SECOND)
-    assert isinstance(history.under_way, LogReplay)
-    history.go_on()
+    history.open_recording(old, at=10 * SECOND)
+    assert isinstance(history.task, LogReplayTask)
+    history.continue_task()
     assert not history.notices
     assert history.view().now == 10 * SECOND
     history.go_to_end()
@@ -325,6 +328,6 @@ def test_an_old_session_is_played_again_and_held_against_its_log() -> None:
     seq, time, cause, kind, *columns = old.events[-1]
     old.events[-1] = (seq, time + 1, cause, kind, *columns)
     untrue = History.of(SMALL, seed=7)
-    untrue.open_old(old)
-    untrue.go_on()
+    untrue.open_recording(old)
+    untrue.continue_task()
     assert untrue.notices[0].startswith(f"old.jsonl:{len(old.events) + 1}: played now, event {seq} is not")

@@ -9,9 +9,9 @@ from pathlib import Path
 
 from core.kafka.topic_spec import TopicSpec
 from core.lab.acts import Kill, Load, Start
-from core.lab.history.goal import Goal
+from core.lab.history.destination import Destination
 from core.lab.history.history import History
-from core.lab.history.watch import BecomesTrue
+from core.lab.history.watchpoints import BecomesTrue
 from core.lab.spec import BrokerSpec, ClusterSpec
 from core.sim.units import SECOND
 
@@ -31,13 +31,13 @@ def test_a_cluster_is_played_gone_back_on_and_branched() -> None:
     assert history.events() == events[: len(history.events())]
     assert len(history.events()) < len(events)
 
-    history.go_to(Goal(time=4 * SECOND))  # or Goal(seq=120): the moment of an event
+    history.go_to(Destination(time=4 * SECOND))  # or Destination(seq=120): the moment of an event
     assert history.view().now == 4 * SECOND
 
     history.go_to_end()  # what was done is done again, byte for byte
     assert (history.view(), history.events()) == (view, events)
 
-    history.go_to(Goal(time=4 * SECOND))
+    history.go_to(Destination(time=4 * SECOND))
     history.do(Kill(2))  # acting in the past begins a branch; the old future is kept
     assert [branch.name for branch in history.branches] == ["main", "branch 2"]
     history.run_until(20 * SECOND)
@@ -52,13 +52,13 @@ def test_it_stops_when_a_condition_holds() -> None:
     history.do(Kill(1))
     shrunk = BecomesTrue(lambda cluster: any(len(p.isr) == 2 for p in cluster.view().partitions))
     assert history.stop_when(shrunk).found
-    moment = history.tape.position
+    moment = history.replay_run.position
     history.do(Start(1))
     history.run_until(60 * SECOND)
 
     again = BecomesTrue(lambda cluster: any(len(p.isr) == 2 for p in cluster.view().partitions))
     assert history.back_to_when(again).found  # the last such moment
-    assert history.tape.position.seq >= moment.seq
+    assert history.replay_run.position.seq >= moment.seq
 
     never = BecomesTrue(lambda cluster: cluster.view().lost > 0)
     assert not history.stop_when(never).found
@@ -72,7 +72,7 @@ def test_what_was_done_is_undone_and_done_again() -> None:
     view = history.view()
     history.undo()
     assert history.view().now == SECOND
-    assert history.next_done() is not None
+    assert history.act_to_redo() is not None
     history.redo()
     history.go_to_end()
     assert history.view() == view

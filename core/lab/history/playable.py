@@ -1,4 +1,4 @@
-"""What moves a cluster on: nothing but itself, or a plan such as a scenario, which implements `Course` (`scenarios.running.scenario_course`)."""
+"""What moves a cluster on: nothing but itself, or a plan such as a scenario, which implements `Playable` (`scenarios.running.playable_scenario`)."""
 
 from __future__ import annotations
 
@@ -40,18 +40,18 @@ class ClusterLike(Protocol):
     def durability_report(self) -> DurabilityReport: ...
 
 
-class KeptCourse(Protocol):
-    """A course as it stood at a moment, as a value."""
+class PlayableSnapshot(Protocol):
+    """A playable as it stood at a moment, as a value."""
 
     @property
-    def keyframe(self) -> Snapshot[Cluster]:
+    def cluster_snapshot(self) -> Snapshot[Cluster]:
         """Its cluster."""
 
-    def bring_back(self, sink: Callable[[EventTuple], None], *, in_place: bool = False) -> Course:
-        """A course that goes on from there byte for byte, its events going to `sink`; `in_place`: with the very cluster."""
+    def restore(self, sink: Callable[[EventTuple], None], *, in_place: bool = False) -> Playable:
+        """A playable that goes on from there byte for byte, its events going to `sink`; `in_place`: with the very cluster."""
 
 
-class Course(Protocol):
+class Playable(Protocol):
     """What moves the cluster on: nothing but itself, or a scenario."""
 
     @property
@@ -74,7 +74,7 @@ class Course(Protocol):
     def finished(self) -> bool:
         """Whether what was planned has come to its end."""
 
-    def keep(self) -> KeptCourse | None:
+    def snapshot(self) -> PlayableSnapshot | None:
         """It as it stands now, as a value; None when that cannot be made."""
 
     def after_act(self) -> None:
@@ -82,18 +82,18 @@ class Course(Protocol):
 
 
 @attrs.frozen(repr=False)
-class KeptFree(ReprMixin):
-    """A free course as it stood."""
+class PlayableClusterSnapshot(ReprMixin):
+    """A free playable as it stood."""
 
-    keyframe: Snapshot[Cluster]
+    cluster_snapshot: Snapshot[Cluster]
 
-    def bring_back(self, sink: Callable[[EventTuple], None], *, in_place: bool = False) -> FreeCourse:
-        """A course that goes on from there."""
-        return FreeCourse(Cluster.from_snapshot(self.keyframe, sink, in_place=in_place))
+    def restore(self, sink: Callable[[EventTuple], None], *, in_place: bool = False) -> PlayableCluster:
+        """A playable that goes on from there."""
+        return PlayableCluster(Cluster.from_snapshot(self.cluster_snapshot, sink, in_place=in_place))
 
 
 @attrs.define(repr=False)
-class FreeCourse(ReprMixin):
+class PlayableCluster(ReprMixin):
     """A cluster that nobody has planned anything for."""
 
     cluster: ClusterLike
@@ -112,13 +112,13 @@ class FreeCourse(ReprMixin):
         """Run the cluster up to that time."""
         self.cluster.run_until(time_us)
 
-    def keep(self) -> KeptFree | None:
+    def snapshot(self) -> PlayableClusterSnapshot | None:
         """It as it stands now; None for a cluster that is only like one."""
-        return KeptFree(self.cluster.snapshot()) if isinstance(self.cluster, Cluster) else None
+        return PlayableClusterSnapshot(self.cluster.snapshot()) if isinstance(self.cluster, Cluster) else None
 
     def after_act(self) -> None:
         """Nothing was planned."""
 
 
-Start = Callable[[Callable[[EventTuple], None]], Course]
-"""Makes a course whose cluster gives its events to what is handed over."""
+PlayableFactory = Callable[[Callable[[EventTuple], None]], Playable]
+"""Makes a playable whose cluster gives its events to what is handed over."""

@@ -5,27 +5,27 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Final, Protocol
 
-Enough = Callable[[], bool]
+ShouldYield = Callable[[], bool]
 """Asked every few steps: whether to stop for now. Whoever must not wait long reads a clock in it; here there is none."""
 
-STEPS_AT_ONCE: Final = 64
+STEPS_PER_CHECK: Final = 64
 """Steps between two questions whether it is enough."""
 
 
-def never() -> bool:
+def never_yield() -> bool:
     """It is not enough before the end."""
     return False
 
 
-class Way(Protocol):
+class IncrementalTask(Protocol):
     """Something that takes many steps."""
 
     @property
     def progress(self) -> float | None:
         """How much of it is done, 0 to 1; None where nobody can tell."""
 
-    def work(self, enough: Enough = never) -> bool:
+    def advance(self, should_yield: ShouldYield = never_yield) -> bool:
         """Go on until it is enough; True when it has come to its end."""
 
-    def give_up(self) -> bool:
+    def cancel(self) -> bool:
         """Go no further; whether it counts as come to its end all the same."""

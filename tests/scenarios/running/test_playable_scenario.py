@@ -1,4 +1,4 @@
-"""A scenario as a course: by steps the events are those of a run without a screen, and one that was kept goes on byte for byte."""
+"""A scenario as a playable: by steps the events are those of a run without a screen, and one that was kept goes on byte for byte."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ import pytest
 
 from core.kafka.events import EventTuple
 from core.kafka.release import CURRENT
-from core.lab.history.goal import Goal
+from core.lab.history.destination import Destination
 from core.lab.history.history import History
 from core.lab.history.position import Position
 from core.lab.spec import Pace
 from scenarios import catalogue
 from scenarios.language.script import read_script, releases_of
 from scenarios.releases import release_named
+from scenarios.running.playable_scenario import PlayableScenario, PlayableScenarioSnapshot
 from scenarios.running.runner import Check, Run, State
-from scenarios.running.scenario_course import KeptRun, ScenarioCourse
 
 ENDS_AT_ONCE = """
 scenario: ends-at-once
@@ -47,24 +47,24 @@ def test_played_by_steps_a_scenario_makes_the_events_it_makes_headless(name: str
     run = Run(scenario, release, None, headless.append)
     run.run()
     stepped: list[EventTuple] = []
-    course = ScenarioCourse(Run(scenario, release, None, stepped.append))
-    while not course.finished:
-        course.step()
+    playable = PlayableScenario(Run(scenario, release, None, stepped.append))
+    while not playable.finished:
+        playable.step()
     assert stepped == headless[: len(stepped)]
-    assert [(c.text, c.state, c.time) for c in course.run.expectations] == [(c.text, c.state, c.time) for c in run.expectations]
-    assert {check.state for check in course.run.expectations} <= {State.HELD}
+    assert [(c.text, c.state, c.time) for c in playable.run.expectations] == [(c.text, c.state, c.time) for c in run.expectations]
+    assert {check.state for check in playable.run.expectations} <= {State.HELD}
 
 
 def test_a_script_may_end_where_more_is_due_at_once() -> None:
     """What the acts of its last moment led to is still to be handled then, and every step handles something."""
     scenario = read_script(ENDS_AT_ONCE, "ends.yaml")
-    course = ScenarioCourse(Run(scenario, CURRENT))
-    while not course.finished:
-        course.step()
-    assert course.next_due() == course.cluster.now == 1_000_000
+    playable = PlayableScenario(Run(scenario, CURRENT))
+    while not playable.finished:
+        playable.step()
+    assert playable.next_due() == playable.cluster.now == 1_000_000
     for _ in range(100):
-        course.step()
-    assert course.cluster.now > 1_000_000
+        playable.step()
+    assert playable.cluster.now > 1_000_000
 
 
 @pytest.mark.parametrize(
@@ -81,37 +81,37 @@ def test_a_kept_scenario_goes_on_byte_for_byte(name: str, release: str, seed: in
     dice = random.Random(seed)
     scenario = catalogue.load(name)
     taken: list[EventTuple] = []
-    first = ScenarioCourse(Run(scenario, release_named(release), scenario.seed, taken.append))
-    kept: list[tuple[KeptRun, int, list[Check]]] = []
+    first = PlayableScenario(Run(scenario, release_named(release), scenario.seed, taken.append))
+    kept: list[tuple[PlayableScenarioSnapshot, int, list[Check]]] = []
     due = dice.randint(3, 9)
     while not first.finished and first.step():
         due -= 1
         if due == 0:
             due = dice.randint(3, 9) if scenario.spec.pace is Pace.BY_HAND else dice.randint(200, 3_000)
-            kept.append((first.keep(), len(taken), standing(first.run)))
+            kept.append((first.snapshot(), len(taken), standing(first.run)))
     result = first.run.result()
     assert kept, "otherwise this shows nothing"
     for moment, seen, checks in kept:
         again: list[EventTuple] = taken[:seen]
-        course = moment.bring_back(again.append)
-        assert standing(course.run) == checks
-        while not course.finished and course.step():
+        playable = moment.restore(again.append)
+        assert standing(playable.run) == checks
+        while not playable.finished and playable.step():
             pass
         assert again == taken
-        assert course.run.result() == result, "checks, times and what was got"
-        assert course.run.notes == first.run.notes
+        assert playable.run.result() == result, "checks, times and what was got"
+        assert playable.run.notes == first.run.notes
 
 
 def test_a_scenario_is_gone_back_on_without_a_screen() -> None:
     scenario = catalogue.load("e1-data-loss")
-    history = History(lambda sink: ScenarioCourse(Run(scenario, release_named("0.10.2"), None, sink)))
-    while history.tape.steps < 7:
-        history.tape.step()
+    history = History(lambda sink: PlayableScenario(Run(scenario, release_named("0.10.2"), None, sink)))
+    while history.replay_run.steps < 7:
+        history.replay_run.step()
     middle = history.view()
-    while not history.tape.finished:
-        history.tape.step()
+    while not history.replay_run.finished:
+        history.replay_run.step()
     end, whole = history.view(), history.events()
-    history.go_to(Goal(position=Position(7, 0, middle.now)))
+    history.go_to(Destination(position=Position(7, 0, middle.now)))
     assert history.view() == middle
     history.go_to_end()
     assert (history.view(), history.events()) == (end, whole)

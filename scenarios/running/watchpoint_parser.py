@@ -14,8 +14,8 @@ from collections.abc import Callable
 from typing import Any, Final
 
 from core.kafka.events import KINDS
-from core.lab.history.course import ClusterLike
-from core.lab.history.watch import AnyChanges, BecomesTrue, Changes, Happens, Watch
+from core.lab.history.playable import ClusterLike
+from core.lab.history.watchpoints import AnyPartitionChanges, BecomesTrue, EventHappens, ValueChanges, Watchpoint
 from core.lab.views.view import ClusterView
 from scenarios.language.condition_parser import parse_condition
 from scenarios.language.conditions import Compare, Condition, Happened, Names, Truth, kinds_of
@@ -30,7 +30,7 @@ OF_ANY: Final = ("leader", "leader-epoch", "partition-epoch", "isr", "replicas",
 """Readings of a partition that can be watched in all partitions at once."""
 
 
-def parse_watch(text: str, view: ClusterView) -> Watch:
+def parse_watchpoint(text: str, view: ClusterView) -> Watchpoint:
     """Parse a text into a watch.
 
     Raises:
@@ -49,7 +49,7 @@ def parse_watch(text: str, view: ClusterView) -> Watch:
         if word in KINDS and word not in READINGS:
             happened = parse_condition(f"happened {text.removeprefix('happened ')}", names)
             assert isinstance(happened, Happened)
-            return Happens(happened.pattern)
+            return EventHappens(happened.pattern)
         condition = parse_condition(text, names)
     except ConditionError as wrong:
         raise ValueError(wrong.problem + (f"; {wrong.remedy}" if wrong.remedy else "")) from None
@@ -58,10 +58,10 @@ def parse_watch(text: str, view: ClusterView) -> Watch:
     return BecomesTrue(_asked(condition.holds))
 
 
-def _change(text: str, names: Names) -> Watch:
+def _change(text: str, names: Names) -> Watchpoint:
     """A watch for the change of a reading."""
     if text in OF_ANY:
-        return AnyChanges(text)
+        return AnyPartitionChanges(text)
     condition: Condition
     term = None
     try:
@@ -72,7 +72,7 @@ def _change(text: str, names: Names) -> Watch:
         term = condition.term if isinstance(condition, Truth) else None
     if term is None or kinds_of(condition):
         raise ConditionError(0, f"'{text[:40]}' is no single reading", "write for example isr(orders-0) changes, or leader changes")
-    return Changes(_asked(term.take))
+    return ValueChanges(_asked(term.take))
 
 
 def _asked(question: Callable[[LiveMoment], Any]) -> Callable[[ClusterLike], Any]:

@@ -1,6 +1,6 @@
 """What somebody waits for while time runs, or looks for in the past: a state that comes true, a value that changes, an event.
 
-`scenarios.running.watch_parser` makes one of what somebody writes.
+`scenarios.running.watchpoint_parser` makes one of what somebody writes.
 """
 
 from __future__ import annotations
@@ -10,48 +10,48 @@ from typing import Protocol
 
 from core.kafka.events import KINDS, EventTuple, column_types
 from core.kafka.ids import TopicPartition
-from core.lab.history.course import ClusterLike
+from core.lab.history.playable import ClusterLike
 from core.lab.views.view import ClusterView
 
 
-class Watch:
-    """Base: `see` is handed every event, `became` is asked after every step that recorded some."""
+class Watchpoint:
+    """Base: `on_event` is handed every event, `came_true` is asked after every step that recorded some."""
 
-    def see(self, event: EventTuple) -> None:
+    def on_event(self, event: EventTuple) -> None:
         """An event has happened."""
 
-    def became(self, cluster: ClusterLike) -> bool:
+    def came_true(self, cluster: ClusterLike) -> bool:
         """Whether it is so now, and was not a step ago. The first answer is always no: nothing has happened yet."""
         raise NotImplementedError
 
 
-class BecomesTrue(Watch):
+class BecomesTrue(Watchpoint):
     """A state that was not so comes true."""
 
     def __init__(self, holds: Callable[[ClusterLike], bool]) -> None:
         self._holds = holds
         self._was = True
 
-    def became(self, cluster: ClusterLike) -> bool:
+    def came_true(self, cluster: ClusterLike) -> bool:
         now = self._holds(cluster)
         rising, self._was = now and not self._was, now
         return rising
 
 
-class Changes(Watch):
+class ValueChanges(Watchpoint):
     """A value is another one than a step ago."""
 
     def __init__(self, value: Callable[[ClusterLike], object]) -> None:
         self._value = value
         self._before: tuple[object] | None = None
 
-    def became(self, cluster: ClusterLike) -> bool:
+    def came_true(self, cluster: ClusterLike) -> bool:
         now = (self._value(cluster),)
         changed, self._before = self._before is not None and now != self._before, now
         return changed
 
 
-class AnyChanges(Watch):
+class AnyPartitionChanges(Watchpoint):
     """A column of the state of any partition is another one. Reads the events that carry that state, so it costs nothing else."""
 
     def __init__(self, column: str) -> None:
@@ -60,13 +60,13 @@ class AnyChanges(Watch):
         self._known: dict[TopicPartition, object] | None = None
         self._changed = False
 
-    def see(self, event: EventTuple) -> None:
+    def on_event(self, event: EventTuple) -> None:
         if event[3] == "partition-changed" and self._known is not None:
             tp, value = TopicPartition(event[4], event[5]), event[self._at]
             self._changed = self._changed or self._known.get(tp, value) != value
             self._known[tp] = value
 
-    def became(self, cluster: ClusterLike) -> bool:
+    def came_true(self, cluster: ClusterLike) -> bool:
         if self._known is None:
             view: ClusterView = cluster.view()
             self._known = {p.tp: getattr(p, self._name) for p in view.partitions}
@@ -83,7 +83,7 @@ class EventPattern(Protocol):
         """Whether an event of this kind is one."""
 
 
-class Happens(Watch):
+class EventHappens(Watchpoint):
     """An event of a kind, perhaps with given values in its columns."""
 
     def __init__(self, pattern: EventPattern) -> None:
@@ -91,11 +91,11 @@ class Happens(Watch):
         self._seen = False
         self._asked = False
 
-    def see(self, event: EventTuple) -> None:
+    def on_event(self, event: EventTuple) -> None:
         if event[3] == self._pattern.kind and self._pattern.matches(event):
             self._seen = True
 
-    def became(self, cluster: ClusterLike) -> bool:
+    def came_true(self, cluster: ClusterLike) -> bool:
         seen, self._seen = self._seen and self._asked, False
         self._asked = True
         return seen

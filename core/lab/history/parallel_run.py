@@ -12,11 +12,11 @@ import attrs
 
 from core.kafka.errors import KafkaError
 from core.kafka.events import DETAIL, EventTuple
-from core.lab.history.course import Start
-from core.lab.history.position import Played
-from core.lab.history.rings import Rings
-from core.lab.history.tape import Outlet, Tape
-from core.lab.history.way import STEPS_AT_ONCE, Enough, never
+from core.lab.history.event_buffer import EventBuffer
+from core.lab.history.incremental_task import STEPS_PER_CHECK, ShouldYield, never_yield
+from core.lab.history.playable import PlayableFactory
+from core.lab.history.position import PlayedAct
+from core.lab.history.replay_run import EventTap, ReplayRun
 from core.lab.views.view import ClusterView
 from core.sim.errors import ActRefused
 
@@ -30,7 +30,7 @@ class FirstDifference:
     there: EventTuple | None
 
 
-class SecondRun:
+class ParallelRun:
     """The other run.
 
     Attributes:
@@ -39,12 +39,12 @@ class SecondRun:
         parted: the first difference found so far.
     """
 
-    def __init__(self, words: str, start: Start, *, acts: Sequence[Played] | None = None, end: int = -1) -> None:
+    def __init__(self, words: str, start: PlayableFactory, *, acts: Sequence[PlayedAct] | None = None, end: int = -1) -> None:
         """Make ready.
 
         Args:
             words: what it is.
-            start: makes its course.
+            start: makes its playable.
             acts: of a branch, done at their very steps; None: those of the session are followed.
             end: how far a branch was lived, µs; -1: as far as the session.
         """
@@ -55,62 +55,63 @@ class SecondRun:
         self._restart()
 
     def _restart(self) -> None:
-        self.rings = Rings()
-        outlet = Outlet(self._take)
-        self.tape = Tape(self._start(outlet), outlet, self._own or ())
-        self._done: list[Played] = []
-        self.refused: list[tuple[Played, str]] = []
+        self.event_buffer = EventBuffer()
+        event_tap = EventTap(self._on_event)
+        self.replay_run = ReplayRun(self._start(event_tap), event_tap, self._own or ())
+        self._done: list[PlayedAct] = []
+        self.refused: list[tuple[PlayedAct, str]] = []
         self.parted: FirstDifference | None = None
         self._checked = 0
 
-    def _take(self, event: EventTuple) -> None:
-        self.rings.take(event)
+    def _on_event(self, event: EventTuple) -> None:
+        self.event_buffer.append(event)
 
-    def work(self, now: int, steps: int, acts: Sequence[Played], enough: Enough = never) -> bool:
+    def advance_to(self, now: int, steps: int, acts: Sequence[PlayedAct], should_yield: ShouldYield = never_yield) -> bool:
         """Come up to a moment of the session: its virtual time, or by hand its steps; True when it has arrived.
 
         Args:
             now, steps: where the session stands.
             acts: what people have done there so far.
-            enough: whether to stop for now.
+            should_yield: whether to stop for now.
         """
         if (
-            self._own is None and (self.tape.cluster.now > now or (self.tape.stepwise and self.tape.steps > steps) or self._other(acts))
-        ) or (self._own is not None and self.tape.cluster.now > now):
+            self._own is None
+            and (self.replay_run.cluster.now > now or (self.replay_run.stepwise and self.replay_run.steps > steps) or self._other(acts))
+        ) or (self._own is not None and self.replay_run.cluster.now > now):
             self._restart()
         count = 0
-        goal = now if self._end < 0 else min(now, self._end)
+        destination = now if self._end < 0 else min(now, self._end)
         while True:
             act = acts[len(self._done)] if self._own is None and len(self._done) < len(acts) else None
-            if self.tape.stepwise:
-                if act is not None and act.steps <= self.tape.steps:
-                    self._carry_out(act)
+            if self.replay_run.stepwise:
+                if act is not None and act.steps <= self.replay_run.steps:
+                    self._execute(act)
                     continue
-                if self.tape.steps >= steps or not self.tape.step():
+                if self.replay_run.steps >= steps or not self.replay_run.step():
                     return True
             else:
-                due = self.tape.next_due()
-                upto = goal if act is None else min(goal, act.time)
+                due = self.replay_run.next_due()
+                upto = destination if act is None else min(destination, act.time)
                 if due is not None and due <= upto:
-                    self.tape.step()
+                    self.replay_run.step()
                 else:
-                    self.tape.advance_to(upto)
-                    if act is None or act.time > goal:
+                    self.replay_run.advance_to(upto)
+                    if act is None or act.time > destination:
                         return True
-                    self._carry_out(act)
+                    self._execute(act)
                     continue
             count += 1
-            if count % STEPS_AT_ONCE == 0 and enough():
+            if count % STEPS_PER_CHECK == 0 and should_yield():
                 return False
 
-    def _other(self, acts: Sequence[Played]) -> bool:
+    def _other(self, acts: Sequence[PlayedAct]) -> bool:
         """Whether the session has done something else than was done here."""
         done = len(self._done)
         return len(acts) < done or any(one.act != two.act or one.time != two.time for one, two in zip(self._done, acts, strict=False))
 
-    def _carry_out(self, played: Played) -> None:
+    def _execute(self, played: PlayedAct) -> None:
         try:
-            self.tape.cluster.do(played.act)
+            self.replay_run.cluster.do(played.act)
         except (ActRefused, KafkaError, ValueError) as refusal:
             self.refused.append((played, str(refusal)))
         self._done.append(played)
@@ -118,26 +119,26 @@ class SecondRun:
     @property
     def now(self) -> int:
         """Virtual time it has come to."""
-        return self.tape.cluster.now
+        return self.replay_run.cluster.now
 
     def view(self) -> ClusterView:
         """The frozen state."""
-        return self.tape.cluster.view()
+        return self.replay_run.cluster.view()
 
-    def lived_upto(self, now: int) -> int | None:
+    def ended_before(self, now: int) -> int | None:
         """Where a branch ends, µs, if it was not lived as far as that; None while it has more to tell."""
         return self._end if 0 <= self._end < now else None
 
-    def compare(self, rings: Rings, *, settled: bool = False) -> FirstDifference | None:
+    def compare(self, event_buffer: EventBuffer, *, settled: bool = False) -> FirstDifference | None:
         """Look for the first event that differs, as far as both have come and both still have their events in memory.
 
         Args:
-            rings: the session's events.
+            event_buffer: the session's events.
             settled: whether both have done all there is to do up to one moment: then an event that only one of them has differs, too.
         """
         if self.parted is not None:
             return self.parted
-        mine, theirs = rings.of(DETAIL), self.rings.of(DETAIL)
+        mine, theirs = event_buffer.ring(DETAIL), self.event_buffer.ring(DETAIL)
         upto = min(mine.total, theirs.total)
         at = max(self._checked, mine.first, theirs.first)
         while at < upto:

@@ -1,4 +1,4 @@
-"""A run of a scenario that is watched on a screen: it implements `core.lab.history.course.Course`.
+"""A run of a scenario that is watched on a screen: it implements `core.lab.history.playable.Playable`.
 
 Imported when the first scenario is played, because a cluster without a scenario does not need the script language.
 """
@@ -19,22 +19,22 @@ from scenarios.running.runner import Run, Standing
 
 
 @attrs.frozen
-class KeptRun:
+class PlayableScenarioSnapshot:
     """A saved state of a scenario's run."""
 
     scenario: Scenario
     release: Release
     seed: int
-    keyframe: Snapshot[Cluster]
+    cluster_snapshot: Snapshot[Cluster]
     standing: Standing
 
-    def bring_back(self, sink: Callable[[EventTuple], None], *, in_place: bool = False) -> ScenarioCourse:
-        """A course that continues from the saved state."""
-        return ScenarioCourse(Run(self.scenario, self.release, self.seed, sink, resumed=(self.keyframe, self.standing, in_place)))
+    def restore(self, sink: Callable[[EventTuple], None], *, in_place: bool = False) -> PlayableScenario:
+        """A run that continues from the saved state."""
+        return PlayableScenario(Run(self.scenario, self.release, self.seed, sink, resumed=(self.cluster_snapshot, self.standing, in_place)))
 
 
-class ScenarioCourse:
-    """A course of which each step is executed when it is due, exactly as in a headless run."""
+class PlayableScenario:
+    """A scenario as a `Playable`: each step is executed when it is due, exactly as in a headless run."""
 
     def __init__(self, run: Run) -> None:
         self.run = run
@@ -72,10 +72,10 @@ class ScenarioCourse:
         """Run to a virtual time."""
         self.run.advance_to(time_us)
 
-    def keep(self) -> KeptRun:
+    def snapshot(self) -> PlayableScenarioSnapshot:
         """Save the present state."""
         run = self.run
-        return KeptRun(run.scenario, run.release, run.seed, self.cluster.snapshot(), run.standing())
+        return PlayableScenarioSnapshot(run.scenario, run.release, run.seed, self.cluster.snapshot(), run.standing())
 
     def after_act(self) -> None:
         """Check after an act whether the condition that the script waits for holds."""

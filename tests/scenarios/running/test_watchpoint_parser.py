@@ -9,7 +9,7 @@ from core.lab.acts import Kill, Load, Start
 from core.lab.cluster import Cluster
 from core.lab.history.history import History
 from core.sim.units import SECOND
-from scenarios.running.watch_parser import parse_watch
+from scenarios.running.watchpoint_parser import parse_watchpoint
 from tests.core.lab.history.sessions import SMALL
 
 
@@ -48,16 +48,16 @@ WATCHES = [
 @pytest.mark.parametrize("text", WATCHES)
 def test_the_last_moment_found_forward_is_the_one_found_backward(text: str) -> None:
     history = a_life()
-    history.mark_end()
+    history.record_branch_end()
     end = history.end
     back: list[bool] = []
-    history.back_to_when(parse_watch(text, history.view()), text, back.append)
+    history.back_to_when(parse_watchpoint(text, history.view()), text, back.append)
     assert back == [True]
-    found = history.tape.position
+    found = history.replay_run.position
     assert found.place < end.place
 
-    watch = parse_watch(text, history.view())
-    cluster = Cluster(SMALL, CURRENT, 7, watch.see)
+    watch = parse_watchpoint(text, history.view())
+    cluster = Cluster(SMALL, CURRENT, 7, watch.on_event)
     cluster.do(Load("orders", 20, acks="all"))
     acts, moments, seen = [(5 * SECOND, Kill(2)), (20 * SECOND, Start(2))], [], 0
     while (due := cluster.next_time()) is not None and due <= 40 * SECOND:
@@ -68,7 +68,7 @@ def test_the_last_moment_found_forward_is_the_one_found_backward(text: str) -> N
             cluster.step()
         if cluster.journal.seq != seen:
             seen = cluster.journal.seq
-            if watch.became(cluster):
+            if watch.came_true(cluster):
                 moments.append(seen)
     assert moments[-1] == found.seq
 
@@ -79,7 +79,7 @@ def test_forward_it_stops_at_each_change() -> None:
     history.do(Kill(2))
     stops = []
     for _ in range(3):
-        history.stop_when(parse_watch("leader changes", history.view()))
+        history.stop_when(parse_watchpoint("leader changes", history.view()))
         stops.append((history.cluster.now, {p.tp: p.leader for p in history.view().partitions}))
     assert stops[0][0] > 5 * SECOND
     assert 2 not in stops[0][1].values() or 2 not in stops[1][1].values()
@@ -100,5 +100,5 @@ def test_forward_it_stops_at_each_change() -> None:
 )
 def test_what_cannot_be_looked_for_is_told(text: str, told: str) -> None:
     with pytest.raises(ValueError) as wrong:
-        parse_watch(text, History.of(SMALL).view())
+        parse_watchpoint(text, History.of(SMALL).view())
     assert told in str(wrong.value)

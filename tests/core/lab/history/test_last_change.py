@@ -10,9 +10,9 @@ import pytest
 from core.kafka.events import DETAIL
 from core.kafka.ids import TopicPartition
 from core.lab.acts import Kill, Load, Produce, Start
-from core.lab.history.cells import cells_of
+from core.lab.history.event_buffer import EventRing
 from core.lab.history.history import History
-from core.lab.history.rings import Ring
+from core.lab.history.last_change import tracked_values_of
 from core.lab.views.view import ClusterView
 from core.sim.units import SECOND
 from tests.core.lab.history.sessions import SMALL
@@ -36,13 +36,13 @@ def test_the_event_named_is_the_one_that_changed_the_cell(seed: int) -> None:
     def look() -> None:
         view = history.cluster.view()
         for broker, seen in lived.items():
-            seen.append((history.tape.outlet.seq, readings(view, broker)))
+            seen.append((history.replay_run.event_tap.seq, readings(view, broker)))
 
     look()
     for act in (Kill(2), Start(2), Kill(dice.choice((1, 3))), None):
         for _ in range(dice.randint(200, 900)):
-            history.tape.step()
-            if history.tape.outlet.seq != lived[1][-1][0]:
+            history.replay_run.step()
+            if history.replay_run.event_tap.seq != lived[1][-1][0]:
                 look()
         if act is not None and not any(
             b.id == getattr(act, "broker", 0) and b.state == "stopped" and isinstance(act, Kill) for b in history.view().brokers
@@ -52,12 +52,12 @@ def test_the_event_named_is_the_one_that_changed_the_cell(seed: int) -> None:
             except Exception:
                 continue
             look()
-    view, ring = history.view(), history.rings.of(DETAIL)
+    view, ring = history.view(), history.event_buffer.ring(DETAIL)
     checked = 0
     for broker, seen in lived.items():
         partition = next(p for p in view.partitions if p.tp == TP)
         shown = next(b for b in view.brokers if b.id == broker)
-        for cell in cells_of(partition, shown):
+        for cell in tracked_values_of(partition, shown):
             event = cell.last_change(ring)
             if cell.name == "state":
                 continue
@@ -73,14 +73,14 @@ def test_the_event_named_is_the_one_that_changed_the_cell(seed: int) -> None:
 
 def test_what_memory_has_lost_is_not_guessed() -> None:
     history = History.of(SMALL, seed=7)
-    history.tape.advance_to(2 * SECOND)
+    history.replay_run.advance_to(2 * SECOND)
     history.do(Produce("orders", 5))
-    history.tape.advance_to(4 * SECOND)
+    history.replay_run.advance_to(4 * SECOND)
     view = history.view()
     leader = next(p for p in view.partitions if p.tp == TP).leader
-    cells = {cell.name: cell for cell in cells_of(view.partitions[0], next(b for b in view.brokers if b.id == leader))}
-    small = Ring(3)
-    for index in range(history.rings.of(DETAIL).total):
-        small.append(history.rings.of(DETAIL).at(index))
+    cells = {cell.name: cell for cell in tracked_values_of(view.partitions[0], next(b for b in view.brokers if b.id == leader))}
+    small = EventRing(3)
+    for index in range(history.event_buffer.ring(DETAIL).total):
+        small.append(history.event_buffer.ring(DETAIL).at(index))
     assert small.first > 0
     assert cells["isr"].last_change(small) is None

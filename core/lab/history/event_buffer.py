@@ -19,26 +19,26 @@ from core.sim.units import SECOND
 LEVEL: Final = {name: kind.level for name, kind in KINDS.items()}
 """How notable each kind is."""
 
-KEPT: Final = {DETAIL: 50_000, NORMAL: 50_000, NOTABLE: 20_000}
+RING_SIZES: Final = {DETAIL: 50_000, NORMAL: 50_000, NOTABLE: 20_000}
 """How many events each ring keeps."""
 
-_REPEATS: Final = "append-refused"
+_REFUSED: Final = "append-refused"
 """A producer that tries again is refused a hundred times a second; only the first refusal of a series is notable."""
 
-SERIES: Final = 5 * SECOND
+REFUSAL_SERIES_GAP: Final = 5 * SECOND
 """Virtual time without a refusal after which a partition's next one begins a new series."""
 
 
-STRETCH: Final = 512
+CHUNK: Final = 512
 """Events of a ring that are kept, shared and forgotten together."""
 
 _seq: Final = itemgetter(0)
 
 
-class Ring:
+class EventRing:
     """The last events of one level and above. Index 0 is the first ever; those before `first` are not kept.
 
-    They lie in stretches; one that is full never changes, so the ring as it was at some event shares all but the last with it.
+    They lie in chunks; one that is full never changes, so the ring as it was at some event shares all but the last with it.
     """
 
     __slots__ = ("_begin", "_floor", "_full", "_last", "_size")
@@ -47,7 +47,7 @@ class Ring:
         self._size = size
         self._full: deque[list[EventTuple]] = deque()
         self._last: list[EventTuple] = []
-        self._begin = 0  # index of the first of the last stretch
+        self._begin = 0  # index of the first of the last chunk
         self._floor = 0  # index of the first that was kept when it was cut
 
     @property
@@ -64,11 +64,11 @@ class Ring:
         """Keep one more."""
         last = self._last
         last.append(event)
-        if len(last) == STRETCH:
+        if len(last) == CHUNK:
             self._full.append(last)
             self._last = []
-            self._begin += STRETCH
-            if len(self._full) * STRETCH >= self._size + STRETCH:
+            self._begin += CHUNK
+            if len(self._full) * CHUNK >= self._size + CHUNK:
                 self._full.popleft()
 
     def at(self, index: int) -> EventTuple:
@@ -80,28 +80,28 @@ class Ring:
         if index < self.first:
             raise IndexError(index)
         after = index - self._begin
-        return self._last[after] if after >= 0 else self._full[after // STRETCH][after % STRETCH]
+        return self._last[after] if after >= 0 else self._full[after // CHUNK][after % CHUNK]
 
     def since(self, index: int) -> list[EventTuple]:
         """The events from an index on that are still kept."""
         after = max(index, self.first) - self._begin
         if after >= 0:
             return self._last[after:]
-        number = len(self._full) + after // STRETCH
-        found = self._full[number][after % STRETCH :]
-        for stretch in islice(self._full, number + 1, None):
-            found += stretch
+        number = len(self._full) + after // CHUNK
+        found = self._full[number][after % CHUNK :]
+        for chunk in islice(self._full, number + 1, None):
+            found += chunk
         return found + self._last
 
-    def upto(self, seq: int) -> Ring:
+    def prefix(self, seq: int) -> EventRing:
         """The ring as it was when that event was the last, or as much of it as is kept, at the same indices."""
-        other = Ring(self._size)
+        other = EventRing(self._size)
         total, other._floor = self._after(seq), self.first
         if total <= other._floor:  # None is kept, and what still lies before the floor may have come later.
             other._begin = other._floor
             return other
-        number = (total - self._begin) // STRETCH + len(self._full)
-        other._begin = self._begin - (len(self._full) - number) * STRETCH
+        number = (total - self._begin) // CHUNK + len(self._full)
+        other._begin = self._begin - (len(self._full) - number) * CHUNK
         other._full = deque(islice(self._full, number))
         other._last = (self._full[number] if number < len(self._full) else self._last)[: total - other._begin]
         return other
@@ -114,34 +114,34 @@ class Ring:
     def _after(self, seq: int) -> int:
         """Index of the first event after a sequence number, kept or not; where there is none, of the next to come."""
         number = bisect_right(self._full, seq, key=_end)
-        stretch = self._last if number == len(self._full) else self._full[number]
-        return self._begin - (len(self._full) - number) * STRETCH + bisect_right(stretch, seq, key=_seq)
+        chunk = self._last if number == len(self._full) else self._full[number]
+        return self._begin - (len(self._full) - number) * CHUNK + bisect_right(chunk, seq, key=_seq)
 
 
-def _end(stretch: list[EventTuple]) -> int:
-    seq: int = stretch[-1][0]
+def _end(chunk: list[EventTuple]) -> int:
+    seq: int = chunk[-1][0]
     return seq
 
 
-class Rings:
-    """The three rings; `take` is a journal's sink."""
+class EventBuffer:
+    """The three rings; `append` is a journal's sink."""
 
     __slots__ = ("_all", "_last", "_normal", "_notable")
 
-    def __init__(self, kept: dict[int, int] = KEPT) -> None:
-        self._all = Ring(kept[DETAIL])
-        self._normal = Ring(kept[NORMAL])
-        self._notable = Ring(kept[NOTABLE])
+    def __init__(self, kept: dict[int, int] = RING_SIZES) -> None:
+        self._all = EventRing(kept[DETAIL])
+        self._normal = EventRing(kept[NORMAL])
+        self._notable = EventRing(kept[NOTABLE])
         self._last: dict[tuple[str, int], int] = {}
 
-    def take(self, event: EventTuple) -> int:
+    def append(self, event: EventTuple) -> int:
         """Keep an event in every ring it belongs to; returns its level."""
         self._all.append(event)
         level = LEVEL[event[3]]
         if level >= NORMAL:
             self._normal.append(event)
             if level >= NOTABLE:
-                if event[3] == _REPEATS and not self._first_of_a_series(event):
+                if event[3] == _REFUSED and not self._first_of_a_series(event):
                     return NORMAL
                 self._notable.append(event)
         return level
@@ -151,16 +151,16 @@ class Rings:
         partition = (refused[5], refused[6])
         before = self._last.get(partition)
         self._last[partition] = refused[1]
-        return before is None or refused[1] - before > SERIES
+        return before is None or refused[1] - before > REFUSAL_SERIES_GAP
 
-    def reach(self, seq: int) -> bool:
+    def retains_after(self, seq: int) -> bool:
         """Whether all events after that one that ever were in a ring still are."""
         return all(ring.first == 0 or ring.at(ring.first)[0] <= seq for ring in (self._all, self._normal, self._notable) if ring.total)
 
-    def upto(self, seq: int) -> Rings:
+    def prefix(self, seq: int) -> EventBuffer:
         """The rings as they were when that event was the last."""
-        other = Rings()
-        other._all, other._normal, other._notable = self._all.upto(seq), self._normal.upto(seq), self._notable.upto(seq)
+        other = EventBuffer()
+        other._all, other._normal, other._notable = self._all.prefix(seq), self._normal.prefix(seq), self._notable.prefix(seq)
         if self._last:
             other._last = other._refused_of_late()
         return other
@@ -171,13 +171,13 @@ class Rings:
         found: dict[tuple[str, int], int] = {}
         for index in range(ring.total - 1, ring.first - 1, -1):
             event = ring.at(index)
-            if event[1] < self._all.at(self._all.total - 1)[1] - SERIES:
+            if event[1] < self._all.at(self._all.total - 1)[1] - REFUSAL_SERIES_GAP:
                 break
-            if event[3] == _REPEATS:
+            if event[3] == _REFUSED:
                 found.setdefault((event[5], event[6]), event[1])
         return found
 
-    def of(self, level: int) -> Ring:
+    def ring(self, level: int) -> EventRing:
         """The ring of that level and above."""
         return self._notable if level >= NOTABLE else self._normal if level >= NORMAL else self._all
 

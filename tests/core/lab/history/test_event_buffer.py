@@ -7,23 +7,23 @@ from typing import Final
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.lab.history.rings import STRETCH, Ring
+from core.lab.history.event_buffer import CHUNK, EventRing
 
-LONG: Final = 4 * STRETCH
+LONG: Final = 4 * CHUNK
 
 
 def events(seqs: range) -> list[tuple[int, str]]:
     return [(seq, "event") for seq in seqs]
 
 
-@given(st.integers(1, 2 * STRETCH), st.integers(1, LONG), st.integers(0, LONG), st.integers(0, 2 * STRETCH))
+@given(st.integers(1, 2 * CHUNK), st.integers(1, LONG), st.integers(0, LONG), st.integers(0, 2 * CHUNK))
 def test_a_ring_as_it_was_goes_on_from_there(size: int, came: int, back_to: int, again: int) -> None:
-    ring = Ring(size)
+    ring = EventRing(size)
     for event in events(range(0, 2 * came, 2)):
         ring.append(event)
     kept = list(range(0, 2 * came, 2))[-size:]
     assert [event[0] for event in ring.since(0)] == kept
-    was = ring.upto(back_to)
+    was = ring.prefix(back_to)
     known = [seq for seq in kept if seq <= back_to]
     assert [event[0] for event in was.since(0)] == known
     if known:

@@ -6,20 +6,20 @@ from core.kafka.events import EventTuple
 from core.kafka.release import RELEASES
 from core.lab import acts
 from core.lab.cluster import Cluster
-from core.lab.history.course import FreeCourse, Start
-from core.lab.history.goal import Goal
+from core.lab.history.destination import Destination
 from core.lab.history.history import History
-from core.lab.history.second_run import SecondRun
+from core.lab.history.parallel_run import ParallelRun
+from core.lab.history.playable import PlayableCluster, PlayableFactory
 from core.sim.journal import Sink
 from core.sim.units import SECOND
 from tests.core.lab.history.sessions import SMALL
 
 
-def under(release: str) -> Start:
+def under(release: str) -> PlayableFactory:
     """The same cluster under a release."""
 
-    def start(sink: Sink) -> FreeCourse:
-        return FreeCourse(Cluster(SMALL, RELEASES[release], 7, sink))
+    def start(sink: Sink) -> PlayableCluster:
+        return PlayableCluster(Cluster(SMALL, RELEASES[release], 7, sink))
 
     return start
 
@@ -32,21 +32,21 @@ def a_session() -> History:
     return history
 
 
-def catch_up(other: SecondRun, history: History) -> None:
-    tape = history.tape
-    while not other.work(history.view().now, tape.steps, tape.acts[: tape.done], lambda: True):
+def catch_up(other: ParallelRun, history: History) -> None:
+    replay_run = history.replay_run
+    while not other.advance_to(history.view().now, replay_run.steps, replay_run.acts[: replay_run.acts_done], lambda: True):
         pass
 
 
 def test_the_same_release_never_parts() -> None:
     history = a_session()
-    other = SecondRun("the same", under("4.3"))
+    other = ParallelRun("the same", under("4.3"))
     history.run_until(3 * SECOND)
     history.do(acts.Kill(2))
     for second in (4, 9, 15, 30):
         history.run_until(second * SECOND)
         catch_up(other, history)
-        assert other.compare(history.rings) is None
+        assert other.compare(history.event_buffer) is None
         assert other.view() == history.view()
     history.do(acts.Start(2))
     history.run_until(40 * SECOND)
@@ -56,14 +56,14 @@ def test_the_same_release_never_parts() -> None:
 
 def test_another_release_parts_at_the_first_event_that_differs() -> None:
     history = a_session()
-    other = SecondRun("Kafka 2.8", under("2.8"))
+    other = ParallelRun("Kafka 2.8", under("2.8"))
     history.do(acts.Kill(2))
     history.run_until(20 * SECOND)
     catch_up(other, history)
-    parted = other.compare(history.rings)
+    parted = other.compare(history.event_buffer)
     assert parted is not None
     before = [event for event in history.events() if event[0] < parted.seq]
-    theirs: list[EventTuple] = other.rings.of(0).since(0)
+    theirs: list[EventTuple] = other.event_buffer.ring(0).since(0)
     assert [(event[1], *event[3:]) for event in before] == [(event[1], *event[3:]) for event in theirs[: len(before)]]
     assert parted.here == history.events()[len(before)]
     assert parted.there == theirs[len(before)]
@@ -71,13 +71,13 @@ def test_another_release_parts_at_the_first_event_that_differs() -> None:
 
 def test_it_goes_back_with_the_session() -> None:
     history = a_session()
-    other = SecondRun("Kafka 2.8", under("2.8"))
+    other = ParallelRun("Kafka 2.8", under("2.8"))
     history.run_until(5 * SECOND)
     history.do(acts.Kill(1))
     history.run_until(20 * SECOND)
     catch_up(other, history)
     assert other.now == 20 * SECOND
-    history.go_to(Goal(time=4 * SECOND))
+    history.go_to(Destination(time=4 * SECOND))
     catch_up(other, history)
     assert other.now == history.view().now == 4 * SECOND
     assert other.view().brokers[0].state == "running"
@@ -89,12 +89,12 @@ def test_it_goes_back_with_the_session() -> None:
 
 def test_what_is_impossible_there_is_told() -> None:
     history = a_session()
-    other = SecondRun("Kafka 0.10.2", under("0.10.2"))
+    other = ParallelRun("Kafka 0.10.2", under("0.10.2"))
     history.run_until(SECOND)
     history.do(acts.Shutdown(2))
     history.run_until(30 * SECOND)
-    other.tape.cluster.run_until(SECOND // 2)
-    other.tape.cluster.do(acts.Kill(2))
+    other.replay_run.cluster.run_until(SECOND // 2)
+    other.replay_run.cluster.do(acts.Kill(2))
     catch_up(other, history)
     ((played, reason),) = other.refused
     assert played.act == acts.Shutdown(2)

@@ -13,9 +13,9 @@ import attrs
 
 from core.kafka.events import EventTuple
 from core.kafka.ids import TopicPartition
-from core.lab.history.course import ClusterLike
-from core.lab.history.rings import Ring
-from core.lab.history.watch import Watch
+from core.lab.history.event_buffer import EventRing
+from core.lab.history.playable import ClusterLike
+from core.lab.history.watchpoints import Watchpoint
 from core.lab.views.view import BrokerView, PartitionView
 from core.sim.repr_mixin import ReprMixin
 
@@ -27,45 +27,45 @@ _BROKER_EVENTS: Final = frozenset(
     }
 )  # fmt: skip
 
-Value = Callable[[EventTuple], object]
-"""What an event leaves a cell at; `_ELSEWHERE` when the event is about another cell."""
+ValueAfter = Callable[[EventTuple], object]
+"""What an event leaves a cell at; `_UNRELATED` when the event is about another cell."""
 
-_ELSEWHERE: Final = object()
+_UNRELATED: Final = object()
 
-_LOADED: Final = object()
+_RELOADED: Final = object()
 """A starting process loads its replicas: offsets come from what is on disk, and the event has none of them."""
 
 
 @attrs.frozen(repr=False)
-class Cell(ReprMixin):
+class TrackedValue(ReprMixin):
     """A reading that events change.
 
     Attributes:
         name, label: in short, and of which partition or broker.
         value: what it is now.
-        left_at: what an event leaves it at.
+        value_after: what an event leaves it at.
         all_events: whether every event of it counts as a change, whatever it leaves.
     """
 
     name: str
     label: str
     value: object
-    left_at: Value
+    value_after: ValueAfter
     all_events: bool = False
 
-    def about(self, event: EventTuple) -> bool:
+    def concerns(self, event: EventTuple) -> bool:
         """Whether an event says anything about the cell."""
-        return self.left_at(event) not in (_ELSEWHERE, _LOADED)
+        return self.value_after(event) not in (_UNRELATED, _RELOADED)
 
-    def last_change(self, ring: Ring) -> EventTuple | None:
+    def last_change(self, ring: EventRing) -> EventTuple | None:
         """The event that made it what it is; None when that is no longer in memory."""
         found = loaded = None
         for index in range(ring.total - 1, ring.first - 1, -1):
             event = ring.at(index)
-            value = self.left_at(event)
-            if value is _ELSEWHERE:
+            value = self.value_after(event)
+            if value is _UNRELATED:
                 continue
-            if value is _LOADED:
+            if value is _RELOADED:
                 loaded = event
                 continue
             if self.all_events or (found is None and value != self.value):
@@ -76,26 +76,26 @@ class Cell(ReprMixin):
         return found if ring.first == 0 else None
 
 
-def cells_of(partition: PartitionView | None, broker: BrokerView | None) -> list[Cell]:
+def tracked_values_of(partition: PartitionView | None, broker: BrokerView | None) -> list[TrackedValue]:
     """The cells of what is selected."""
-    cells: list[Cell] = []
+    cells: list[TrackedValue] = []
     if partition is not None:
         tp = partition.tp
-        cells.append(Cell("leader", f"leader of {tp}", partition.leader, _leader(tp)))
-        cells.append(Cell("isr", f"ISR of {tp}", sorted(partition.isr), _isr(tp)))
+        cells.append(TrackedValue("leader", f"leader of {tp}", partition.leader, _leader(tp)))
+        cells.append(TrackedValue("isr", f"ISR of {tp}", sorted(partition.isr), _isr(tp)))
         copy = next((one for one in partition.copies if broker is not None and one.broker == broker.id), None)
         if copy is not None:
-            cells.append(Cell("hw", f"high watermark of {tp} on b{copy.broker}", copy.hw, _on_replica(tp, copy.broker, _HW)))
-            cells.append(Cell("leo", f"LEO of {tp} on b{copy.broker}", copy.leo, _on_replica(tp, copy.broker, _LEO)))
+            cells.append(TrackedValue("hw", f"high watermark of {tp} on b{copy.broker}", copy.hw, _on_replica(tp, copy.broker, _HW)))
+            cells.append(TrackedValue("leo", f"LEO of {tp} on b{copy.broker}", copy.leo, _on_replica(tp, copy.broker, _LEO)))
     if broker is not None:
-        cells.append(Cell("state", f"state of b{broker.id}", None, _of_broker(broker.id), all_events=True))
+        cells.append(TrackedValue("state", f"state of b{broker.id}", None, _of_broker(broker.id), all_events=True))
     return cells
 
 
-def _leader(tp: TopicPartition) -> Value:
+def _leader(tp: TopicPartition) -> ValueAfter:
     topic, number = tp
 
-    def left_at(event: EventTuple) -> object:
+    def value_after(event: EventTuple) -> object:
         kind = event[3]
         if kind == "leader-elected" and event[4] == topic and event[5] == number:
             return event[6]
@@ -103,23 +103,23 @@ def _leader(tp: TopicPartition) -> Value:
             return -1
         if kind == "topic-created" and event[4] == topic:
             return None
-        return _ELSEWHERE
+        return _UNRELATED
 
-    return left_at
+    return value_after
 
 
-def _isr(tp: TopicPartition) -> Value:
+def _isr(tp: TopicPartition) -> ValueAfter:
     topic, number = tp
 
-    def left_at(event: EventTuple) -> object:
+    def value_after(event: EventTuple) -> object:
         kind = event[3]
         if kind in ("isr-shrunk", "isr-expanded") and event[5] == topic and event[6] == number:
             return sorted(event[7])
         if kind == "partition-changed" and event[4] == topic and event[5] == number:
             return sorted(event[10])
-        return _ELSEWHERE
+        return _UNRELATED
 
-    return left_at
+    return value_after
 
 
 _HW: Final = {
@@ -133,42 +133,42 @@ _LEO: Final = {
 """The same for its LEO."""
 
 
-def _on_replica(tp: TopicPartition, broker: int, places: dict[str, int]) -> Value:
+def _on_replica(tp: TopicPartition, broker: int, places: dict[str, int]) -> ValueAfter:
     topic, number = tp
 
-    def left_at(event: EventTuple) -> object:
+    def value_after(event: EventTuple) -> object:
         if event[3] == "broker-started" and event[4] == broker:
-            return _LOADED
+            return _RELOADED
         place = places.get(event[3])
         if place is None or event[4] != broker or event[5] != topic or event[6] != number:
-            return _ELSEWHERE
+            return _UNRELATED
         return event[place]
 
-    return left_at
+    return value_after
 
 
-def _of_broker(broker: int) -> Value:
-    def left_at(event: EventTuple) -> object:
-        return event[4] if event[3] in _BROKER_EVENTS and event[4] == broker else _ELSEWHERE
+def _of_broker(broker: int) -> ValueAfter:
+    def value_after(event: EventTuple) -> object:
+        return event[4] if event[3] in _BROKER_EVENTS and event[4] == broker else _UNRELATED
 
-    return left_at
+    return value_after
 
 
-class LastChange(Watch):
+class LastChangeWatchpoint(Watchpoint):
     """Looks for the last time a cell's value came to what it is now."""
 
-    def __init__(self, cell: Cell) -> None:
+    def __init__(self, cell: TrackedValue) -> None:
         self._cell = cell
-        self._value: object = _ELSEWHERE
+        self._value: object = _UNRELATED
         self._rose = False
 
-    def see(self, event: EventTuple) -> None:
-        value = self._cell.left_at(event)
-        if value is not _ELSEWHERE and value is not _LOADED:
+    def on_event(self, event: EventTuple) -> None:
+        value = self._cell.value_after(event)
+        if value is not _UNRELATED and value is not _RELOADED:
             wanted = self._cell.all_events or (value == self._cell.value and value != self._value)
             self._rose = self._rose or wanted
             self._value = value
 
-    def became(self, cluster: ClusterLike) -> bool:
+    def came_true(self, cluster: ClusterLike) -> bool:
         rose, self._rose = self._rose, False
         return rose

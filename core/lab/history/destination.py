@@ -1,0 +1,100 @@
+"""A moment to go to, and the keyframe that the way there begins at."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+import attrs
+
+from core.lab.history.event_buffer import EventBuffer
+from core.lab.history.keyframe_cache import Keyframe, KeyframeCache
+from core.lab.history.position import PlayedAct, Position
+from core.lab.history.replay_run import ReplayRun, StepIndex
+from core.sim.repr_mixin import ReprMixin
+
+MAX_STEPS_IN_PLACE: Final = 16_000
+"""Steps, or events, that are gone at once: some tenth of a second, which nobody notices."""
+
+OBJECTS_PER_STEP: Final = 4
+"""Objects that are made anew of a keyframe in the time of a step, or of an event."""
+
+
+@attrs.frozen(repr=False)
+class RetainedEvents(ReprMixin):
+    """The events of a branch that are still in memory, and how far they reach: its acts, the place of its last moment, where steps ended."""
+
+    event_buffer: EventBuffer
+    acts: Sequence[PlayedAct]
+    place: tuple[int, int, int]
+    step_index: StepIndex | None = None
+
+
+@attrs.frozen(repr=False)
+class Destination(ReprMixin):
+    """Where to go: the step that records an event, a position, or the end of a virtual time, µs. One of them is given."""
+
+    what: str = "that moment"
+    seq: int = -1
+    position: Position | None = None
+    time: int = -1
+
+    @property
+    def clock(self) -> int | None:
+        """Its virtual time, µs, if that is known."""
+        return self.position.time if self.position is not None else self.time if self.time >= 0 else None
+
+    def reached(self, replay_run: ReplayRun) -> bool:
+        """Whether no further step is needed."""
+        if self.position is not None:
+            return (replay_run.steps, replay_run.acts_done) >= (self.position.steps, self.position.acts)
+        if self.seq >= 0:
+            return replay_run.event_tap.seq >= self.seq
+        due = replay_run.next_due()
+        return due is None or due > self.time
+
+    def is_known(self, known: RetainedEvents) -> bool:
+        """Whether the events up to there are among those that are known."""
+        if self.position is not None:
+            return self.position.place <= known.place
+        if self.seq >= 0:
+            return known.step_index is not None and self.seq <= known.step_index.last
+        return self.time < known.place[2]
+
+    def progress(self, replay_run: ReplayRun) -> float:
+        """How much of the way from the start is done, 0 to 1."""
+        if self.position is not None:
+            done, whole = replay_run.steps + replay_run.acts_done, self.position.steps + self.position.acts
+        elif self.seq >= 0:
+            done, whole = replay_run.event_tap.seq, self.seq
+        else:
+            done, whole = replay_run.cluster.now, self.time
+        return min(1.0, done / whole) if whole > 0 else 1.0
+
+    def nearest(self, keyframe_cache: KeyframeCache, acts: Sequence[PlayedAct], known: RetainedEvents) -> Keyframe | None:
+        """The keyframe cluster to begin with: on the way, and one whose events are known."""
+        for keyframe in reversed(keyframe_cache.keyframes):
+            position = keyframe.position
+            if (
+                self._not_past(position)
+                and position.place <= known.place
+                and keyframe.is_on_path_of(acts)
+                and keyframe.is_on_path_of(known.acts)
+            ):
+                return keyframe
+        return None
+
+    def is_near(self, keyframe: Keyframe, keyframe_cache: KeyframeCache, known: RetainedEvents) -> bool:
+        """Whether the way from a keyframe cluster is so short that it can be gone at once, or no longer than to make a new cluster takes."""
+        near = max(MAX_STEPS_IN_PLACE, len(keyframe.playable.cluster_snapshot) // OBJECTS_PER_STEP)
+        if self.position is not None:
+            return self.position.steps - keyframe.position.steps <= near
+        if self.seq >= 0:
+            return self.seq - keyframe.position.seq <= near
+        later = [known.place[0], *(one.position.steps for one in keyframe_cache.keyframes if one.position.time > self.time)]
+        return min(later) - keyframe.position.steps <= near
+
+    def _not_past(self, position: Position) -> bool:
+        if self.position is not None:
+            return position.place <= self.position.place
+        return position.seq < self.seq if self.seq >= 0 else position.time <= self.time

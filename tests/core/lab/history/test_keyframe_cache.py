@@ -1,0 +1,97 @@
+"""Keyframes: they make the way back short, cost their share and no more, and of a large cluster there are few."""
+
+from __future__ import annotations
+
+import pytest
+
+from core.lab import acts
+from core.lab.history import keyframe_cache as keyframe_cache
+from core.lab.history.destination import Destination
+from core.lab.history.history import History
+from core.lab.history.replay_run import StepIndex
+from core.lab.history.travel import TravelTask
+from core.sim.units import SECOND
+from tests.core.lab.history.sessions import SMALL
+
+
+class Clock:
+    """CPU seconds that pass by so many at each look."""
+
+    def __init__(self, each: float) -> None:
+        self.each, self.now, self.looks = each, 0.0, 0
+
+    def __call__(self) -> float:
+        self.looks += 1
+        self.now += self.each
+        return self.now
+
+
+def played(seconds: int, clock: Clock | None = None) -> History:
+    """A cluster under load."""
+    history = History.of(SMALL, seed=7) if clock is None else History.of(SMALL, seed=7, clock=clock)
+    history.do(acts.Load("orders", 200))
+    history.run_until(seconds * SECOND)
+    return history
+
+
+def test_keyframes_make_going_back_short() -> None:
+    history = played(30)
+    assert len(history.keyframe_cache.keyframes) > 1
+    history.step_back()
+    assert history.replay_run.steps - max(kept.position.steps for kept in history.keyframe_cache.keyframes) <= history.keyframe_cache._every
+
+
+def test_a_keyframe_that_costs_much_is_taken_seldom() -> None:
+    often, seldom = played(10, Clock(0.0)), played(10, Clock(0.0005))
+    assert len(often.keyframe_cache.keyframes) > 5 * len(seldom.keyframe_cache.keyframes) > 0
+
+
+def test_a_large_cluster_is_kept_where_nobody_sees_it_move(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(keyframe_cache, "LARGE_CLUSTER_REPLICAS", 2)
+    monkeypatch.setattr(keyframe_cache, "STEPS_BETWEEN_KEYFRAMES", 100)
+    history = played(12)
+    history.record_branch_end()
+    assert not history.keyframe_cache.keyframes
+    view, position = history.view(), history.replay_run.position
+    history.step_back()
+    steps = [kept.position.steps for kept in history.keyframe_cache.keyframes]
+    assert 2 <= len(steps) <= keyframe_cache.MAX_KEYFRAMES_OF_LARGE_CLUSTER
+    history.go_to_end()
+    assert (history.view(), history.replay_run.position) == (view, position)
+    replay = TravelTask(
+        history.start, history.replay_run.acts, Destination(seq=position.seq - 1), history.keyframe_cache, history._retained_events()
+    )
+    assert replay.replay_run.steps >= min(steps), "the next way back begins at a keyframe"
+
+
+def test_the_first_way_back_in_a_large_cluster_begins_at_a_keyframe(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(keyframe_cache, "LARGE_CLUSTER_REPLICAS", 2)
+    history = played(1)
+    history.keyframe_cache.add_first(history.replay_run)
+    assert len(history.keyframe_cache.keyframes) == 1
+    history.run_until(12 * SECOND)
+    history.record_branch_end()
+    assert 2 <= len(history.keyframe_cache.keyframes) <= keyframe_cache.MAX_KEYFRAMES_OF_LARGE_CLUSTER
+    seen, whole = history.replay_run.seq_before_step_of(history.replay_run.event_tap.seq), history.events()
+    replay = TravelTask(history.start, history.replay_run.acts, Destination(seq=seen), history.keyframe_cache, history._retained_events())
+    assert replay.replay_run.steps >= history.keyframe_cache.keyframes[-2].position.steps > 0
+    history.step_back()
+    assert history.events() == whole[:seen]
+    monkeypatch.setattr(keyframe_cache, "MAX_REPLICAS_OF_FIRST_KEYFRAME", 2)
+    larger = played(1)
+    larger.keyframe_cache.add_first(larger.replay_run)
+    assert not larger.keyframe_cache.keyframes
+
+
+def test_moments_of_one_course_share_where_its_steps_ended() -> None:
+    ends = StepIndex()
+    for seq in (2, 3, 7):
+        ends.append(seq)
+    back, again = ends.prefix_to(6), ends.prefix_to(6)
+    assert (len(back), back.last, back.seq_before_step_of(7), back.seq_before_step_of(3), back.seq_before_step_of(2)) == (2, 3, 3, 2, 0)
+    back.append(7)
+    again.append(5)
+    back.append(9)
+    assert [ends.seq_before_step_of(seq) for seq in (9, 10)] == [7, 7]
+    assert [back.seq_before_step_of(seq) for seq in (9, 10)] == [7, 9]
+    assert [again.seq_before_step_of(seq) for seq in (5, 6)] == [3, 5]
