@@ -1,1 +1,1 @@
-"""The kernel of the simulation, which knows no protocol: agenda, network, nodes, clock, journal, snapshots, and search over all schedules."""
+"""The simulation kernel: agenda, network, nodes, clocks, journal, snapshots, and search. It knows no protocol."""

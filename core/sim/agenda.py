@@ -1,4 +1,4 @@
-"""The agenda: what is due when. Entries are plain data, compared by time and order of scheduling only."""
+"""The agenda: a priority queue of what is due when. Entries are plain data, ordered by time and then by order of scheduling."""
 
 from __future__ import annotations
 
@@ -9,21 +9,21 @@ from core.sim.errors import Standstill
 from core.sim.units import format_duration
 
 END: Final = 2**62
-"""An order after all others: everything due at a time is done."""
+"""An order after all others: everything that is due at a time has been handled."""
 
 
 class Entry(NamedTuple):
-    """Something due: a message for a node.
+    """A scheduled message for a node.
 
     Attributes:
-        time: virtual µs.
-        order: counts schedulings; makes equal times fall in the order they were made. What belongs to a long poll has a fixed
-            order below zero (`core.sim.long_polling`).
-        node: address of the node that handles it.
-        sender: address it comes from; the node itself for a timer.
-        connection: ticket of the connection it travels on (`Network.ticket`); for a timer the incarnation of the node's process.
-        message: what to handle.
-        cause: seq of the event that led to it.
+        time: when it is due, virtual µs.
+        order: breaks ties between equal times. It counts schedulings. Entries of long polls have a fixed order below zero
+            (`core.sim.long_polling`).
+        node: the address of the node that handles it.
+        sender: the address of the sender; the node itself for a timer.
+        connection: the ticket of the connection that it travels on (`Network.ticket`); for a timer, the incarnation of the node's process.
+        message: what the node handles.
+        cause: the seq of the event that led to it.
     """
 
     time: int
@@ -36,22 +36,23 @@ class Entry(NamedTuple):
 
 
 _new_entry: Final = tuple.__new__
-"""`Entry` without the detour through its generated constructor, which takes half of the time of a scheduling."""
+"""Makes an `Entry` without its generated constructor, which takes half of the time of an `add`."""
 
 
 MAX_AT_ONCE: Final = 100_000
-"""Schedulings at one moment of virtual time after which it will not pass any more; clusters of many nodes may have more (`Agenda.most`)."""
+"""More entries at one moment of virtual time mean that the simulation is stuck. Large clusters may have more (`Agenda.most`)."""
 
 
 class Agenda:
     """A heap of entries.
 
     Attributes:
-        hint: what a Standstill says beside that: how it may come about.
-        at: the order of the one that was taken last, END when all that is due now was.
-        most: how many may be scheduled at one moment.
-        in_order: how many were scheduled in a fixed order.
-        moment, since: the time of the one that was taken last, and how many had been scheduled when it began.
+        hint: text that is added to the message of `Standstill`: a likely reason.
+        at: the order of the entry that was taken last; END when nothing more is due now.
+        most: the maximum number of entries that may be scheduled at one moment.
+        in_order: how many entries were scheduled with a fixed order.
+        moment: the time of the entry that was taken last.
+        since: how many entries had been scheduled when that moment began.
     """
 
     __slots__ = ("at", "entries", "hint", "in_order", "moment", "most", "order", "since")
@@ -72,7 +73,7 @@ class Agenda:
         heapq.heappush(self.entries, _new_entry(Entry, (time, order, node, sender, connection, message, cause)))
 
     def add_in_order(self, time: int, order: int, node: str, sender: str, connection: int, message: object, cause: int) -> None:
-        """Schedule a message that has a fixed order among what is due at the same time, whenever it was scheduled."""
+        """Schedule a message with a fixed order among the entries that are due at the same time, no matter when it is scheduled."""
         self.in_order += 1
         heapq.heappush(self.entries, _new_entry(Entry, (time, order, node, sender, connection, message, cause)))
 
@@ -84,7 +85,7 @@ class Agenda:
         """Take the next entry.
 
         Raises:
-            Standstill: the cluster does not come to an end at this moment.
+            Standstill: too many entries were scheduled at this moment; virtual time does not pass any more.
         """
         entry = heapq.heappop(self.entries)
         self.at = entry[1]
@@ -97,7 +98,7 @@ class Agenda:
         return entry
 
     def take(self, entry: Entry) -> None:
-        """Take one out of turn."""
+        """Remove an entry out of turn."""
         self.entries.remove(entry)
         heapq.heapify(self.entries)
         self.at = END

@@ -1,11 +1,11 @@
-"""What the simulation refuses."""
+"""Errors of the simulation."""
 
 from __future__ import annotations
 
 
 class ActRefused(Exception):
-    """An act that is impossible in the system's present state: the message says what, and what would be right."""
+    """An act is impossible in the present state of the system. The message says why, and what would be possible."""
 
 
 class Standstill(ActRefused):
-    """The system is busy without end at one moment of virtual time: what it does there takes no time."""
+    """The system does not finish its work at one moment of virtual time, because that work takes no time."""

@@ -1,4 +1,4 @@
-"""Stamps events with sequence number, virtual time and cause, and hands them to a sink as plain tuples."""
+"""The journal: gives each event a sequence number, virtual time and cause, and passes it to a sink as a plain tuple."""
 
 from __future__ import annotations
 
@@ -10,25 +10,25 @@ Sink = Callable[[tuple], None]
 
 
 Column = Any
-"""A number that goes into an event as it came. Where the engine is compiled, a plain `int` would be made anew for each event that tells it."""
+"""A number that goes into an event unchanged. In a compiled engine, a value typed `int` would be boxed again for each event."""
 
 
 def nobody(event: tuple) -> None:
-    """The sink of a cluster that nobody watches: whoever emits much need not make the tuples."""
+    """A sink that drops its events. Code that emits many events checks for it and does not make the tuples."""
 
 
 class Journal:
-    """The recorder of one cluster.
+    """The recorder of a simulation's events.
 
     Attributes:
-        seq: sequence number of the last event, 0 before the first.
-        now: virtual time in µs, moved by the agenda.
-        cause: seq of the event that led to what is being handled, set by whoever dispatches.
-        sink: where the tuples go.
+        seq: the sequence number of the last event, 0 before the first.
+        now: virtual time in µs; the simulation sets it.
+        cause: the seq of the event that led to what is being handled; whoever dispatches a message sets it.
+        sink: receives the tuples.
     """
 
     OUTSIDE: ClassVar = ("sink",)
-    """Where the tuples go is no part of a simulation's state."""
+    """The sink is no part of a simulation's state."""
 
     __slots__ = ("cause", "now", "seq", "sink")
 
@@ -39,7 +39,7 @@ class Journal:
         self.sink = sink
 
     def emit(self, kind: str, *columns: object) -> int:
-        """Record an event of that kind caused by `cause`; returns its seq."""
+        """Record an event with `cause` as its cause; returns its seq."""
         self.seq = seq = self.seq + 1
         self.sink((seq, self.now, self.cause, kind, *columns))
         return seq

@@ -1,13 +1,12 @@
-"""The network between nodes: connections that keep order, stall, break, or are refused.
+"""The network between nodes: connections keep messages in order, and can stall, break, or be refused.
 
-A message takes the link's latency, plus jitter, plus a retransmission time-out (doubling) for each loss drawn: below
-the protocol there is TCP, which repeats what is lost. On a cut link messages wait for the link to heal, as TCP keeps
-retransmitting, unless the sender gave the connection up by then or a process at an end of it died: then they are gone.
-A process that does not run refuses connections at once.
+A message takes the link's latency, plus jitter, plus a doubling retransmission timeout for each loss that is drawn: below the
+protocol, TCP repeats what is lost. On a cut link, messages wait until the link heals, as TCP keeps retransmitting. They are gone if
+the sender gives the connection up before, or if a process at either end dies. A process that does not run refuses connections at once.
 
-TCP delivers once and in order, so nothing is duplicated or reordered. Between a client and a server there may be a proxy that
-repeats a request (`proxied`) when it gets impatient, or spreads requests over several connections of its own: such a request
-comes twice, or is overtaken by later ones. Its answer goes back once: a client drops what answers nothing it asked.
+TCP delivers once and in order, so it duplicates and reorders nothing. But there may be a proxy between a client and a server, which
+can repeat a request (`proxied`), or spread requests over several connections of its own. Such a request arrives twice, or later
+requests overtake it. Only one response goes back: a client drops a response to a request that it did not send.
 """
 
 from __future__ import annotations
@@ -20,20 +19,29 @@ from core.sim.messages import Disconnected
 from core.sim.stream import Stream
 
 RETRANSMISSION: Final = 200_000
-"""TCP's least retransmission time-out, µs (Linux TCP_RTO_MIN)."""
+"""TCP's minimum retransmission timeout, µs (Linux TCP_RTO_MIN)."""
 
 MAX_RETRANSMISSION: Final = 6_400_000
-"""Bound of the doubling, µs."""
+"""The maximum that the timeout doubles to, µs."""
 
 PROXY_DELAY: Final = 20_000
-"""Most µs that a proxy's second copy, or an overtaken request, comes later."""
+"""Maximum delay of a duplicate or of an overtaken request, µs."""
 
 Direction = tuple[str, str]
 """(from, to)."""
 
 
 class LinkState:
-    """One direction of a link: latency and jitter in µs, parts per million lost, duplicated and reordered, cut, held, and what waits."""
+    """One direction of a link.
+
+    Attributes:
+        latency, jitter: µs.
+        loss_ppm, duplicate_ppm, reorder_ppm: messages lost, duplicated and reordered, parts per million.
+        cut: messages wait until the link heals.
+        held: messages wait until they are released.
+        waiting: the messages that wait.
+        last_arrival: when the last message arrives, virtual µs; later ones do not overtake it.
+    """
 
     __slots__ = ("cut", "duplicate_ppm", "held", "jitter", "last_arrival", "latency", "loss_ppm", "reorder_ppm", "waiting")
 
@@ -46,23 +54,24 @@ class LinkState:
         self.cut = False
         self.held = False
         self.waiting: list[tuple[int, object, int]] = []
-        """(connection ticket, message, cause) while cut or held."""
+        """(connection ticket, message, cause) of messages that wait while the link is cut or held."""
         self.last_arrival = 0
 
 
 class Network:
-    """All links. Only directions that differ from the default, or were ever slow or cut, are kept.
+    """All links. A direction has a `LinkState` only if it differs from the defaults or has ever been slow, cut or held.
 
     Attributes:
-        latency, jitter: of a link with the defaults, µs; loss_ppm, duplicate_ppm, reorder_ppm: of its messages.
-        plain: whether a link with the defaults takes the latency and nothing else.
-        proxied: types of the messages that a proxy may repeat, or let others overtake.
+        latency, jitter: of a link with the defaults, µs.
+        loss_ppm, duplicate_ppm, reorder_ppm: of a link with the defaults.
+        plain: whether a link with the defaults takes its latency and nothing else.
+        proxied: the types of messages that a proxy may repeat or reorder.
         alive: whether a node's process runs, by address.
-        deaths: how often each process has died: part of a connection's number.
-        given_up: how often the one that opened a connection gave it up, by (opener, other).
-        at_once: by hand no message takes time, whatever its link is like.
-        lose_next: directions whose next message is lost for good (by hand).
-        polls: long polls over the network, which end their elision before a link or a connection changes.
+        deaths: how often each process has died; part of a connection's ticket.
+        given_up: how often the opener of a connection gave it up, by (opener, other).
+        at_once: in by-hand mode, no message takes time, whatever the link.
+        lose_next: directions that lose their next message for good (by hand).
+        polls: long polls over the network. Their elision ends before a link or connection changes.
     """
 
     __slots__ = (
@@ -106,7 +115,7 @@ class Network:
         self.polls = LongPolls(self)
 
     def link(self, direction: Direction) -> LinkState:
-        """The state of one direction, made if it had only the defaults."""
+        """The state of a direction. It is created if the direction has had only the defaults."""
         state = self.links.get(direction)
         if state is None:
             self.polls.interrupt(*direction)
@@ -114,9 +123,9 @@ class Network:
         return state
 
     def ticket(self, sender: str, node: str, *, reply: bool) -> int:
-        """The number of the connection a message travels on, twice, plus 1 for a reply: it changes whenever that connection breaks.
+        """The number that identifies the connection of a message. It changes when the connection breaks; it is odd for replies.
 
-        A request travels on the connection its sender opened, a reply on the one its receiver opened.
+        A request travels on the connection that its sender opened, a reply on the one that its receiver opened.
         """
         if not self.deaths and not self.given_up:
             return int(reply)
@@ -126,7 +135,7 @@ class Network:
         return 2 * number + reply
 
     def is_open(self, sender: str, node: str, ticket: int) -> bool:
-        """Whether the connection of a ticket still stands and the receiver's process runs."""
+        """Whether the connection of a ticket is still open and the receiver's process runs."""
         if not self.alive.get(node, False):
             return False
         if not self.deaths and not self.given_up:
@@ -134,12 +143,12 @@ class Network:
         return ticket == self.ticket(sender, node, reply=bool(ticket & 1))
 
     def disconnect(self, opener: str, other: str) -> None:
-        """The one that opened a connection gives it up: what is under way or waits on it is gone."""
+        """Give up a connection from its opener's side. Messages under way or waiting on it are gone."""
         self.polls.interrupt(opener, other)
         self.given_up[opener, other] = self.given_up.get((opener, other), 0) + 1
 
     def close(self, acceptor: str, opener: str, now: int, cause: int) -> None:
-        """The one that accepted a connection closes it: the same, and the opener notices where the network lets it."""
+        """Close a connection from the side that accepted it. The opener is notified if the link lets the notification through."""
         self.disconnect(opener, acceptor)
         link = self.links.get((acceptor, opener))
         if link is None or not (link.cut or link.held):
@@ -147,9 +156,9 @@ class Network:
             self.agenda.add(now + latency, opener, acceptor, self.ticket(acceptor, opener, reply=True), Disconnected(acceptor), cause)
 
     def send(self, sender: str, node: str, message: object, now: int, cause: int, *, reply: bool = False) -> None:
-        """Send a message; it arrives later, or never. `reply`: it answers one that came from there."""
+        """Send a message. It arrives later, or never. `reply`: it responds to a message from that node."""
         if self.plain and not (self.at_once or self.links or self.deaths or self.given_up or self.lose_next) and self.alive.get(node):
-            self.agenda.add(now + self.latency, node, sender, 1 if reply else 0, message, cause)  # nothing has ever happened to a link
+            self.agenda.add(now + self.latency, node, sender, 1 if reply else 0, message, cause)  # nothing has failed yet
             return
         direction = (sender, node)
         if direction in self.lose_next:
@@ -169,19 +178,19 @@ class Network:
         self._transmit(sender, node, link, ticket, message, now, cause)
 
     def lose(self, sender: str, node: str) -> None:
-        """The next message of a direction is lost for good."""
+        """Lose the next message of a direction for good."""
         self.polls.interrupt(sender, node)
         self.lose_next.add((sender, node))
 
     def steady_latency(self, sender: str, node: str) -> int:
-        """How long every message of a direction takes, µs; -1 if that is not certain."""
+        """How long every message of a direction takes, µs; -1 if that is not known for certain."""
         direction = (sender, node)
         if self.at_once or not self.plain or direction in self.links or direction in self.lose_next:
             return -1
         return self.latency
 
     def _forget_if_plain(self, direction: Direction, link: LinkState, now: int) -> None:
-        """A direction that is as at the start again needs no state of its own."""
+        """Drop the state of a direction that has the defaults again."""
         if (
             not (link.cut or link.held or link.waiting)
             and (link.latency, link.jitter, link.loss_ppm) == (self.latency, self.jitter, self.loss_ppm)
@@ -218,13 +227,13 @@ class Network:
         self.agenda.add(arrival, node, sender, ticket, message, cause)
 
     def cut(self, direction: Direction) -> bool:
-        """Cut one direction; False if it was cut already."""
+        """Cut a direction; False if it was cut already."""
         link = self.link(direction)
         before, link.cut = link.cut, True
         return not before
 
     def heal(self, direction: Direction, now: int) -> bool:
-        """Heal one direction; what waited is retransmitted. False if it was not cut."""
+        """Heal a direction and retransmit what waits; False if it was not cut."""
         link = self.links.get(direction)
         if link is None or not link.cut:
             return False
@@ -234,15 +243,16 @@ class Network:
         return True
 
     def hold(self, direction: Direction) -> bool:
-        """Hold messages of one direction back; False if they were held already."""
+        """Hold the messages of a direction; False if they were held already."""
         link = self.link(direction)
         before, link.held = link.held, True
         return not before
 
     def release(self, direction: Direction, now: int, messages: int | None = None) -> int:
-        """Let held messages go; with `messages` only the oldest so many, and the rest is held on.
+        """Release held messages. With `messages`, release only that many, oldest first, and keep holding the others.
 
-        Returns how many there were, -1 if none were held back.
+        Returns:
+            How many messages were released; -1 if the direction was not held.
         """
         link = self.links.get(direction)
         if link is None or not link.held:
@@ -270,7 +280,7 @@ class Network:
                 self._transmit(sender, node, link, ticket, message, now, cause)
 
     def process_died(self, node: str, now: int, cause: int) -> None:
-        """A process ended: its connections break, and the other ends notice where the network lets them."""
+        """Break the connections of a process that ended. The other ends are notified where their link lets the notification through."""
         self.polls.process_died(node)
         self.alive[node] = False
         self.deaths[node] = self.deaths.get(node, 0) + 1

@@ -1,6 +1,6 @@
-"""What a node of the simulation is: a state machine that handles one message at a time and answers by messages.
+"""A node of the simulation: a state machine that handles one message at a time, and responds with messages.
 
-No node reads another's fields; all goes through the network, where it can be delayed, held or lost.
+No node reads another node's fields. Everything goes through the network, which can delay, hold or lose it.
 """
 
 from __future__ import annotations
@@ -21,9 +21,10 @@ class Node:
     """Base of all nodes.
 
     Attributes:
-        address: name on the network.
-        incarnation: counts the node's processes; a timer of a former process is dropped.
+        address: the node's name on the network.
+        incarnation: the number of the node's process. Timers of a former process are dropped.
         handlers: by message type.
+        timers: functions by timer name.
     """
 
     __slots__ = ("address", "handlers", "incarnation", "journal", "network", "timers")
@@ -44,27 +45,27 @@ class Node:
         network.alive[address] = True
 
     def handle(self, message: object, sender: str) -> None:
-        """Handle one message; the journal holds the time and its cause."""
+        """Handle a message. The journal holds the time and the cause."""
         if type(message) is Timer:
             self.timers[message.name](message.about)
         else:
             self.handlers[type(message)](message, sender)
 
     def send(self, node: str, message: object) -> None:
-        """Send a message, caused by what the journal's cause says."""
+        """Send a message. Its cause is the journal's `cause`."""
         journal = self.journal
         self.network.send(self.address, node, message, journal.now, journal.cause)
 
     def reply(self, node: str, message: object) -> None:
-        """Answer a message that came from a node, on the connection it opened."""
+        """Respond to a message from a node, on the connection that that node opened."""
         journal = self.journal
         self.network.send(self.address, node, message, journal.now, journal.cause, reply=True)
 
     def long_poll(self, client: str, server: str, number: int, rank: int) -> LongPoll:
-        """A handle of the polls of a client at a server (`LongPolls.between`); this node is one of the two."""
+        """The handle of a client's long polls at a server (`LongPolls.between`). This node is one of the two."""
         return self.network.polls.between(client, server, number, rank, self.journal)
 
     def timer(self, delay: int, name: str, about: object = None) -> None:
-        """Have `timers[name]` called after a delay in µs; a restart of the process forgets it."""
+        """Call `timers[name]` after a delay in µs, unless the process restarts before."""
         journal = self.journal
         self.network.agenda.add(journal.now + delay, self.address, self.address, self.incarnation, Timer(name, about), journal.cause)

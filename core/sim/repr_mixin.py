@@ -1,4 +1,4 @@
-"""What all attrs classes of the laboratory can share instead of having it made for each."""
+"""A `__repr__` for attrs classes that is written once."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ import attrs
 
 
 class ReprMixin:
-    """Base of attrs classes with `repr=False`: they are written all alike.
+    """Base of attrs classes with `repr=False`.
 
-    attrs would write and compile a `__repr__` for each, at every start, which is a third of what it takes to make a class.
+    attrs would generate and compile a `__repr__` for each class at every start, which takes a third of the time of making a class.
     """
 
     __slots__ = ()

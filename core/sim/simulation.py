@@ -1,6 +1,6 @@
-"""A simulation: nodes, the network between them, and the loop that hands each node what is due.
+"""A simulation: nodes, the network between them, and the loop that hands due entries to the nodes.
 
-Everything that happens is an entry of the agenda handled by one node, so the same start and the same acts give the same events.
+Everything that happens is an entry of the agenda that one node handles. The same start and the same acts therefore give the same events.
 """
 
 from __future__ import annotations
@@ -13,18 +13,18 @@ from core.sim.network import Network
 from core.sim.node import Node
 
 MAX_TIME: Final = 10**15
-"""The end of virtual time, µs (some 31 years): whoever runs further has made a mistake."""
+"""The end of virtual time, µs (about 31 years). To run further is a mistake."""
 
 
 class Simulation:
-    """Nodes that run.
+    """A simulation that runs.
 
     Attributes:
-        journal: records what happens; holds virtual time.
-        agenda: what is due when.
+        journal: records events; holds virtual time.
+        agenda: the entries that are due.
         network: the links between the nodes.
         nodes: by address.
-        paused: nodes that stand still: since when, and what waits for them.
+        paused: paused nodes, with the time they were paused and the entries that wait for them.
     """
 
     __slots__ = ("agenda", "journal", "network", "nodes", "paused")
@@ -49,20 +49,21 @@ class Simulation:
         return self.journal.now
 
     def next_time(self) -> int | None:
-        """When the next scheduled thing is due, µs; None if nothing is."""
+        """When the next entry is due, µs; None if there is none."""
         return self.agenda.next_time()
 
     def step(self) -> bool:
-        """Handle the next scheduled thing; False if nothing is scheduled."""
+        """Handle the next entry; False if there is none."""
         if not self.agenda.entries:
             return False
         self.handle(self.agenda.pop())
         return True
 
     def run_steps(self, steps: int, seq: int, time: int) -> int:
-        """Handle so many of the next scheduled things; fewer if the event `seq` is recorded before, or none more is due up to `time`.
+        """Handle up to `steps` entries. Stops earlier once the event `seq` is recorded, or when no entry is due up to `time`.
 
-        Returns how many.
+        Returns:
+            How many entries were handled.
         """
         journal, agenda = self.journal, self.agenda
         entries = agenda.entries
@@ -73,10 +74,10 @@ class Simulation:
         return done
 
     def run_until(self, time: int) -> None:
-        """Handle everything due up to and including a time; `now` is that time afterwards.
+        """Handle all entries that are due up to and including a time, and set `now` to that time.
 
         Raises:
-            ValueError: the time is past the end of virtual time.
+            ValueError: the time is after the end of virtual time.
         """
         if time > MAX_TIME:
             raise ValueError(f"virtual time ends at {MAX_TIME} µs; {time} is past it")
@@ -89,7 +90,10 @@ class Simulation:
         self.agenda.at = END
 
     def handle(self, entry: Entry) -> None:
-        """Hand a node what is due: unless it is paused, the timer is a former process's, or the connection is gone."""
+        """Hand an entry to its node.
+
+        The entry waits if the node is paused. It is dropped if its connection is gone, or if its timer is of a former process.
+        """
         journal = self.journal
         journal.now, _, name, sender, connection, message, cause = entry
         if self.paused and name in self.paused:
@@ -105,19 +109,19 @@ class Simulation:
         node.handle(message, sender)
 
     def pause(self, address: str) -> None:
-        """A node stands still: what reaches it waits."""
+        """Pause a node. Entries that reach it wait."""
         self.network.polls.interrupt(address)
         self.paused[address] = (self.now, [])
 
     def resume(self, address: str) -> int:
-        """A node goes on, with what has waited for it; returns since when it stood still."""
+        """Resume a node and schedule the entries that waited for it; returns when it was paused."""
         since, waiting = self.paused.pop(address)
         for entry in waiting:
             self.agenda.add(self.now, entry.node, entry.sender, entry.connection, entry.message, entry.cause)
         return since
 
     def is_live(self, entry: Entry) -> bool:
-        """Whether what is due will reach its node: the timer is that of a present process, or the connection stands."""
+        """Whether an entry would reach its node: its timer is of the present process, or its connection is open."""
         if entry.sender == entry.node:
             return entry.connection == self.nodes[entry.node].incarnation
         return self.network.is_open(entry.sender, entry.node, entry.connection)

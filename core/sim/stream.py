@@ -6,11 +6,11 @@ from random import Random
 
 
 class Stream(Random):
-    """Random numbers that follow from a name; whole numbers, shuffles and the like, but no normal distributions, which draw ahead.
+    """Random numbers determined by a name. Normal distributions are not supported, because they draw ahead.
 
     Attributes:
-        name: tells it from other streams, and what it is seeded with.
-        drawn: how many 32-bit words were drawn: where the stream stands, said in one number.
+        name: identifies the stream, and is its seed.
+        drawn: how many 32-bit words were drawn, which is the position of the stream.
     """
 
     def __init__(self, name: str) -> None:
@@ -19,7 +19,7 @@ class Stream(Random):
         self.drawn = 0
 
     def getrandbits(self, k: int, /) -> int:
-        """A number of so many bits; all other whole numbers are made of these."""
+        """A number of `k` bits. All other whole numbers are made of these."""
         self.drawn += (k + 31) // 32
         return super().getrandbits(k)
 

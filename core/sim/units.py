@@ -1,4 +1,4 @@
-"""Virtual time is an int of microseconds; Kafka's settings speak milliseconds. This module converts and prints both."""
+"""Units of time. Virtual time is an int of microseconds; Kafka's settings are in milliseconds. This module converts and prints both."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ _DURATION: Final = re.compile(r"(\d{1,300}(?:\.\d{1,6})?)\s*(us|ms|s|min|m|h|d)"
 
 
 def parse_duration(text: str) -> int:
-    """Microseconds of a duration such as `12s`, `1.5s`, `500ms`, `1m30s` or `2h`.
+    """The microseconds of a duration such as `12s`, `1.5s`, `500ms`, `1m30s` or `2h`.
 
     Raises:
-        ValueError: the text is no duration; the message says what one looks like.
+        ValueError: the text is not a duration; the message shows valid ones.
     """
     compact = text.strip()
     total, at = 0, 0

@@ -1,8 +1,8 @@
-"""What may happen next in a simulation, and making exactly that happen: for those who play out other orders than the agenda's.
+"""The choices that a simulation has next, and a way to take one of them: for searches of other orders than the agenda's.
 
-A message may arrive as soon as it is the oldest of its connection, however long the network meant to take for it. A node's
-timers run off one after the other, each once it is due; time passes no further than the caller allows. Faults and other acts
-happen whenever the caller offers them. Whatever is taken leads to further choices, and to nothing behind the caller's back.
+A message can arrive once it is the oldest of its connection, no matter how long the network meant to take for it. A node's timers
+fire one after the other, each once it is due. Time passes no further than the caller allows. Faults and other acts happen whenever
+the caller offers them. Taking a choice has no side effect beyond that choice and the further choices that it leads to.
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ from core.sim.simulation import Simulation
 
 
 class Choice(NamedTuple):
-    """Something that may happen next.
+    """Something that can happen next.
 
     Attributes:
-        name: the same for the same thing in every run; no two choices of one moment share it.
+        name: the same for the same choice in every run; unique among the choices of one moment.
         entry: what is handed to a node; None for an act.
-        act: what the caller offered; None otherwise.
+        act: the act that the caller offered; None otherwise.
     """
 
     name: str
@@ -30,17 +30,17 @@ class Choice(NamedTuple):
 
 
 def act(name: str, does: Callable[[], object]) -> Choice:
-    """A fault, or anything else from outside, that may happen next."""
+    """A fault or another act from outside the simulation, as a choice."""
     return Choice(name, None, does)
 
 
 def enabled(simulation: Simulation, acts: Iterable[Choice] = (), until: int | None = None) -> list[Choice]:
-    """All that may happen next, sorted by name but for the acts, which come last.
+    """All choices, sorted by name; acts come last.
 
     Args:
         simulation: between two steps.
-        acts: what the caller allows beside.
-        until: how far time may pass, µs, for the earliest timer to be due; by default it does not pass.
+        acts: the acts that the caller offers.
+        until: how far time may pass so that the earliest timer is due, µs; by default it does not pass.
     """
     heads: dict[tuple[str, str, int], Entry] = {}
     for entry in simulation.agenda.entries:
@@ -58,7 +58,7 @@ def enabled(simulation: Simulation, acts: Iterable[Choice] = (), until: int | No
 
 
 def take(simulation: Simulation, choice: Choice) -> None:
-    """Let one choice happen, and nothing else; it must be enabled."""
+    """Take one choice, which must be enabled, and nothing else."""
     journal = simulation.journal
     if choice.entry is None:
         assert choice.act is not None
@@ -71,7 +71,7 @@ def take(simulation: Simulation, choice: Choice) -> None:
 
 
 def name_of(entry: Entry) -> str:
-    """What a choice of an entry is called."""
+    """The name of the choice of an entry."""
     message = entry.message
     if entry.sender != entry.node:
         return f"{entry.sender} → {entry.node}: {'reply ' if entry.connection & 1 else ''}{type(message).__name__}"

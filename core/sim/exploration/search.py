@@ -1,6 +1,6 @@
-"""Breadth-first search over all that may happen in a simulation: every order of messages, timers, faults and acts.
+"""Breadth-first search through all states of a simulation: every order of messages, timers, faults and acts.
 
-States with the same fingerprint are looked at once, so the first bad state that is found is one of the nearest.
+States with the same fingerprint are visited once. The first bad state that is found is therefore one of the nearest.
 """
 
 from __future__ import annotations
@@ -17,14 +17,14 @@ from core.sim.state.snapshot import Snapshot, Snapshots
 
 
 class Outcome(NamedTuple):
-    """What a search found.
+    """The result of a search.
 
     Attributes:
         bad: what is bad in the nearest bad state; empty if there is none within the bounds.
         path: the names of the choices that lead there.
         states: how many different states were seen.
         taken: how many choices were taken.
-        complete: whether that was all of them; False if a bad state or the limit came first.
+        complete: whether all states were seen; False if a bad state or the limit came first.
     """
 
     bad: str
@@ -45,17 +45,17 @@ def search(
     limit: int = 100_000,
     table: Table | None = None,
 ) -> Outcome:
-    """Look for the nearest bad state; the simulation stands there afterwards, or where it stood before.
+    """Search for the nearest bad state. Afterwards the simulation is in that state, or in its former one if there is none.
 
     Args:
         simulation: where the search begins.
-        bad: says what is bad, if anything, in the present state or in how it came about; asked after each choice.
-        acts: what is offered in the present state, beside what the simulation does by itself.
-        also: objects outside the simulation that `bad` and `acts` depend on; their state counts, and is restored.
-        first: what happens before all else, and so in one order only: it makes the search smaller, and blind for its other orders.
+        bad: describes what is bad, if anything, in the present state or in how it came about; called after each choice.
+        acts: the acts to offer in the present state, beside what the simulation does by itself.
+        also: objects outside the simulation that `bad` and `acts` depend on. Their state counts, and is restored.
+        first: choices that are taken before all others, and so in one order only. The search gets smaller, and misses their other orders.
         until: how far time may pass, µs.
-        limit: the most states.
-        table: what fields mean where they are not plain state.
+        limit: the maximum number of states.
+        table: what fields mean that are not plain state.
     """
     snapshots = Snapshots()
     fingerprints = Fingerprints(simulation, *also, table=table)

@@ -1,4 +1,4 @@
-"""Lists that only grow."""
+"""A list that items are only appended to."""
 
 from __future__ import annotations
 
@@ -8,6 +8,6 @@ T = TypeVar("T")
 
 
 class AppendOnlyList(list[T]):
-    """A list of constants to which is only ever added, so that former states of it share what they have in common."""
+    """A list of immutable items that only grows. Its former states share the items that they have in common."""
 
     __slots__ = ()

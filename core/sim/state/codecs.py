@@ -1,8 +1,7 @@
-"""How the objects of a class are read, written and made anew: by the fields that the class declares, or as the container that it is.
+"""Codecs: how the objects of each class are read, written and created, either by declared fields or as containers.
 
-The state of an object is what its fields hold, of a container its items. What can change is an object with a state of its own, so
-a state refers to it, and nobody has to say which field is plain. What never changes (numbers, tuples, frozen classes, bound methods)
-has no state; it may lead to objects that have.
+The state of an object is what its fields hold; the state of a container is its items. A mutable object has a state of its own, and other
+states refer to it. An immutable value (number, tuple, frozen class, bound method) has no state, but can lead to objects that have one.
 """
 
 from __future__ import annotations
@@ -20,22 +19,22 @@ from core.sim.state.fields import ATOMS, FieldValue, fields_of, final_of, is_fro
 from core.sim.stream import Stream
 
 FEW: Final = 8
-"""So few values are visited, known or not; of more it is found out first which are new."""
+"""Up to this number, all values are visited. Of more values, only new ones are."""
 
 State = tuple[FieldValue, ...]
-"""What an object holds."""
+"""The state of an object: the values that it holds."""
 
 
 Renew = Callable[[FieldValue], FieldValue]
-"""What stands in a copy where a value stands now."""
+"""Maps a value to the one that takes its place in a copy."""
 
 
 class Codec:
-    """Of lists; base of the others.
+    """The codec of lists, and the base of the others.
 
     Attributes:
-        leads: whether states may lead to other objects.
-        changes: whether there is anything in a state that can change.
+        leads: whether states can lead to other objects.
+        changes: whether anything in a state can change.
     """
 
     leads = True
@@ -45,52 +44,52 @@ class Codec:
         self.cls = cls
 
     def read_final(self, each: object) -> State:
-        """What an object holds for good; no part of its states."""
+        """The values of an object that never change. They are no part of its states."""
         return ()
 
     def read(self, objects: list[FieldValue], states: list[State]) -> list[State]:
-        """What objects hold now; `states` are what the first of them held."""
+        """The present states of objects; `states` are the former states of the first of them."""
         return list(map(tuple, objects))
 
     def reread(self, objects: list[FieldValue], states: list[State]) -> list[State]:
-        """What objects hold now, whatever became of them since they held those states."""
+        """The present states of objects, read in full whatever happened to them since `states`."""
         return self.read(objects, states)
 
     def new_values(self, places: Sequence[int], states: list[State], former: list[State]) -> list[tuple[Sequence[int], FieldValue]]:
-        """What may lead to other objects in some states and was not in the former ones, each with the places that it may be at."""
+        """Values in states that can lead to other objects and that former states did not hold, each with its possible places."""
         found: list[tuple[Sequence[int], FieldValue]] = []
         for at, state, held in zip(places, states, former, strict=True):
             if not ATOMS.issuperset(map(type, state)):
                 others = compress(state, map(is_not, state, held)) if len(state) == len(held) else state
                 new = [value for value in others if type(value) not in ATOMS]
-                if len(new) > FEW:  # most have only moved
+                if len(new) > FEW:  # most values have only changed their place
                     former_ids = set(map(id, held))
                     new = [value for value in new if id(value) not in former_ids]
                 found += [((at,), value) for value in _led_to(new)]
         return found
 
     def write(self, each: FieldValue, state: State) -> None:
-        """Have an object hold a state."""
+        """Set the state of an object."""
         each[:] = state
 
     def write_all(self, objects: list[FieldValue], states: list[State], held: list[State]) -> None:
-        """Have objects hold states in the place of those that they hold."""
+        """Set the states of objects, which hold the states `held` now."""
         for each, state in zip(objects, states, strict=True):
             self.write(each, state)
 
     def blank(self, like: FieldValue) -> FieldValue:
-        """A new object, not yet filled."""
+        """A new object without content."""
         return self.cls()
 
     def fill(self, news: list[FieldValue], objects: list[FieldValue], states: list[State], renew: Renew) -> None:
-        """Have new objects hold the like of what others held."""
+        """Fill new objects with renewed copies of other objects' states."""
         for new, state in zip(news, states, strict=True):
             if state:
                 self.write(new, tuple(map(renew, state)) if self.leads else state)
 
 
 def _led_to(values: list[FieldValue]) -> Iterable[FieldValue]:
-    """What values lead to, each once: plain tuples are looked through, what has a name is looked up by whoever asks."""
+    """The values that `values` lead to, each once. Plain tuples are expanded; named tuples are left to the caller."""
     found: dict[int, FieldValue] = {}
     while values:
         tuples = []
@@ -104,11 +103,11 @@ def _led_to(values: list[FieldValue]) -> Iterable[FieldValue]:
 
 
 class FieldsCodec(Codec):
-    """Of a class that declares its fields.
+    """The codec of classes that declare their fields.
 
     Attributes:
         final: the fields that are set once.
-        names: of the others; an object's own `__dict__` is one.
+        names: the other fields; an object's `__dict__` counts as one.
     """
 
     def __init__(self, cls: FieldValue) -> None:
@@ -150,7 +149,7 @@ class FieldsCodec(Codec):
 
 
 class MappingCodec(Codec):
-    """Of dicts: all keys, then all values."""
+    """The codec of dicts: all keys, then all values."""
 
     def read(self, objects: list[FieldValue], states: list[State]) -> list[State]:
         return [(*each, *each.values()) if each else () for each in objects]
@@ -162,7 +161,7 @@ class MappingCodec(Codec):
 
 
 class SetCodec(Codec):
-    """Of sets; nobody asks them for an order."""
+    """The codec of sets, whose order must not matter."""
 
     def write(self, each: FieldValue, state: State) -> None:
         each.clear()
@@ -170,7 +169,7 @@ class SetCodec(Codec):
 
 
 class DequeCodec(Codec):
-    """Of deques, with how long they may become."""
+    """The codec of deques, including their maximum length."""
 
     def blank(self, like: FieldValue) -> FieldValue:
         return deque(maxlen=like.maxlen)
@@ -181,7 +180,7 @@ class DequeCodec(Codec):
 
 
 class AppendOnlyListCodec(Codec):
-    """Of lists that only grow: a copy that all states share, and how much of it is the list."""
+    """The codec of append-only lists: a copy that all states share, and the length of the list."""
 
     leads = False
 
@@ -197,7 +196,7 @@ class AppendOnlyListCodec(Codec):
 
 
 def _grown(each: AppendOnlyList[object], state: State) -> State:
-    """More was added since; a copy that went on otherwise before somebody went back is left as it is."""
+    """The state of a list that has grown. A shared copy that has grown differently, before the list was restored, is left as it is."""
     copy, length = state
     if len(copy) != length:
         copy = copy[:length]
@@ -206,7 +205,7 @@ def _grown(each: AppendOnlyList[object], state: State) -> State:
 
 
 class StreamCodec(Codec):
-    """Of random streams: how much was drawn, and what follows from it."""
+    """The codec of random streams: how much was drawn, and the generator's state."""
 
     leads = False
 
@@ -225,23 +224,23 @@ class StreamCodec(Codec):
 CONTAINERS: Final[dict[type, type[Codec]]] = {
     dict: MappingCodec, OrderedDict: MappingCodec, list: Codec, set: SetCodec, deque: DequeCodec, AppendOnlyList: AppendOnlyListCodec, Stream: StreamCodec,
 }  # fmt: skip
-"""What declares no fields and has a state all the same."""
+"""Codecs of classes that declare no fields but have a state."""
 
 
 def codec_of(cls: type) -> Codec:
-    """How the states of a class's objects are read and written.
+    """The codec for the objects of a class.
 
     Raises:
-        TypeError: nobody knows what they hold.
+        TypeError: the class does not declare its fields.
     """
     return CONTAINERS[cls](cls) if cls in CONTAINERS else FieldsCodec(cls)
 
 
 def parts_of(value: FieldValue) -> Sequence[FieldValue] | None:
-    """What leads on from something that never changes; None if it can change and so has a state.
+    """The values that an immutable value leads to; None if the value can change and so has a state.
 
     Raises:
-        TypeError: it is a closure, which may hold anything.
+        TypeError: the value is a closure, which may hold anything.
     """
     cls = type(value)
     if isinstance(value, tuple):
@@ -262,7 +261,7 @@ def parts_of(value: FieldValue) -> Sequence[FieldValue] | None:
 
 
 def renewed(value: FieldValue, renew: Callable[[FieldValue], FieldValue]) -> FieldValue:
-    """The like of something that never changes, with its parts renewed; itself, if they stay the same."""
+    """A copy of an immutable value with its parts renewed, or the value itself if its parts stay the same."""
     cls = type(value)
     parts = parts_of(value) or ()
     news = list(map(renew, parts))

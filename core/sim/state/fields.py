@@ -1,7 +1,7 @@
-"""What the state of an object is: the fields that its class declares by slots or attrs, or that stand in its `__dict__`.
+"""The fields that hold an object's state: those that its class declares by slots or attrs, and those in its `__dict__`.
 
-Snapshots and fingerprints read objects by it, and only by it, so nothing that a class holds can be forgotten. What a field means
-to them is said once, in a table of `Declared` by class; a field that no table names is plain state.
+Snapshots and fingerprints read objects only through this module, so no field can be forgotten. A table of `Declared` by class says how
+fingerprints treat special fields. A field that no table names is plain state.
 """
 
 from __future__ import annotations
@@ -22,20 +22,20 @@ from core.sim.node import Node
 from core.sim.simulation import Simulation
 
 FieldValue = Any
-"""What a field holds: anything."""
+"""The value of a field, of any type."""
 
 ATOMS: Final = frozenset({int, str, bool, float, bytes, type(None), type, types.ModuleType})
-"""Types of values that never change and refer to nothing."""
+"""Types whose values never change and refer to no other object."""
 
 
 class Declared(NamedTuple):
-    """What some fields of a class mean to fingerprints; a class has those of its bases, too.
+    """How fingerprints treat some fields of a class and its subclasses.
 
     Attributes:
-        wiring: set once, when the simulation is built: a fingerprint does not read them.
-        history: sequence numbers, causes and counts: nothing that happens later depends on them.
+        wiring: set once, when the simulation is built. Fingerprints do not read them.
+        history: sequence numbers, causes and counts, which nothing that happens later depends on.
         times: moments of virtual time, of which only the distance from now matters.
-        labels: numbers above 0 that are only compared with others of their family, or dicts by such numbers; field to family.
+        labels: numbers above 0 that are only compared with others of their family, or dicts with such keys; field to family.
     """
 
     wiring: tuple[str, ...] = ()
@@ -57,15 +57,15 @@ KERNEL: Final[Table] = {
         history=("elided", "there", "back", "wait", "began", "elided_at", "cause"),
     ),
 }
-"""The kernel's own classes."""
+"""How fingerprints treat the fields of the kernel's own classes."""
 
 
 class Fields:
-    """What a fingerprint reads of the objects of one class.
+    """What a fingerprint reads from the objects of one class.
 
     Attributes:
-        names: of the fields in slots.
-        read: their values, in the order of the names.
+        names: the fields in slots.
+        read: reads their values, in the order of the names.
         has_dict: whether objects have further fields in their `__dict__`.
     """
 
@@ -82,7 +82,7 @@ class Fields:
 
 
 def reader(names: tuple[str, ...]) -> Callable[[object], tuple[object, ...]]:
-    """Reads fields into a tuple, however many they are."""
+    """A function that reads the named fields of an object into a tuple."""
     if not names:
         return lambda each: ()
     if len(names) == 1:
@@ -95,10 +95,10 @@ _fields_of: Final[dict[type, tuple[str, ...]]] = {}
 
 
 def fields_of(cls: type) -> tuple[str, ...]:
-    """The names of the fields that are the state of a class's objects; an object's own `__dict__` is one.
+    """The names of the fields that hold the state of a class's objects; `__dict__` counts as one.
 
     Raises:
-        TypeError: not all of its fields are declared: it is built on a container, or it is an open file, or the like.
+        TypeError: the class does not declare all of its fields; for example, it extends a container or is an open file.
     """
     found = _fields_of.get(cls)
     if found is None:
@@ -119,33 +119,33 @@ def _declared_by(cls: type) -> tuple[str, ...]:
 
 
 def outside(cls: type) -> tuple[str, ...]:
-    """The names of the fields that are no part of the state: `OUTSIDE` of the class. In a copy they stand as `cls()` makes them."""
+    """The fields that are no part of the state: `OUTSIDE` of the class. A copy has them as `cls()` sets them."""
     return tuple(getattr(cls, "OUTSIDE", ()))
 
 
 def final_of(cls: type) -> frozenset[str]:
-    """The fields that are declared `Final` in the class, and so set once, when the object is made; of compiled classes none is known."""
+    """The fields that a class declares `Final`, which are set once. Compiled classes do not tell theirs."""
     hints = {name: hint for base in cls.__mro__ for name, hint in inspect.get_annotations(base).items()}
     return frozenset(name for name, hint in hints.items() if str(hint).startswith("Final"))
 
 
 def is_frozen(cls: type) -> bool:
-    """Whether objects of a class never change: enumerations, and frozen attrs classes."""
+    """Whether the objects of a class never change: enumerations and frozen attrs classes."""
     return issubclass(cls, enum.Enum) or cls.__setattr__ is not object.__setattr__
 
 
 class Classes:
-    """The fields of each class, looked up once."""
+    """The fields of each class, with a cache."""
 
     def __init__(self, table: Table) -> None:
         self._table = table
         self._fields: dict[type, Fields] = {}
 
     def fields(self, cls: type) -> Fields:
-        """Those of a class.
+        """The fields of a class.
 
         Raises:
-            TypeError: not all of its fields are declared.
+            TypeError: the class does not declare all of its fields.
         """
         found = self._fields.get(cls)
         if found is None:

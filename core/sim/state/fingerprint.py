@@ -1,8 +1,8 @@
-"""A fingerprint of a simulation's state: the same for states from which the same can happen, in every process.
+"""Fingerprints of a simulation's state. Two states have the same one if the same things can happen from them, in every process.
 
-It reads declared fields only. Moments of virtual time count as distances from now; sequence numbers and causes do not count at
-all; numbers that are only compared with each other (`Declared.labels`) are renumbered as they are met, and so are objects.
-Nor does the order of dicts and sets count, nor that of the agenda between connections.
+A fingerprint reads declared fields only. Moments of virtual time count as distances from now; sequence numbers and causes do not count.
+Numbers that are only compared with each other (`Declared.labels`) are renumbered in the order in which they are met, and so are objects.
+The order of dicts and sets does not count, nor that of the agenda between connections.
 """
 
 from __future__ import annotations
@@ -21,17 +21,17 @@ from core.sim.state.fields import Classes, Fields, Table, is_frozen
 from core.sim.stream import Stream
 
 Form = object
-"""A value written down: tuples of atoms."""
+"""The form of a value: nested tuples of atoms."""
 
 Way = Callable[[Any], Form]
-"""How values of one type are written down."""
+"""Makes the form of a value of one type."""
 
 
 class Fingerprints:
-    """Takes fingerprints of a simulation, and of what else belongs to it.
+    """Takes fingerprints of a simulation, and of further objects that belong to it.
 
     Attributes:
-        also: further objects whose state counts, such as what an observer remembers.
+        also: those further objects, such as what an observer remembers.
     """
 
     def __init__(self, simulation: Simulation, *also: object, table: Table | None = None) -> None:
@@ -40,15 +40,15 @@ class Fingerprints:
         self._writer = _Writer(Classes(table or {}))
 
     def take(self) -> bytes:
-        """16 bytes that tell the present state from others.
+        """The fingerprint of the present state: 16 bytes.
 
         Raises:
-            TypeError: something in it has no declared fields; the message names its class.
+            TypeError: a class does not declare its fields; the message names it.
         """
         return hashlib.blake2b(repr(self.form()).encode(), digest_size=16).digest()
 
     def form(self) -> Form:
-        """What the fingerprint is of, to look at."""
+        """What the fingerprint is a hash of, for inspection."""
         writer = self._writer
         simulation = self._simulation
         network = simulation.network
@@ -71,7 +71,7 @@ class Fingerprints:
         return (nodes, of_network, agenda, paused, [write(each) for each in self.also])
 
     def _elided(self) -> Iterator[Form]:
-        """Long polls that are not in the agenda: what they are at, and how long that takes yet."""
+        """Long polls that are not in the agenda: their stage, and how long it still takes."""
         for poll in sorted(self._simulation.network.polls, key=attrgetter("client", "server", "number")):
             stage, due = poll.stage()
             if stage is not None:
@@ -84,7 +84,7 @@ def _when(entry: Entry) -> tuple[int, int]:
 
 
 def _by_connection(simulation: Simulation) -> dict[tuple[str, str, bool], list[Entry]]:
-    """What is due, by connection; a connection that stands is told by its ends and who opened it."""
+    """The live entries of the agenda by connection; an open connection is identified by its ends and its opener."""
     found: dict[tuple[str, str, bool], list[Entry]] = {}
     for entry in simulation.agenda.entries:
         if simulation.is_live(entry):
@@ -94,7 +94,7 @@ def _by_connection(simulation: Simulation) -> dict[tuple[str, str, bool], list[E
 
 
 class _Writer:
-    """Writes values down. A form begins with the name of its class, but for atoms."""
+    """Makes the forms of values. A form begins with the name of its class, except for atoms."""
 
     def __init__(self, classes: Classes) -> None:
         self._classes = classes
@@ -104,28 +104,28 @@ class _Writer:
         self.begin(0)
 
     def begin(self, now: int) -> None:
-        """Nothing is written yet."""
+        """Start a new fingerprint."""
         self._now = now
         self._numbers: dict[int, int] = {}
         self._labels: dict[str, dict[int, int]] = {}
 
     def write(self, value: object) -> Form:
-        """A value written down."""
+        """The form of a value."""
         way = self._ways.get(type(value))
         if way is None:
             way = self._ways[type(value)] = self._way(type(value))
         return way(value)
 
     def moment(self, time: object) -> Form:
-        """A moment, from now; None and the like as they are."""
+        """The form of a moment: its distance from now; None and other values as they are."""
         return ("t", time - self._now) if type(time) is int else self.write(time)
 
     def due(self, entry: Entry) -> Form:
-        """Something due, without where: what is overdue is due now."""
+        """The form of an entry without its node; an overdue entry is due now."""
         return (max(0, entry.time - self._now), self.write(entry.message))
 
     def _label(self, family: str, value: object) -> Form:
-        """The number that a label goes by here; 0 and less are none, and a dict has labels for its keys."""
+        """The number of a label within its family. Values of 0 or less are not labels. A dict has labels as its keys."""
         if isinstance(value, dict):
             return ("dict", [(self._label(family, key), self.write(value[key])) for key in sorted(value)])
         if type(value) is not int or value <= 0:
@@ -149,7 +149,7 @@ class _Writer:
         return self._object(cls)
 
     def _object(self, cls: type) -> Way:
-        """Objects with fields; those that can change have an identity, too."""
+        """Makes the forms of objects with fields. Mutable objects also have an identity."""
         fields = self._classes.fields(cls)
         read = fields.read
         ways = tuple(self._field(name, fields) for name in fields.names)
@@ -194,7 +194,7 @@ class _Writer:
         return ("dict", [(self.write(key), self.write(each[key])) for key in self._sorted(each)])
 
     def _sorted(self, values: Iterable[Any]) -> list[Any]:
-        """In an order that does not depend on how they came in: that of what each holds, written down for itself."""
+        """Values in an order that depends only on the form of each, not on the order in which they came."""
         values = list(values)
         if len(values) < 2:
             return values

@@ -1,11 +1,11 @@
-"""Snapshots: the state of a simulation as a value, and the ways back to it.
+"""Snapshots: the state of a simulation as a value, which can be restored or copied.
 
-A snapshot holds what every object that can change held (`core.sim.state.codecs`), and shares with the one before it what is still the same.
-Objects are read class by class, each class in one go, so nobody needs to tell what has changed since: it is found by comparing.
-To restore is to have the same objects hold again what they held, so identity and cycles need no care; only what differs is written.
-To copy is to make all objects anew, each reference going to the new object in the place of the old one.
+A snapshot holds the state of every mutable object (`core.sim.state.codecs`). It shares what has not changed with the snapshot before it.
+Objects are read class by class, and changes are found by comparison, so the protocol does no bookkeeping for snapshots.
+To restore is to write the states back to the same objects, so identity and cycles need no care; only differences are written.
+To copy is to create all objects anew, with each reference led to the new object in place of the old one.
 
-Functions are shared, so they may hold nothing: a closure in a state is refused.
+Functions are shared, so they must not hold state: a closure in a state is refused.
 """
 
 from __future__ import annotations
@@ -23,25 +23,25 @@ from core.sim.state.fields import ATOMS, FieldValue
 Root = TypeVar("Root")
 
 Visit = Callable[[FieldValue], bool]
-"""Is told of each value that may lead to objects; whether it is, or holds, something that can change and may equal another."""
+"""Visits a value that may lead to objects; returns whether it is, or holds, a mutable object that may equal another one."""
 
 PLACE: Final = 16
-"""How many places in a snapshot's lists take as much memory as an object's state."""
+"""This many places in a snapshot's lists take as much memory as one object's state."""
 
 
 class Group:
     """The objects of one class.
 
     Attributes:
-        objects: in the order in which they were found; none is ever taken out.
-        states: what the first of them held at the last snapshot; never changed, but replaced.
+        objects: in the order in which they were found; none is ever removed.
+        states: the states of the first of them at the last snapshot; replaced, never changed.
     """
 
     def __init__(self, codec: Codec) -> None:
         self.codec = codec
         self.objects: list[object] = []
         self.states: list[State] = []
-        self._alike: set[int] = set()  # those that hold what may equal another and is not the same
+        self._alike: set[int] = set()  # places whose values may equal others without being the same
 
     def _differing(self, states: list[State], others: list[State]) -> set[int]:
         places = set() if states == others else set(compress(count(), map(ne, states, others)))
@@ -51,7 +51,7 @@ class Group:
         return places
 
     def add(self, found: list[object], visit: Visit) -> int:
-        """Read more objects, and visit what they lead to; returns as `update` does."""
+        """Read new objects, and visit what they lead to; returns the same as `update`."""
         for value in chain.from_iterable(map(self.codec.read_final, found)):
             if type(value) not in ATOMS:
                 visit(value)
@@ -60,7 +60,7 @@ class Group:
         return self._changed(range(len(self.objects) - len(found), len(self.objects)), [], visit)
 
     def update(self, visit: Visit) -> int:
-        """Read the objects and visit what they lead to now; returns how many places are no longer shared with the last snapshot."""
+        """Read the objects and visit what they lead to; returns how many places are no longer shared with the last snapshot."""
         former = self.states
         states = self.codec.read(self.objects, former)
         changed = self._differing(states, former)
@@ -73,7 +73,7 @@ class Group:
         return self._changed(list(changed), former, visit)
 
     def _changed(self, places: Sequence[int], former: list[State], visit: Visit) -> int:
-        """Visit what those at some places hold now and did not hold before."""
+        """Visit the values that some places hold now and did not hold before."""
         if self.codec.leads:
             end = len(former)
             states = [self.states[at] for at in places]
@@ -84,7 +84,7 @@ class Group:
         return len(self.states) + PLACE * len(places)
 
     def restore(self, states: list[State]) -> None:
-        """Have the objects hold what they held."""
+        """Write states back to the objects."""
         self.states = states
         held = self.codec.reread(self.objects[: len(states)], states)
         places = self._differing(states, held)
@@ -93,17 +93,17 @@ class Group:
 
 
 class Objects:
-    """All objects that can change, as they are found from the roots.
+    """All mutable objects that can be reached from the roots.
 
     Attributes:
         groups: by class.
-        first: how many there were at first; those that are gone are not looked for (`has_outgrown`).
+        first: how many there were at first. Objects that become unreachable stay (`has_outgrown`).
     """
 
     def __init__(self, roots: tuple[object, ...]) -> None:
         self.roots = roots
         self.groups: dict[type, Group] = {}
-        self._known: dict[int, tuple[object, bool]] = {}  # what was visited, which so stays alive and keeps its id
+        self._known: dict[int, tuple[object, bool]] = {}  # visited values; kept alive, so that they keep their ids
         self._found: dict[Group, list[object]] = {}
         for root in roots:
             self._visit(root)
@@ -115,22 +115,22 @@ class Objects:
 
     @property
     def has_outgrown(self) -> bool:
-        """Whether so many were found since the start that to begin anew saves time."""
+        """Whether so many objects were added since the start that it is faster to begin anew."""
         return len(self) > self.first + self.first // 4 + 200 or len(self._known) > 3 * self.first + 10_000
 
     def update(self) -> int:
-        """Read all of them, and those that are new; returns how many values are no longer shared with the last snapshot."""
+        """Read all objects, including new ones; returns how many places are no longer shared with the last snapshot."""
         changed = sum(group.update(self._visit) for group in list(self.groups.values()) if group.codec.changes)
         return changed + self._update_found()
 
     def reread_append_only(self) -> None:
-        """What only grows did something else meanwhile: it is read as a whole again."""
+        """Read append-only lists in full the next time, because they have grown differently."""
         for group in self.groups.values():
             if isinstance(group.codec, AppendOnlyListCodec):
                 group.states = []
 
     def _update_found(self) -> int:
-        """Read those that were found, and what is found in them."""
+        """Read the objects that were found, and those that they lead to."""
         changed = 0
         while self._found:
             found, self._found = self._found, {}
@@ -139,7 +139,7 @@ class Objects:
         return changed
 
     def _visit(self, value: object) -> bool:
-        """Find what a value leads to; whether it is, or holds, something that can change and may equal another."""
+        """Find the objects that a value leads to; returns whether it is, or holds, a mutable object that may equal another one."""
         known = self._known.get(id(value))
         if known is not None:
             return known[1]
@@ -153,7 +153,7 @@ class Objects:
             self._found.setdefault(group, []).append(value)
         else:
             leading = [part for part in parts if type(part) not in ATOMS]
-            if not leading and cls is tuple:  # it is looked at as quickly as looked up
+            if not leading and cls is tuple:  # to visit it again is as fast as to look it up
                 return False
             is_alike = False
             for part in leading:
@@ -167,9 +167,9 @@ class Snapshot(Generic[Root]):
     """The state of all objects at a moment; immutable.
 
     Attributes:
-        root: what it was taken of.
-        weight: about how many objects' states it holds that the snapshot before does not hold.
-        objects: which it shares with the snapshots before and after.
+        root: the simulation that it was taken of.
+        weight: roughly how many objects' states it does not share with the snapshot before.
+        objects: shared with the snapshots before and after.
     """
 
     __slots__ = ("_snapshots", "_states", "objects", "root", "weight")
@@ -185,11 +185,11 @@ class Snapshot(Generic[Root]):
         return sum(map(len, self._states.values()))
 
     def is_of(self, root: object) -> bool:
-        """Whether it was taken of this very simulation."""
+        """Whether it was taken of this very object."""
         return self.root is root
 
     def restore(self) -> None:
-        """Let everything stand as it did when this was taken."""
+        """Restore the state of all objects."""
         with _garbage_collection_paused():
             self._snapshots.resume_from(self.objects)
             for group, states in self._states.items():
@@ -197,7 +197,7 @@ class Snapshot(Generic[Root]):
                     group.restore(states)
 
     def copy(self) -> Root:
-        """A new simulation that stands as the other did when this was taken; that one is left alone."""
+        """A new simulation in the state of this snapshot. The original is not touched."""
         with _garbage_collection_paused():
             return self._copy()
 
@@ -217,7 +217,7 @@ class Snapshot(Generic[Root]):
             new = news.get(id(value))
             if new is None:
                 new = news[id(value)] = renewed(value, renew)
-                kept.append(value)  # so nothing else gets this id
+                kept.append(value)  # keeps the id from being reused
             return new
 
         for codec, blanks, objects, states in filled:
@@ -227,7 +227,7 @@ class Snapshot(Generic[Root]):
 
 
 class Snapshots:
-    """Takes snapshots of a simulation, each sharing with the last one what has not changed."""
+    """Takes snapshots of a simulation. Each shares with the last one what has not changed."""
 
     OUTSIDE: ClassVar = ("_objects",)
 
@@ -238,18 +238,18 @@ class Snapshots:
 
     @property
     def shares(self) -> bool:
-        """Whether the next one shares with the last, and so is quickly taken."""
+        """Whether the next snapshot shares with the last one, and is therefore fast."""
         return self._objects is not None and not self._objects.has_outgrown
 
     def take(self, root: Root, *also: object) -> Snapshot[Root]:
-        """The state of a simulation between two steps, and of what else belongs to it.
+        """Take a snapshot of a simulation between two steps, and of further objects that belong to it.
 
         Raises:
-            TypeError: something in it cannot be read; the message names its class.
+            TypeError: an object cannot be read; the message names its class.
         """
         roots = (root, *also)
         with _garbage_collection_paused():
-            objects, self._objects = self._objects, None  # where something cannot be read, it is not known what was
+            objects, self._objects = self._objects, None  # after an error, the known objects are incomplete
             if objects is None or objects.has_outgrown or list(map(id, roots)) != list(map(id, objects.roots)):
                 objects, changed = Objects(roots), 0
             else:
@@ -258,14 +258,14 @@ class Snapshots:
             return Snapshot(root, self, objects, changed)
 
     def resume_from(self, objects: Objects) -> None:
-        """A snapshot of these objects is restored; if others were found since, the next one shares with the last of those all the same."""
+        """Note that a snapshot of these objects is restored. The next snapshot shares with the last one all the same."""
         if self._objects is not None and self._objects is not objects:
             self._objects.reread_append_only()
 
 
 @contextmanager
 def _garbage_collection_paused() -> Iterator[None]:
-    """Thousands of objects are made that stay: meanwhile the garbage collector, which would look through them again and again, rests."""
+    """Pause the garbage collector while thousands of objects are made that stay, which it would traverse again and again."""
     enabled = gc.isenabled()
     gc.disable()
     try:
