@@ -12,7 +12,7 @@ from core.kafka import health
 from core.kafka.release import Release
 from core.lab.views.view import ClusterView, PartitionView
 from scenarios.describe.described import DescribedPartition, DescribedTopic, ElrColumn
-from scenarios.io.escaping import visible
+from scenarios.io.escaping import escape_value
 
 
 def render_describe(
@@ -69,12 +69,12 @@ def render_describe(
 def headline(topic: DescribedTopic, release: Release) -> str:
     """A topic's first line, without its newline."""
     space = " " if release.describe_spaced else ""
-    columns = [f"Topic:{space}{visible(topic.name)}"]
+    columns = [f"Topic:{space}{escape_value(topic.name)}"]
     if release.describe_topic_id and topic.topic_id:
-        columns.append(f"TopicId:{space}{visible(topic.topic_id)}")
+        columns.append(f"TopicId:{space}{escape_value(topic.topic_id)}")
     columns.append(f"PartitionCount:{space}{topic.partitions}")
     columns.append(f"ReplicationFactor:{space}{topic.replication_factor}")
-    columns.append(f"Configs:{space}" + visible(",".join(f"{name}={value}" for name, value in topic.config)))
+    columns.append(f"Configs:{space}" + escape_value(",".join(f"{name}={value}" for name, value in topic.config)))
     if topic.marked_for_deletion:
         columns.append(f"MarkedForDeletion:{space}true")
     return "\t".join(columns)
@@ -83,7 +83,7 @@ def headline(topic: DescribedTopic, release: Release) -> str:
 def partition_row(row: DescribedPartition, release: Release) -> str:
     """A partition's line, without its newline."""
     text = (
-        f"\tTopic: {visible(row.topic)}\tPartition: {row.partition}"
+        f"\tTopic: {escape_value(row.topic)}\tPartition: {row.partition}"
         f"\tLeader: {row.leader if row.has_leader else release.describe_no_leader}"
         f"\tReplicas: {_ids(row.replicas)}\tIsr: {_ids(row.isr)}"
     )

@@ -13,7 +13,7 @@ from typing import Any, Final
 
 from core.kafka.events import KINDS, explain
 from core.kafka.events.base import name_of
-from scenarios.io.escaping import visible_json
+from scenarios.io.escaping import escape_json
 from scenarios.io.output_files import Writes
 from scenarios.logs.event_log import LogReader
 
@@ -80,7 +80,7 @@ def write_trace(reader: LogReader, out: Writes) -> int:
     as_json = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
 
     def encode(value: object) -> str:
-        return visible_json(as_json(value))
+        return escape_json(as_json(value))
 
     out.write('{"displayTimeUnit":"ms","traceEvents":[\n')
     for event in events:

@@ -36,22 +36,22 @@ _LINE: Final = _Escapes("\t")
 _TEXT: Final = _Escapes("\n\t")
 
 
-def visible(value: str) -> str:
+def escape_value(value: str) -> str:
     """Escape a single value, such as a name: line breaks and tabs too."""
     return value if value.isprintable() else value.translate(_VALUE)
 
 
-def visible_line(line: str) -> str:
+def escape_line(line: str) -> str:
     """Escape a line. Tabs between its columns are kept; line breaks are escaped."""
     return line if line.isprintable() else line.translate(_LINE)
 
 
-def visible_text(text: str) -> str:
+def escape_text(text: str) -> str:
     """Escape a text of several lines. Its line breaks and tabs are kept."""
     return text if text.isprintable() else text.translate(_TEXT)
 
 
-def visible_json(document: str) -> str:
+def escape_json(document: str) -> str:
     """Escape the strings of a JSON document with JSON's own escapes, so that its meaning is unchanged."""
     if document.isascii() and "\x7f" not in document:
         return document  # JSON has no control characters below 32 but between its values.

@@ -14,7 +14,7 @@ import sys
 from collections.abc import Iterable, Iterator
 from typing import IO, Any, Final, cast
 
-from scenarios.io.escaping import visible_json, visible_line, visible_text
+from scenarios.io.escaping import escape_json, escape_line, escape_text
 
 NAME: Final = "isrlab"
 """The first word of an error message."""
@@ -60,7 +60,7 @@ class Guarded:
         Raises:
             OutputLost: the write failed.
         """
-        shown = visible_text(text) if self._spell_out else text
+        shown = escape_text(text) if self._spell_out else text
         try:
             if self._stream is None:
                 raise OSError(errno.EBADF, "it is closed")
@@ -134,7 +134,7 @@ def styled(stream: IO[str]) -> IO[str]:
 def say_lines(lines: Iterable[str], *, flush: bool = False) -> None:
     """Print lines to stdout. Line breaks within a line are escaped."""
     for line in lines:
-        sys.stdout.write(visible_line(line) + "\n")
+        sys.stdout.write(escape_line(line) + "\n")
     if flush:
         sys.stdout.flush()
 
@@ -146,12 +146,12 @@ def say_text(text: str) -> None:
 
 def say_json(document: str) -> None:
     """Print a JSON document to stdout, with JSON's own escapes."""
-    sys.stdout.write(visible_json(document))
+    sys.stdout.write(escape_json(document))
 
 
 def remark(*lines: str) -> None:
     """Print messages to stderr."""
-    sys.stderr.write("".join(visible_line(line) + "\n" for line in lines))
+    sys.stderr.write("".join(escape_line(line) + "\n" for line in lines))
     sys.stderr.flush()
 
 

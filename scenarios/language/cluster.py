@@ -18,7 +18,7 @@ from core.kafka.topic_spec import PartitionSpec, TopicSpec
 from core.lab.spec import MAX_BROKERS, MAX_LOG_DIRS, MAX_PARTITIONS, BrokerSpec, ClusterSpec, ControlPlane, NetworkSpec, Pace
 from scenarios.errors import did_you_mean
 from scenarios.gc_pause import without_collection
-from scenarios.io.escaping import visible_text
+from scenarios.io.escaping import escape_text
 from scenarios.language.client_config import read_client_config
 from scenarios.language.nodes import Fields, Items, Node, Text, from_data, shortened
 from scenarios.language.partition_start import partition_as_data, read_partition
@@ -455,7 +455,7 @@ _Dumper.add_representer(_FlowList, lambda dumper, data: dumper.represent_sequenc
 def write_yaml(data: dict[str, Any]) -> str:
     """A mapping as the YAML of a script; one with characters that hide or move others is written in ASCII, with YAML's escapes."""
     text = _dump(data, allow_unicode=True)
-    return text if text == visible_text(text) else _dump(data, allow_unicode=False)
+    return text if text == escape_text(text) else _dump(data, allow_unicode=False)
 
 
 def _dump(data: dict[str, Any], *, allow_unicode: bool) -> str:

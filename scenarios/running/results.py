@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from core.sim.units import SECOND, format_duration
-from scenarios.io.escaping import visible
+from scenarios.io.escaping import escape_value
 from scenarios.running.runner import Check, Harm, Result, State
 
 
@@ -120,7 +120,7 @@ def as_junit(results: Sequence[Result]) -> str:
 
 def escape(text: str) -> str:
     """Escape a text for XML, and escape control characters, which XML cannot contain. (`xml.sax.saxutils` is slow to import.)"""
-    return visible(text).replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;").replace('"', "&quot;")
+    return escape_value(text).replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;").replace('"', "&quot;")
 
 
 def quoteattr(text: str) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from core.sim.units import format_duration
-from scenarios.io.escaping import visible
+from scenarios.io.escaping import escape_value
 
 ALARM_COLUMNS: Final = frozenset(
     {
@@ -49,7 +49,7 @@ def cell_text(column: str, value: object) -> str:
         return "yes" if value else "no"
     if isinstance(value, int):
         return format_duration(value) if column.endswith("_us") else _acks(value) if column == "acks" else _number(column, value)
-    return visible(str(value))
+    return escape_value(str(value))
 
 
 def _acks(value: int) -> str:

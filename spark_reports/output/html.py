@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from core.sim.units import format_duration
-from scenarios.io.escaping import visible
+from scenarios.io.escaping import escape_value
 from spark_reports.output import svg_charts
 from spark_reports.output.cell_text import ALARM_COLUMNS, cell_text, heading
 from spark_reports.tables.comparison import MOST, for_people
@@ -75,7 +75,7 @@ def _session_words(sessions: Result) -> str:
         return f"{sessions.count:,} sessions"
     (one,) = _rows(sessions)
     events = f"{one['events']:,} event{'' if one['events'] == 1 else 's'}"
-    return f"{visible(one['session'])}, release {visible(one['release'])}, {events} in {format_duration(one['end_us'])}"
+    return f"{escape_value(one['session'])}, release {escape_value(one['release'])}, {events} in {format_duration(one['end_us'])}"
 
 
 # --- what a reader must not overlook -------------------------------------------------------------------------------
@@ -146,7 +146,7 @@ def _worst_session(report: Report) -> str:
     if overview is None or overview.count < 2:
         return ""
     return (
-        f'<p class="notes">These figures cover all {overview.count:,} sessions. The worst is <b>{escape(visible(str(overview.rows[0][0])))}</b>; '
+        f'<p class="notes">These figures cover all {overview.count:,} sessions. The worst is <b>{escape(escape_value(str(overview.rows[0][0])))}</b>; '
         f'<a href="#{"overview" if overview.count > MOST else "comparison"}">compare all sessions</a>.</p>'
     )
 
@@ -184,7 +184,7 @@ def _charts(report: Report, sessions: Result) -> str:
             continue
         of = {name: [row for row in rows if row["session"] == session] for name, rows in drawn.items()}
         if sessions.count > 1:
-            parts.append(f"<h3>{escape(visible(session))}</h3>")
+            parts.append(f"<h3>{escape(escape_value(session))}</h3>")
         if short := svg_charts.joined(of["timeline"]):
             parts.append(
                 f'<p class="notes">{short:,} short bars, harmless ones first, are left out. The bars before them extend over their place.</p>'
@@ -211,7 +211,7 @@ def _curves(rows: Sequence[Mapping[str, Any]], end_us: int) -> str:
         return ""
     most = sorted(of, key=lambda where: (-max(row["log_end"] or 0 for row in of[where]), where))[:CURVES]
     figures = (
-        f"<figure>{svg_charts.curve(of[where], end_us)}<figcaption>{escape(visible(f'{where[0]}-{where[1]}'))}</figcaption></figure>"
+        f"<figure>{svg_charts.curve(of[where], end_us)}<figcaption>{escape(escape_value(f'{where[0]}-{where[1]}'))}</figcaption></figure>"
         for where in sorted(most)
     )
     words = "High watermark (line) and log end (dashed) of the leader, in records"

@@ -7,7 +7,7 @@ import threading
 from collections.abc import Iterator
 from typing import IO, TYPE_CHECKING, Final
 
-from scenarios.io.escaping import visible_line
+from scenarios.io.escaping import escape_line
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -31,7 +31,7 @@ class Progress:
         if not self._quiet:
             with self._lock:
                 self._wipe()
-                self._out.write(visible_line(message) + "\n")
+                self._out.write(escape_line(message) + "\n")
                 self._out.flush()
 
     @contextlib.contextmanager

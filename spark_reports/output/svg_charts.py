@@ -13,7 +13,7 @@ from typing import Any, Final
 import attrs
 
 from core.sim.units import SECOND, format_duration
-from scenarios.io.escaping import visible
+from scenarios.io.escaping import escape_value
 
 PLOT: Final = 960
 """The width of the time axis where space allows. The axis takes the available width, so positions are percentages."""
@@ -115,9 +115,9 @@ def timeline(states: Sequence[Row], windows: Sequence[Row], end_us: int) -> str:
     grid = "".join(_line(at, end) for at in marks)
     parts = ['<div class="timeline" role="img" aria-label="Leader, ISR, and availability of each partition over time">']
     for where, rows in of.items():
-        name = escape(visible(f"{where[0]}-{where[1]}"))
+        name = escape(escape_value(f"{where[0]}-{where[1]}"))
         parts.append(
-            f'<div class="lane"><span title="{name}">{escape(_shortened(visible(f"{where[0]}-{where[1]}")))}</span><svg width="100%" height="{LANE}">{grid}'
+            f'<div class="lane"><span title="{name}">{escape(_shortened(escape_value(f"{where[0]}-{where[1]}")))}</span><svg width="100%" height="{LANE}">{grid}'
         )
         parts.append(_stripe(_thinned(_leaders(rows), room), end, 1, 14))
         parts.append(_stripe(_thinned(_isr(rows), room), end, 16, 12))
@@ -226,13 +226,13 @@ def _stripe(bars: Sequence[_Bar], end: int, top: int, height: int) -> str:
     for bar in bars:
         x, width = 100 * bar.start / end, max(100 * (bar.end - bar.start) / end, 0.06)
         times = f"{format_duration(bar.start)} to {format_duration(bar.end)}"
-        rect = f'<rect class="{bar.look}" x="{_p(x)}" y="{top}" width="{_p(width)}" height="{height}"><title>{escape(visible(bar.title))}, {times}</title></rect>'
+        rect = f'<rect class="{bar.look}" x="{_p(x)}" y="{top}" width="{_p(width)}" height="{height}"><title>{escape(escape_value(bar.title))}, {times}</title></rect>'
         parts.append(rect)
         if bar.inside and width > 1.5:
             # The bar clips text that does not fit.
             parts.append(
                 f'<svg x="{_p(x)}" y="{top}" width="{_p(width)}" height="{height}"><text class="bar" x="4" y="{height - 3}">'
-                f"{escape(visible(bar.inside))}</text></svg>"
+                f"{escape(escape_value(bar.inside))}</text></svg>"
             )
     return "".join(parts)
 

@@ -14,7 +14,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Final
 
-from scenarios.io.escaping import visible
+from scenarios.io.escaping import escape_value
 from scenarios.io.output_files import atomic_file
 
 _FORMULA: Final = ("=", "+", "-", "@", "\t", "\r", "\n")
@@ -50,5 +50,5 @@ def csv_value(value: object) -> object:
         return "true" if value else "false"
     if not isinstance(value, str):
         return value
-    shown = visible(value)
+    shown = escape_value(value)
     return f"'{shown}" if value[:1] in _FORMULA and not _NUMBER.fullmatch(value) else shown

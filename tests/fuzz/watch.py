@@ -17,7 +17,7 @@ import attrs
 
 from core.sim.errors import Standstill
 from scenarios.errors import InputError
-from scenarios.io.escaping import visible_line
+from scenarios.io.escaping import escape_line
 from tui.cli import main
 
 TOO_LONG: Final = 10.0
@@ -76,7 +76,7 @@ def failure_of(case: Callable[[], object]) -> Failure | None:
         with limited():
             case()
     except InputError as refused:
-        wrong = [line for line in refused.lines if _raw(visible_line(line))]
+        wrong = [line for line in refused.lines if _raw(escape_line(line))]
         return Failure("raw", repr(wrong[0])) if wrong or not refused.lines else None
     except Standstill:
         return None

@@ -19,7 +19,7 @@ from core.kafka.events import KINDS
 from core.kafka.release import CURRENT
 from core.kafka.topic_spec import TopicSpec
 from core.lab.spec import BrokerSpec, ClusterSpec
-from scenarios.io.escaping import visible, visible_json, visible_line, visible_text
+from scenarios.io.escaping import escape_json, escape_line, escape_text, escape_value
 from scenarios.language.cluster import read_cluster, write_cluster
 from scenarios.language.nodes import parse
 from scenarios.logs.event_log import End, encode_event, make_header
@@ -69,17 +69,17 @@ def told(arguments: Sequence[str], capsys: pytest.CaptureFixture[str]) -> tuple[
 
 
 def test_what_a_terminal_obeys_is_spelled_out() -> None:
-    assert visible("a\x1b[31mb\n\t\x9b\u2028\u202e\udc80\U000e0001") == r"a\x1b[31mb\n\t\x9b\u2028\u202e\udc80\U000e0001"
-    assert visible_line("a\tb\nc\rd") == "a\tb\\nc\\rd"
-    assert visible_text("a\tb\nc\rd") == "a\tb\nc\\rd"
+    assert escape_value("a\x1b[31mb\n\t\x9b\u2028\u202e\udc80\U000e0001") == r"a\x1b[31mb\n\t\x9b\u2028\u202e\udc80\U000e0001"
+    assert escape_line("a\tb\nc\rd") == "a\tb\\nc\\rd"
+    assert escape_text("a\tb\nc\rd") == "a\tb\nc\\rd"
     for harmless in ("", "orders", "Größe 大 · ★\u00a0\u3000", "back\\slash [red]"):
-        assert visible(harmless) == visible_line(harmless) == visible_text(harmless) == harmless
+        assert escape_value(harmless) == escape_line(harmless) == escape_text(harmless) == harmless
 
 
 def test_a_json_document_keeps_its_meaning() -> None:
     data = {"name": BROKEN, "above": "\uffff \U00010000 \U000e0001 \U0001f40d", "list": [HOSTILE, 1]}
     for ascii_only in (True, False):
-        written = visible_json(json.dumps(data, indent=1, ensure_ascii=ascii_only))
+        written = escape_json(json.dumps(data, indent=1, ensure_ascii=ascii_only))
         assert_harmless(written)
         assert json.loads(written) == data
     assert "\U0001f40d" in written
@@ -284,5 +284,5 @@ def test_cells_that_a_spreadsheet_would_run_are_defused(tmp_path: Path) -> None:
     assert_harmless(text)
     row = list(csv.reader(text.splitlines()))[1]
     assert row == [
-        "'=cmd|'/c calc'!A0", "'+1+1", "'-2+3", "'@SUM(A1)", r"'\t=1", r"'\r=1", visible(HOSTILE), "-1", "+2.5e3", "-1", "", "true", "a=b"
+        "'=cmd|'/c calc'!A0", "'+1+1", "'-2+3", "'@SUM(A1)", r"'\t=1", r"'\r=1", escape_value(HOSTILE), "-1", "+2.5e3", "-1", "", "true", "a=b"
     ]  # fmt: skip

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 from textual.command import Hit, Hits, Provider
 from textual.markup import escape
 
-from scenarios.io.escaping import visible
+from scenarios.io.escaping import escape_value
 from tui.actions.registry import ACTIONS
 from tui.rendering.glossary import all_terms, states_of_partitions
 from tui.rendering.states import STATUS_LOOKS, short_state
@@ -87,4 +87,4 @@ class NameProvider(Provider):
         matcher = self.matcher(query)
         for fit, name, about, call in named(main_screen, query):
             score = WHOLE if fit == 0 else matcher.match(name) * (0.2 if fit == 3 else 1.0)
-            yield Hit(score, matcher.highlight(name), call, text=name, help=escape(visible(about)))
+            yield Hit(score, matcher.highlight(name), call, text=name, help=escape(escape_value(about)))

@@ -21,7 +21,7 @@ from textual.markup import escape
 
 from core.kafka.errors import KafkaError
 from scenarios.errors import InputError
-from scenarios.io.escaping import visible
+from scenarios.io.escaping import escape_value
 from scenarios.io.standard_streams import complain
 from tui.actions.action import Action
 from tui.actions.registry import ACTIONS
@@ -70,7 +70,7 @@ class ActionProvider(Provider):
             about = action.words(context) if reason is None else f"not now: {reason}"
             entries.append((reason is not None, action, f"{action.label}  ({main_screen.key(action.id)})", about))
         entries.sort(key=lambda entry: entry[0])
-        return [(action, text, _caller(main_screen, action), escape(visible(about))) for _, action, text, about in entries]
+        return [(action, text, _caller(main_screen, action), escape(escape_value(about))) for _, action, text, about in entries]
 
 
 def _caller(main_screen: MainScreen, action: Action) -> Any:

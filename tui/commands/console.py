@@ -6,7 +6,7 @@ import argparse
 import sys
 from typing import NoReturn
 
-from scenarios.io.escaping import visible_line
+from scenarios.io.escaping import escape_line
 from scenarios.io.standard_streams import NAME, say_text
 from tui.exit_codes import BAD_INPUT
 
@@ -15,7 +15,7 @@ class Parser(argparse.ArgumentParser):
     """Complains in one line."""
 
     def error(self, message: str) -> NoReturn:
-        self.exit(BAD_INPUT, visible_line(f"{NAME}: {message}; see '{self.prog} --help'") + "\n")
+        self.exit(BAD_INPUT, escape_line(f"{NAME}: {message}; see '{self.prog} --help'") + "\n")
 
 
 def read_text(source: str) -> str:

@@ -13,7 +13,7 @@ from textual.containers import Vertical
 from textual.widgets import OptionList, Static
 from textual.widgets.option_list import Option as ListOption
 
-from scenarios.io.escaping import visible
+from scenarios.io.escaping import escape_value
 from tui.actions.context import Option, Question
 from tui.dialogs.dialog import LEAVE, PICTURE, Answered
 from tui.rendering.palette import Palette
@@ -55,14 +55,14 @@ class QuestionDialog(Answered[Option | None]):
         """A box with the question and its answers."""
         paint = self.paint
         options = self.question.options
-        widest = max((len(visible(option.label)) for option in options), default=0)
+        widest = max((len(escape_value(option.label)) for option in options), default=0)
         room = self.app.size.width * 92 // 100 - FRAME - 3 - widest - 2
         rows = []
         for number, option in enumerate(options):
             possible = option.refused is None
             text = Text(no_wrap=True, overflow="ellipsis")
             text.append(f" {option.key or ' '} ", paint.key if possible else paint.key_off)
-            note, label = visible(option.refused or option.note), visible(option.label)
+            note, label = escape_value(option.refused or option.note), escape_value(option.label)
             # Where it does not fit it goes on below itself, or below the answer; what is said of an answer is never cut.
             beside = len(note) <= room or room >= LEAST_ROOM
             text.append(label.ljust(widest + 2 if beside else 0), paint.text if possible else paint.key_off)

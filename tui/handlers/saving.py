@@ -9,7 +9,7 @@ from typing import Final
 from core.lab.sentences import sentence
 from core.sim.units import format_clock
 from scenarios.errors import InputError
-from scenarios.io.escaping import visible_line
+from scenarios.io.escaping import escape_line
 from scenarios.io.output_files import same_file, write_atomically
 from tui.actions.context import Option, Question
 from tui.handlers.surface import Surface
@@ -107,7 +107,7 @@ class Saving:
         if not text:
             self.surface.prompts.say("nothing is selected", refused=True)
             return
-        self.surface.app.copy_to_clipboard(visible_line(text))
+        self.surface.app.copy_to_clipboard(escape_line(text))
         self.surface.prompts.say(f"copied {what}")
 
     def _describe_row(self, topic: str, partition: int) -> str:

@@ -15,7 +15,7 @@ from rich.style import Style
 from textual.cache import FIFOCache
 from textual.strip import Strip
 
-from scenarios.io.escaping import visible
+from scenarios.io.escaping import escape_value
 
 ELLIPSIS: Final = "…"
 """What stands where a text was cut."""
@@ -61,7 +61,7 @@ class Row:
         """Put text at the end; what is painted alike (a palette has each style once) becomes one segment."""
         if text:
             if not text.isprintable():
-                text = visible(text)
+                text = escape_value(text)
             segments = self._segments
             if segments and segments[-1].style is style:
                 segments[-1] = Segment(segments[-1].text + text, style)
@@ -155,7 +155,7 @@ def blank(width: int) -> Strip:
 
 def clip(text: str, width: int) -> str:
     """The text cut to a width with an ellipsis, not padded."""
-    text = visible(text)
+    text = escape_value(text)
     if cell_len(text) <= width:
         return text
     return set_cell_size(text, max(0, width - 1)) + (ELLIPSIS if width > 0 else "")
@@ -177,7 +177,7 @@ def wrap(text: str, width: int) -> list[str]:
     """The text in lines of at most that width, broken at blanks where there are any."""
     lines: list[str] = []
     line = ""
-    for word in map(visible, text.split()):
+    for word in map(escape_value, text.split()):
         while cell_len(word) > width > 0:
             if line:
                 lines.append(line)

@@ -9,7 +9,7 @@ from rich.cells import cell_len
 from rich.style import Style
 from textual.strip import Strip
 
-from scenarios.io.escaping import visible
+from scenarios.io.escaping import escape_value
 from tui.rendering.palette import Palette
 from tui.rendering.rows import Row, clip
 
@@ -41,7 +41,7 @@ def _parts(cell: Cell) -> list[tuple[str, Style]]:
 
 
 def _length(cell: Cell) -> int:
-    return sum(cell_len(visible(text)) for text, _ in _parts(cell))
+    return sum(cell_len(escape_value(text)) for text, _ in _parts(cell))
 
 
 def widths_of(columns: Sequence[Column], rows: Sequence[Sequence[Cell]], width: int, gap: int) -> list[int]:

@@ -27,7 +27,7 @@ from textual_serve.app_service import AppService
 from textual_serve.server import Server
 
 from scenarios.errors import InputError
-from scenarios.io.escaping import visible
+from scenarios.io.escaping import escape_value
 from scenarios.io.standard_streams import complain
 from tui.terminal.browser_messages import cells, message_of
 
@@ -215,7 +215,9 @@ class PlayServer(Server):
         asked = urlsplit(f"//{request.host}").hostname
         wanted = {self.host, "localhost", "127.0.0.1", "::1"}
         if self.host not in ("0.0.0.0", "::", "") and asked not in wanted:
-            raise web.HTTPBadRequest(text=f"{visible(asked or '')[:80]} is not served here; open the address that isrlab serve printed")
+            raise web.HTTPBadRequest(
+                text=f"{escape_value(asked or '')[:80]} is not served here; open the address that isrlab serve printed"
+            )
 
 
 async def _add_headers(request: web.Request, response: web.StreamResponse) -> None:
@@ -227,7 +229,7 @@ class _OneLine(logging.Formatter):
 
     def format(self, record: logging.LogRecord) -> str:
         record.exc_info = record.exc_text = record.stack_info = None
-        return visible(super().format(record))
+        return escape_value(super().format(record))
 
 
 def serve(command: str, host: str, port: int, sessions: int) -> None:

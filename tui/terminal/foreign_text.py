@@ -13,7 +13,7 @@ from rich.text import Text
 from textual.color import Color
 from textual.filter import LineFilter
 
-from scenarios.io.escaping import visible_text
+from scenarios.io.escaping import escape_text
 
 REPLACEMENT = "·"
 """What stands for each cell that a character took which the terminal would obey."""
@@ -21,7 +21,7 @@ REPLACEMENT = "·"
 
 def plain_text(text: str, style: Style | str = "") -> Text:
     """A text for a widget, as it is written, with its line breaks."""
-    return Text(visible_text(text), style)
+    return Text(escape_text(text), style)
 
 
 class ControlCharacterFilter(LineFilter):
@@ -36,4 +36,4 @@ class ControlCharacterFilter(LineFilter):
 
 
 def _harmless(text: str) -> str:
-    return "".join(char if visible_text(char) == char and char not in "\n\t" else REPLACEMENT * cell_len(char) for char in text)
+    return "".join(char if escape_text(char) == char and char not in "\n\t" else REPLACEMENT * cell_len(char) for char in text)

@@ -11,7 +11,7 @@ from html import escape
 from typing import Final
 
 from core.sim.units import format_duration
-from scenarios.io.escaping import visible, visible_text
+from scenarios.io.escaping import escape_text, escape_value
 from spark_reports.sweep.output.result_texts import HEADINGS, cell_values, notes_of, numbers_of, percent, title_of, varied_words
 from spark_reports.sweep.statistics.cell_results import CellResult, SweepResult
 
@@ -42,16 +42,16 @@ td.text, th.text { text-align: left } td.lost { color: var(--bad); font-weight: 
 
 def render(outcome: SweepResult) -> str:
     """The page."""
-    title = escape(visible(title_of(outcome)))
-    about = f"<p>{escape(visible(' '.join(outcome.grid.about.split())))}</p>" if outcome.grid.about else ""
-    notes = "".join(f"<li>{escape(visible(line))}</li>" for line in notes_of(outcome))
+    title = escape(escape_value(title_of(outcome)))
+    about = f"<p>{escape(escape_value(' '.join(outcome.grid.about.split())))}</p>" if outcome.grid.about else ""
+    notes = "".join(f"<li>{escape(escape_value(line))}</li>" for line in notes_of(outcome))
     return (
         f'<!doctype html>\n<html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width">'
         f"<title>{title}</title><style>{_STYLE}</style></head><body><h1>{title}</h1>{about}\n"
         f"<figure>{picture(outcome)}<figcaption>The trade-off: lower is safer, further left is more available. Bars are 95 % intervals, "
         f"and numbers are cells. A diamond marks a cell that lost acknowledged records in at least one run; a circle marks a cell that lost none.</figcaption></figure>\n"
         f'<div class="wide">{_table(outcome)}</div>\n<ul class="notes">{notes}</ul>'
-        f"<details><summary>The grid</summary><pre>{escape(visible_text(outcome.grid.text))}</pre></details></body></html>\n"
+        f"<details><summary>The grid</summary><pre>{escape(escape_text(outcome.grid.text))}</pre></details></body></html>\n"
     )
 
 
@@ -59,12 +59,12 @@ def _table(outcome: SweepResult) -> str:
     words = varied_words(outcome) or ["name"]
     head = (
         "<th>cell</th>"
-        + "".join(f'<th class="text">{escape(visible(word))}</th>' for word in words)
+        + "".join(f'<th class="text">{escape(escape_value(word))}</th>' for word in words)
         + "".join(f"<th>{text}</th>" for text in HEADINGS)
     )
     rows = []
     for cell in outcome.cells:
-        values = "".join(f'<td class="text">{escape(visible(value))}</td>' for value in cell_values(cell, varied_words(outcome)))
+        values = "".join(f'<td class="text">{escape(escape_value(value))}</td>' for value in cell_values(cell, varied_words(outcome)))
         kind = "lost" if cell.losing else "kept"
         numbers = "".join(
             f'<td class="{kind}">{escape(text)}</td>' if column == 1 else f"<td>{escape(text)}</td>"
@@ -122,7 +122,7 @@ def picture(outcome: SweepResult) -> str:
             if any(cell.losing for cell in cells)
             else f'<circle cx="{px}" cy="{py}" r="5">'
         )
-        parts.append(f"{shape}<title>{escape(visible_text(names))}</title></{'path' if shape.startswith('<path') else 'circle'}>")
+        parts.append(f"{shape}<title>{escape(escape_text(names))}</title></{'path' if shape.startswith('<path') else 'circle'}>")
         label = ", ".join(str(cell.cell.number) for cell in cells)
         at = py - 8
         while any(abs(px - other) < 40 and abs(at - line) < 13 for other, line in taken):

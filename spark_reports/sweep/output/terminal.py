@@ -8,7 +8,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from scenarios.io.escaping import visible
+from scenarios.io.escaping import escape_value
 from spark_reports.sweep.output.result_texts import HEADINGS, cell_values, notes_of, numbers_of, title_of, varied_words
 from spark_reports.sweep.statistics.cell_results import SweepResult
 
@@ -20,14 +20,14 @@ def render(outcome: SweepResult, file: IO[str]) -> None:
     """Print the table and its notes."""
     console = Console(file=file, highlight=False, width=None if file.isatty() else WIDTH, emoji=False, markup=False)
     words = varied_words(outcome)
-    table = Table(title=Text(visible(title_of(outcome))), title_justify="left")
+    table = Table(title=Text(escape_value(title_of(outcome))), title_justify="left")
     table.add_column("cell", justify="right")
     for word in words or ("",):
-        table.add_column(Text(visible(word or "name")))
+        table.add_column(Text(escape_value(word or "name")))
     for head in HEADINGS:
         table.add_column(head, justify="right")
     for cell in outcome.cells:
-        table.add_row(*(Text(visible(value)) for value in (str(cell.cell.number), *cell_values(cell, words), *numbers_of(cell))))
+        table.add_row(*(Text(escape_value(value)) for value in (str(cell.cell.number), *cell_values(cell, words), *numbers_of(cell))))
     console.print(table)
     for line in notes_of(outcome):
-        console.print(Text(visible(line)), soft_wrap=True)
+        console.print(Text(escape_value(line)), soft_wrap=True)

@@ -12,7 +12,7 @@ from core.kafka.topic_spec import TopicSpec
 from core.lab.acts import CreateTopic, Kill
 from core.lab.spec import BrokerSpec, ClusterSpec
 from core.sim.units import SECOND
-from scenarios.io.escaping import visible
+from scenarios.io.escaping import escape_value
 from scenarios.language.script import read_script
 from tests.tui.app.test_playground import playing, screen_text
 from tests.tui.test_snapshots import SCREENS
@@ -77,7 +77,7 @@ async def test_every_screen_paints_it_as_it_is_written(what: object, size: str) 
             await pilot.pause()
             assert_harmless(app)
             await pilot.press("escape")
-    assert visible(HOSTILE)[:9] in seen
+    assert escape_value(HOSTILE)[:9] in seen
 
 
 @pytest.mark.parametrize("action", [action.id for action in ACTIONS if action.id not in ("quit", "picture", "suspend")])
@@ -95,7 +95,7 @@ async def test_every_action_says_it_as_it_is_written(action: str, tmp_path: Path
 async def test_dialogs_and_messages_take_nothing_for_markup() -> None:
     paint = palette_of("dark")
     question = Question(f"title {HOSTILE}", f"about {HOSTILE}", (Option("a", HOSTILE, (), HOSTILE), Option("b", "b", (), refused=HOSTILE)))
-    shown = visible(HOSTILE)
+    shown = escape_value(HOSTILE)
     async with playing(size=(120, 40)) as (app, main_screen, pilot):
         main_screen.prompts.say(HOSTILE)
         await pilot.pause()
@@ -128,17 +128,17 @@ async def test_the_palette_of_commands_takes_nothing_for_markup(monkeypatch: pyt
         await pilot.press(*"kill")
         for _ in range(20):
             await pilot.pause(0.05)
-            if f"of {visible(HOSTILE)}" in screen_text(app):
+            if f"of {escape_value(HOSTILE)}" in screen_text(app):
                 break
-        assert f"of {visible(HOSTILE)}" in screen_text(app)
+        assert f"of {escape_value(HOSTILE)}" in screen_text(app)
         assert_harmless(app)
 
 
 def test_a_line_is_as_wide_as_what_is_painted() -> None:
     paint = palette_of("dark")
     row = Row().add(HOSTILE, paint.text)
-    assert row.strip(60).text == visible(HOSTILE).ljust(60)
-    assert row.width == len(visible(HOSTILE))
+    assert row.strip(60).text == escape_value(HOSTILE).ljust(60)
+    assert row.width == len(escape_value(HOSTILE))
     assert clip("a\x1bbcdef", 6) == r"a\x1b…"
     assert fit("\x1b", 6) == "\\x1b  "
     assert wrap("a\x1bb c", 20) == [r"a\x1bb c"]

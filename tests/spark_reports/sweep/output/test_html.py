@@ -9,7 +9,7 @@ from pathlib import Path
 import attrs
 import pytest
 
-from scenarios.io.escaping import visible_json
+from scenarios.io.escaping import escape_json
 from spark_reports.sweep.output import terminal
 from spark_reports.sweep.output.html import render
 from spark_reports.sweep.output.result_files import json_of
@@ -62,11 +62,11 @@ def test_foreign_text_in_a_grid_stays_text_wherever_it_is_shown() -> None:
     made = attrs.evolve(made, grid=attrs.evolve(made.grid, name=foreign, about=foreign, text=foreign), cells=cells)
     table = io.StringIO()
     terminal.render(made, table)
-    for text in (render(made), table.getvalue(), visible_json(json_of(made))):
+    for text in (render(made), table.getvalue(), escape_json(json_of(made))):
         assert [char for char in text if not char.isprintable() and char != "\n"] == []
     assert render(made).count(shown + "&lt;b&gt;") > 4
     assert shown in table.getvalue()
-    assert json.loads(visible_json(json_of(made)))["about"] == foreign
+    assert json.loads(escape_json(json_of(made)))["about"] == foreign
 
 
 @browser
