@@ -41,8 +41,8 @@ def make_leader(partition: Partition, registration: PartitionRegistration) -> bo
     partition.update_under_min_isr()
     for entry in partition.sessions:
         entry.unlink()
-        if entry.follower not in partition.isr:
-            entry.mark_dirty()  # each of its fetches may bring it back
+        if entry.session.follower not in partition.isr:
+            entry.session.mark_dirty(entry)  # each of its fetches may bring it back
     if new_epoch:
         if broker.release.fetch_epoch_fencing or not was_leader:
             _complete_fetches(partition)
@@ -128,8 +128,8 @@ def _refuse_delayed_produce(partition: Partition, error: str) -> None:
 def _complete_fetches(partition: Partition) -> None:
     """Parked fetches of a former leadership are answered, and find out by their epoch, or by who leads."""
     for entry in partition.sessions:
-        entry.mark_dirty()
-        entry.complete()
+        entry.session.mark_dirty(entry)
+        entry.session.complete()
     _complete_consumer_fetches(partition)
 
 

@@ -20,9 +20,10 @@ from __future__ import annotations
 from typing import Final
 
 from core.kafka import errors, events
+from core.kafka.broker.follower_session import SessionEntry
 from core.kafka.broker.isr_order import expanded, shrunk
 from core.kafka.broker.partition_context import PartitionContext
-from core.kafka.broker.purgatory.delayed_operations import HighWatermarkWaiter, SessionEntry
+from core.kafka.broker.purgatory.delayed_operations import HighWatermarkWaiter
 from core.kafka.broker.purgatory.delayed_produce import DelayedProduces
 from core.kafka.broker.replica import Replica
 from core.kafka.durability import PartitionObserver
@@ -148,7 +149,7 @@ class Partition:
     def session(self, follower: int) -> SessionEntry | None:
         """This partition's entry in the fetch session of a follower."""
         for entry in self.sessions:
-            if entry.follower == follower:
+            if entry.session.follower == follower:
                 return entry
         return None
 
@@ -339,7 +340,7 @@ class Partition:
     def mark_sessions_dirty(self) -> None:
         """Include this partition in every follower's next response."""
         for entry in self.sessions:
-            entry.mark_dirty()
+            entry.session.mark_dirty(entry)
 
     def log_start_moved(self) -> None:
         """Checkpoint a new log start, and send it to followers with their next response."""
@@ -417,7 +418,7 @@ class Partition:
             journal.sink((event, now, before, ADVANCED, broker.id, self.topic, self.number, self.leader_epoch, old, candidate, held_by))
         for entry in self.sessions:
             if not entry.dirty:
-                entry.mark_dirty()
+                entry.session.mark_dirty(entry)
         if self.delayed is not None or self.consumers or broker.pushes_high_watermark:
             self._complete_waiting()
         journal.cause = before
@@ -427,7 +428,7 @@ class Partition:
         """Complete the waiting requests that the HW now satisfies (`Partition#tryCompleteDelayedRequests`)."""
         if self.broker.pushes_high_watermark:
             for entry in self.sessions:
-                entry.complete()
+                entry.session.complete()
         self._complete_delayed_produce()
         for consumer in self.consumers:
             consumer.complete_if_enough()

@@ -5,21 +5,12 @@ All numbers are request-time ones: the offset a fetch asks from is the follower'
 
 from __future__ import annotations
 
-from abc import ABCMeta, abstractmethod
 from typing import Final
+
+from core.kafka.broker.follower_session import FollowerSession
 
 NEVER: Final = -(2**62)
 """A time before all others; where Kafka starts with 0 on a clock that began in 1970."""
-
-
-class FollowerSession(metaclass=ABCMeta):
-    """A follower's fetch session, as far as its leader's replicas know it."""
-
-    __slots__ = ()
-
-    @abstractmethod
-    def fetched_at(self) -> int:
-        """When its last fetch arrived, µs."""
 
 
 class Replica:

@@ -8,7 +8,6 @@ from core.kafka.admin_requests import ElectionMode
 from core.kafka.broker.disk import Disk
 from core.kafka.broker.partition import Partition
 from core.kafka.broker.replica import NEVER, Replica
-from core.kafka.broker.requests.fetch_session import SessionPartition
 from core.kafka.ids import NO_LEADER, TopicPartition
 from core.kafka.log.replica_log import ReplicaLog
 from core.kafka.partition_registration import PartitionRegistration
@@ -113,7 +112,7 @@ def _leader_state(cluster: ClusterNodes, leading: Partition) -> LeaderState:
 
 def _follower(leading: Partition, replica: Replica, now: int) -> FollowerState:
     entry = leading.session(replica.broker)
-    session = entry.session if isinstance(entry, SessionPartition) else None
+    session = None if entry is None else entry.session
     caught_up = replica.caught_up_time()
     expires = -1 if session is None else session.expires_at()
     fetched = replica.last_fetch_time if session is None else max(replica.last_fetch_time, session.fetched_at())

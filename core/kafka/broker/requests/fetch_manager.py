@@ -153,7 +153,7 @@ class FetchManager:
         """Look up what a session's entry is of, if that is here; an entry of another session of that follower is left behind."""
         partition = self.partitions.get(entry.tp)
         if partition is not None:
-            follower = entry.follower
+            follower = entry.session.follower
             known = partition.session(follower)
             if known is None:
                 partition.sessions = (*partition.sessions, entry)

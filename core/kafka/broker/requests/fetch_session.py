@@ -13,9 +13,9 @@ from __future__ import annotations
 
 from typing import Final, Protocol
 
+from core.kafka.broker.follower_session import FollowerSession, SessionEntry
 from core.kafka.broker.partition import Partition
-from core.kafka.broker.purgatory.delayed_operations import SessionEntry
-from core.kafka.broker.replica import FollowerSession, Replica
+from core.kafka.broker.replica import Replica
 from core.kafka.errors import NONE
 from core.kafka.ids import TopicPartition
 from core.kafka.messages import FetchPartitionFields, FetchRequest, FetchResponse
@@ -49,14 +49,12 @@ class SessionPartition(SessionEntry):
             anew, because the broker's part in the partition has changed.
     """
 
-    __slots__ = ("asked", "partition", "replica", "sent_high_watermark", "sent_log_start", "session", "tp")
+    __slots__ = ("asked", "partition", "replica", "sent_high_watermark", "sent_log_start", "tp")
 
-    session: Final[FetchSession]
     tp: Final[TopicPartition]
 
     def __init__(self, session: FetchSession, asked: FetchPartitionFields) -> None:
-        super().__init__(session.follower)
-        self.session = session
+        super().__init__(session)
         self.asked = asked
         self.tp = asked[0]
         self.sent_high_watermark = -1
@@ -74,30 +72,6 @@ class SessionPartition(SessionEntry):
         """The leader's side is not what it was: look it up again."""
         self.partition = self.replica = None
 
-    def mark_dirty(self) -> None:
-        """There is news of the partition."""
-        if not self.dirty:
-            session = self.session
-            if session.poll.silent:
-                session.poll.break_silence()
-            self.dirty = True
-            session.dirty.append(self)
-
-    def records_appended(self) -> None:
-        """There are records to hand out, at once if a fetch waits for no more than these."""
-        session = self.session
-        if not self.dirty:
-            self.dirty = True
-            session.dirty.append(self)
-        if session.poll.silent:
-            session.poll.break_silence()
-        if session.parked is not None:
-            session.purgatory.complete_fetch_if_enough(session)
-
-    def complete(self) -> None:
-        """Have the session's fetch answered, if one waits."""
-        self.session.purgatory.complete_fetch(self.session)
-
 
 class FetchSession(FollowerSession):
     """The session of one fetcher of one follower.
@@ -114,28 +88,26 @@ class FetchSession(FollowerSession):
     """
 
     __slots__ = (
-        "address", "cause", "deadline", "dirty", "fetcher", "follower", "last_fetch_time", "parked", "partitions", "poll", "purgatory",
+        "address", "cause", "deadline", "dirty", "fetcher", "last_fetch_time", "partitions", "poll", "purgatory",
         "timer_due",
     )  # fmt: skip
 
     purgatory: Final[FetchPurgatory]
     address: Final[str]
-    follower: Final[int]
     fetcher: Final[int]
     poll: Final[LongPoll]
     partitions: Final[dict[TopicPartition, SessionPartition]]
     dirty: Final[list[SessionPartition]]
 
     def __init__(self, purgatory: FetchPurgatory, address: str, follower: int, fetcher: int, poll: LongPoll) -> None:
+        super().__init__(follower)
         self.purgatory = purgatory
         self.address = address
-        self.follower = follower
         self.fetcher = fetcher
         self.poll = poll
         self.partitions = {}
         self.dirty = []
         self.last_fetch_time = -(2**62)
-        self.parked: FetchRequest | None = None
         self.deadline = 0
         self.cause = 0
         self.timer_due = -1
@@ -173,6 +145,30 @@ class FetchSession(FollowerSession):
         """The answer to a fetch that has waited in vain."""
         assert isinstance(request, FetchRequest)
         return FetchResponse(request.correlation, self.fetcher, NONE, ())
+
+    def mark_dirty(self, entry: SessionEntry) -> None:
+        """There is news of a partition."""
+        if not entry.dirty:
+            if self.poll.silent:
+                self.poll.break_silence()
+            assert isinstance(entry, SessionPartition)
+            entry.dirty = True
+            self.dirty.append(entry)
+
+    def records_appended(self, entry: SessionEntry) -> None:
+        """There are records to hand out, at once if a fetch waits for no more than these."""
+        if not entry.dirty:
+            assert isinstance(entry, SessionPartition)
+            entry.dirty = True
+            self.dirty.append(entry)
+        if self.poll.silent:
+            self.poll.break_silence()
+        if self.parked is not None:
+            self.purgatory.complete_fetch_if_enough(self)
+
+    def complete(self) -> None:
+        """Have the fetch that waits answered."""
+        self.purgatory.complete_fetch(self)
 
     def take_dirty(self) -> list[SessionPartition]:
         """Those with news, to be looked at now: each is dirty until it is told, and may have news again from then on."""

@@ -59,7 +59,8 @@ def append_records_to_leader(partition: Partition, sender: str, request: Produce
         broker.account.appended(tp, broker.id, term, base, request, log)
     partition.maybe_increment_leader_hw()
     for entry in partition.sessions:
-        entry.records_appended()
+        if not entry.dirty or entry.session.parked is not None:  # else the follower's next fetch finds them
+            entry.session.records_appended(entry)
     journal.cause = arrived
 
 
