@@ -34,7 +34,7 @@ from core.sim.node import Node
 from core.sim.units import US_PER_MS
 
 METADATA_WAIT: Final = 500 * US_PER_MS
-"""The longest time that a broker's metadata fetch waits for news, µs (`KafkaRaftClient.MAX_FETCH_WAIT_MS`)."""
+"""The longest time that a broker's metadata fetch waits for new records, µs (`KafkaRaftClient.MAX_FETCH_WAIT_MS`)."""
 
 
 class LeaderVoter(Protocol):
@@ -71,11 +71,11 @@ class ActiveController:
 
     Attributes:
         voter: the voter that leads the epoch.
-        quorum: what the quorum has committed.
+        quorum: the committed state of the quorum.
         claimed: whether the first entry of its epoch is committed; only then is it active.
         heartbeats: the heartbeat state of the brokers.
         last_contact: the time of each broker's last heartbeat, µs.
-        waiting_fetches: metadata fetches that wait, by broker: (offset, number).
+        waiting_fetches: the metadata fetches that wait, by broker: (offset, number).
         scheduled: the due time of each scheduled periodic task, µs.
     """
 
@@ -99,10 +99,13 @@ class ActiveController:
         self._fetches = 0
         self._check_due = -1
         self.scheduled = {}
-        self._begin_sessions()  # what a former leader wrote is perhaps committed, and carried out, before this one claims
+        self._begin_sessions()  # entries of an earlier leader can be committed, and applied, before this one claims
 
     def claim(self) -> None:
-        """The first entry of the epoch is committed: start fresh sessions and schedule the periodic tasks (`QuorumController#claim`)."""
+        """Become active: start fresh sessions and schedule the session check (`QuorumController#claim`).
+
+        The quorum calls this when the first entry of the epoch is committed.
+        """
         self.claimed = True
         self._begin_sessions()
         self.arm_session_check()
@@ -136,7 +139,7 @@ class ActiveController:
         self.schedule_task(delay, task)
 
     def periodic_task_done(self, task: str, *, more: bool) -> None:
-        """A periodic task has run; `more`: it reached its limit and continues soon."""
+        """Record that a periodic task has run; `more` means that it reached its limit and continues soon."""
         self.scheduled.pop(task, None)
         if more:
             self._schedule(task, CONTINUE_DELAY)
@@ -153,7 +156,7 @@ class ActiveController:
             self.voter.append(BrokerWrite(request, sender))
 
     def _heartbeat(self, request: BrokerHeartbeatRequest, sender: str) -> None:
-        """Handle a heartbeat; only a change of the broker's state or directories is written to the log."""
+        """Handle a heartbeat. Only a change of the broker's state or of its log directories is written to the log."""
         broker, quorum = request.broker, self.quorum
         registration = quorum.metadata.broker(broker, quorum.metadata_end(self.voter.high_watermark))
         if registration is None or registration.epoch != request.broker_epoch or broker not in self.heartbeats:
@@ -179,7 +182,7 @@ class ActiveController:
             self._answer_when_committed(sender, BrokerHeartbeatResponse(errors.NONE, fenced, False, request.offline_dirs))
 
     def _answer_when_committed(self, node: str, message: object) -> None:
-        """Respond when everything that was written before is committed (`DeferredEventQueue`)."""
+        """Respond when everything in the log so far is committed (`DeferredEventQueue`)."""
         end = len(self.voter.log)
         if self.voter.high_watermark >= end:
             self.voter.send_response(node, message)
@@ -197,7 +200,10 @@ class ActiveController:
             self.schedule_task(delay, "session-check")
 
     def _session_check(self) -> None:
-        """Fence the broker that has been silent longest, if its session has expired (`ReplicationControlManager#maybeFenceOneStaleBroker`)."""
+        """Fence the broker that has been silent longest, if its session has expired.
+
+        Kafka: `ReplicationControlManager#maybeFenceOneStaleBroker`.
+        """
         self._check_due = -1
         self.heartbeats.session_timeout_us = self.quorum.session_timeout
         stale = self.heartbeats.stale_broker(self.journal.now)
@@ -215,7 +221,7 @@ class ActiveController:
         self.publish()
 
     def publish(self) -> None:
-        """Respond to everybody who waits for what is committed now."""
+        """Send the responses that waited for a commit, and schedule the periodic tasks that are needed."""
         while self._deferred and self._deferred[0][0] <= self.voter.high_watermark:
             _, node, message = self._deferred.pop(0)
             self.voter.send_response(node, message)
@@ -233,7 +239,7 @@ class ActiveController:
         self.voter.send_response(broker_address(broker), MetadataFetchResponse(self.quorum.metadata_end(self.voter.high_watermark)))
 
     def redirect_waiting_brokers(self) -> None:
-        """This controller has resigned: brokers that wait for metadata must find its successor."""
+        """Send the brokers that wait for metadata to another controller: this one has resigned."""
         for broker in self.waiting_fetches:
             self.voter.send_response(broker_address(broker), NotController("", self.voter.epoch))
         self.waiting_fetches.clear()

@@ -1,4 +1,4 @@
-"""Executes the requests of an administrator on the controller: at once, or in a quorum when the request is committed."""
+"""Executes administrative requests on the controller: immediately on a single controller, on commit in a quorum."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class AdministeredController(Protocol):
 
     @property
     def journal(self) -> Journal:
-        """Where it records."""
+        """The journal that it writes to."""
 
     @property
     def replication(self) -> ReplicationControlManager:
@@ -44,10 +44,10 @@ class AdministeredController(Protocol):
 
 
 def handle_admin_request(controller: AdministeredController, request: AdminRequest) -> None:
-    """Execute a request; one that has become impossible since it was checked changes nothing.
+    """Execute a request. A refused topic request emits an event; a reassignment that is no longer possible changes nothing.
 
     Raises:
-        ValueError: the name, value or scope of a setting is wrong.
+        ValueError: the name, value, or scope of a setting is wrong.
     """
     replication, journal = controller.replication, controller.journal
     match request:

@@ -1,6 +1,6 @@
-"""What the active controller knows from heartbeats: which brokers are alive, and which state each may pass into next.
+"""The heartbeat state of brokers: which brokers are alive, and which state each may enter next (Kafka: `BrokerHeartbeatManager`).
 
-Kafka: `BrokerHeartbeatManager`. Soft state only, it is not in the metadata log. Times are virtual µs, given by the caller.
+This state is kept in memory only; it is not in the metadata log. All times are virtual µs that the caller passes in.
 """
 
 from __future__ import annotations
@@ -16,30 +16,30 @@ from core.sim.repr_mixin import ReprMixin
 from core.sim.units import US_PER_MS
 
 NEXT_FENCING_DELAY: Final = 10 * US_PER_MS
-"""µs until the periodic check runs again after it has fenced a broker (`PeriodicTaskControlManager#nextDelayTimeNs`)."""
+"""The delay of the next periodic check after a check that fenced a broker, µs (`PeriodicTaskControlManager#nextDelayTimeNs`)."""
 
 _CHECKS_A_SESSION: Final = 8
-"""How often per session timeout the periodic check runs (`QuorumController#maybeFenceStaleBrokerPeriodNs`)."""
+"""The number of periodic checks per session timeout (`QuorumController#maybeFenceStaleBrokerPeriodNs`)."""
 
 _NOT_SHUTTING_DOWN: Final = -1
-"""controlledShutdownOffset of a broker that is not in controlled shutdown."""
+"""The `controlled_shutdown_offset` of a broker that is not in controlled shutdown."""
 
 
 class BrokerControlState(enum.StrEnum):
-    """Where a broker is in its life, as the controller sees it (Kafka: `BrokerControlState`)."""
+    """A broker's state as the controller sees it (Kafka: `BrokerControlState`)."""
 
     FENCED = "FENCED"
-    """Registered, but may not lead nor be in an ISR."""
+    """Registered, but it can neither lead nor be in an ISR."""
     UNFENCED = "UNFENCED"
     """Alive and usable."""
     CONTROLLED_SHUTDOWN = "CONTROLLED_SHUTDOWN"
-    """Leaving: its leaderships move away first."""
+    """Shutting down: its leaderships move away first."""
     SHUTDOWN_NOW = "SHUTDOWN_NOW"
-    """It may stop."""
+    """Allowed to stop."""
 
 
 class BrokerControlStates(NamedTuple):
-    """A broker's state before a heartbeat, and the state the heartbeat takes it to."""
+    """A broker's state before a heartbeat, and its state after it."""
 
     current: BrokerControlState
     next: BrokerControlState
@@ -54,7 +54,7 @@ class _HeartbeatState(ReprMixin):
 
 
 class BrokerHeartbeatManager:
-    """Heartbeat state of all registered brokers. Mutable; the oldest contact is found without looking at the others."""
+    """The heartbeat state of all registered brokers. It finds the oldest contact without a scan."""
 
     __slots__ = ("_brokers", "_unfenced", "session_timeout_us")
 
@@ -62,7 +62,7 @@ class BrokerHeartbeatManager:
     _unfenced: Final[OrderedDict[int, _HeartbeatState]]
 
     def __init__(self, session_timeout_us: int) -> None:
-        """Args: session_timeout_us: broker.session.timeout.ms in µs.
+        """Create an empty manager; `session_timeout_us` is `broker.session.timeout.ms` in µs.
 
         Raises:
             ValueError: the timeout is not positive.
@@ -71,13 +71,13 @@ class BrokerHeartbeatManager:
             raise ValueError(f"broker session timeout is {session_timeout_us} µs; it must be more than 0")
         self.session_timeout_us = session_timeout_us
         self._brokers = {}
-        # Unfenced brokers, oldest contact first: time never runs back, so each touch moves its broker to the end.
+        # Unfenced brokers, oldest contact first: time never goes backward, so each touch moves its broker to the end.
         self._unfenced = OrderedDict()
 
     def touch(self, broker: int, fenced: bool, metadata_offset: int, now: int) -> None:
-        """A broker registered or sent a heartbeat at `now`; `fenced` is the state it is in after that (Kafka: `#touch`).
+        """Record that a broker registered or sent a heartbeat at `now`; `fenced` is its state after that (Kafka: `#touch`).
 
-        A fenced broker is no longer in controlled shutdown. An unknown broker becomes known.
+        This ends the controlled shutdown of a fenced broker, and adds an unknown broker.
         """
         state = self._brokers.get(broker)
         if state is None:
@@ -91,14 +91,14 @@ class BrokerHeartbeatManager:
             self._unfenced.move_to_end(broker)
 
     def fence(self, broker: int) -> None:
-        """The controller fenced a broker: its session is over (Kafka: `#fence`). Unknown brokers are ignored."""
+        """Mark a broker as fenced, which ends its session (Kafka: `#fence`). Unknown brokers are ignored."""
         state = self._brokers.get(broker)
         if state is not None:
             state.fenced, state.controlled_shutdown_offset = True, _NOT_SHUTTING_DOWN
             self._unfenced.pop(broker, None)
 
     def remove(self, broker: int) -> None:
-        """Forget a broker that was unregistered (Kafka: `#remove`). Unknown brokers are ignored."""
+        """Remove an unregistered broker (Kafka: `#remove`). Unknown brokers are ignored."""
         self._brokers.pop(broker, None)
         self._unfenced.pop(broker, None)
 
@@ -110,23 +110,23 @@ class BrokerHeartbeatManager:
         return iter(sorted(self._brokers))
 
     def has_valid_session(self, broker: int, now: int) -> bool:
-        """Whether a broker is known, not fenced, and was heard of within the timeout, the last µs included (Kafka: `#hasValidSession`)."""
+        """Whether a broker is unfenced and its last contact is at most the session timeout old (Kafka: `#hasValidSession`)."""
         state = self._unfenced.get(broker)
         return state is not None and state.last_contact + self.session_timeout_us >= now
 
     def stale_broker(self, now: int) -> int | None:
-        """The unfenced broker not heard of for longest, if its session has run out; else None (Kafka: `#findOneStaleBroker`).
+        """Return the unfenced broker with the oldest contact if its session has expired, else None (Kafka: `#findOneStaleBroker`).
 
-        The controller fences one at a time, so that each fencing sees the ISRs the one before has left.
+        The controller fences one broker at a time, so each fencing sees the ISRs that the previous one left.
         """
         for broker, state in self._unfenced.items():
             return broker if state.last_contact + self.session_timeout_us < now else None
         return None
 
     def next_check_time(self) -> int | None:
-        """The last µs at which the oldest session is valid, None if no broker is unfenced (Kafka: `#nextCheckTimeNs`).
+        """Return the last µs at which the oldest session is valid, None if no broker is unfenced (Kafka: `#nextCheckTimeNs`).
 
-        That moment is still within the session: the first at which `stale_broker` can name it is 1 µs later.
+        `stale_broker` can return that broker 1 µs later at the earliest.
         """
         for state in self._unfenced.values():
             return state.last_contact + self.session_timeout_us
@@ -134,15 +134,16 @@ class BrokerHeartbeatManager:
 
     @property
     def fencing_period(self) -> int:
-        """µs from one periodic check to the next: a broker is fenced up to so late."""
+        """The time between two periodic checks, µs. A broker can be fenced this much later than its session expires."""
         return max(US_PER_MS, self.session_timeout_us // _CHECKS_A_SESSION)
 
     def next_check_in(self, now: int, *, periodic: bool, fenced: bool) -> int | None:
-        """µs until the controller looks for a stale broker again; None: nothing is to be looked for.
+        """Return the time in µs until the controller looks for a stale broker again; None if there is no broker to check.
 
         Args:
-            periodic: it looks at fixed intervals (`Release.fences_periodically`), not just when the oldest session can have run out.
-            fenced: it has just fenced one.
+            now: the time, µs.
+            periodic: whether it checks at fixed intervals (`Release.fences_periodically`), or when the oldest session can have expired.
+            fenced: whether it has just fenced a broker.
         """
         if periodic:
             return NEXT_FENCING_DELAY if fenced else self.fencing_period
@@ -160,15 +161,15 @@ class BrokerHeartbeatManager:
         return state is not None and state.controlled_shutdown_offset >= 0
 
     def controlled_shutdown_offset(self, broker: int) -> int | None:
-        """Metadata offset every active broker must reach before this one may stop, None outside controlled shutdown."""
+        """Return the metadata offset that every active broker must reach before this one may stop; None outside controlled shutdown."""
         state = self._brokers.get(broker)
         return state.controlled_shutdown_offset if state is not None and state.controlled_shutdown_offset >= 0 else None
 
     def maybe_update_controlled_shutdown_offset(self, broker: int, offset: int) -> None:
-        """A broker enters controlled shutdown; its offset is set once and then kept (Kafka: `#maybeUpdateControlledShutdownOffset`).
+        """Put a broker in controlled shutdown, and set its offset unless it is set (Kafka: `#maybeUpdateControlledShutdownOffset`).
 
         Raises:
-            ValueError: the broker is not registered, or fenced.
+            ValueError: the broker is not registered, or it is fenced.
         """
         state = self._state(broker)
         if state.fenced:
@@ -177,12 +178,12 @@ class BrokerHeartbeatManager:
             state.controlled_shutdown_offset = offset
 
     def lowest_active_offset(self) -> int | None:
-        """The lowest metadata offset among active brokers, None if none is active (Kafka: `#lowestActiveOffset`)."""
+        """Return the lowest metadata offset among active brokers, None if no broker is active (Kafka: `#lowestActiveOffset`)."""
         offsets = (state.metadata_offset for state in self._unfenced.values() if state.controlled_shutdown_offset < 0)
         return min(offsets, default=None)
 
     def current_state(self, broker: int) -> BrokerControlState:
-        """The state a broker is in (Kafka: `#currentBrokerState`).
+        """Return a broker's state (Kafka: `#currentBrokerState`).
 
         Raises:
             ValueError: the broker is not registered.
@@ -202,14 +203,14 @@ class BrokerHeartbeatManager:
         registration_offset: int,
         has_leaderships: Callable[[], bool],
     ) -> BrokerControlStates:
-        """The state a heartbeat takes its sender to (Kafka: `#calculateNextBrokerState`). Changes nothing itself.
+        """Return the state that a heartbeat moves its sender to (Kafka: `#calculateNextBrokerState`). This method changes nothing.
 
         Args:
-            want_fence: the broker asks to be (or stay) fenced.
-            want_shut_down: the broker asks to shut down.
-            metadata_offset: how far the broker has read the metadata log.
-            registration_offset: offset of its registration record: it must have read that to be unfenced.
-            has_leaderships: whether it leads any partition; asked only when it matters.
+            want_fence: whether the broker asks to become, or stay, fenced.
+            want_shut_down: whether the broker asks to shut down.
+            metadata_offset: the last offset of the metadata log that the broker has read.
+            registration_offset: the offset of its registration record; the broker must have read it before it is unfenced.
+            has_leaderships: returns whether the broker leads a partition; called only if the answer matters.
 
         Raises:
             ValueError: the broker is not registered.

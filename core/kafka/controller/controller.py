@@ -1,6 +1,6 @@
-"""The active controller (Kafka: `QuorumController`): broker registration and heartbeats, ISR proposals, the metadata log.
+"""The active controller (Kafka: `QuorumController`): broker registration and heartbeats, AlterPartition requests, the metadata log.
 
-Brokers pull the metadata log by long poll; a broker behind a cut link goes on with what it knew.
+Brokers fetch the metadata log by long polling. A broker behind a cut link keeps acting on the metadata that it has already read.
 """
 
 from __future__ import annotations
@@ -37,24 +37,27 @@ from core.sim.node import Node
 from core.sim.units import SECOND, US_PER_MS
 
 CONTINUE_DELAY: Final = 10 * US_PER_MS
-"""µs until a periodic task goes on when a pass hit its limit."""
+"""The delay before a periodic task that reached its limit continues, µs."""
 
 BALANCE_LEADERS: Final = "balance"
-"""The periodic task that gives leadership back to preferred replicas."""
+"""The name of the periodic task that returns leadership to preferred replicas."""
 
 ELECT_UNCLEAN: Final = "unclean"
-"""The one that looks whether unclean election has been allowed meanwhile."""
+"""The name of the periodic task that elects leaders where unclean leader election has become allowed."""
 
 
 class Controller(Node):
     """The controller node.
 
     Attributes:
-        settings: the controller's view; changes are written to the metadata log for the brokers.
-        brokers: registrations by id.
-        heartbeats: who is alive.
-        replication: partitions and topics.
-        last_contact: when each broker's last heartbeat arrived, µs.
+        settings: the settings as the controller sees them; changes reach the brokers through the metadata log.
+        metadata: the metadata log.
+        brokers: the broker registrations by id.
+        heartbeats: the heartbeat state of the brokers.
+        replication: the partitions and topics.
+        last_contact: the arrival time of each broker's last heartbeat, µs.
+        next_producer_id: the start of the next block of producer ids.
+        scheduled: the due time of each scheduled periodic task, µs.
         active: the address of the active controller.
     """
 
@@ -110,12 +113,12 @@ class Controller(Node):
         self.timers.update({"session-check": self._session_check, "periodic": self._periodic_due})
 
     def handle(self, message: object, sender: str) -> None:
-        """Handle a message, then tell the brokers what was committed."""
+        """Handle a message, then send the committed metadata to the brokers that wait for it."""
         super().handle(message, sender)
         self.publish()
 
     def publish(self) -> None:
-        """Answer the brokers that wait for metadata (the Raft leader's fetch responses)."""
+        """Respond to brokers that wait for metadata, as a Raft leader completes fetches, and schedule periodic tasks that have work to do."""
         end = len(self.metadata)
         for broker, offset in list(self._waiting_fetches.items()):
             if offset < end:
@@ -129,7 +132,7 @@ class Controller(Node):
     # --- the start -------------------------------------------------------------------------------------------------
 
     def boot_broker(self, broker: int, *, up: bool, directories: tuple[str, ...] = ()) -> int:
-        """Have a broker registered since long ago; returns its epoch."""
+        """Register a broker at the start of the simulation; returns its epoch."""
         registration = BrokerRegistration(broker, len(self.metadata), 0, fenced=not up, directories=directories)
         self._commit_broker_registration(registration)
         self.heartbeats.touch(broker, not up, -1, self.journal.now)
@@ -137,10 +140,13 @@ class Controller(Node):
         return registration.epoch
 
     def broker_bounced(self, broker: int) -> None:
-        """By hand: a broker's process was restarted unnoticed; it has read the metadata log again."""
+        """By hand: do nothing. The broker's process restarted without missing a heartbeat, and it has read the metadata log again."""
 
     def boot(self, seed: int) -> None:
-        """Arm the periodic tasks; when the check of the sessions is due is drawn, since this controller has been active for long."""
+        """Schedule the periodic tasks at the start of the simulation.
+
+        This controller has been active for a while, so the time of the next periodic session check is drawn at random.
+        """
         if not self.by_hand:
             if self.settings.release.fences_periodically and self._check_due < 0:
                 self._schedule_session_check(1 + random.Random(f"{seed}:fencing").randrange(self.heartbeats.fencing_period))
@@ -156,7 +162,7 @@ class Controller(Node):
     # --- registration and heartbeats -------------------------------------------------------------------------------
 
     def _register(self, request: BrokerRegistrationRequest, sender: str) -> None:
-        """A broker process registers (`ClusterControlManager#registerBroker`)."""
+        """Register a broker process (`ClusterControlManager#registerBroker`)."""
         broker, journal = request.broker, self.journal
         known = self.brokers.get(broker)
         if known is not None and known.incarnation == request.incarnation:
@@ -178,7 +184,7 @@ class Controller(Node):
         self.reply(sender, BrokerRegistrationResponse(errors.NONE, registration.epoch))
 
     def _heartbeat(self, request: BrokerHeartbeatRequest, sender: str) -> None:
-        """A broker lives (`ReplicationControlManager#processBrokerHeartbeat`)."""
+        """Process a broker's heartbeat (`ReplicationControlManager#processBrokerHeartbeat`)."""
         broker = request.broker
         registration = self.brokers.get(broker)
         if registration is None or registration.epoch != request.broker_epoch:
@@ -227,7 +233,7 @@ class Controller(Node):
         self.replication.remove_from_isrs(registration.id, f"b{registration.id} shuts down")
 
     def fence(self, broker: int, *, by_session: bool) -> None:
-        """Fence a broker: it leaves every ISR, its leaderships are elected anew (`#handleBrokerFenced`)."""
+        """Fence a broker: remove it from every ISR, and elect new leaders for the partitions that it leads (`#handleBrokerFenced`)."""
         journal = self.journal
         silent = journal.now - self.last_contact.get(broker, journal.now)
         limit = self.settings.us("broker.session.timeout.ms") if by_session else -1
@@ -237,10 +243,10 @@ class Controller(Node):
         self.replication.remove_from_isrs(broker, f"b{broker} fenced")
 
     def check_registered(self, broker: int) -> BrokerRegistration:
-        """A broker's registration.
+        """Return a broker's registration.
 
         Raises:
-            KafkaError: it has none.
+            KafkaError: the broker is not registered.
         """
         registration = self.brokers.get(broker)
         if registration is None:
@@ -248,10 +254,10 @@ class Controller(Node):
         return registration
 
     def unregister(self, broker: int) -> None:
-        """A broker leaves every ISR, then its registration goes (`ReplicationControlManager#unregisterBroker`).
+        """Remove a broker from every ISR, then delete its registration (`ReplicationControlManager#unregisterBroker`).
 
         Raises:
-            KafkaError: it is not registered.
+            KafkaError: the broker is not registered.
         """
         registration, journal = self.check_registered(broker), self.journal
         journal.cause = journal.emit(events.BrokerUnregistered.kind, broker, registration.epoch)
@@ -275,9 +281,9 @@ class Controller(Node):
         self.timer(delay, "session-check")
 
     def _session_check(self, _: object) -> None:
-        """Fence the one broker that has been silent longest, if too long (`ReplicationControlManager#maybeFenceOneStaleBroker`).
+        """Fence the broker that has been silent longest, if its session has expired (`ReplicationControlManager#maybeFenceOneStaleBroker`).
 
-        Of several, Kafka since 4.0 takes them as they lie in a hash table of id and epoch, which nobody can tell from outside.
+        If several sessions have expired, Kafka 4.0 and later fence them in the order of a hash table. That order cannot be predicted.
         """
         self._check_due = -1
         if self.by_hand:
@@ -290,10 +296,10 @@ class Controller(Node):
     # --- periodic tasks --------------------------------------------------------------------------------------------
 
     def periodic_tasks(self) -> tuple[tuple[str, int], ...]:
-        """The periodic tasks that there is something to do for, each with the µs from then on until it is done.
+        """Return the periodic tasks that have work to do, each with the delay until it runs, µs.
 
-        Kafka: `QuorumController#maybeScheduleNextBalancePartitionLeaders`, `#maybeScheduleNextElectUncleanLeaders`: nothing is
-        scheduled while every preferred replica leads, or while there is no partition without a leader.
+        Kafka: `#maybeScheduleNextBalancePartitionLeaders`, `#maybeScheduleNextElectUncleanLeaders`. No task is needed while every preferred
+        replica leads and every partition has a leader.
         """
         settings, replication, wanted = self.settings, self.replication, []
         if replication.unbalanced and settings.flag("auto.leader.rebalance.enable"):
@@ -303,7 +309,7 @@ class Controller(Node):
         return tuple(wanted)
 
     def run_periodic_task(self, task: str) -> bool:
-        """Do a periodic task; True if it hit its limit and should go on `CONTINUE_DELAY`."""
+        """Run a periodic task; True if it reached its limit and must continue after `CONTINUE_DELAY`."""
         if task == ELECT_UNCLEAN:
             return self.replication.maybe_elect_unclean_leaders()
         return self.settings.flag("auto.leader.rebalance.enable") and self.replication.maybe_balance_partition_leaders()
@@ -346,7 +352,7 @@ class Controller(Node):
         self._waiting_fetches[request.broker] = request.offset
 
     def _allocate_producer_ids(self, request: AllocateProducerIdsRequest, sender: str) -> None:
-        """A broker gets the next block of producer ids (`ProducerIdControlManager#generateNextProducerId`)."""
+        """Assign the next block of producer ids to a broker (`ProducerIdControlManager#generateNextProducerId`)."""
         start, self.next_producer_id = self.next_producer_id, self.next_producer_id + PRODUCER_ID_BLOCK_SIZE
         self.reply(sender, AllocateProducerIdsResponse(start, PRODUCER_ID_BLOCK_SIZE))
 
@@ -356,23 +362,23 @@ class Controller(Node):
                 del self._waiting_fetches[broker]
 
     active_count = 1
-    """How many controllers believe to be the active one."""
+    """The number of controllers that consider themselves active."""
 
     controller_epoch = 0
-    """One controller that does not fail needs no epoch."""
+    """Always 0: this single controller never fails over."""
 
     def leaders(self, topic: str) -> tuple[tuple[int, int], ...]:
-        """(leader, leader epoch) of a topic's partitions."""
+        """Return (leader, leader epoch) for each partition of a topic."""
         return self.metadata.leaders(topic, len(self.metadata))
 
     # --- administration --------------------------------------------------------------------------------------------
 
     def refresh_session_timeout(self) -> None:
-        """Take broker.session.timeout.ms anew, by the controller's own clock."""
+        """Read `broker.session.timeout.ms` again, converted to the controller's own clock."""
         self.heartbeats.session_timeout_us = self.settings.us("broker.session.timeout.ms")
 
     def config_changed(self, name: str, value: str, topic: str | None, broker: int | None) -> None:
-        """Tell the brokers of a changed setting through the metadata log, and heed it."""
+        """Write a changed setting to the metadata log for the brokers, and apply it to this controller."""
         self.metadata.append(ConfigRecord(name, value, topic, broker))
         if name == "broker.session.timeout.ms":
             self.refresh_session_timeout()

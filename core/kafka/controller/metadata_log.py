@@ -1,7 +1,7 @@
-"""The committed metadata log (KRaft's `__cluster_metadata`): registrations of brokers and partitions, settings, in one order.
+"""The committed metadata log (KRaft's `__cluster_metadata`): registrations of brokers and partitions, and settings, in one order.
 
-Records are immutable, so all brokers share the one log; each knows it only up to its own offset and looks things up as of
-that offset. A partition's or broker's history is kept beside the log, so a look-up is a bisection.
+Records are immutable, so all brokers share one log. Each broker knows it only up to its own offset, and looks things up as of that
+offset. The offsets of each partition's and broker's records are indexed, so a lookup is a binary search.
 """
 
 from __future__ import annotations
@@ -19,9 +19,15 @@ from core.sim.repr_mixin import ReprMixin
 
 @attrs.frozen(repr=False)
 class BrokerRegistration(ReprMixin):
-    """A broker as the controller registered it (Kafka: `BrokerRegistration`); the epoch is the offset of its first record.
+    """A broker as the controller registered it (Kafka: `BrokerRegistration`).
 
-    `directories` are its log directories that work; empty: unknown, all do.
+    Attributes:
+        id: the broker's id.
+        epoch: the broker epoch: the offset of the registration's first record.
+        incarnation: the number of the process; it rises with every start.
+        fenced: whether the broker is fenced.
+        in_controlled_shutdown: whether the broker is in controlled shutdown.
+        directories: its log directories that work; empty if they are unknown, which counts as all working.
     """
 
     id: int
@@ -32,19 +38,19 @@ class BrokerRegistration(ReprMixin):
     directories: tuple[str, ...] = ()
 
     def has_online_dir(self, directory: str) -> bool:
-        """Whether a directory works, as far as is known (Kafka: `DirectoryId#isOnline`)."""
+        """Whether a log directory works, as far as the controller knows (Kafka: `DirectoryId#isOnline`)."""
         return not self.directories or directory in self.directories
 
 
 class BrokerUnregistration(NamedTuple):
-    """A broker is registered no more (Kafka: `UnregisterBrokerRecord`)."""
+    """The end of a broker's registration (Kafka: `UnregisterBrokerRecord`)."""
 
     id: int
     epoch: int
 
 
 class ConfigRecord(NamedTuple):
-    """A setting changed: for a topic, a broker, or (both None) the whole cluster."""
+    """A changed setting of a topic, of a broker, or (both None) of the whole cluster (Kafka: `ConfigRecord`)."""
 
     name: str
     value: str
@@ -53,7 +59,7 @@ class ConfigRecord(NamedTuple):
 
 
 class PartitionRecord(NamedTuple):
-    """A partition's new state, and the seq of the event that tells it."""
+    """A partition's new state, and the sequence number of the event that records it."""
 
     tp: TopicPartition
     registration: PartitionRegistration
@@ -87,7 +93,7 @@ class MetadataLog:
         return len(self.records)
 
     def append(self, record: Record) -> int:
-        """Add a record; returns its offset."""
+        """Append a record; returns its offset."""
         offset = len(self.records)
         self.records.append(record)
         if type(record) is PartitionRecord:
@@ -116,7 +122,7 @@ class MetadataLog:
         return offset
 
     def partition(self, tp: TopicPartition, end: int) -> PartitionRegistration | None:
-        """A partition's state after the records below `end`; None if it did not exist."""
+        """Return a partition's state after the records below `end`; None if the partition did not exist."""
         history = self._partitions.get(tp)
         if history is None:
             return None
@@ -129,7 +135,7 @@ class MetadataLog:
         return record.registration
 
     def broker(self, broker: int, end: int) -> BrokerRegistration | None:
-        """A broker's registration after the records below `end`; None if it had none."""
+        """Return a broker's registration after the records below `end`; None if it had none."""
         history = self._brokers.get(broker)
         if history is None:
             return None
@@ -137,9 +143,9 @@ class MetadataLog:
         return history[1][i - 1] if i else None
 
     def changed_partitions(self, broker: int, start: int, end: int) -> dict[TopicPartition, int]:
-        """What the records [start, end) change for a broker: the partitions that it has, or had before, a replica of.
+        """Return the partitions that the records [start, end) change, and that have, or had before the change, a replica on a broker.
 
-        In order of their first change there, each with the seq of the last change's event.
+        The partitions are in the order of their first change in that range. Each maps to the sequence number of its last change's event.
         """
         hosted = self._hosted.get(broker, ())
         changed: dict[TopicPartition, int] = {}
@@ -150,7 +156,7 @@ class MetadataLog:
         return changed
 
     def leaders(self, topic: str, end: int) -> tuple[tuple[int, int], ...]:
-        """(leader, leader epoch) of a topic's partitions after the records below `end`; empty if there is no such topic."""
+        """Return (leader, leader epoch) for each partition of a topic after the records below `end`; empty if there is no such topic."""
         found = []
         for tp in self._topics.get(topic, ()):
             registration = self.partition(tp, end)
@@ -158,7 +164,7 @@ class MetadataLog:
         return tuple(found)
 
     def apply_settings(self, settings: Settings, start: int, end: int) -> bool:
-        """Take over the settings changed by the records [start, end); True if there were any."""
+        """Apply the settings that the records [start, end) change; True if there were any."""
         first = bisect_left(self._configs, start)
         changed = False
         for offset in self._configs[first:]:

@@ -1,6 +1,6 @@
-"""How the controller turns a wish (another ISR, other replicas, an election) into the record that changes a partition.
+"""Builds the record that changes a partition, from a target ISR, target replicas, or an election.
 
-The steps and their order are those of Kafka's `PartitionChangeBuilder#build`; applying the record is `PartitionRegistration#merge`.
+The steps and their order are those of Kafka's `PartitionChangeBuilder#build`. `PartitionRegistration#merge` applies the record.
 """
 
 from __future__ import annotations
@@ -17,19 +17,26 @@ from core.kafka.partition_registration import PartitionRegistration
 from core.sim.repr_mixin import ReprMixin
 
 ElectionKind = Literal["", "clean", "unclean", "preferred", "eligible", "last-known", "none"]
-"""How a record's leader came about; '' where the record elects nobody."""
+"""The way a record's leader was elected; '' if the record elects no leader."""
 
 _NO_ELECTION: Final = ""
 
 
 @attrs.frozen(repr=False)
 class PartitionChange(ReprMixin):
-    """A `PartitionChangeRecord`: None means the field is not in the record and stays as it is.
+    """A `PartitionChangeRecord`; None means that the field is not in the record and keeps its value.
 
     Attributes:
-        leader: set on every change of leader, NO_LEADER included, and to the same leader just to raise the leader epoch.
-        election: how the leader came about: clean, unclean, preferred (the first replica, asked for), eligible (from the
-            ELR), last-known, or none (nobody may lead); '' if no election changed the leader.
+        replicas: the replicas.
+        isr: the ISR.
+        leader: the leader: set if the leader changes (also to NO_LEADER), or if only the leader epoch has to rise.
+        elr: the eligible leader replicas (KIP-966).
+        last_known_elr: the last known leader, or the other former ISR members; see `build_partition_change`.
+        adding: the replicas that a reassignment adds.
+        removing: the replicas that a reassignment removes.
+        recovering: whether the leader is in the RECOVERING state (KIP-704).
+        election: the way the leader was elected: clean, unclean, preferred (the first replica, on request), eligible (from the ELR),
+            last-known, or none (no replica may lead); '' if no election changed the leader.
     """
 
     replicas: tuple[int, ...] | None = None
@@ -45,26 +52,26 @@ class PartitionChange(ReprMixin):
 
 @attrs.frozen(repr=False)
 class ElectionResult(ReprMixin):
-    """Who leads after an election, and how that came about (Kafka: `PartitionChangeBuilder.ElectionResult`)."""
+    """The result of an election: the leader, and the way it was elected (Kafka: `PartitionChangeBuilder.ElectionResult`)."""
 
     node: int
     kind: ElectionKind
 
     @property
     def unclean(self) -> bool:
-        """Whether the ISR is forced to the new leader alone: what it lacks is lost."""
+        """Whether the new leader becomes the only member of the ISR. Records that it does not have are lost."""
         return self.kind in ("unclean", "last-known")
 
 
 def is_valid_new_leader(replica: int, isr: Collection[int], elr: Collection[int], acceptable: Callable[[int], bool]) -> bool:
-    """Whether a replica may lead without loss: in the ISR, or in the ELR if the ISR is empty (Kafka: `#isValidNewLeader`)."""
+    """Whether a replica can lead without loss: it is in the ISR, or in the ELR if the ISR is empty (Kafka: `#isValidNewLeader`)."""
     return (replica in isr or (not isr and replica in elr)) and acceptable(replica)
 
 
 def can_elect_last_known_leader(
     partition: PartitionRegistration, isr: Collection[int], elr: Collection[int], acceptable: Callable[[int], bool]
 ) -> bool:
-    """Whether the last known leader is all that is left, and up (Kafka: `#canElectLastKnownLeader`, with KAFKA-19522's fix)."""
+    """Whether only the last known leader is left, and it may lead (Kafka: `#canElectLastKnownLeader`, with the fix of KAFKA-19522)."""
     return not isr and not elr and len(partition.last_known_elr) == 1 and acceptable(partition.last_known_elr[0])
 
 
@@ -79,12 +86,17 @@ def elect_leader(
     last_known_leader: bool,
     longest_log: Callable[[int], tuple[int, int]] | None = None,
 ) -> ElectionResult:
-    """Who leads, given the target replicas, ISR and ELR (Kafka: `PartitionChangeBuilder#electLeader`).
+    """Elect a leader for the given target replicas, ISR, and ELR (Kafka: `PartitionChangeBuilder#electLeader`).
 
     Args:
-        acceptable: whether a broker is active and its log directory online.
-        last_known_leader: whether the last known leader may be elected at all (ELR is kept).
-        longest_log: a replica's (log end, last epoch), if the longest log is to lead whoever is in sync.
+        partition: the partition before the change.
+        replicas: the target replicas.
+        isr: the target ISR.
+        elr: the target ELR.
+        acceptable: returns whether a broker is active and its log directory is online.
+        election: the requested kind of election.
+        last_known_leader: whether the last known leader may be elected, which requires the ELR.
+        longest_log: returns a replica's (log end, last epoch); if given, the longest log leads, in sync or not.
     """
     if longest_log is not None and not acceptable(partition.leader):
         living = [replica for replica in replicas if acceptable(replica)]
@@ -110,10 +122,10 @@ def elect_leader(
 def target_elr(
     partition: PartitionRegistration, isr: tuple[int, ...], min_isr: int, unclean_shutdown: Collection[int]
 ) -> tuple[tuple[int, ...], tuple[int, ...]]:
-    """The ELR for a target ISR, and who else was once in the ISR (Kafka: `PartitionChangeBuilder#maybePopulateTargetElr`).
+    """Return the ELR for a target ISR, and the other former ISR members (Kafka: `PartitionChangeBuilder#maybePopulateTargetElr`).
 
-    At min ISR or above both are empty. Below, whoever leaves the ISR becomes eligible, except after an unclean shutdown.
-    Ascending, as Kafka's sets of small ids come out.
+    Both are empty if the ISR has at least `min_isr` members. Otherwise each replica that leaves the ISR joins the ELR, unless it had an
+    unclean shutdown. The lists are ascending, because Kafka's hash sets of small ids iterate in that order.
     """
     if len(isr) >= min_isr:
         return (), ()
@@ -141,21 +153,28 @@ def build_partition_change(
     use_last_known_leader: bool = True,
     longest_log: Callable[[int], tuple[int, int]] | None = None,
 ) -> PartitionChange | None:
-    """The record that takes a partition to its target, or None if nothing changes (Kafka: `PartitionChangeBuilder#build`).
+    """Return the record that takes a partition to its target, None if nothing changes (Kafka: `PartitionChangeBuilder#build`).
 
-    A target left None is what the partition has now. A reassignment whose target replicas are all in the target ISR is
-    completed in the same record.
+    A target of None keeps the present value. If all target replicas of a reassignment are in the target ISR, the record also completes
+    the reassignment.
 
     Args:
-        acceptable: whether a broker may lead: active, and its log directory online (`RCM#isAcceptableLeader`).
-        election: UNCLEAN where the topic's unclean.leader.election.enable is true, ONLINE otherwise, PREFERRED on request.
-        min_isr: effective min.insync.replicas of the topic (`effective_min_isr`).
-        elr_enabled: eligible leader replicas are kept, and the ISR may become empty (KIP-966).
-        unclean_shutdown: brokers that came back without a clean shutdown; they leave the ELR.
-        bump_epoch_on_shrink: an ISR shrink raises the leader epoch (before 3.6, KAFKA-15021).
-        recovery_state: an unclean election marks the leader RECOVERING (KIP-704, from 3.2).
-        longest_log: elect by the length of the logs (guard `elect-from-isr` off); see `elect_leader`.
-        use_last_known_leader: lastKnownElr holds just the last known leader, which may be elected when all else is gone.
+        partition: the partition before the change.
+        acceptable: returns whether a broker may lead: it is active and its log directory is online
+            (`ReplicationControlManager#isAcceptableLeader`).
+        election: UNCLEAN if the topic's `unclean.leader.election.enable` is true, else ONLINE; PREFERRED on request.
+        target_isr: the ISR to set.
+        target_replicas: the replicas to set.
+        target_adding: the adding replicas to set.
+        target_removing: the removing replicas to set.
+        target_recovering: the leader recovery state to set.
+        min_isr: the effective `min.insync.replicas` of the topic (`effective_min_isr`).
+        elr_enabled: whether eligible leader replicas are kept; the ISR can then become empty (KIP-966).
+        unclean_shutdown: the brokers that returned after an unclean shutdown; they leave the ELR.
+        bump_epoch_on_shrink: whether an ISR shrink raises the leader epoch (before 3.6, KAFKA-15021).
+        recovery_state: whether an unclean election marks the leader as RECOVERING (KIP-704, since 3.2).
+        use_last_known_leader: whether lastKnownElr holds only the last known leader, which can be elected when no other replica is left.
+        longest_log: elects by the length of the logs (guard `elect-from-isr` off); see `elect_leader`.
     """
     isr = partition.isr if target_isr is None else target_isr
     replicas = partition.replicas if target_replicas is None else target_replicas
@@ -194,7 +213,7 @@ def build_partition_change(
             isr = (result.node,)
             elr = tuple(replica for replica in elr if replica != result.node)
 
-    # A replica that leaves the list must not go on fetching in the same leader epoch.
+    # A removed replica must not keep fetching in the same leader epoch.
     if record_leader is None and not set(replicas).issuperset(partition.replicas):
         record_leader = partition.leader
 
@@ -203,7 +222,7 @@ def build_partition_change(
     record_elr = _if_changed(elr, partition.elr)
     record_last_known = None if use_last_known_leader else _if_changed(last_known, partition.last_known_elr)
 
-    # Without ELR the last member stays in the ISR, else nobody could tell later who holds the data.
+    # Without ELR the last member stays in the ISR: otherwise no record would say which replica has the data.
     if record_isr is None and (isr or elr_enabled):
         record_isr = _if_changed(isr, partition.isr)
 
@@ -231,9 +250,9 @@ def build_partition_change(
 
 
 def merge(partition: PartitionRegistration, change: PartitionChange) -> PartitionRegistration:
-    """The partition after a record (Kafka: `PartitionRegistration#merge`).
+    """Return the partition after a record (Kafka: `PartitionRegistration#merge`).
 
-    The partition epoch always rises by one, the leader epoch iff the record carries the leader field.
+    The partition epoch rises by one. The leader epoch rises by one if the record has the leader field.
     """
     return PartitionRegistration(
         replicas=partition.replicas if change.replicas is None else change.replicas,
@@ -253,7 +272,7 @@ _NOTHING: Final = PartitionChange()
 
 
 def _last_known_leader(partition: PartitionRegistration, isr: tuple[int, ...] | None, leader: int | None) -> tuple[int, ...] | None:
-    """What lastKnownElr becomes: set when the ISR runs empty, cleared once there is a leader (Kafka: `#maybeUpdateLastKnownLeader`)."""
+    """Return the new lastKnownElr: set if the ISR becomes empty, cleared if there is a leader (Kafka: `#maybeUpdateLastKnownLeader`)."""
     if isr == () and partition.leader != NO_LEADER and partition.last_known_elr != (partition.leader,):
         return (partition.leader,)
     leads = partition.leader if leader is None else leader

@@ -1,6 +1,6 @@
-"""Which brokers a new topic's replicas go to: KRaft's striped placer, and the older assignment of `AdminUtils`.
+"""Replica placement for new partitions: KRaft's `StripedReplicaPlacer`, and the older assignment of `AdminUtils`.
 
-Both spread leaders and replicas evenly and over racks; both draw their starting points from the random source given to them.
+Both spread leaders and replicas evenly over brokers and racks. Both draw their starting points from the given random source.
 """
 
 from __future__ import annotations
@@ -20,10 +20,10 @@ Assignment = tuple[int, ...]
 
 
 class RandomSource(Protocol):
-    """What placement needs of `random.Random`."""
+    """The methods of `random.Random` that placement uses."""
 
     def randrange(self, stop: int, /) -> int:
-        """A number from 0 to `stop` - 1."""
+        """Return a number from 0 to `stop` - 1."""
         ...
 
     def shuffle(self, x: list[T], /) -> None:
@@ -33,11 +33,12 @@ class RandomSource(Protocol):
 
 @attrs.frozen(repr=False)
 class UsableBroker(ReprMixin):
-    """A broker that may get replicas: registered and not in controlled shutdown (Kafka: `UsableBroker`).
+    """A broker that can get replicas: it is registered and not in controlled shutdown (Kafka: `UsableBroker`).
 
     Attributes:
-        rack: broker.rack, None if it has none.
-        fenced: it may get followers, if need be, but no leader.
+        broker: the broker's id.
+        rack: its `broker.rack`; None if it has none.
+        fenced: whether it is fenced; a fenced broker never leads, and follows only if its rack has no unfenced broker left.
     """
 
     broker: int
@@ -47,7 +48,7 @@ class UsableBroker(ReprMixin):
 
 @attrs.define(repr=False)
 class BrokerList(ReprMixin):
-    """A list one goes round in, once an epoch, from a start that moves on by one each epoch (Kafka: `BrokerList`)."""
+    """A circular list of brokers; each epoch goes round it once, starting one broker later than the epoch before (Kafka: `BrokerList`)."""
 
     brokers: list[int] = attrs.field(factory=list)
     _index: int = attrs.field(default=0, init=False)
@@ -55,13 +56,13 @@ class BrokerList(ReprMixin):
     _epoch: int = attrs.field(default=0, init=False)
 
     def initialize(self, random: RandomSource) -> None:
-        """Sort the brokers and draw where to start."""
+        """Sort the brokers and draw the starting position."""
         if self.brokers:
             self.brokers.sort()
             self._offset = random.randrange(len(self.brokers))
 
     def next(self, epoch: int) -> int | None:
-        """The next broker of this epoch, None once all have been handed out."""
+        """Return the next broker of an epoch; None if the epoch has used all brokers."""
         size = len(self.brokers)
         if not size:
             return None
@@ -85,7 +86,7 @@ class _Rack(ReprMixin):
 
 
 class RackList:
-    """The racks of a cluster, gone round partition by partition (Kafka: `StripedReplicaPlacer.RackList`)."""
+    """The racks of a cluster; each partition starts at the next rack (Kafka: `StripedReplicaPlacer.RackList`)."""
 
     __slots__ = ("_epoch", "_offset", "_racks", "_random", "rack_names", "total_brokers", "unfenced_brokers")
 
@@ -108,10 +109,10 @@ class RackList:
         self._offset = random.randrange(len(self.rack_names)) if self.rack_names else 0
 
     def place(self, replication_factor: int) -> Assignment:
-        """The replicas of one more partition.
+        """Return the replicas of the next partition.
 
         Raises:
-            KafkaError: INVALID_REPLICATION_FACTOR, it is not positive, exceeds the brokers, or all brokers are fenced.
+            KafkaError: INVALID_REPLICATION_FACTOR: the factor is not positive or exceeds the number of brokers, or all brokers are fenced.
         """
         _require_positive(replication_factor)
         _require_enough(replication_factor, self.total_brokers)
@@ -129,7 +130,7 @@ class RackList:
         replicas = [leader]
         at, skip = self._offset, leader_rack
         while len(replicas) < replication_factor:
-            # The leader's rack has had its turn in the first lap.
+            # In the first lap, the leader's rack has already placed the leader.
             if at == skip:
                 skip = -1
             else:
@@ -152,7 +153,7 @@ class RackList:
 
 
 class StripedReplicaPlacer:
-    """KRaft's placement (Kafka: `StripedReplicaPlacer`): leaders never on fenced brokers, racks and brokers in stripes."""
+    """KRaft's placement: stripes over racks and brokers, no leader on a fenced broker (Kafka: `StripedReplicaPlacer`)."""
 
     __slots__ = ("_random",)
 
@@ -162,10 +163,10 @@ class StripedReplicaPlacer:
         self._random = random
 
     def place(self, partitions: int, replication_factor: int, brokers: Iterable[UsableBroker]) -> tuple[Assignment, ...]:
-        """The replicas of each of a topic's (new) partitions.
+        """Return the replicas of each of `partitions` new partitions of a topic.
 
         Raises:
-            KafkaError: INVALID_REPLICATION_FACTOR, it is not positive, all brokers are fenced, or it exceeds the brokers.
+            KafkaError: INVALID_REPLICATION_FACTOR: the factor is not positive or exceeds the number of brokers, or all brokers are fenced.
         """
         racks = RackList(self._random, brokers)
         _require_positive(replication_factor)
@@ -183,16 +184,19 @@ def assign_replicas_to_brokers(
     fixed_start_index: int = -1,
     start_partition: int = 0,
 ) -> tuple[Assignment, ...]:
-    """The placement of ZooKeeper clusters (Kafka: `AdminUtils#assignReplicasToBrokers`), rack-aware if brokers have racks.
+    """Place replicas as in ZooKeeper clusters, rack-aware if brokers have racks (Kafka: `AdminUtils#assignReplicasToBrokers`).
 
     Args:
-        random: draws the first broker and the followers' first shift; not asked with a fixed start.
-        fixed_start_index: position of the first leader in the broker list, and the first shift; negative to draw them.
-        start_partition: number of the first new partition, when partitions are added to a topic.
+        brokers: the live brokers.
+        partitions: the number of new partitions.
+        replication_factor: the number of replicas of each partition.
+        random: draws the first broker and the first shift of the followers; unused with a fixed start.
+        fixed_start_index: the position of the first leader in the broker list, and the first shift; negative to draw both.
+        start_partition: the number of the first new partition, if the topic already has partitions.
 
     Raises:
-        KafkaError: INVALID_PARTITIONS or INVALID_REPLICATION_FACTOR; UNKNOWN_SERVER_ERROR (an `AdminOperationException`)
-            if some brokers have a rack and some have none.
+        KafkaError: INVALID_PARTITIONS or INVALID_REPLICATION_FACTOR; UNKNOWN_SERVER_ERROR (an `AdminOperationException`) if some brokers
+            have a rack and others have none.
     """
     if partitions <= 0:
         raise KafkaError(INVALID_PARTITIONS, "Number of partitions must be larger than 0.")
@@ -224,7 +228,7 @@ def assign_replicas_to_brokers(
 
 
 def rack_alternated_brokers(rack_of: dict[int, str | None]) -> tuple[int, ...]:
-    """The brokers one rack after the other in turn: racks sorted, brokers ascending in each (Kafka: `#getRackAlternatedBrokerList`)."""
+    """Return the brokers with racks alternating: racks sorted, brokers ascending in each rack (Kafka: `#getRackAlternatedBrokerList`)."""
     by_rack: dict[str | None, list[int]] = {}
     for broker in sorted(rack_of):
         by_rack.setdefault(rack_of[broker], []).append(broker)
@@ -234,7 +238,7 @@ def rack_alternated_brokers(rack_of: dict[int, str | None]) -> tuple[int, ...]:
 
 
 def replica_index(first: int, shift: int, follower: int, brokers: int) -> int:
-    """Position of a partition's `follower`-th follower in the ring of brokers (Kafka: `AdminUtils#replicaIndex`)."""
+    """Return the position of a partition's `follower`-th follower in the broker list (Kafka: `AdminUtils#replicaIndex`)."""
     return (first + 1 + (shift + follower) % (brokers - 1)) % brokers
 
 

@@ -1,8 +1,8 @@
-"""The metadata quorum: its voters, and the one committed log that they agree on.
+"""The metadata quorum: its voters, and the committed log that they agree on.
 
-`Quorum.commit` keeps the committed entries, and raises if a voter commits another entry at the same offset. Each entry is applied once,
-to `QuorumController`, the state that the committed log produces. Brokers read this state through the metadata log, up to the offset
-that their controller knows to be committed.
+`Quorum.commit` keeps the committed entries, and raises an error if a voter commits another entry at the same offset. Each entry is
+applied once, to `QuorumController`, the state that the committed log produces. Brokers read this state through the metadata log, up to
+the offset that their controller knows to be committed.
 """
 
 from __future__ import annotations
@@ -27,25 +27,25 @@ if TYPE_CHECKING:
 
 
 class QuorumController(Controller):
-    """The controller state of a quorum; it changes only by committed entries, in their order.
+    """The controller state of a quorum. Only committed entries change it, in log order.
 
-    It is no node of its own: it responds through the voter that commits, and only if that voter itself received the request.
+    It is not a network node. It responds through the voter that commits an entry, and only if that voter itself received the request.
     """
 
     _responding_voter: Voter | None = None
 
     def remove_from_network(self) -> None:
-        """Remove its address from the network: the voters are the nodes."""
+        """Remove its address from the network: only the voters are network nodes."""
         del self.network.alive[self.address]
 
     def boot(self, seed: int) -> None:
-        """Do nothing: the active controller schedules its tasks when it claims."""
+        """Do nothing: the active controller schedules its tasks in `ActiveController.claim`."""
 
     def publish(self) -> None:
-        """Do nothing: each leader publishes what it knows to be committed."""
+        """Do nothing: each leader publishes the metadata that it knows to be committed."""
 
     def reply(self, node: str, message: object) -> None:
-        """Respond through the voter that received the request; requests to a former controller get no response."""
+        """Respond through the voter that received the request; a request that an earlier active controller received gets no response."""
         if self._responding_voter is not None:
             self._responding_voter.send_response(node, message)
 
@@ -80,7 +80,7 @@ class QuorumController(Controller):
 
 
 class ControllerNode(Node):
-    """The process of a dedicated controller: the host of a voter that no broker shares."""
+    """The process of a dedicated controller: it hosts a voter and no broker."""
 
     running = True
     starting = False
@@ -91,7 +91,7 @@ class ControllerNode(Node):
         self.timers["started"] = self._started
 
     def stop(self) -> None:
-        """Kill the process; epoch, vote and log stay on disk."""
+        """Kill the process; the voter's epoch, vote, and log stay on disk."""
         self.journal.cause = self.journal.emit(events.ControllerStopped.kind, self.address)
         self.running = self.starting = False
         self.incarnation += 1
@@ -112,14 +112,14 @@ class ControllerNode(Node):
 
 
 class Quorum:
-    """All voters and what they have committed.
+    """All voters and their committed log.
 
     Attributes:
         controller: the state that the committed log produces.
         metadata: the metadata log.
-        voters: by name, in the order of `controller.quorum.voters`.
+        voters: the voters by name, in the order of `controller.quorum.voters`.
         committed: the committed entries.
-        majority_lost: whether a voter has reported that it reaches no majority since the last active controller.
+        majority_lost: whether a voter has reported that it reaches no majority since there was last an active controller.
     """
 
     __slots__ = ("_ends", "_first_end", "committed", "controller", "journal", "majority_lost", "metadata", "voters")
@@ -140,7 +140,7 @@ class Quorum:
         self._first_end = 0
 
     def boot(self, hosts: Sequence[Node], seed: int, first: str) -> None:
-        """Create a voter in each host; if a majority of them runs, one of them has been the active controller for long.
+        """Create a voter in each host. If a majority of the hosts is running, one of their voters is already the active controller.
 
         Raises:
             ValueError: `first` is not one of the running voters.
@@ -176,7 +176,7 @@ class Quorum:
 
     @property
     def check_quorum_timeout(self) -> int:
-        """The time without fetches of a majority after which a leader resigns, µs (`LeaderState.CHECK_QUORUM_TIMEOUT_FACTOR`)."""
+        """The time without fetches from a majority after which a leader resigns, µs (`LeaderState.CHECK_QUORUM_TIMEOUT_FACTOR`)."""
         return self.fetch_timeout * 3 // 2
 
     @property
@@ -192,14 +192,14 @@ class Quorum:
     # --- the committed log -----------------------------------------------------------------------------------------
 
     def metadata_end(self, high_watermark: int) -> int:
-        """The end of the metadata log at a high watermark of the quorum's log."""
+        """Return the end of the metadata log for a high watermark of the quorum's log."""
         return self._ends[high_watermark - 1] if high_watermark else self._first_end
 
     def commit(self, voter: Voter, start: int, end: int) -> None:
-        """A voter has committed its log from `start` to `end`: apply what is new, and check that the rest is the same.
+        """Commit a voter's log from `start` to `end`: apply the entries that are new, and check that the others are the same.
 
         Raises:
-            AssertionError: the voter holds another entry than the committed one at an offset.
+            AssertionError: at some offset the voter holds another entry than the committed one.
         """
         journal, committed = self.journal, self.committed
         before = journal.cause
@@ -226,7 +226,7 @@ class Quorum:
         self.controller.heartbeats, self.controller.last_contact = voter.active.heartbeats, voter.active.last_contact
 
     def report_no_majority(self, voter: Voter, in_touch: int) -> None:
-        """A voter cannot reach a majority; the journal says so once until there is an active controller again."""
+        """Report that a voter reaches no majority; reported once until there is an active controller again."""
         if not self.majority_lost and in_touch < self.majority and self.active() is None:
             self.majority_lost = True
             self.journal.emit(events.NoMajority.kind, voter.name, in_touch, len(self.voters), self.majority)
@@ -234,16 +234,19 @@ class Quorum:
     # --- from outside ----------------------------------------------------------------------------------------------
 
     def active(self) -> Voter | None:
-        """The active controller: the voter with the highest epoch among those that consider themselves active; None if there is none."""
+        """Return the active controller, None if there is none.
+
+        If several voters consider themselves active, it is the one with the highest epoch.
+        """
         claimed = [voter for voter in self.voters.values() if voter.active is not None and voter.active.claimed]
         return max(claimed, key=lambda voter: voter.epoch, default=None)
 
     def active_count(self) -> int:
-        """The number of voters that consider themselves the active controller (ActiveControllerCount, summed over the cluster)."""
+        """Return the number of voters that consider themselves active (ActiveControllerCount, summed over the cluster)."""
         return sum(voter.active is not None and voter.active.claimed for voter in self.voters.values())
 
     def has_majority(self, paused: Sequence[str]) -> bool:
-        """Whether some running voter can talk to enough others to make a majority."""
+        """Whether a running voter can exchange messages with enough others to form a majority."""
 
         def works(name: str) -> bool:
             return self.voters[name].role is not Role.STOPPED and name not in paused

@@ -1,4 +1,4 @@
-"""The rules of a partition reassignment: which replicas it adds and removes, when it is complete, how it is reverted, and when it is refused."""
+"""The rules of a partition reassignment: its replica lists, its completion, its revert, and its refusal."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from core.sim.repr_mixin import ReprMixin
 
 @attrs.frozen(repr=False)
 class CompletedReassignment(ReprMixin):
-    """The replicas and the ISR of a partition whose reassignment is complete."""
+    """The replicas and the ISR of a partition whose reassignment is complete (Kafka: `CompletedReassignment`)."""
 
     replicas: tuple[int, ...]
     isr: tuple[int, ...]
@@ -37,28 +37,28 @@ class PartitionReassignmentReplicas(ReprMixin):
 
     @staticmethod
     def between(current: tuple[int, ...], target: tuple[int, ...]) -> PartitionReassignmentReplicas:
-        """The lists for a reassignment from the current replicas to a target."""
+        """Return the lists for a reassignment from the current replicas to a target."""
         removing = tuple(sorted(set(current).difference(target)))
         adding = tuple(sorted(set(target).difference(current)))
         return PartitionReassignmentReplicas((*target, *removing), adding, removing)
 
     @staticmethod
     def of(partition: PartitionRegistration) -> PartitionReassignmentReplicas:
-        """The lists of a partition's registration."""
+        """Return the lists of a partition's registration."""
         return PartitionReassignmentReplicas(partition.replicas, partition.adding, partition.removing)
 
     @property
     def in_progress(self) -> bool:
-        """Whether anything is being added or removed (Kafka: `#isReassignmentInProgress`); a pure reorder is not."""
+        """Whether a replica is being added or removed (Kafka: `#isReassignmentInProgress`). A change of order alone is no reassignment."""
         return bool(self.adding or self.removing)
 
     @property
     def original_replicas(self) -> tuple[int, ...]:
-        """The replicas before, in today's order: the order they once had is not kept (Kafka: `#originalReplicas`)."""
+        """The replicas before the reassignment, in their current order; their former order is not kept (Kafka: `#originalReplicas`)."""
         return _without(self.replicas, self.adding)
 
     def maybe_complete(self, isr: tuple[int, ...]) -> CompletedReassignment | None:
-        """The end state, if every target replica is in `isr` (Kafka: `#maybeCompleteReassignment`); else None."""
+        """Return the completed reassignment if every target replica is in `isr`, else None (Kafka: `#maybeCompleteReassignment`)."""
         if not self.in_progress:
             return None
         replicas, left = _without(self.replicas, self.removing), _without(isr, self.removing)
@@ -71,12 +71,12 @@ class PartitionReassignmentReplicas(ReprMixin):
 
 @attrs.frozen(repr=False)
 class PartitionReassignmentRevert(ReprMixin):
-    """Where a partition lands when its reassignment is cancelled (Kafka: `PartitionReassignmentRevert`).
+    """The state of a partition after its reassignment is canceled (Kafka: `PartitionReassignmentRevert`).
 
     Attributes:
-        replicas: today's replicas without the adding ones.
-        isr: today's ISR without the adding ones; if none is left, the first of `replicas`.
-        unclean: the ISR had to be made up, so the caller must see that unclean election is enabled.
+        replicas: the current replicas without the adding ones.
+        isr: the current ISR without the adding ones; if it would be empty, the first of `replicas`.
+        unclean: whether the ISR would be empty; then the caller must check that unclean leader election is enabled.
     """
 
     replicas: tuple[int, ...]
@@ -85,10 +85,10 @@ class PartitionReassignmentRevert(ReprMixin):
 
     @staticmethod
     def of(partition: PartitionRegistration) -> PartitionReassignmentRevert:
-        """How to undo the reassignment that runs on a partition.
+        """Return the revert of a partition's reassignment.
 
         Raises:
-            KafkaError: INVALID_REPLICA_ASSIGNMENT, every replica is an adding one, nothing to go back to.
+            KafkaError: INVALID_REPLICA_ASSIGNMENT: every replica is an adding one, so there is no earlier assignment.
         """
         replicas = PartitionReassignmentReplicas.of(partition).original_replicas
         isr = _without(partition.isr, partition.adding)
@@ -100,9 +100,9 @@ class PartitionReassignmentRevert(ReprMixin):
 
 
 def dead_target_error(release: Release, tp: TopicPartition, replicas: Sequence[int], live: Collection[int]) -> str:
-    """The message that refuses a reassignment to brokers that are not alive; empty if the release does not refuse it.
+    """Return the message that refuses a reassignment to brokers that are not alive; empty if the release accepts it.
 
-    Kafka: `ReassignPartitionsCommand#verifyBrokerIds`, before 2.6 its `parseAndValidate`, before 0.10.1 the controller's log.
+    Kafka: `ReassignPartitionsCommand#verifyBrokerIds`; before 2.6, its `parseAndValidate`; before 0.10.1, the controller's log.
     """
     dead = [replica for replica in replicas if replica not in live]
     if not dead or release.dead_target is DeadTarget.AWAITED:

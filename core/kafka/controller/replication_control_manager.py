@@ -1,7 +1,7 @@
-"""The controller's partitions: creation, elections, ISR changes (Kafka: `ReplicationControlManager`).
+"""The controller's partitions: creation, elections, ISR changes, and reassignments (Kafka: `ReplicationControlManager`).
 
-Every change is built by `partition_change`, committed to the metadata log, told to the journal, and counted in the indexes
-that later events look partitions up by.
+`partition_change` builds every change. This module commits it to the metadata log, emits its event, and updates the indexes that later
+lookups use.
 """
 
 from __future__ import annotations
@@ -33,12 +33,19 @@ if TYPE_CHECKING:
     from core.kafka.durability import DurabilityObserver
 
 MAX_ELECTIONS: Final = 1_000
-"""Most elections in one balancing pass (`ReplicationControlManager.MAX_ELECTIONS_PER_IMBALANCE`)."""
+"""The maximum number of elections in one pass of a periodic task (`ReplicationControlManager.MAX_ELECTIONS_PER_IMBALANCE`)."""
 
 
 @attrs.define(slots=True, repr=False)
 class Topic(ReprMixin):
-    """A topic on record: name, id, overrides as written, partitions in order."""
+    """A topic.
+
+    Attributes:
+        name: the name.
+        topic_id: the topic id, as Kafka prints it.
+        config: the overridden settings, as they were written.
+        partitions: the partitions, by number.
+    """
 
     name: str
     topic_id: str
@@ -47,17 +54,26 @@ class Topic(ReprMixin):
 
 
 class ReplicationControlManager:
-    """Partitions and topics of the controller.
+    """The partitions and topics of the controller.
 
     Attributes:
-        partitions: registrations by partition, in order of creation.
-        topics: by name.
-        brokers_to_isrs: for each broker the partitions whose ISR it is in (ordered sets).
-        leader_counts: for each broker how many partitions it leads; `hosted` likewise how many replicas it has.
-        log_ends: tells a replica's log end and last epoch; asked only where the longest log leads (guard `elect-from-isr` off).
-        directories: for brokers with several log directories, in which each replica is.
-        controller_node: the broker in whose process the active controller runs; None if it has a process of its own.
-        leaderless, unbalanced: partitions without a leader; with another leader than the preferred one.
+        settings: the settings as the controller sees them.
+        release: the rules of the release.
+        account: the durability account.
+        metadata: the metadata log.
+        journal: the event journal.
+        brokers: the broker registrations by id.
+        racks: the rack of each broker.
+        partitions: the registrations by partition, in the order of creation.
+        topics: the topics by name.
+        brokers_to_isrs: for each broker, the partitions whose ISR it is in (ordered sets; Kafka: `BrokersToIsrs`).
+        leader_counts: the number of partitions that each broker leads.
+        replica_counts: the number of replicas that each broker has.
+        directories: for brokers with several log directories, the directory of each replica.
+        leaderless: the partitions without a leader (ordered set).
+        unbalanced: the partitions whose leader is not the preferred one (ordered set).
+        controller_node: the broker whose process runs the active controller; None if the controller has its own process.
+        log_ends: returns a replica's (log end, last epoch); called only if the longest log leads (guard `elect-from-isr` off).
     """
 
     __slots__ = (
@@ -116,26 +132,29 @@ class ReplicationControlManager:
     # --- who may lead ----------------------------------------------------------------------------------------------
 
     def is_active(self, broker: int) -> bool:
-        """Registered, unfenced, not shutting down (`ClusterControlManager#isActive`)."""
+        """Whether a broker is registered, unfenced, and not shutting down (`ClusterControlManager#isActive`)."""
         registration = self.brokers.get(broker)
         return registration is not None and not registration.fenced and not registration.in_controlled_shutdown
 
     def has_online_dir(self, broker: int, tp: TopicPartition) -> bool:
-        """Whether a replica's log directory works (`RCM#isAcceptableLeader`)."""
+        """Whether the log directory of a replica works (`#isAcceptableLeader`)."""
         directory = self.directories.get(broker, {}).get(tp)
         registration = self.brokers.get(broker)
         return directory is None or registration is None or registration.has_online_dir(directory)
 
     def min_isr(self, tp: TopicPartition) -> int:
-        """min.insync.replicas of a topic, since 3.7 capped by the replication factor of its first partition (`#getTopicEffectiveMinIsr`)."""
+        """Return the effective `min.insync.replicas` of a partition's topic (`#getTopicEffectiveMinIsr`).
+
+        Since 3.7 it is at most the replication factor of the topic's first partition.
+        """
         configured = self.settings.integer("min.insync.replicas", topic=tp.topic, broker=self.controller_node)
         first = self.partitions[self.topics[tp.topic].partitions[0]]
         return effective_min_isr(configured, len(first.replicas), capped=self.release.capped_min_isr)
 
     def election_mode(self, tp: TopicPartition) -> ElectionMode:
-        """UNCLEAN where the topic allows it, else ONLINE.
+        """Return UNCLEAN if unclean leader election is enabled for the topic, else ONLINE.
 
-        Where the topic says nothing, the configuration of the controller's own node holds, which may differ from that of the cluster
+        Without a topic override, the configuration of the controller's own node applies, which can differ from that of the cluster
         (`ConfigurationControlManager#uncleanLeaderElectionEnabledForTopic`).
         """
         unclean = self.settings.flag("unclean.leader.election.enable", topic=tp.topic, broker=self.controller_node)
@@ -144,11 +163,11 @@ class ReplicationControlManager:
     # --- topics ----------------------------------------------------------------------------------------------------
 
     def create_topic(self, spec: TopicSpec) -> None:
-        """Create a topic, placed by the controller or as assigned (`#createTopic`); nothing is created if it is refused.
+        """Create a topic (`#createTopic`). The topic's assignment places it; if there is none, the controller does.
 
         Raises:
-            KafkaError: as Kafka refuses it, with its code and words.
-            ValueError: a setting of the topic is wrong.
+            KafkaError: Kafka refuses the topic; nothing has changed.
+            ValueError: a setting of the topic is wrong; nothing has changed.
         """
         if spec.name in self.topics:
             raise errors.KafkaError(errors.TOPIC_ALREADY_EXISTS, f"Topic '{spec.name}' already exists.")
@@ -192,21 +211,21 @@ class ReplicationControlManager:
         return [self._build_partition_registration(tuple(replicas)) for replicas in placed]
 
     def place_additional_partitions(self, name: str, count: int, factor: int) -> list[PartitionRegistration]:
-        """Places for that many more partitions of a topic."""
+        """Return registrations for `count` more partitions of a topic."""
         return self._place_replicas(TopicSpec(name, count, factor))
 
     def partitions_created(self, name: str) -> None:
-        """A topic has grown; the metadata log says so already."""
+        """Do nothing: the metadata log already has the new partitions. ZooKeeper mode writes the topic's znode."""
 
     def partition_created(self, tp: TopicPartition, registration: PartitionRegistration) -> None:
-        """A topic has one partition more."""
+        """Commit the registration of a new partition."""
         self._commit_registration(tp, None, registration, "created")
 
     def manual_assignment(self, spec: TopicSpec, number: int) -> PartitionRegistration:
-        """A partition as a manual assignment has it.
+        """Return the registration of a partition whose replicas are assigned by hand.
 
         Raises:
-            KafkaError: INVALID_REPLICA_ASSIGNMENT.
+            KafkaError: INVALID_REPLICA_ASSIGNMENT: a broker is not registered, or no broker of the assignment is active.
         """
         given = spec.assignment[number]
         for broker in given.replicas:
@@ -228,7 +247,7 @@ class ReplicationControlManager:
         return PartitionRegistration(given.replicas, isr, leader, given.leader_epoch, 0, elr=given.elr, last_known_elr=given.last_known_elr)
 
     def _build_partition_registration(self, replicas: tuple[int, ...]) -> PartitionRegistration:
-        """A new partition: the active replicas are in sync, the first of them leads (`#buildPartitionRegistration`)."""
+        """Return a new partition: the ISR is the active replicas, and the first of them leads (`#buildPartitionRegistration`)."""
         isr = tuple(broker for broker in replicas if self.is_active(broker))
         return PartitionRegistration(replicas, isr, isr[0], 0, 0)
 
@@ -247,7 +266,19 @@ class ReplicationControlManager:
         unclean_shutdown: tuple[int, ...] = (),
         acceptable: Callable[[int], bool] | None = None,
     ) -> bool:
-        """Build and commit one partition's change; False if there was nothing to change."""
+        """Build and commit the change of one partition; False if nothing changes.
+
+        Args:
+            tp: the partition.
+            reason: the reason that the events give.
+            election: the kind of election; None to take it from the topic's configuration.
+            target_isr: the ISR to set.
+            target: the replica lists to set.
+            removal: whether the controller itself removes a replica from the ISR.
+            recovered: whether the leader reports that it has recovered (KIP-704).
+            unclean_shutdown: the brokers that had an unclean shutdown; they leave the ELR.
+            acceptable: returns whether a broker may lead; by default, whether it is active.
+        """
         old = self.partitions[tp]
         may_lead = acceptable or self.is_active
         if self.directories:
@@ -331,9 +362,9 @@ class ReplicationControlManager:
     # --- events of brokers -----------------------------------------------------------------------------------------
 
     def remove_from_isrs(self, broker: int, reason: str, *, unclean_shutdown: bool = False) -> None:
-        """A broker leaves every ISR it is in, and its leaderships are elected anew.
+        """Remove a broker from every ISR, and elect new leaders for the partitions that it leads.
 
-        Kafka: `#handleBrokerFenced`, `#handleBrokerUncleanShutdown`.
+        After an unclean shutdown, the broker also leaves every ELR. Kafka: `#handleBrokerFenced`, `#handleBrokerUncleanShutdown`.
         """
 
         def acceptable(candidate: int) -> bool:
@@ -349,14 +380,17 @@ class ReplicationControlManager:
                     self.change(tp, reason, unclean_shutdown=unclean, acceptable=acceptable)
 
     def handle_broker_unfenced(self, reason: str) -> None:
-        """A broker came back: look at every partition without a leader (`#handleBrokerUnfenced`)."""
+        """Try to elect a leader for every partition without one, because a broker is back (`#handleBrokerUnfenced`)."""
         for tp in list(self.leaderless):
             self.change(tp, reason)
 
     def handle_directories_offline(self, broker: int, offline: tuple[str, ...]) -> tuple[str, ...]:
-        """A broker told which of its directories failed: it leaves ISRs and leaderships there (`#handleDirectoriesOffline`).
+        """Remove a broker from the ISRs and leaderships of the replicas in its failed log directories (`#handleDirectoriesOffline`).
 
-        Returns the directories that are left, which go into its registration; those it is not known to have are ignored.
+        Directories that are not in the broker's registration are ignored.
+
+        Returns:
+            The directories that still work, for the broker's registration.
         """
         registration = self.brokers[broker]
         journal = self.journal
@@ -383,7 +417,7 @@ class ReplicationControlManager:
         return tuple(directory for directory in registration.directories if directory not in offline)
 
     def assign_replicas_to_dirs(self, broker: int, assignments: tuple[tuple[TopicPartition, str], ...]) -> None:
-        """A broker told in which of its directories replicas are (`#handleAssignReplicasToDirs`)."""
+        """Record the log directories of a broker's replicas (`#handleAssignReplicasToDirs`)."""
         known = self.directories.setdefault(broker, {})
         for tp, directory in assignments:
             known[tp] = directory
@@ -394,7 +428,7 @@ class ReplicationControlManager:
     # --- AlterPartition --------------------------------------------------------------------------------------------
 
     def alter_partition(self, broker: int, item: AlterPartitionItem) -> str:
-        """A leader's proposal: validate and commit (`#alterPartition`, `#validateAlterPartitionData`); returns the error."""
+        """Validate and commit an ISR that a leader proposes (`#alterPartition`, `#validateAlterPartitionData`); returns the error code."""
         error = self._validate(broker, item)
         if error != errors.NONE:
             self.journal.emit(events.AlterPartitionRefused.kind, broker, item.tp.topic, item.tp.partition, item.isr, error)
@@ -433,12 +467,12 @@ class ReplicationControlManager:
     # --- reassignment ----------------------------------------------------------------------------------------------
 
     def check_reassignment(self, tp: TopicPartition, replicas: tuple[int, ...] | None) -> None:
-        """Whether a partition can be moved to other replicas, or (None) its running move given up.
+        """Check a request to move a partition to other replicas, or (None) to cancel its reassignment.
 
-        Brokers must be registered; fenced ones are taken (`#validateManualPartitionAssignment`). It is the tool that refuses those.
+        The brokers must be registered, and can be fenced (`#validateManualPartitionAssignment`): only the tool refuses fenced brokers.
 
         Raises:
-            KafkaError: as Kafka refuses it.
+            KafkaError: Kafka refuses the request.
         """
         current = self.partitions.get(tp)
         if current is None:
@@ -468,10 +502,11 @@ class ReplicationControlManager:
             before = broker
 
     def reassign(self, tp: TopicPartition, replicas: tuple[int, ...]) -> bool:
-        """Move a partition to other replicas (`#changePartitionReassignment`); False if it is there already.
+        """Move a partition to other replicas (`#changePartitionReassignment`); False if nothing changes.
 
-        All of today's replicas count as old, also those that a running move is adding: what the new target lacks of them is removed
-        when this move is complete, and may lead until then. A list that comes out empty is not set, so that the running move's stays.
+        All current replicas count as the original ones, even those that a running reassignment is adding. The ones that the new target
+        lacks can lead until this reassignment is complete, and are removed then. An adding or removing list that is empty is not set, so
+        that of a running reassignment stays.
         """
         current = self.partitions[tp]
         lists = PartitionReassignmentReplicas.between(current.replicas, replicas)
@@ -479,7 +514,7 @@ class ReplicationControlManager:
         return self.change(tp, "reassignment", target=target, election=ElectionMode.ONLINE)
 
     def cancel_reassignment(self, tp: TopicPartition) -> bool:
-        """Give a running reassignment up (`#cancelPartitionReassignment`)."""
+        """Cancel a running reassignment (`#cancelPartitionReassignment`)."""
         revert = PartitionReassignmentRevert.of(self.partitions[tp])
         return self.change(
             tp,
@@ -492,9 +527,10 @@ class ReplicationControlManager:
     # --- elections asked for ---------------------------------------------------------------------------------------
 
     def elect_leaders(self, tp: TopicPartition | None, election: ElectionMode) -> list[tuple[TopicPartition, str]]:
-        """`kafka-leader-election` for one partition or all; returns each partition's error, not-needed ones only if asked by name.
+        """Run `kafka-leader-election` for one partition or for all (`#electLeaders`).
 
-        Kafka: `#electLeaders`.
+        Returns:
+            The error code of each partition. For all partitions, those with ELECTION_NOT_NEEDED are left out.
         """
         results = []
         for each in [tp] if tp is not None else list(self.partitions):
@@ -520,7 +556,7 @@ class ReplicationControlManager:
         return errors.NONE
 
     def maybe_balance_partition_leaders(self) -> bool:
-        """Give leadership back to preferred replicas that are in sync (`#maybeBalancePartitionLeaders`); True if more is left."""
+        """Return leadership to preferred replicas that are in sync (`#maybeBalancePartitionLeaders`); True if it stopped at its limit."""
         elected = 0
         for tp in list(self.unbalanced):
             if elected >= MAX_ELECTIONS:
@@ -531,7 +567,7 @@ class ReplicationControlManager:
         return False
 
     def maybe_elect_unclean_leaders(self) -> bool:
-        """Bring leaderless partitions online where unclean election has been allowed meanwhile; True if more is left.
+        """Elect leaders for leaderless partitions whose topic now allows unclean election; True if it stopped at its limit.
 
         Kafka: `#maybeElectUncleanLeaders`.
         """
@@ -544,7 +580,10 @@ class ReplicationControlManager:
         return False
 
     def min_isr_changed(self, topic: str | None) -> None:
-        """min.insync.replicas was set, to whatever value: who was eligible by the former one is so no more (KIP-966: `ClearElrRecord`)."""
+        """Clear the ELRs of a topic, or (None) of all topics, because `min.insync.replicas` was set (KIP-966: `ClearElrRecord`).
+
+        The ELR depends on the earlier value, so Kafka clears it whatever the new value is.
+        """
         if self.release.elr:
             for tp, old in list(self.partitions.items()):
                 if (old.elr or old.last_known_elr) and topic in (None, tp.topic):
@@ -554,7 +593,7 @@ class ReplicationControlManager:
 
 
 def _no_logs(broker: int, tp: TopicPartition) -> tuple[int, int]:
-    """Nobody has told how long the logs are."""
+    """The default of `log_ends`: the logs are unknown."""
     return (0, NO_EPOCH)
 
 

@@ -1,10 +1,9 @@
-"""A controller's vote in the metadata quorum (Kafka: `KafkaRaftClient`, KIP-595): epochs, elections, its copy of the log.
+"""A voter of the metadata quorum (Kafka: `KafkaRaftClient`, KIP-595): epochs, elections, and its replica of the log.
 
-Voters fetch from their leader; an entry is committed once a majority holds it, in the leader's own epoch. A voter that
-hears nothing from its leader for `controller.quorum.fetch.timeout.ms` asks whether it would be elected (pre-vote,
-KIP-996), then stands for election. A leader that a majority has not fetched from for half as long again resigns
-(KAFKA-15489), so that a cut-off controller does not go on for ever. What a leader does as the active controller is in
-`active`.
+Voters fetch from their leader. An entry of the leader's own epoch is committed when a majority has it, with all entries before it. A
+voter that receives nothing from its leader for `controller.quorum.fetch.timeout.ms` first asks whether it would be elected (pre-vote,
+KIP-996), and then becomes a candidate. A leader resigns if a majority has not fetched from it for 1.5 times that timeout (KAFKA-15489),
+so a controller without a majority does not stay active. `active_controller` contains the leader's work as the active controller.
 """
 
 from __future__ import annotations
@@ -39,39 +38,44 @@ from core.sim.stream import Stream
 from core.sim.units import US_PER_MS
 
 FETCH_WAIT: Final = 500 * US_PER_MS
-"""Longest a fetch without news waits at the leader, µs (`KafkaRaftClient.MAX_FETCH_WAIT_MS`)."""
+"""The longest time that a fetch waits at the leader for new entries, µs (`KafkaRaftClient.MAX_FETCH_WAIT_MS`)."""
 
 RETRY: Final = 50 * US_PER_MS
-"""µs until a fetch that found no leader is tried again."""
+"""The delay before a follower repeats a fetch that the leader did not answer, or refused, µs."""
 
 
 class Role(enum.StrEnum):
-    """What a voter is in its epoch (Kafka: `EpochState`)."""
+    """A voter's role in its epoch (Kafka: `EpochState`)."""
 
     STOPPED = "stopped"
-    """No process."""
+    """Its process does not run."""
     UNATTACHED = "unattached"
-    """Knows no leader; perhaps it has voted."""
+    """It knows no leader. It may have voted."""
     FOLLOWER = "follower"
-    """Fetches from the leader."""
+    """It fetches from the leader."""
     PROSPECTIVE = "prospective"
-    """Asks whether it would be elected (KIP-996)."""
+    """It asks whether it would be elected (KIP-996)."""
     CANDIDATE = "candidate"
-    """Asks for votes."""
+    """It asks for votes."""
     LEADER = "leader"
-    """Won the epoch."""
+    """It has won the election of its epoch."""
 
 
 @attrs.define(slots=True, eq=False)
 class FollowerProgress:
-    """What a leader knows of another voter: up to where it holds the log (-1 unknown), and when it last fetched, µs."""
+    """A leader's view of another voter (Kafka: `LeaderState.ReplicaState`).
+
+    Attributes:
+        end: the log end of the voter; -1 if it is unknown.
+        last_fetch: the time of the voter's last fetch, µs.
+    """
 
     end: int = -1
     last_fetch: int = 0
 
 
 class QuorumContext(CommittedState, Protocol):
-    """All voters together, as one of them sees them: who they are, how long they wait, and what they have committed."""
+    """The quorum as one of its voters sees it: the voters, the timeouts, and the committed state."""
 
     @property
     def voters(self) -> Collection[str]: ...
@@ -89,14 +93,20 @@ class QuorumContext(CommittedState, Protocol):
 
 
 class Voter:
-    """One voter. Epoch, vote, leader and log are on disk and survive the process.
+    """A voter. Its epoch, vote, leader, and log are on disk and survive the process.
 
     Attributes:
-        host: the node it runs in: its own, or a broker's (combined).
-        epoch, voted_for, leader: the `quorum-state` file; names "" for none.
-        log: its copy of the log, committed or not.
-        role, high_watermark: of the running process.
-        active: what it does as leader; None otherwise.
+        host: the node that it runs in: its own, or a broker's (combined mode).
+        name: the address of that node.
+        quorum: the quorum.
+        epoch: the epoch (in Kafka, the `quorum-state` file).
+        voted_for: the voter that got its vote in this epoch, '' if none (`quorum-state`).
+        leader: the leader of the epoch, '' if it is unknown (`quorum-state`).
+        log: its replica of the log, committed or not.
+        role: the role of the running process.
+        high_watermark: the end of the committed entries, as the running process knows it.
+        active: the active controller if it leads, else None.
+        followers: the progress of the other voters if it leads.
     """
 
     def __init__(self, host: Node, quorum: QuorumContext, seed: int) -> None:
@@ -150,7 +160,7 @@ class Voter:
     # --- life of the process ---------------------------------------------------------------------------------------
 
     def start(self) -> None:
-        """The process runs: a voter goes on in the epoch it knew, following its leader if that was another."""
+        """Start with the epoch and leader from disk: follow that leader, unless it is unknown or this voter itself."""
         self.high_watermark = 0
         if self.leader and self.leader != self.name:
             self._transition_to_follower(self.leader)
@@ -158,7 +168,7 @@ class Voter:
             self._transition_to_unattached()
 
     def process_ended(self) -> None:
-        """The process is gone, and with it what was only in memory."""
+        """Drop what was only in memory: the process has ended."""
         self.role = Role.STOPPED
         self.active = None
         self._deadline += 1
@@ -167,7 +177,7 @@ class Voter:
         self.followers.clear()
 
     def boot(self, leader: str, epoch: int, entry: QuorumEntry) -> None:
-        """Be a voter of a quorum that has had its leader for long."""
+        """Join the quorum at the start of the simulation, with an established leader."""
         self.epoch, self.voted_for, self.leader = epoch, leader, leader
         self.log.append(entry)
         if leader == self.name:
@@ -178,7 +188,7 @@ class Voter:
             self.host.timer(self._random.randrange(FETCH_WAIT), "quorum-fetch", self._fetches)
 
     def assume_replicated(self, voters: list[str]) -> None:
-        """At the start: these voters are known to hold the leader's log."""
+        """At the start of the simulation, mark the leader's log as replicated on these voters."""
         for voter in voters:
             if voter != self.name:
                 self.followers[voter].end = len(self.log)
@@ -192,20 +202,20 @@ class Voter:
         return self.log[-1].epoch if self.log else 0
 
     def end_of_epoch(self, epoch: int) -> tuple[int, int]:
-        """The largest epoch in the log that is not above `epoch`, and where it ends (`Log#endOffsetForEpoch`)."""
+        """Return the largest epoch in the log that is at most `epoch`, and its end offset (`ReplicatedLog#endOffsetForEpoch`)."""
         end = len(self.log)
         while end and self.log[end - 1].epoch > epoch:
             end -= 1
         return (self.log[end - 1].epoch if end else 0), end
 
     def append(self, write: object) -> None:
-        """Append a write as leader; it is carried out when a majority holds it."""
+        """Append a write as leader; it is applied when a majority has it."""
         self.log.append(QuorumEntry(self.epoch, write, self.journal.cause))
         self._complete_fetches()
         self._maybe_commit()
 
     def _truncate(self, end: int) -> None:
-        """Drop entries that the leader does not have; they were never committed."""
+        """Remove entries that the leader does not have. They were never committed."""
         if end < self.high_watermark:
             raise AssertionError(f"{self.name} would truncate to {end}, below its high watermark {self.high_watermark}")
         dropped = sum(type(entry.write) is not LeaderChangeMessage for entry in self.log[end:])
@@ -214,7 +224,7 @@ class Voter:
             self.journal.emit(events.UncommittedDropped.kind, self.name, self.epoch, dropped)
 
     def _maybe_commit(self) -> None:
-        """Raise the high watermark to what a majority holds (`LeaderState#maybeUpdateHighWatermark`)."""
+        """Raise the high watermark to the largest offset that a majority has (`LeaderState#maybeUpdateHighWatermark`)."""
         if self.role is not Role.LEADER:
             return
         ends = sorted([len(self.log), *(follower.end for follower in self.followers.values())], reverse=True)
@@ -247,7 +257,7 @@ class Voter:
         self._start_election(pre=True)
 
     def _start_election(self, *, pre: bool) -> None:
-        """Ask whether an election could be won, or stand for it (`#transitionToProspective`, `#transitionToCandidate`)."""
+        """Send pre-vote requests, or raise the epoch and ask for votes (`#transitionToProspective`, `#transitionToCandidate`)."""
         self.role = Role.PROSPECTIVE if pre else Role.CANDIDATE
         self._former_leader, self.leader = self.leader or self._former_leader, ""
         if not pre:
@@ -274,7 +284,7 @@ class Voter:
             self._become_leader()
 
     def _handle_vote_request(self, request: VoteRequest, sender: str) -> None:
-        """Vote for the first that asks in an epoch, if its log is no shorter (`#handleVoteRequest`)."""
+        """Grant the vote to the first candidate of an epoch whose log is not behind this voter's own (`#handleVoteRequest`)."""
         if request.epoch > self.epoch and not request.pre:
             self._enter_epoch(request.epoch)
         long_enough = (request.last_epoch, request.end) >= (self.last_epoch, len(self.log))
@@ -297,7 +307,8 @@ class Voter:
             return
         if self.role is not (Role.PROSPECTIVE if response.pre else Role.CANDIDATE):
             return
-        # A voter that has not missed the silent leader yet names it still; only its own word, or another's name, is news.
+        # A voter can still name the silent leader, because its own timeout has not expired. A leader in the response counts only if the
+        # sender itself leads, or if it is another leader.
         if response.leader and response.epoch == self.epoch and response.leader in (sender, *self._voters_except(self._former_leader)):
             self._transition_to_follower(response.leader)
             return
@@ -310,7 +321,7 @@ class Voter:
         return [voter for voter in self.quorum.voters if voter not in (self.name, former)]
 
     def _enter_epoch(self, epoch: int) -> None:
-        """Hear of a higher epoch: whoever led the former one leads no more."""
+        """Enter a higher epoch, and resign if this voter leads the present one."""
         if self.role is Role.LEADER:
             self._resign(f"there is a higher epoch, {epoch}")
         self.epoch, self.voted_for, self._former_leader = epoch, "", ""
@@ -330,7 +341,7 @@ class Voter:
     # --- leading ---------------------------------------------------------------------------------------------------
 
     def _become_leader(self) -> None:
-        """Lead this epoch: the others are told, and fetch (`#onBecomeLeader`)."""
+        """Become leader of the epoch, and inform the other voters (`#onBecomeLeader`)."""
         self.role = Role.LEADER
         self._waiting_fetches.clear()
         now = self.journal.now
@@ -345,7 +356,7 @@ class Voter:
         self._maybe_commit()
 
     def _check_quorum(self) -> None:
-        """Resign when a majority has not fetched for too long (`LeaderState#timeUntilCheckQuorumExpires`)."""
+        """Resign if a majority has not fetched within the timeout (`LeaderState#timeUntilCheckQuorumExpires`)."""
         limit = self.quorum.check_quorum_timeout
         fetched = sorted((follower.last_fetch for follower in self.followers.values()), reverse=True)
         since = fetched[self.quorum.majority - 2]
@@ -358,7 +369,7 @@ class Voter:
         self._transition_to_unattached()
 
     def _resign(self, reason: str) -> None:
-        """Lead no more: nothing uncommitted is answered, who waits is sent on."""
+        """Stop leading. Uncommitted requests get no response, and waiting brokers are redirected."""
         active, self.active = self.active, None
         self.role, self.leader = Role.UNATTACHED, ""
         self._waiting_fetches.clear()
@@ -370,7 +381,7 @@ class Voter:
         self.journal.cause = before
 
     def _handle_fetch_request(self, request: QuorumFetchRequest, sender: str) -> None:
-        """A voter fetches: what it holds counts, what it lacks is sent, what it has too much is told (`#handleFetchRequest`)."""
+        """Handle a voter's fetch: record its log end, then send entries, or the diverging epoch to truncate to (`#handleFetchRequest`)."""
         if request.epoch > self.epoch:
             self._enter_epoch(request.epoch)
         if request.epoch < self.epoch or self.role is not Role.LEADER:
@@ -423,7 +434,7 @@ class Voter:
             self._fetch()
 
     def _handle_fetch_response(self, response: QuorumFetchResponse, sender: str) -> None:
-        """The leader's answer: cut the log or append to it, take the high watermark, fetch on (`#handleFetchResponse`)."""
+        """Handle the leader's response: truncate or append, update the high watermark, and fetch again (`#handleFetchResponse`)."""
         if response.epoch > self.epoch:
             self._enter_epoch(response.epoch)
             if response.leader:
@@ -447,7 +458,7 @@ class Voter:
         self._fetch()
 
     def disconnected(self, node: str) -> None:
-        """The connection to another node broke."""
+        """Handle a broken connection to another node."""
         self._waiting_fetches.pop(node, None)
         if self.role is Role.FOLLOWER and node == self.leader:
             self.host.timer(RETRY, "quorum-fetch", self._fetches)
@@ -455,14 +466,14 @@ class Voter:
     # --- as controller ---------------------------------------------------------------------------------------------
 
     def _handle_controller_request(self, request: object, sender: str) -> None:
-        """A broker takes this voter for the active controller."""
+        """Handle a broker's request to the active controller, or respond that this voter is not the active controller."""
         if self.active is not None and (self.active.claimed or type(request) is MetadataFetchRequest):
             self.active.handle(request, sender)
         else:
             self.send_response(sender, NotController(self.leader if self.leader != self.name else "", self.epoch))
 
     def send_response(self, node: str, message: object) -> None:
-        """Answer a broker, also the one in this very process."""
+        """Respond to a broker, which can run in the same process."""
         host, journal = self.host, self.journal
         if node == self.name:
             host.network.agenda.add(journal.now, node, node, host.incarnation, message, journal.cause)
@@ -470,7 +481,7 @@ class Voter:
             host.reply(node, message)
 
     def _task_due(self, about: object) -> None:
-        """A timer that the active controller of some epoch set."""
+        """Run a task that the active controller of this epoch scheduled; tasks of earlier epochs are ignored."""
         assert isinstance(about, tuple)
         epoch, task, number = about
         if self.active is not None and epoch == self.epoch:

@@ -1,1 +1,1 @@
-"""A small ZooKeeper: znodes with versions, sessions with ephemeral znodes, watches, and Kafka's paths in it."""
+"""A small ZooKeeper server: versioned znodes, sessions with ephemeral znodes, watches, and the paths that Kafka uses."""

@@ -1,4 +1,4 @@
-"""Where Kafka keeps what in ZooKeeper, and what stands there (Kafka: `ZkData`)."""
+"""The paths of Kafka's znodes in ZooKeeper, and the data in them (Kafka: `ZkData`)."""
 
 from __future__ import annotations
 
@@ -7,30 +7,39 @@ from typing import Final, NamedTuple
 from core.kafka.ids import TopicPartition
 
 CONTROLLER_PATH: Final = "/controller"
-"""Ephemeral: the broker that is controller."""
+"""An ephemeral znode with the id of the controller."""
 CONTROLLER_EPOCH: Final = "/controller_epoch"
-"""How many controllers there have been."""
+"""The controller epoch: the number of controllers so far."""
 BROKER_IDS: Final = "/brokers/ids"
-"""An ephemeral znode per live broker."""
+"""The parent of one ephemeral znode per live broker."""
 TOPICS: Final = "/brokers/topics"
-"""A znode per topic with its assignment."""
+"""The parent of one znode per topic, which contains the topic's assignment."""
 ISR_CHANGES: Final = "/isr_change_notification"
-"""Sequential znodes: partitions whose leaders have changed the ISR."""
+"""The parent of sequential znodes that name partitions whose leaders have changed the ISR."""
 LOG_DIR_EVENTS: Final = "/log_dir_event_notification"
-"""Sequential znodes: brokers that had a log directory fail."""
+"""The parent of sequential znodes that name brokers with a failed log directory."""
 CONFIG_CHANGES: Final = "/config/changes"
-"""Sequential znodes: settings that were changed."""
+"""The parent of sequential znodes that contain changed settings."""
 PREFERRED_ELECTION: Final = "/admin/preferred_replica_election"
-"""Elections that somebody asks for."""
+"""The elections that an administrator has requested."""
 REASSIGNMENT: Final = "/admin/reassign_partitions"
-"""Moves that somebody asks for."""
+"""The reassignments that an administrator has requested."""
 
 PRODUCER_IDS: Final = "/latest_producer_id_block"
 """The end of the last block of producer ids that a broker has taken."""
 
 
 class PartitionState(NamedTuple):
-    """A partition's state znode; its version is the partition epoch. `reason` and `election` are for the journal only."""
+    """The data of a partition's state znode (Kafka: `LeaderIsrAndControllerEpoch`). The znode's version is the partition epoch.
+
+    Attributes:
+        leader: the leader.
+        leader_epoch: the leader epoch.
+        isr: the ISR.
+        controller_epoch: the epoch of the controller that wrote it.
+        reason: the reason of the change; for the journal only.
+        election: the kind of election, '' if the change elects nobody; for the journal only.
+    """
 
     leader: int
     leader_epoch: int
@@ -41,7 +50,7 @@ class PartitionState(NamedTuple):
 
 
 class ReplicaAssignment(NamedTuple):
-    """One partition's replicas, with those that a running move adds and removes (KIP-455)."""
+    """The replicas of one partition, with those that a running reassignment adds and removes (KIP-455)."""
 
     replicas: tuple[int, ...]
     adding: tuple[int, ...] = ()
@@ -49,7 +58,7 @@ class ReplicaAssignment(NamedTuple):
 
 
 class ConfigChange(NamedTuple):
-    """A changed setting: of a topic, a broker, or (both None) the whole cluster."""
+    """A changed setting of a topic, of a broker, or (both None) of the whole cluster."""
 
     name: str
     value: str
@@ -58,22 +67,22 @@ class ConfigChange(NamedTuple):
 
 
 def broker_path(broker: int) -> str:
-    """`/brokers/ids/1`."""
+    """Return the path of a broker's znode: `/brokers/ids/1`."""
     return f"{BROKER_IDS}/{broker}"
 
 
 def topic_path(topic: str) -> str:
-    """`/brokers/topics/orders`: a tuple of `ReplicaAssignment`, by partition."""
+    """Return the path of a topic's znode: `/brokers/topics/orders`. Its data is a tuple of `ReplicaAssignment`, one for each partition."""
     return f"{TOPICS}/{topic}"
 
 
 def state_path(tp: TopicPartition) -> str:
-    """`/brokers/topics/orders/partitions/0/state`: a `PartitionState`."""
+    """Return the path of a partition's state znode: `/brokers/topics/orders/partitions/0/state`. Its data is a `PartitionState`."""
     return f"{TOPICS}/{tp.topic}/partitions/{tp.partition}/state"
 
 
 def partition_of(path: str) -> TopicPartition | None:
-    """The partition whose state znode it is, if it is one."""
+    """Return the partition whose state znode has this path; None if it is another path."""
     if not path.endswith("/state"):
         return None
     _, _, _, topic, _, number, _ = path.split("/")

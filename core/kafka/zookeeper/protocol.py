@@ -1,6 +1,6 @@
-"""What ZooKeeper and its clients say to each other: operations on znodes, their results, sessions and watches.
+"""The messages between ZooKeeper and its clients: operations on znodes, their results, sessions, and watches.
 
-A request carries several operations that are answered one by one, as Kafka's pipelined `ZooKeeperClient#handleRequests`.
+A request carries several operations, each with its own result, as in Kafka's pipelined `ZooKeeperClient#handleRequests`.
 """
 
 from __future__ import annotations
@@ -14,11 +14,11 @@ BAD_VERSION: Final = "BAD_VERSION"
 SESSION_EXPIRED: Final = "SESSION_EXPIRED"
 
 ANY_VERSION: Final = -1
-"""A write that takes any version."""
+"""The version of a write that does not depend on the znode's version."""
 
 
 class Create(NamedTuple):
-    """Make a znode; `sequential` appends a rising number of ten digits to its name."""
+    """Create a znode; `sequential` appends an increasing number of ten digits to its name."""
 
     path: str
     data: object = None
@@ -35,27 +35,27 @@ class SetData(NamedTuple):
 
 
 class Delete(NamedTuple):
-    """Remove a znode."""
+    """Delete a znode."""
 
     path: str
 
 
 class GetData(NamedTuple):
-    """Read a znode; `watch` asks to be told once when it changes, appears or goes."""
+    """Read a znode; `watch` requests one notification when the znode is created, changed, or deleted."""
 
     path: str
     watch: bool = False
 
 
 class GetChildren(NamedTuple):
-    """Names of the znodes below one, in order; `watch` asks to be told once when they change."""
+    """Return the names of a znode's children, in order of creation; `watch` requests one notification when they change."""
 
     path: str
     watch: bool = False
 
 
 class Multi(NamedTuple):
-    """A write that counts only while another znode has a version (a multi of check and write)."""
+    """Perform a write only if another znode has the given version (a ZooKeeper multi of a check and a write)."""
 
     checked: str
     version: int
@@ -66,9 +66,15 @@ Op = Create | SetData | Delete | GetData | GetChildren | Multi
 
 
 class Result(NamedTuple):
-    """The outcome of one operation: `error`, the data or children, the znode's version, and the zxid that made it.
+    """The result of one operation.
 
-    `fenced`: a multi failed by its check. `cause`: the event that tells of a write.
+    Attributes:
+        error: OK, or the reason that the operation failed.
+        data: the data, the path of a created znode, or the names of the children.
+        version: the znode's version.
+        created: the zxid that created the znode.
+        fenced: whether a multi failed in its check.
+        cause: the sequence number of the event that records a write, or 0.
     """
 
     error: str
@@ -80,19 +86,19 @@ class Result(NamedTuple):
 
 
 class ConnectRequest(NamedTuple):
-    """Open a session with a timeout in µs."""
+    """Open a session; `timeout` is in µs."""
 
     timeout: int
 
 
 class ConnectResponse(NamedTuple):
-    """The session's number."""
+    """The number of the new session."""
 
     session: int
 
 
 class SessionRequest(NamedTuple):
-    """Operations of a session; without any it is a ping."""
+    """The operations of a session; a request without operations is a ping."""
 
     session: int
     xid: int
@@ -100,7 +106,7 @@ class SessionRequest(NamedTuple):
 
 
 class SessionResponse(NamedTuple):
-    """The results; `error` SESSION_EXPIRED if the session is gone."""
+    """The results of a request; `error` is SESSION_EXPIRED if the session does not exist."""
 
     session: int
     xid: int
@@ -109,17 +115,17 @@ class SessionResponse(NamedTuple):
 
 
 class CloseRequest(NamedTuple):
-    """End a session in good order: its ephemeral znodes go at once."""
+    """Close a session, which deletes its ephemeral znodes at once."""
 
     session: int
 
 
 class CloseResponse(NamedTuple):
-    """It is closed."""
+    """The session is closed."""
 
 
 class WatchEvent(NamedTuple):
-    """Something that was watched has changed."""
+    """A watched znode has changed."""
 
     session: int
     path: str

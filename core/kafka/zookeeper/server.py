@@ -1,7 +1,7 @@
-"""ZooKeeper as one node that does not fail: a tree of znodes, conditional writes, sessions, ephemeral znodes, one-shot watches.
+"""ZooKeeper as one node that never fails: a tree of znodes, conditional writes, sessions, ephemeral znodes, and one-shot watches.
 
-A session lives as long as its client is heard of within the timeout; when it expires its ephemeral znodes go, and those
-who watch them are told. That is all a controller knows of a broker's death.
+A session lasts while ZooKeeper hears from its client within the session timeout. When the session expires, its ephemeral znodes are
+deleted and their watches fire. A controller learns of a broker's failure only in this way.
 """
 
 from __future__ import annotations
@@ -41,15 +41,27 @@ from core.sim.network import Network
 from core.sim.node import Node
 
 NO_SESSION: Final = 0
-"""Owner of a znode that is not ephemeral."""
+"""The owner of a znode that is not ephemeral."""
 
 Observer = Callable[[str, object, int, int], int]
-"""Sees every write: path, data, version, zxid of its making (version -1: it is gone); returns the seq of the event that tells it, or 0."""
+"""Called with every write: path, data, version (-1 if the znode was deleted), and the zxid that created the znode.
+
+It returns the sequence number of the event that records the write, or 0.
+"""
 
 
 @attrs.define(slots=True, eq=False)
 class Znode:
-    """A znode: its data, how often it was written since it was made, the zxid that made it, the session it lives with."""
+    """A znode.
+
+    Attributes:
+        data: the data.
+        created: the zxid that created it.
+        version: the number of writes since its creation.
+        owner: the session of an ephemeral znode, else NO_SESSION.
+        children: the names of its children (ordered set).
+        sequence: the number of its next sequential child.
+    """
 
     data: object
     created: int
@@ -61,7 +73,15 @@ class Znode:
 
 @attrs.define(slots=True, eq=False)
 class Session:
-    """A client's session: times in µs."""
+    """A client's session.
+
+    Attributes:
+        number: the session's number.
+        address: the client's address.
+        timeout: the session timeout, µs.
+        last_heard: the time of the client's last request, µs.
+        ephemerals: the paths of its ephemeral znodes (ordered set).
+    """
 
     number: int
     address: str
@@ -71,12 +91,13 @@ class Session:
 
 
 class ZooKeeper(Node):
-    """The node.
+    """The ZooKeeper node.
 
     Attributes:
-        znodes: by path.
-        sessions: those that live.
-        observer: told of every write; nothing it knows flows back.
+        by_hand: whether time passes only by hand, so that no session expires by itself.
+        observer: receives every write, and changes nothing here.
+        znodes: the znodes by path.
+        sessions: the live sessions by number.
     """
 
     def __init__(self, network: Network, journal: Journal, *, by_hand: bool, observer: Observer) -> None:
@@ -102,7 +123,7 @@ class ZooKeeper(Node):
     # --- sessions --------------------------------------------------------------------------------------------------
 
     def open_session(self, address: str, timeout: int) -> int:
-        """A new session; returns its number."""
+        """Open a session; returns its number."""
         self._last_session = number = self._last_session + 1
         self.sessions[number] = Session(number, address, timeout, self.journal.now)
         if not self.by_hand:
@@ -110,7 +131,7 @@ class ZooKeeper(Node):
         return number
 
     def session_of(self, address: str) -> Session | None:
-        """The newest living session of a client."""
+        """Return the newest live session of a client; None if it has none."""
         found = None
         for session in self.sessions.values():
             if session.address == address:
@@ -136,7 +157,7 @@ class ZooKeeper(Node):
             self.timer(session.timeout + 1 - silent, "session", number)
 
     def expire(self, number: int) -> None:
-        """A session is over because nothing was heard of it: its ephemeral znodes go."""
+        """Expire a session, which deletes its ephemeral znodes."""
         session = self.sessions[number]
         journal = self.journal
         before = journal.cause
@@ -157,7 +178,7 @@ class ZooKeeper(Node):
             self._delete(path)
 
     def _disconnected(self, message: Disconnected, _: str) -> None:
-        """A connection is gone; its session lives on until its timeout."""
+        """Do nothing: the session of a broken connection lasts until its timeout."""
 
     # --- requests --------------------------------------------------------------------------------------------------
 
@@ -171,7 +192,7 @@ class ZooKeeper(Node):
         self.reply(sender, SessionResponse(request.session, request.xid, OK, results))
 
     def apply(self, op: Op, session: Session | None = None) -> Result:
-        """Do one operation; without a session it is a tool's that comes and goes."""
+        """Perform one operation. Without a session, it is the operation of an administrator's tool."""
         if isinstance(op, Multi):
             checked = self.znodes.get(op.checked)
             if checked is None or checked.version != op.version:

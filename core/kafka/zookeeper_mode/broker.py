@@ -1,7 +1,7 @@
-"""A broker of a ZooKeeper cluster: it registers by an ephemeral znode, is told its roles by the controller, and may be the controller itself.
+"""A broker in ZooKeeper mode: it registers with an ephemeral znode, gets its roles from the controller, and can itself be the controller.
 
-Every request of a controller carries the controller epoch; one that is older than the newest seen is refused, so that a
-controller that does not know it has been replaced can do nothing (STALE_CONTROLLER_EPOCH).
+Every request of a controller carries the controller epoch. A broker refuses a request with an older epoch than the newest it has seen
+(STALE_CONTROLLER_EPOCH), so a controller that has been replaced without its knowledge has no effect.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from core.kafka.durability import DurabilityObserver
 
 LOCAL_DELIVERY_DELAY: Final = 1
-"""µs of a message to the controller on the same broker: nothing follows an act in the very moment of it."""
+"""The delay of a message to the controller on the same broker, µs. It keeps the effect of an act later than the act itself."""
 
 SHUTDOWN_TRIES: Final = 3
 """controlled.shutdown.max.retries."""
@@ -49,12 +49,14 @@ SHUTDOWN_BACKOFF: Final = 5 * SECOND
 
 
 class ZooKeeperBroker(Broker):
-    """One broker.
+    """A broker.
 
     Attributes:
-        zk: its ZooKeeper session.
-        kafka_controller: its controller, active on one broker.
-        leaders, live: its metadata cache: (leader, leader epoch) by partition number, by topic; and who lives.
+        zk: its ZooKeeper client.
+        kafka_controller: its controller, which is active on one broker.
+        isr_manager: writes ISRs to ZooKeeper before 2.7, else None.
+        leaders: its metadata cache: (leader, leader epoch) by partition number, by topic.
+        live: the live brokers in its metadata cache.
     """
 
     __slots__ = ("_configs_read", "_shutdown_tries", "isr_manager", "kafka_controller", "leaders", "live", "zk")
@@ -100,7 +102,7 @@ class ZooKeeperBroker(Broker):
     # --- messages to itself ----------------------------------------------------------------------------------------
 
     def send(self, node: str, message: object) -> None:
-        """Send a message; the controller on this very broker is reached without the network."""
+        """Send a message; a message to the controller on this broker does not use the network."""
         if node == self.address:
             due = self.journal.now + (0 if self.by_hand else LOCAL_DELIVERY_DELAY)
             self.network.agenda.add(due, node, node, self.incarnation, message, self.journal.cause)
@@ -108,7 +110,7 @@ class ZooKeeperBroker(Broker):
             super().send(node, message)
 
     def reply(self, node: str, message: object) -> None:
-        """Answer a message, perhaps its own."""
+        """Respond to a message; a response to this broker itself does not use the network."""
         if node == self.address:
             self.send(node, message)
         else:
@@ -117,7 +119,7 @@ class ZooKeeperBroker(Broker):
     # --- life of the process ---------------------------------------------------------------------------------------
 
     def boot_with(self, session: int, broker_epoch: int) -> None:
-        """Be a broker that has been running for long, with this session."""
+        """Start the simulation as a running broker with this session and broker epoch."""
         self.state = BrokerState.RUNNING
         self.fenced = False
         self.broker_epoch = broker_epoch
@@ -132,7 +134,7 @@ class ZooKeeperBroker(Broker):
             self.isr_manager.arm()
 
     def load(self) -> None:
-        """The logs are open; all that the controller said is forgotten."""
+        """Open the logs, and drop everything that the former process got from a controller."""
         super().load()
         self.leaders.clear()
         self.live = ()
@@ -140,14 +142,14 @@ class ZooKeeperBroker(Broker):
         self._shutdown_tries = 0
 
     def stop(self, how: str) -> None:
-        """The process ends; its session lives on until it expires, unless it was closed."""
+        """End the process. Its session lasts until it expires, unless it was closed."""
         self.zk.reset()
         self.kafka_controller.reset()
         super().stop(how)
         self.channel.epoch = 0
 
     def bounce(self, keep: tuple[tuple[TopicPartition, int], ...], *, clean: bool) -> None:
-        """By hand: the process restarts so fast that its session survives; the controller then tells it its roles."""
+        """By hand: restart the process so quickly that its session survives; the controller then sends it its roles."""
         super().stop("power-loss" if keep else "shutdown" if clean else "killed")
         if keep:
             self.lose_unflushed(keep)
@@ -171,11 +173,11 @@ class ZooKeeperBroker(Broker):
             self.zk.submit((Create(broker_path(self.id), ephemeral=True),), self._registered_in_zookeeper)
 
     def session_established(self) -> None:
-        """A session is there: register in it."""
+        """Register in the new session."""
         self._register(None)
 
     def _registered_in_zookeeper(self, results: tuple[Result, ...]) -> None:
-        """The znode is there (`KafkaZkClient#registerBroker`), or another session's is: then try again."""
+        """Complete the registration (`KafkaZkClient#registerBroker`), or try again later if the znode of an earlier session still exists."""
         if results[0].error != OK:
             self.journal.emit(events.RegistrationRefused.kind, self.id, results[0].error)
             self.timer(REGISTRATION_RETRY, "register")
@@ -190,7 +192,7 @@ class ZooKeeperBroker(Broker):
         self.kafka_controller.elect()
 
     def session_expired(self) -> None:
-        """ZooKeeper says that the session is over: this broker is no controller any more, and registers anew.
+        """Resign as controller, fail pending ISR writes, and open a new session to register in.
 
         Kafka: `KafkaController#processRegisterBrokerAndReelect`.
         """
@@ -202,7 +204,7 @@ class ZooKeeperBroker(Broker):
         self.zk.connect()
 
     def watch_fired(self, path: str) -> None:
-        """A watched znode has changed."""
+        """Read changed settings, or pass the notification to the controller."""
         if path == paths.CONFIG_CHANGES:
             self.zk.submit((GetChildren(paths.CONFIG_CHANGES, watch=True),), self._configs_listed)
         else:
@@ -240,16 +242,16 @@ class ZooKeeperBroker(Broker):
             self.request_producer_ids()
 
     def send_heartbeat(self) -> None:
-        """ZooKeeper hears of a broker by its session's pings."""
+        """Do nothing: the pings of the session are the heartbeats."""
 
     def propagate_directory_failure(self, directory: str) -> None:
-        """Note it in ZooKeeper (`KafkaZkClient#propagateLogDirEvent`); the controller will ask which replicas are offline."""
+        """Report the failure in ZooKeeper (`KafkaZkClient#propagateLogDirEvent`); the controller then asks for the offline replicas."""
         self.zk.submit((Create(f"{paths.LOG_DIR_EVENTS}/log_dir_event_", self.id, sequential=True),), _ignore_results)
 
     # --- shutdown --------------------------------------------------------------------------------------------------
 
     def begin_shutdown(self) -> None:
-        """Ask the controller to move leaderships away, a few times; then end (`KafkaServer#controlledShutdown`)."""
+        """Ask the controller to move leaderships away, up to `SHUTDOWN_TRIES` times, then stop (`KafkaServer#controlledShutdown`)."""
         self.state = BrokerState.STOPPING
         self._shutdown_tries = 0
         if self.settings.flag("controlled.shutdown.enable", broker=self.id):
@@ -282,14 +284,14 @@ class ZooKeeperBroker(Broker):
         self.session_closed()
 
     def session_closed(self) -> None:
-        """The session is closed: the process ends."""
+        """Stop the process, if it is shutting down."""
         if self.state is BrokerState.STOPPING:
             self.stop("shutdown")
 
     # --- the controller's requests ---------------------------------------------------------------------------------
 
     def _is_stale(self, request: LeaderAndIsrRequest | StopReplicaRequest | UpdateMetadataRequest, what: str) -> bool:
-        """Whether another controller has been elected since this one sent the request (STALE_CONTROLLER_EPOCH)."""
+        """Whether the request has an older controller epoch than another one before it; then it is refused (STALE_CONTROLLER_EPOCH)."""
         if request.controller_epoch < self.channel.epoch and self.release.controller_epoch_fencing:
             self.journal.emit(
                 events.ControllerRequestRefused.kind, self.id, request.controller, what, request.controller_epoch, self.channel.epoch
@@ -320,33 +322,33 @@ class ZooKeeperBroker(Broker):
         self.reply(sender, ControlResponse(request.correlation))
 
     def update_metadata_cache(self, items: tuple[tuple[TopicPartition, int, int], ...]) -> None:
-        """Keep who leads, for clients (`MetadataCache#updateMetadata`)."""
+        """Store the leaders of partitions, for clients (`MetadataCache#updateMetadata`)."""
         for tp, leader, epoch in items:
             self.leaders.setdefault(tp.topic, {})[tp.partition] = (leader, epoch)
 
     def knows(self, tp: TopicPartition) -> bool:
-        """Whether the controller has told this broker of a partition."""
+        """Whether the metadata cache contains a partition."""
         return tp.partition in self.leaders.get(tp.topic, {})
 
     def topic_leaders(self, topic: str) -> tuple[tuple[int, int], ...]:
-        """Who leads a topic's partitions, as far as this broker has been told."""
+        """Return (leader, leader epoch) for each partition of a topic, from the metadata cache."""
         known = self.leaders.get(topic, {})
         return tuple(known.get(number, (NO_LEADER, -1)) for number in range(max(known, default=-1) + 1))
 
     def alive_broker_epoch(self, broker: int) -> int:
-        """A ZooKeeper controller tells no broker epochs of others."""
+        """Return -1: a ZooKeeper controller does not send the broker epochs of other brokers."""
         return -1
 
     def is_alive(self, broker: int) -> bool:
-        """Whether a broker lives, as the controller last said."""
+        """Whether a broker is alive, according to the metadata cache."""
         return broker in self.live
 
     def is_isr_eligible(self, broker: int, broker_epoch: int) -> bool:
-        """May a broker join an ISR: it lives, as the controller last said."""
+        """Whether a broker can join an ISR: it is alive, according to the metadata cache."""
         return broker in self.live
 
     def controller_request_timed_out(self) -> None:
-        """The controller has not answered in time: a new connection, and what was under way once more."""
+        """Close the connection to the controller, and send its pending requests again."""
         if self.channel.controller != self.address:
             self.network.disconnect(self.address, self.channel.controller)
         self.alter_partition.disconnected()
@@ -358,10 +360,10 @@ class ZooKeeperBroker(Broker):
         self.replicas.disconnected(message.node)
 
     def handle(self, message: object, sender: str) -> None:
-        """Handle one message; what the former process was answered has no handler to wait for it."""
+        """Handle one message; a response to a request of the former process has no handler, and is ignored."""
         if type(message) is Timer or type(message) in self.handlers:
             super().handle(message, sender)
 
 
 def _ignore_results(_results: tuple[Result, ...]) -> None:
-    """Nothing more to do; the controller watches."""
+    """Do nothing: the controller watches the parent znode."""

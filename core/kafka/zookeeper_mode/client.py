@@ -1,7 +1,7 @@
-"""A broker's ZooKeeper client (Kafka: `ZooKeeperClient`): one session, requests in order, one at a time.
+"""A broker's ZooKeeper client (Kafka: `ZooKeeperClient`): one session, which sends one request at a time, in order.
 
-While the link is down a request waits. The client learns that its session has expired only when ZooKeeper says so; then it drops
-everything that was requested in that session.
+While the link is down, requests wait. The client learns that its session has expired only from ZooKeeper; it then drops all requests of
+that session.
 """
 
 from __future__ import annotations
@@ -30,31 +30,31 @@ Callback = Callable[..., None]
 """Called with the results, then with the arguments given to `submit`."""
 
 PINGS_PER_TIMEOUT: int = 3
-"""Pings within one session timeout, as ZooKeeper's client sends them."""
+"""The number of pings within one session timeout, as ZooKeeper's client sends them."""
 
 
 class SessionListener(Protocol):
     """Receives the session events of a client (Kafka: `StateChangeHandler`, `ZNodeChangeHandler`)."""
 
     def session_established(self) -> None:
-        """A session is there."""
+        """Called when a session is open."""
 
     def session_expired(self) -> None:
-        """ZooKeeper says that the session is over."""
+        """Called when ZooKeeper reports that the session has expired."""
 
     def session_closed(self) -> None:
-        """The session is closed in good order."""
+        """Called when ZooKeeper has closed the session on request."""
 
     def watch_fired(self, path: str) -> None:
-        """A watched znode has changed."""
+        """Called when a watched znode has changed."""
 
 
 class ZooKeeperClient:
-    """The client.
+    """A client with one session.
 
     Attributes:
-        session: its number, 0 while there is none.
-        in_flight: what is called when the answer comes.
+        session: the session's number, 0 if there is none.
+        in_flight: the request that waits for its response: (xid, callback, arguments of the callback).
     """
 
     def __init__(self, broker: BrokerContext, watcher: SessionListener) -> None:
@@ -76,7 +76,7 @@ class ZooKeeperClient:
 
     @property
     def timeout(self) -> int:
-        """zookeeper.session.timeout.ms in µs, by the broker's own clock."""
+        """zookeeper.session.timeout.ms in µs, measured by the broker's own clock."""
         return self._broker.settings.us("zookeeper.session.timeout.ms", broker=self._broker.id)
 
     def connect(self) -> None:
@@ -85,22 +85,22 @@ class ZooKeeperClient:
         self._broker.send(ZOOKEEPER, ConnectRequest(nominal))
 
     def adopt(self, session: int) -> None:
-        """Have this session since long ago."""
+        """Take over a session, a new one or one that exists at the start of the simulation, and begin to send pings."""
         self.session = session
         self._arm_ping()
 
     def close(self) -> None:
-        """End the session in good order."""
+        """Close the session."""
         self._broker.send(ZOOKEEPER, CloseRequest(self.session))
 
     def reset(self) -> None:
-        """The process ended, or the session did."""
+        """Drop the session and all requests: the process or the session has ended."""
         self.session = 0
         self.in_flight = None
         self._queue.clear()
 
     def submit(self, ops: tuple[Op, ...], callback: Callback, *about: object) -> None:
-        """Have operations done, callback call `callback(results, *about)`; nothing comes if the session expires first."""
+        """Send operations, then call `callback(results, *about)`. If the session expires first, the callback is not called."""
         self._queue.append((ops, callback, about))
         self._send_next()
 

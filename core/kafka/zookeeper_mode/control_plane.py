@@ -1,6 +1,6 @@
-"""The control plane of a ZooKeeper cluster as one thing: ZooKeeper, what stands in it, and the tools that write to it.
+"""The control plane of a ZooKeeper cluster: ZooKeeper, its contents, and the tools that write to it.
 
-There is no controller node: the controller is one of the brokers. What views show is what ZooKeeper holds.
+There is no controller node: one of the brokers is the controller. Views show the contents of ZooKeeper.
 """
 
 from __future__ import annotations
@@ -33,23 +33,23 @@ if TYPE_CHECKING:
 
 
 class ZooKeeperReplication(ReplicationControlManager):
-    """Partitions and topics as they stand in ZooKeeper, and the tools that ask for changes (Kafka: `TopicCommand` and its kin)."""
+    """The partitions and topics in ZooKeeper, and the administrator's tools that request changes (Kafka: `TopicCommand` and others)."""
 
     zookeeper: ZooKeeper
     nodes: dict[int, ZooKeeperBroker]
     booting = True
 
     def attach(self, zookeeper: ZooKeeper, nodes: dict[int, ZooKeeperBroker], seed: int) -> None:
-        """Know the ZooKeeper that holds it all, and the processes, to tell what nobody writes there."""
+        """Connect to ZooKeeper and to the broker processes. The processes answer what ZooKeeper does not contain."""
         self.zookeeper = zookeeper
         self.nodes = nodes
         self._placement = Stream(f"{seed}:placement")
 
     def create_topic(self, spec: TopicSpec) -> None:
-        """Create a topic: its assignment is written to ZooKeeper, the controller makes leaders.
+        """Write a new topic's assignment to ZooKeeper; the controller then elects leaders.
 
         Raises:
-            KafkaError: as Kafka refuses it.
+            KafkaError: Kafka refuses the topic.
             ValueError: a setting of the topic is wrong.
         """
         super().create_topic(spec)
@@ -61,7 +61,7 @@ class ZooKeeperReplication(ReplicationControlManager):
         self.zookeeper.apply(Create(topic_path(spec.name), tuple(ReplicaAssignment(self.partitions[tp].replicas) for tp in tps)))
 
     def write_config_change(self, change: ConfigChange) -> None:
-        """Write a changed setting where brokers look for it."""
+        """Write a changed setting to ZooKeeper, where the brokers read it."""
         self.zookeeper.apply(Create(f"{paths.CONFIG_CHANGES}/config_change_", change, sequential=True))
 
     def _place_replicas(self, spec: TopicSpec) -> list[PartitionRegistration]:
@@ -70,7 +70,7 @@ class ZooKeeperReplication(ReplicationControlManager):
         return [self._build_partition_registration(replicas) for replicas in placed]
 
     def place_additional_partitions(self, name: str, count: int, factor: int) -> list[PartitionRegistration]:
-        """As the first partition's leader would have it go on (`AdminUtils#addPartitions`)."""
+        """Continue the placement of a topic from the leader of its first partition (`AdminUtils#addPartitions`)."""
         usable = [UsableBroker(b, self.racks.get(b)) for b in sorted(self.brokers) if self.is_active(b)]
         first = self.partitions[self.topics[name].partitions[0]].replicas[0]
         start = max(0, next((index for index, broker in enumerate(usable) if broker.broker >= first), -1))
@@ -79,7 +79,7 @@ class ZooKeeperReplication(ReplicationControlManager):
         return [self._build_partition_registration(replicas) for replicas in placed]
 
     def partitions_created(self, name: str) -> None:
-        """Write a grown topic's znode, for the controller to find."""
+        """Write a topic's znode with its new partitions, for the controller."""
         data = tuple(
             ReplicaAssignment(state.replicas, state.adding, state.removing)
             for state in (self.partitions[tp] for tp in self.topics[name].partitions)
@@ -87,13 +87,13 @@ class ZooKeeperReplication(ReplicationControlManager):
         self.zookeeper.apply(SetData(topic_path(name), data))
 
     def _build_partition_registration(self, replicas: tuple[int, ...]) -> PartitionRegistration:
-        """At the start the controller has made leaders; later it will when it hears of the topic."""
+        """Return a new partition. Later than the start of the simulation it has no leader until the controller elects one."""
         if self.booting:
             return super()._build_partition_registration(replicas)
         return PartitionRegistration(replicas, (), NO_LEADER, -1, -1)
 
     def has_online_dir(self, broker: int, tp: TopicPartition) -> bool:
-        """Whether a replica's log directory works."""
+        """Whether the log directory of a replica works."""
         node = self.nodes.get(broker)
         return node is None or tp not in node.disk.offline
 
@@ -101,7 +101,7 @@ class ZooKeeperReplication(ReplicationControlManager):
         return self.is_active(broker) and self.has_online_dir(broker, tp)
 
     def state_written(self, tp: TopicPartition, state: PartitionState, version: int) -> int:
-        """A partition's state znode was written; returns the event that tells it."""
+        """Record a write to a partition's state znode; returns the sequence number of its event."""
         old = self.partitions[tp]
         new = attrs.evolve(old, isr=state.isr, leader=state.leader, leader_epoch=state.leader_epoch, partition_epoch=version)
         journal = self.journal
@@ -121,7 +121,7 @@ class ZooKeeperReplication(ReplicationControlManager):
         return cause
 
     def assignment_written(self, topic: str, assignments: tuple[ReplicaAssignment, ...]) -> None:
-        """A topic's znode was written: replicas may have changed."""
+        """Record a write to a topic's znode, which can change replicas."""
         for number, (replicas, adding, removing) in enumerate(assignments):
             tp = TopicPartition(topic, number)
             old = self.partitions.get(tp)
@@ -131,7 +131,10 @@ class ZooKeeperReplication(ReplicationControlManager):
     # --- what tools ask for ----------------------------------------------------------------------------------------
 
     def elect_leaders(self, tp: TopicPartition | None, election: ElectionMode) -> list[tuple[TopicPartition, str]]:
-        """Ask for elections; those that are not needed are answered at once, the others by what happens."""
+        """Request elections in ZooKeeper; returns an error code for each partition.
+
+        An election that is not needed is refused at once. The result of the others follows from the events.
+        """
         wanted = []
         answers = []
         preferred = election is ElectionMode.PREFERRED
@@ -154,10 +157,10 @@ class ZooKeeperReplication(ReplicationControlManager):
         return answers
 
     def check_reassignment(self, tp: TopicPartition, replicas: tuple[int, ...] | None) -> None:
-        """As the controller refuses it (`KafkaController#validateReplicas`).
+        """Check a request to move a partition to other replicas, or (None) to cancel its reassignment (`KafkaController#validateReplicas`).
 
         Raises:
-            KafkaError: as Kafka refuses it.
+            KafkaError: Kafka refuses the request.
         """
         now = self.partitions.get(tp)
         if now is None:
@@ -180,12 +183,12 @@ class ZooKeeperReplication(ReplicationControlManager):
             raise errors.KafkaError(errors.INVALID_REPLICA_ASSIGNMENT, wrong)
 
     def reassign(self, tp: TopicPartition, replicas: tuple[int, ...]) -> bool:
-        """Ask for a move."""
+        """Request a reassignment in ZooKeeper."""
         self._add_to(paths.REASSIGNMENT, ((tp, replicas),))
         return True
 
     def cancel_reassignment(self, tp: TopicPartition) -> bool:
-        """Ask for a running move to be given up."""
+        """Request the cancellation of a running reassignment in ZooKeeper."""
         self._add_to(paths.REASSIGNMENT, ((tp, None),))
         return True
 
@@ -198,12 +201,15 @@ class ZooKeeperReplication(ReplicationControlManager):
 
 
 class ZooKeeperControlPlane:
-    """ZooKeeper, its contents, and the broker that is controller.
+    """ZooKeeper and its contents; one of the brokers is the controller.
 
     Attributes:
-        settings: the values in force, as the tools see them.
-        brokers: who has a znode (the others count as fenced).
-        nodes: the broker processes by id; they ask and are asked by messages only.
+        settings: the settings in force, as the administrator's tools see them.
+        journal: the event journal.
+        brokers: the brokers by id; one without a znode counts as fenced.
+        nodes: the broker processes by id.
+        replication: the partitions and topics.
+        zookeeper: the ZooKeeper node.
     """
 
     def __init__(
@@ -220,31 +226,31 @@ class ZooKeeperControlPlane:
 
     @property
     def last_contact(self) -> dict[int, int]:
-        """When ZooKeeper last heard of each broker with a session, µs."""
+        """The time at which ZooKeeper last heard from each broker with a session, µs."""
         return {int(session.address[1:]): session.last_heard for session in self.zookeeper.sessions.values()}
 
     @property
     def active(self) -> str:
-        """Address of the broker that /controller names, empty if none."""
+        """The address of the broker in /controller, '' if there is none."""
         found = self.zookeeper.apply(GetData(paths.CONTROLLER_PATH))
         return broker_address(found.data) if found.error == OK else ""
 
     @property
     def controller_epoch(self) -> int:
-        """How many controllers there have been."""
+        """The number of controllers so far."""
         epoch: int = self.zookeeper.apply(GetData(paths.CONTROLLER_EPOCH)).data
         return epoch
 
     @property
     def active_count(self) -> int:
-        """How many brokers believe to be the controller (the sum of ActiveControllerCount)."""
+        """The number of brokers that consider themselves the controller (ActiveControllerCount, summed over the cluster)."""
         return sum(1 for broker in self.nodes.values() if broker.kafka_controller.active)
 
     def publish(self) -> None:
-        """Brokers are told by the controller among them."""
+        """Do nothing: the controller sends metadata to the brokers itself."""
 
     def leaders(self, topic: str) -> tuple[tuple[int, int], ...]:
-        """(leader, leader epoch) of a topic's partitions."""
+        """Return (leader, leader epoch) for each partition of a topic."""
         known = self.replication.topics.get(topic)
         states = [] if known is None else [self.replication.partitions[tp] for tp in known.partitions]
         return tuple((state.leader, state.leader_epoch) for state in states)
@@ -275,7 +281,7 @@ class ZooKeeperControlPlane:
     # --- the start -------------------------------------------------------------------------------------------------
 
     def boot_broker(self, broker: int, *, up: bool) -> None:
-        """Have a broker that has been there for long, or one that is down."""
+        """Register a broker at the start of the simulation, running or not."""
         epoch = -1
         if up:
             session = self.zookeeper.open_session(broker_address(broker), self.settings.us("zookeeper.session.timeout.ms", broker=broker))
@@ -283,10 +289,10 @@ class ZooKeeperControlPlane:
         self.brokers[broker] = BrokerRegistration(broker, epoch, 0, fenced=not up)
 
     def boot(self, controller: str) -> None:
-        """Topics are placed: write their states, make a broker controller, tell everybody their roles.
+        """Write the states of the placed partitions, make one broker the controller, and give each broker its roles.
 
         Raises:
-            ValueError: the controller is to be a broker that does not run.
+            ValueError: `controller` names a broker that does not run.
         """
         zookeeper, states = self.zookeeper, self.replication.partitions
         for tp, state in states.items():
@@ -323,17 +329,17 @@ class ZooKeeperControlPlane:
     # --- what people do --------------------------------------------------------------------------------------------
 
     def fence(self, broker: int, *, by_session: bool) -> None:
-        """A broker's session expires now."""
+        """Expire a broker's session now."""
         session = self.zookeeper.session_of(broker_address(broker))
         if session is not None:
             self.zookeeper.expire(session.number)
 
     def broker_bounced(self, broker: int) -> None:
-        """By hand: a broker's process was restarted unnoticed; the controller tells it its roles."""
+        """By hand: have the controller send roles to a broker whose process restarted without losing its session."""
         for node in self.nodes.values():
             if node.kafka_controller.active:
                 node.kafka_controller.broker_changes.send_roles(broker)
 
     def config_changed(self, name: str, value: str, topic: str | None, broker: int | None) -> None:
-        """Tell the brokers of a changed setting through /config/changes."""
+        """Publish a changed setting to the brokers through /config/changes."""
         self.replication.write_config_change(ConfigChange(name, value, topic, broker))

@@ -1,7 +1,7 @@
-"""How a leader changes the ISR before 2.7: it writes ZooKeeper itself, and the controller hears of it later (C5), before 0.9 not at all.
+"""The ISR changes of a leader before 2.7: it writes the ISR to ZooKeeper itself, and publishes the change for the controller (since 0.9).
 
-The write counts only if nobody has changed the partition's znode since (its version is the partition epoch). Changed
-partitions are collected and published in a sequential znode when they have rested, or waited long enough.
+The write succeeds only if the partition's znode has not changed since; its version is the partition epoch. A broker collects changed
+partitions. It publishes them in a sequential znode when there has been no further change for `LINGER`, or after `MAX_DELAY`.
 """
 
 from __future__ import annotations
@@ -21,22 +21,23 @@ from core.kafka.zookeeper_mode.client import ZooKeeperClient
 from core.sim.units import SECOND, US_PER_MS
 
 CHECK_INTERVAL: Final = 2_500 * US_PER_MS
-"""µs between two looks at the set of changes (`isr-change-propagation`)."""
+"""The time between two checks for changes to publish, µs (the task `isr-change-propagation`)."""
 
 LINGER: Final = 5 * SECOND
-"""µs that the last change must have rested (`IsrChangePropagationBlackOut`)."""
+"""The time without a further change after which changes are published, µs (`IsrChangePropagationBlackOut`)."""
 
 MAX_DELAY: Final = 60 * SECOND
-"""µs after which changes are published all the same (`IsrChangePropagationInterval`)."""
+"""The time since the last publication after which changes are published in any case, µs (`IsrChangePropagationInterval`)."""
 
 
 class ZooKeeperIsrManager:
-    """Pending ISR writes of one broker, and what it has not published yet (Kafka: `ZkIsrManager`, `ReplicaManager#recordIsrChange`).
+    """The pending ISR writes of a broker, and its unpublished changes (Kafka: `ZkIsrManager`, `ReplicaManager#recordIsrChange`).
 
     Attributes:
-        unsent: writes without an answer, by partition.
-        changes: `isrChangeSet`, in order (ordered set).
-        last_change, last_publish: when, µs.
+        unsent: the writes without a response, by partition.
+        changes: the unpublished changes (ordered set; Kafka: `isrChangeSet`).
+        last_change: the time of the last change, µs.
+        last_publish: the time of the last publication, µs.
     """
 
     def __init__(
@@ -53,12 +54,12 @@ class ZooKeeperIsrManager:
         broker.timers["isr-change-propagation"] = self._due
 
     def arm(self) -> None:
-        """Begin to look at the changes periodically."""
+        """Schedule the periodic check for changes to publish."""
         self.last_change = self.last_publish = self._broker.journal.now
         self._broker.timer(CHECK_INTERVAL, "isr-change-propagation")
 
     def submit(self, item: AlterPartitionItem) -> bool:
-        """Write a partition's new ISR; False if one is being written."""
+        """Write a partition's new ISR to ZooKeeper; False if a write for the partition is pending."""
         if item.tp in self.unsent:
             return False
         broker = self._broker
@@ -69,15 +70,15 @@ class ZooKeeperIsrManager:
         return True
 
     def reset(self) -> None:
-        """The process, or its session, ended."""
+        """Drop all pending writes and changes: the process has ended."""
         self.unsent.clear()
         self.changes.clear()
 
     def disconnected(self) -> None:
-        """The controller has no part in this."""
+        """Do nothing: these writes do not go through the controller."""
 
     def session_expired(self) -> None:
-        """What was being written may never be answered: each leader goes back to the ISR it knows of."""
+        """Return each partition with a pending write to its last known ISR, because the response may never arrive."""
         unsent, self.unsent = self.unsent, {}
         for tp, item in unsent.items():
             partition = self._partitions.get(tp)
@@ -112,7 +113,7 @@ class ZooKeeperIsrManager:
             self.publish()
 
     def publish(self) -> None:
-        """Tell the controller which partitions have another ISR (`ReplicaManager#maybePropagateIsrChanges`)."""
+        """Publish the partitions whose ISR has changed, for the controller (`ReplicaManager#maybePropagateIsrChanges`)."""
         broker, journal = self._broker, self._broker.journal
         changed = tuple(self.changes)
         self.changes.clear()
@@ -127,9 +128,9 @@ class ZooKeeperIsrManager:
 
 
 def must_publish(now: int, last_change: int, last_publish: int) -> bool:
-    """Whether changes are due: the last one has rested for 5 s, or nothing was published for 60 s."""
+    """Whether changes must be published: none for 5 s, or no publication for 60 s (`ReplicaManager#maybePropagateIsrChanges`)."""
     return last_change + LINGER < now or last_publish + MAX_DELAY < now
 
 
 def _ignore_results(_results: tuple[Result, ...]) -> None:
-    """Nothing more to do; the controller watches."""
+    """Do nothing: the controller watches the parent znode."""

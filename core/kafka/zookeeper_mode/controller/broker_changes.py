@@ -1,4 +1,4 @@
-"""Brokers come, go, shut down, and lose log directories, as a ZooKeeper controller sees it."""
+"""Broker changes in a ZooKeeper-mode controller: brokers start, fail, shut down, and lose log directories."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from core.kafka.zookeeper_mode.controller.requests import ControlledShutdownRequ
 
 
 class BrokerChanges(ControllerComponent):
-    """What a controller does about brokers."""
+    """Handles changes of brokers."""
 
     def __init__(self, controller: ControllerBase, partitions: PartitionStateMachine, reassignments: PartitionReassignments) -> None:
         super().__init__(controller)
@@ -22,7 +22,7 @@ class BrokerChanges(ControllerComponent):
         self.reassignments = reassignments
 
     def process_broker_change(self) -> None:
-        """The children of /brokers/ids changed (`#processBrokerChange`)."""
+        """Handle a change of the children of /brokers/ids (`#processBrokerChange`)."""
         self.queue.submit((GetChildren(paths.BROKER_IDS, watch=True),), self._brokers_listed)
 
     def _brokers_listed(self, results: tuple[Result, ...]) -> None:
@@ -49,7 +49,7 @@ class BrokerChanges(ControllerComponent):
         )
 
     def _started(self, now: dict[int, int], new: list[int]) -> None:
-        """New brokers update_metadata_cache everything, then partitions without a leader may get one (`#onBrokerStartup`)."""
+        """Send all metadata to new brokers, then elect leaders for offline partitions (`#onBrokerStartup`)."""
         for broker in new:
             self.context.live[broker] = now[broker]
             self.context.offline.pop(broker, None)
@@ -71,7 +71,7 @@ class BrokerChanges(ControllerComponent):
         self.reassignments.resume(self.queue.done, begin=new)
 
     def send_roles(self, broker: int) -> None:
-        """By hand: a broker's process was restarted unnoticed; it learns its roles anew."""
+        """By hand: send roles to a broker whose process restarted without losing its session."""
         self.queue.put(self._read_states_of_broker, broker)
 
     def _read_states_of_broker(self, broker: int) -> None:
@@ -84,14 +84,14 @@ class BrokerChanges(ControllerComponent):
         self.queue.done()
 
     def handle_controlled_shutdown(self, request: ControlledShutdownRequest, sender: str) -> None:
-        """A broker asks to be let go; who is not the controller says so."""
+        """Handle a broker's request to shut down; a broker that is not the controller responds with NOT_CONTROLLER."""
         if not self.queue.active:
             self.broker.reply(sender, ControlledShutdownResponse(errors.NOT_CONTROLLER, -1))
             return
         self.queue.put(self._shut_down, request.broker, sender)
 
     def _shut_down(self, leaving: int, sender: str) -> None:
-        """A broker wants to leave (`#doControlledShutdown`): move what it leads, stop what it follows."""
+        """Move the leaderships of a broker that shuts down, and stop its followers (`#doControlledShutdown`)."""
         journal = self.journal
         if leaving not in self.context.shutting_down:
             journal.cause = journal.emit(events.ShutdownBegun.kind, leaving)
@@ -121,7 +121,7 @@ class BrokerChanges(ControllerComponent):
     # --- log directories -------------------------------------------------------------------------------------------
 
     def process_log_dir_event_notification(self) -> None:
-        """Brokers have noted that a log directory failed (`#processLogDirEventNotification`); which replicas were in it they are asked."""
+        """Read which brokers have reported a failed log directory (`#processLogDirEventNotification`); then ask them for their replicas."""
         self.queue.submit((GetChildren(paths.LOG_DIR_EVENTS, watch=True),), self._notes_listed)
 
     def _notes_listed(self, results: tuple[Result, ...]) -> None:
@@ -129,7 +129,10 @@ class BrokerChanges(ControllerComponent):
         self.queue.submit((GetData(f"{paths.LOG_DIR_EVENTS}/{name}") for name in names), self._notes_read, names)
 
     def _notes_read(self, results: tuple[Result, ...], names: tuple[str, ...]) -> None:
-        """LeaderAndIsr as it stands to those brokers: what is offline they answer with KAFKA_STORAGE_ERROR (`#onBrokerLogDirFailure`)."""
+        """Send LeaderAndIsr with the present state to those brokers (`#onBrokerLogDirFailure`).
+
+        They respond with KAFKA_STORAGE_ERROR for each offline replica.
+        """
         brokers = dict.fromkeys(result.data for result in results if result.error == OK and result.data in self.context.live)
         self.requests.leader_and_isr((tp for tp in self.partitions.partitions_on_brokers(brokers) if tp in self.context.states), brokers)
         self.queue.submit((Delete(f"{paths.LOG_DIR_EVENTS}/{name}") for name in names), self._notes_deleted)
@@ -138,7 +141,10 @@ class BrokerChanges(ControllerComponent):
         self.queue.done()
 
     def handle_leader_and_isr_response(self, response: LeaderAndIsrResponse, sender: str) -> None:
-        """A broker has answered LeaderAndIsr; in this controllership it counts if a replica is offline, or was."""
+        """Handle a broker's LeaderAndIsr response: update its offline replicas, if it has or had any.
+
+        Responses to a controller epoch that is over are ignored.
+        """
         self.controller.channels.answered(sender, response.correlation)
         if not self.queue.active or response.error != errors.NONE or response.controller_epoch != self.context.epoch:
             return
@@ -147,7 +153,7 @@ class BrokerChanges(ControllerComponent):
             self.queue.put(self._replicas_offline, broker, response)
 
     def _replicas_offline(self, broker: int, response: LeaderAndIsrResponse) -> None:
-        """Replicas in failed directories leave the ISRs, what they led others lead.
+        """Update a broker's offline replicas: remove the new ones from ISRs, and elect other leaders for them.
 
         Kafka: `#processLeaderAndIsrResponseReceived`, `#onReplicasBecomeOffline`.
         """

@@ -1,4 +1,4 @@
-"""What all components of a ZooKeeper-mode controller share."""
+"""The base of a ZooKeeper-mode controller, and of its components."""
 
 from __future__ import annotations
 
@@ -16,8 +16,9 @@ class ControllerBase:
 
     Attributes:
         broker: the broker that hosts the controller.
+        journal: the event journal.
         queue: the event queue.
-        context: what the controller knows.
+        context: the controller's view of the cluster.
         channels: the connections to the brokers.
         requests: sends requests to the brokers.
     """
@@ -42,7 +43,7 @@ class ControllerBase:
         self.reset()
 
     def reset(self) -> None:
-        """Forget everything that the controller knows."""
+        """Drop the events, the queued requests, and the view of the cluster."""
         self.queue.clear()
         self.channels.clear()
         self.context.clear()

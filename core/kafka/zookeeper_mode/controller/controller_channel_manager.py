@@ -1,7 +1,7 @@
-"""The ways from a ZooKeeper controller to the brokers (Kafka: `ControllerChannelManager`, `RequestSendThread`).
+"""The connections from a ZooKeeper-mode controller to the brokers (Kafka: `ControllerChannelManager`, `RequestSendThread`).
 
-To each broker one request is under way at a time; it is sent again until it is answered, and only then comes the next. What
-was queued for a broker goes when its znode does, and everything when the controllership is over.
+One request to each broker is in flight at a time. It is sent again until the broker responds; only then the next one is sent. The queue
+of a broker is dropped with its znode. All queues are dropped when the controller resigns.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from core.kafka.zookeeper_mode.controller.requests import (
 from core.sim.units import SECOND, US_PER_MS
 
 RETRY_BACKOFF: Final = 100 * US_PER_MS
-"""µs before a request is sent again after its connection broke (`RequestSendThread#doWork`)."""
+"""The delay before a request is sent again after its connection broke, µs (`RequestSendThread#doWork`)."""
 
 SOCKET_TIMEOUT: Final = 30 * SECOND
 """controller.socket.timeout.ms in µs."""
@@ -33,14 +33,19 @@ ControlRequest = LeaderAndIsrRequest | StopReplicaRequest | UpdateMetadataReques
 
 @attrs.define(slots=True, eq=False)
 class _Channel:
-    """What waits for one broker, each with the event behind it; the first is under way if `correlation` is not 0."""
+    """The requests for one broker.
+
+    Attributes:
+        queue: the requests, each with the event that caused it; the first one is in flight if `correlation` is not 0.
+        correlation: the correlation id of the request in flight, or 0.
+    """
 
     queue: deque[tuple[ControlRequest, int]] = attrs.field(factory=deque)
     correlation: int = 0
 
 
 class ControllerChannelManager:
-    """The channels of one broker's controller."""
+    """The connections of one broker's controller."""
 
     def __init__(self, broker: BrokerContext) -> None:
         self._broker = broker
@@ -59,11 +64,11 @@ class ControllerChannelManager:
             self._send_first(to, channel)
 
     def remove(self, broker: int) -> None:
-        """A broker is gone: what waits for it goes (`#removeBroker`)."""
+        """Drop the requests for a broker that is gone (`#removeBroker`)."""
         self._channels.pop(broker, None)
 
     def clear(self) -> None:
-        """The controllership is over (`#shutdown`)."""
+        """Drop all requests: the controller has resigned (`#shutdown`)."""
         self._channels.clear()
 
     def _send_first(self, to: int, channel: _Channel) -> None:
@@ -83,7 +88,7 @@ class ControllerChannelManager:
         return channel if channel is not None and channel.correlation == correlation else None
 
     def answered(self, sender: str, correlation: int) -> bool:
-        """The request under way to a broker has its answer: the next goes out. False if it is another's."""
+        """Complete the request in flight to a broker, and send the next one; False if the response is not for that request."""
         to = int(sender[1:])
         channel = self._under_way(to, correlation)
         if channel is None or not correlation:
@@ -98,7 +103,7 @@ class ControllerChannelManager:
         self.answered(sender, response.correlation)
 
     def disconnected(self, node: str) -> None:
-        """A broker's process is gone or refuses connections: try again in a moment, for as long as its znode is there."""
+        """Send the request in flight again after `RETRY_BACKOFF`: the broker's process has ended, or it refuses connections."""
         to = int(node[1:]) if node[:1] == "b" and node[1:].isdecimal() else -1
         channel = self._channels.get(to)
         if channel is None or not channel.correlation:

@@ -1,4 +1,7 @@
-"""What a ZooKeeper controller knows (Kafka: `ControllerContext`): who lives, the partitions, and the replicas in failed log directories."""
+"""A ZooKeeper-mode controller's view of the cluster: live brokers, partitions, and replicas in failed log directories.
+
+Kafka: `ControllerContext`.
+"""
 
 from __future__ import annotations
 
@@ -9,17 +12,19 @@ from core.kafka.zookeeper.protocol import OK, Result
 
 
 class ControllerContext:
-    """The controller's memory.
+    """A controller's view of the cluster.
 
     Attributes:
-        epoch: the controller epoch it was elected in; epoch_version the version of its znode.
-        live: the brokers that have a znode, with the zxid that made it.
-        shutting_down: those that asked to shut down (ordered set).
-        assignments, states: what it knows of the partitions.
-        offline: replicas in failed log directories, by broker (ordered sets; `replicasOnOfflineDirs`).
-        offline_partitions: those that lost their leader and found no other (state OfflinePartition; ordered set). A broker that starts brings
-            a leader to these only: not to one whose leader a move has dropped, which waits for the next broker that fails, the next controller,
-            or an election that somebody asks for.
+        epoch: the controller epoch in which it was elected.
+        epoch_version: the version of the znode of the controller epoch.
+        live: the live brokers, each with the zxid that created its znode.
+        shutting_down: the brokers that asked to shut down (ordered set).
+        assignments: the replica assignment of each partition.
+        states: the last known state of each partition.
+        offline: the replicas in failed log directories, by broker (ordered sets; Kafka: `replicasOnOfflineDirs`).
+        offline_partitions: the partitions that have lost their leader and have no other (state OfflinePartition; ordered set). Only
+            these get a leader when a broker starts. A partition whose leader was removed by a reassignment is not among them: it gets a
+            leader when another broker fails, a new controller starts, or an administrator requests an election.
     """
 
     def __init__(self) -> None:
@@ -33,12 +38,12 @@ class ControllerContext:
         self.offline_partitions: dict[TopicPartition, None] = {}
 
     def clear(self) -> None:
-        """Forget everything."""
+        """Drop everything but the controller epoch."""
         for known in (self.live, self.shutting_down, self.assignments, self.states, self.offline, self.offline_partitions):
             known.clear()
 
     def may_lead(self, tp: TopicPartition | None = None) -> dict[int, int]:
-        """Live brokers that are not shutting down, and whose replica of a partition is not in a failed log directory.
+        """Return the brokers that can lead a partition: live, not shutting down, and with its replica in a log directory that works.
 
         Kafka: `#isReplicaOnline`.
         """
@@ -48,21 +53,21 @@ class ControllerContext:
         return usable
 
     def lacks_leader(self, tp: TopicPartition) -> bool:
-        """Whether whoever leads a partition by what was written last cannot."""
+        """Whether the recorded leader of a partition cannot lead."""
         return self.states[tp].leader not in self.may_lead(tp)
 
     def take_assignment(self, topic: str, data: tuple[ReplicaAssignment, ...]) -> None:
-        """A topic's znode was read."""
+        """Store the assignment that was read from a topic's znode."""
         for number, assignment in enumerate(data):
             self.assignments[TopicPartition(topic, number)] = assignment
 
     def registration(self, tp: TopicPartition, state: PartitionState, version: int) -> PartitionRegistration:
-        """A partition as its state znode and its assignment have it."""
+        """Return a partition's registration, from its state znode and its assignment."""
         replicas, adding, removing = self.assignments[tp]
         return PartitionRegistration(replicas, state.isr, state.leader, state.leader_epoch, version, adding=adding, removing=removing)
 
     def take_states(self, results: tuple[Result, ...], tps: list[TopicPartition]) -> None:
-        """Partitions' state znodes were read."""
+        """Store the states that were read from the state znodes of partitions."""
         for tp, result in zip(tps, results, strict=True):
             if result.error == OK:
                 self.states[tp] = self.registration(tp, result.data, result.version)

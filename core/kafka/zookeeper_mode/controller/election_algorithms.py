@@ -1,6 +1,7 @@
-"""Who leads, by the four strategies of the ZooKeeper controller (Kafka: `PartitionLeaderElectionAlgorithms`), and the ISR that goes with it.
+"""The four leader election strategies of the ZooKeeper controller, each with the resulting ISR.
 
-Pure functions over assignment, ISR and live brokers; each returns None where no leader is found.
+They are pure functions of the assignment, the ISR, and the live brokers. Each returns None if no replica can lead. Kafka:
+`PartitionLeaderElectionAlgorithms`.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ from typing import NamedTuple
 
 
 class Elected(NamedTuple):
-    """A leader with the ISR it leads with; `unclean` if it was outside the ISR."""
+    """The elected leader and its ISR; `unclean` if the leader was outside the ISR."""
 
     leader: int
     isr: tuple[int, ...]
@@ -20,9 +21,10 @@ class Elected(NamedTuple):
 def offline_partition_leader_election(
     assignment: Sequence[int], isr: Sequence[int], live: Collection[int], *, unclean_enabled: bool
 ) -> Elected | None:
-    """The first live member of the ISR in assignment order; else, if allowed, the first live replica (`#offlinePartitionLeaderElection`).
+    """Elect the first live ISR member in assignment order; else, if unclean election is enabled, the first live replica.
 
-    The ISR keeps its live members, or is the new leader alone when that was outside it (`Election#leaderForOffline`).
+    The ISR keeps its live members. After an unclean election it is the new leader alone. Kafka: `#offlinePartitionLeaderElection`,
+    `Election#leaderForOffline`.
     """
     for replica in assignment:
         if replica in live and replica in isr:
@@ -35,7 +37,7 @@ def offline_partition_leader_election(
 
 
 def reassign_partition_leader_election(target: Sequence[int], isr: Sequence[int], live: Collection[int]) -> Elected | None:
-    """The first of the target replicas that is live and in the ISR (`#reassignPartitionLeaderElection`); the ISR stays."""
+    """Elect the first target replica that is live and in the ISR (`#reassignPartitionLeaderElection`); the ISR stays the same."""
     for replica in target:
         if replica in live and replica in isr:
             return Elected(replica, tuple(isr))
@@ -43,7 +45,10 @@ def reassign_partition_leader_election(target: Sequence[int], isr: Sequence[int]
 
 
 def preferred_replica_partition_leader_election(assignment: Sequence[int], isr: Sequence[int], live: Collection[int]) -> Elected | None:
-    """The first assigned replica if it is live and in the ISR (`#preferredReplicaPartitionLeaderElection`); the ISR stays."""
+    """Elect the first assigned replica if it is live and in the ISR; the ISR stays the same.
+
+    Kafka: `#preferredReplicaPartitionLeaderElection`.
+    """
     if assignment and assignment[0] in live and assignment[0] in isr:
         return Elected(assignment[0], tuple(isr))
     return None
@@ -52,9 +57,9 @@ def preferred_replica_partition_leader_election(assignment: Sequence[int], isr: 
 def controlled_shutdown_partition_leader_election(
     assignment: Sequence[int], isr: Sequence[int], live: Collection[int], shutting_down: Collection[int]
 ) -> Elected | None:
-    """The first live member of the ISR that is not shutting down (`#controlledShutdownPartitionLeaderElection`).
+    """Elect the first live ISR member that is not shutting down (`#controlledShutdownPartitionLeaderElection`).
 
-    The ISR loses those that are shutting down; `live` includes them, since they still run.
+    Brokers that shut down leave the ISR. `live` includes them, because they still run.
     """
     for replica in assignment:
         if replica in live and replica in isr and replica not in shutting_down:
@@ -63,5 +68,8 @@ def controlled_shutdown_partition_leader_election(
 
 
 def imbalance_ratio(preferring: int, led_elsewhere: int) -> float:
-    """Share of the partitions preferring a broker that others lead (`KafkaController#checkAndTriggerAutoLeaderRebalance`)."""
+    """Return the share of the partitions preferring a broker that other brokers lead.
+
+    Kafka: `KafkaController#checkAndTriggerAutoLeaderRebalance`.
+    """
     return led_elsewhere / preferring if preferring else 0.0

@@ -1,4 +1,4 @@
-"""ISR changes: written by leaders themselves and published later (before 2.7), or proposed to the controller (AlterIsr, KIP-497)."""
+"""ISR changes in a ZooKeeper-mode controller: written and published by leaders (before 2.7), or proposed with AlterIsr (KIP-497)."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from core.kafka.zookeeper_mode.controller.reassignments import PartitionReassign
 
 
 class IsrChanges(ControllerComponent):
-    """What a controller does about ISRs that leaders change."""
+    """Handles ISR changes of leaders."""
 
     def __init__(self, controller: ControllerBase, partitions: PartitionStateMachine, reassignments: PartitionReassignments) -> None:
         super().__init__(controller)
@@ -22,7 +22,7 @@ class IsrChanges(ControllerComponent):
         self.reassignments = reassignments
 
     def process_isr_change_notification(self) -> None:
-        """Leaders have written ISRs themselves and say which (`#processIsrChangeNotification`)."""
+        """Read the ISR changes that leaders have written to ZooKeeper and published (`#processIsrChangeNotification`)."""
         self.queue.submit((GetChildren(paths.ISR_CHANGES, watch=True),), self._isr_changes_listed)
 
     def _isr_changes_listed(self, results: tuple[Result, ...]) -> None:
@@ -41,14 +41,14 @@ class IsrChanges(ControllerComponent):
         self.queue.done()
 
     def handle_alter_partition(self, request: AlterPartitionRequest, sender: str) -> None:
-        """A leader's proposals; who is not the controller says so."""
+        """Handle a leader's ISR proposals; a broker that is not the controller responds with NOT_CONTROLLER."""
         if not self.queue.active:
             self.broker.reply(sender, AlterPartitionResponse(request.correlation, errors.NOT_CONTROLLER, ()))
             return
         self.queue.put(self._alter_partition, request, sender)
 
     def _alter_partition(self, request: AlterPartitionRequest, sender: str) -> None:
-        """A leader proposes ISRs (`#processAlterPartition`, 2.7): each is written on condition of its version."""
+        """Write each proposed ISR on condition that the state znode has the expected version (`#processAlterPartition`, 2.7)."""
         if self.context.live.get(request.broker) != request.broker_epoch:
             self.broker.reply(sender, AlterPartitionResponse(request.correlation, errors.STALE_BROKER_EPOCH, ()))
             self.queue.done()
@@ -70,7 +70,7 @@ class IsrChanges(ControllerComponent):
         self.queue.submit(ops, self._altered, request, sender, refused, writes)
 
     def _is_so_already(self, broker: int, item: AlterPartitionItem) -> bool:
-        """A proposal whose answer was lost comes again: it is just what holds (`LeaderAndIsr#equalsIgnoreZk`)."""
+        """Whether the proposal equals the present state: a repeated request whose response was lost (`LeaderAndIsr#equalsIgnoreZk`)."""
         state = self.context.states.get(item.tp)
         return state is not None and (broker, item.leader_epoch, item.isr) == (state.leader, state.leader_epoch, state.isr)
 

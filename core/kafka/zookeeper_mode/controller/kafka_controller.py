@@ -1,7 +1,7 @@
-"""The controller of ZooKeeper clusters: one of the brokers, elected by making /controller (Kafka: `KafkaController`).
+"""The controller of a ZooKeeper cluster: one of the brokers, elected by creating /controller (Kafka: `KafkaController`).
 
-Here are its election, what it reads when it takes over, and what it watches; what it does then is in the modules beside:
-partition states, brokers that come and go, ISR changes, reassignments, elections that somebody asks for.
+This module contains its election, its failover, and its watches. Other modules of this folder handle partition states, broker changes,
+ISR changes, reassignments, and elections.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from core.kafka.zookeeper_mode.controller.requests import ControlledShutdownRequ
 from core.sim.units import SECOND
 
 FIRST_BALANCE: Final = 5 * SECOND
-"""µs from a controller's election to its first look for leaders that are not the preferred ones."""
+"""The delay from a controller's election to its first check for leaders that are not preferred, µs."""
 
 
 _WATCHED: Final = (
@@ -40,14 +40,18 @@ _WATCHED: Final = (
     GetData(paths.REASSIGNMENT, watch=True),
     GetChildren(paths.LOG_DIR_EVENTS, watch=True),
 )
-"""What a new controller reads first, beside the topics, and watches."""
+"""The operations with which a new controller reads and watches the cluster, in addition to the topics."""
 
 
 class KafkaController(ControllerBase):
     """A broker's controller, active or not.
 
     Attributes:
-        partitions, reassignments, isr_changes, broker_changes, elections: what it does.
+        partitions: the partition state machine.
+        reassignments: handles reassignments.
+        isr_changes: handles ISR changes.
+        broker_changes: handles changes of brokers.
+        elections: handles requested elections and the balancing of leaders.
     """
 
     def __init__(self, broker: BrokerContext, zk: ZooKeeperClient, channel: ControllerChannel) -> None:
@@ -70,7 +74,7 @@ class KafkaController(ControllerBase):
     # --- election --------------------------------------------------------------------------------------------------
 
     def elect(self) -> None:
-        """Try to become controller, and watch who is (`#elect`)."""
+        """Try to become the controller, and watch /controller (`#elect`)."""
         self.queue.submit(
             (Create(paths.CONTROLLER_PATH, self.broker.id, ephemeral=True), GetData(paths.CONTROLLER_PATH, watch=True)),
             self._election_completed,
@@ -89,7 +93,10 @@ class KafkaController(ControllerBase):
         self.queue.submit((SetData(paths.CONTROLLER_EPOCH, self.context.epoch, results[0].version),), self._failover)
 
     def _failover(self, results: tuple[Result, ...]) -> None:
-        """This broker is the controller (`#onControllerFailover`): read everything, tell everybody, then elect where nobody leads."""
+        """Become the controller: read the cluster, inform the brokers, and elect leaders for offline partitions.
+
+        Kafka: `#onControllerFailover`.
+        """
         if results[0].error != OK:
             self.elect()
             return
@@ -141,7 +148,7 @@ class KafkaController(ControllerBase):
 
     def boot(self, epoch: int, live: dict[int, int], assignments: dict[TopicPartition, ReplicaAssignment],
              states: dict[TopicPartition, PartitionRegistration]) -> None:  # fmt: skip
-        """Have been controller for long."""
+        """Become the controller at the start of the simulation, without a failover."""
         self.queue.activate()
         context = self.context
         context.epoch = epoch
@@ -153,7 +160,7 @@ class KafkaController(ControllerBase):
 
     @staticmethod
     def watches(topics: Iterable[str]) -> tuple[Op, ...]:
-        """What a controller watches."""
+        """Return the operations that set a controller's watches."""
         return (
             *(GetData(topic_path(topic), watch=True) for topic in topics),
             GetData(paths.CONTROLLER_PATH, watch=True),
@@ -161,7 +168,7 @@ class KafkaController(ControllerBase):
         )
 
     def watch_fired(self, path: str) -> None:
-        """Something under watch has changed."""
+        """Handle the change of a watched znode."""
         if path == paths.CONTROLLER_PATH:
             self.elect()
         elif self.active:
@@ -197,7 +204,7 @@ class KafkaController(ControllerBase):
         self.partitions.initialize_leader_and_isr(self.queue.done)
 
     def _partitions_modified(self, topic: str) -> None:
-        """A topic's znode was written; it may have more partitions (`#processPartitionModifications`)."""
+        """Read a topic's znode, which can contain more partitions (`#processPartitionModifications`)."""
         self.queue.submit((GetData(topic_path(topic), watch=True),), self._partitions_read, topic)
 
     def _partitions_read(self, results: tuple[Result, ...], topic: str) -> None:
@@ -206,7 +213,7 @@ class KafkaController(ControllerBase):
         self.partitions.initialize_leader_and_isr(self.queue.done)
 
     def config_changed(self, change: ConfigChange) -> None:
-        """Unclean election was allowed: elect at once (`#processTopicUncleanLeaderElectionEnable`)."""
+        """If unclean leader election has been enabled, elect leaders at once (`#processTopicUncleanLeaderElectionEnable`)."""
         if self.active and change.name == "unclean.leader.election.enable" and change.value == "true":
             self.queue.put(self._elect_unclean, change.topic)
 

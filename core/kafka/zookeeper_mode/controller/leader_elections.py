@@ -24,7 +24,7 @@ class LeaderElections(ControllerComponent):
         self.partitions = partitions
 
     def process_requested_elections(self) -> None:
-        """An administrator has requested elections (`#processReplicaLeaderElection`)."""
+        """Run the elections that an administrator has requested (`#processReplicaLeaderElection`)."""
         self.queue.submit((GetData(paths.PREFERRED_ELECTION), Delete(paths.PREFERRED_ELECTION), GetData(paths.PREFERRED_ELECTION, watch=True)),
                   self._elections_read)  # fmt: skip
 
@@ -47,18 +47,21 @@ class LeaderElections(ControllerComponent):
         self.queue.done()
 
     def balance_interval(self) -> int:
+        """Return leader.imbalance.check.interval.seconds in µs."""
         return self.broker.settings.integer("leader.imbalance.check.interval.seconds") * SECOND
 
     def balance_due(self, term: object) -> None:
+        """Schedule the next check, and move leadership to preferred replicas if auto.leader.rebalance.enable is true."""
         if term == self.queue.generation and self.queue.active and not self.broker.by_hand:
             self.broker.timer(self.balance_interval(), "auto-leader-rebalance", term)
             if self.broker.settings.flag("auto.leader.rebalance.enable"):
                 self.queue.put(self._balance)
 
     def imbalanced(self) -> list[TopicPartition]:
-        """Partitions to be given back: per broker, if others lead more than the allowed share (`#checkAndTriggerAutoLeaderRebalance`).
+        """Return the partitions whose leadership moves to the preferred replica (`#checkAndTriggerAutoLeaderRebalance`).
 
-        None while any partition of the cluster moves.
+        These are the partitions of each broker for which other brokers lead more than the allowed share. The list is empty while any
+        partition is being reassigned.
         """
         if any(assignment.adding or assignment.removing for assignment in self.context.assignments.values()):
             return []

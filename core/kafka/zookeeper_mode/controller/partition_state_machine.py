@@ -1,7 +1,7 @@
-"""Partitions change leaders and ISRs (Kafka: `PartitionStateMachine`, `ReplicaStateMachine`).
+"""Leader and ISR changes of partitions (Kafka: `PartitionStateMachine`, `ReplicaStateMachine`).
 
-What is decided is written to ZooKeeper first, on condition that this is still the controller and that nobody else has
-changed the partition, and callback the brokers are told.
+A change is first written to ZooKeeper, on condition that this is still the controller and that no other process has changed the
+partition. Then the brokers are informed.
 """
 
 from __future__ import annotations
@@ -29,17 +29,17 @@ Decision = tuple[int, tuple[int, ...], str]
 """A partition's new (leader, ISR, kind of election)."""
 
 _Batch = tuple[tuple[TopicPartition, int], ...]
-"""Partitions that were written and are still to be told, with the events behind them (Kafka: `ControllerBrokerRequestBatch`)."""
+"""Partitions that are written but not yet sent to the brokers, each with its event (Kafka: `ControllerBrokerRequestBatch`)."""
 
 Decide = Callable[[TopicPartition, PartitionRegistration], Decision | None]
-"""Decides for a partition; None if it stays as it is."""
+"""A function that decides the change of a partition; None if the partition stays the same."""
 
 
 class PartitionStateMachine(ControllerComponent):
     """The partitions of one controller."""
 
     def change(self, tps: list[TopicPartition], decide: Decide, reason: str, callback: Callback, *about: object) -> None:
-        """Read the partitions' states, decide, write each with the next leader epoch, tell the brokers, go on.
+        """Read the states of partitions, decide, write each change with the next leader epoch, inform the brokers, and call `callback`.
 
         Kafka: `#doElectLeaderForPartitions`.
         """
@@ -48,7 +48,7 @@ class PartitionStateMachine(ControllerComponent):
     def _change(
         self, tps: list[TopicPartition], decide: Decide, reason: str, batch: _Batch | None, callback: Callback, about: tuple[object, ...]
     ) -> None:
-        """`change`; with a batch the brokers hear nothing yet: the batch, with what was written, comes before what `callback` is about."""
+        """As `change`. With a batch, nothing is sent yet: the batch and the new changes become the first argument of `callback`."""
         if tps:
             self.queue.submit((GetData(state_path(tp)) for tp in tps), self._states_read, tps, decide, reason, batch, callback, about)
         else:
@@ -113,32 +113,32 @@ class PartitionStateMachine(ControllerComponent):
             self.requests.update_metadata(changed)
 
     def with_epoch_check(self, op: Create | SetData) -> Multi:
-        """A write that counts only while nobody has been elected after this controller (KAFKA-6082)."""
+        """Return a write that succeeds only if no other controller has been elected since (KAFKA-6082)."""
         return Multi(paths.CONTROLLER_EPOCH, self.context.epoch_version, op)
 
     # --- elections -------------------------------------------------------------------------------------------------
 
     def elect_for_offline(self, tp: TopicPartition, state: PartitionRegistration) -> Decision | None:
-        """The first live member of the ISR; another replica if unclean election is allowed (`#offlinePartitionLeaderElection`)."""
+        """Elect the first live ISR member, or another replica if unclean election is enabled (`#offlinePartitionLeaderElection`)."""
         live = self.context.may_lead(tp)
         unclean = self.broker.settings.flag("unclean.leader.election.enable", topic=tp.topic, broker=self.broker.id)
         return _decision(offline_partition_leader_election(state.replicas, state.isr, live, unclean_enabled=unclean))
 
     def elect_unclean_for_offline(self, tp: TopicPartition, state: PartitionRegistration) -> Decision | None:
-        """The same, unclean or not (`OfflinePartitionLeaderElectionStrategy(allowUnclean = true)`)."""
+        """As `elect_for_offline`, with unclean election enabled (`OfflinePartitionLeaderElectionStrategy(allowUnclean = true)`)."""
         live = self.context.may_lead(tp)
         if state.leader in live:
             return None
         return _decision(offline_partition_leader_election(state.replicas, state.isr, live, unclean_enabled=True))
 
     def elect_preferred(self, tp: TopicPartition, state: PartitionRegistration) -> Decision | None:
-        """The preferred replica, if it can (`#preferredReplicaPartitionLeaderElection`)."""
+        """Elect the preferred replica, if it can lead (`#preferredReplicaPartitionLeaderElection`)."""
         if state.has_preferred_leader:
             return None
         return _decision(preferred_replica_partition_leader_election(state.replicas, state.isr, self.context.may_lead(tp)), "preferred")
 
     def elect_for_controlled_shutdown(self, tp: TopicPartition, state: PartitionRegistration) -> Decision | None:
-        """Another leader for what a broker leads that shuts down (`#controlledShutdownPartitionLeaderElection`)."""
+        """Elect another leader for a partition whose leader is shutting down (`#controlledShutdownPartitionLeaderElection`)."""
         if state.leader not in self.context.shutting_down:
             return None
         context = self.context
@@ -146,22 +146,22 @@ class PartitionStateMachine(ControllerComponent):
         return _decision(controlled_shutdown_partition_leader_election(state.replicas, state.isr, live, context.shutting_down))
 
     def elect_for_reassignment(self, tp: TopicPartition, state: PartitionRegistration) -> Decision | None:
-        """A leader among the target of a move (`#reassignPartitionLeaderElection`)."""
+        """Elect a leader from the target replicas of a reassignment (`#reassignPartitionLeaderElection`)."""
         live = self.context.may_lead(tp)
         if state.leader in state.replicas and state.leader in live:
             return state.leader, state.isr, ""
         return _decision(reassign_partition_leader_election(state.replicas, state.isr, live))
 
     def mark_partitions_offline(self) -> None:
-        """Partitions whose leader is not there any more go offline (`KafkaController#onReplicasBecomeOffline`)."""
+        """Mark the partitions whose leader can no longer lead as offline (`KafkaController#onReplicasBecomeOffline`)."""
         self.context.offline_partitions.update((tp, None) for tp in self.context.states if self.context.lacks_leader(tp))
 
     def trigger_online_state_change(self, reason: str, callback: Callback, *about: object) -> None:
-        """Elect where a partition is offline, and begin with new ones (`PartitionStateMachine#triggerOnlinePartitionStateChange`)."""
+        """Elect leaders for offline partitions, then initialize new ones (`PartitionStateMachine#triggerOnlinePartitionStateChange`)."""
         self.change(list(self.context.offline_partitions), self.elect_for_offline, reason, self.initialize_leader_and_isr, callback, *about)
 
     def initialize_leader_and_isr(self, callback: Callback, *about: object) -> None:
-        """New partitions: all live replicas are in sync, the first of them leads (`#initializeLeaderAndIsrForPartitions`)."""
+        """Initialize new partitions: the ISR is the live replicas, and the first of them leads (`#initializeLeaderAndIsrForPartitions`)."""
         new = []
         for tp, assignment in self.context.assignments.items():
             if tp in self.context.states:
@@ -195,10 +195,11 @@ class PartitionStateMachine(ControllerComponent):
     def remove_replicas_from_isr(
         self, gone: Iterable[int], tps: Iterable[TopicPartition], reason: str, callback: Callback, *about: object
     ) -> None:
-        """Replicas of those brokers leave the ISRs, the last one excepted; what they led has no leader.
+        """Remove the replicas of some brokers from the ISRs, except the last member; partitions that they led have no leader.
 
-        One broker after the other (in Kafka by the hash of their ids, which ascends), and each that is in an ISR costs a leader epoch,
-        also where nothing else changes. The brokers hear of all of it at once. Kafka: `ReplicaStateMachine#doRemoveReplicasFromIsr`.
+        The brokers are removed one after the other, in ascending order (in Kafka, by the hash of their ids). Each removal raises the leader
+        epoch, even if nothing else changes. The brokers of the cluster are informed of all removals at once. Kafka:
+        `ReplicaStateMachine#doRemoveReplicasFromIsr`.
         """
         known = [tp for tp in tps if tp in self.context.states]
         self._remove_next_from_isr((), tuple(sorted(gone)), known, reason, callback, about)
@@ -213,14 +214,14 @@ class PartitionStateMachine(ControllerComponent):
             callback(*about)
 
     def partitions_on_brokers(self, brokers: Collection[int]) -> list[TopicPartition]:
-        """The partitions that have a replica on one of those brokers."""
+        """Return the partitions that have a replica on one of the brokers."""
         wanted = set(brokers)
         return [tp for tp, assignment in self.context.assignments.items() if not wanted.isdisjoint(assignment.replicas)]
 
 
 @attrs.frozen
 class _RemoveFromIsr:
-    """Decides that a broker leaves; data, not a closure, so that a keyframe can hold it while the states are read."""
+    """The decision to remove a broker from an ISR. It is data, not a closure, so that a keyframe can contain it while states are read."""
 
     gone: int
 

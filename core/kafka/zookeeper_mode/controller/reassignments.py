@@ -22,7 +22,7 @@ class PartitionReassignments(ControllerComponent):
         self.partitions = partitions
 
     def process_requested_reassignments(self) -> None:
-        """An administrator has requested reassignments: write them to the znodes of the topics (`#processZkPartitionReassignment`)."""
+        """Write the reassignments that an administrator has requested to the topics' znodes (`#processZkPartitionReassignment`)."""
         self.queue.submit(
             (GetData(paths.REASSIGNMENT), Delete(paths.REASSIGNMENT), GetData(paths.REASSIGNMENT, watch=True)), self._reassignments_read
         )
@@ -56,7 +56,10 @@ class PartitionReassignments(ControllerComponent):
     def _assignment_written(
         self, _results: tuple[Result, ...], tp: TopicPartition, dropped: tuple[int, ...], rest: tuple[object, ...]
     ) -> None:
-        """What a former move was adding, and this one does not want, goes at once, from leadership and ISR too (`#updateCurrentReassignment`)."""
+        """Remove the replicas that an earlier reassignment was adding and this one does not need (`#updateCurrentReassignment`).
+
+        They leave leadership and ISR at once.
+        """
         reason = f"another move of {tp} does without" if self._is_reassigning(tp) else f"the move of {tp} is given up"
         self._stop_removed(tp, dropped, reason, self._dropped, (tp, rest))
 
@@ -68,9 +71,9 @@ class PartitionReassignments(ControllerComponent):
         return bool(assignment.adding or assignment.removing)
 
     def resume(self, callback: Callback, begin: Set[int] | None = frozenset()) -> None:
-        """Look at every running move: is its target in sync by now (`#maybeResumeReassignments`)?
+        """Advance every running reassignment whose target is in sync (`#maybeResumeReassignments`).
 
-        PartitionReassignments to one of `begin` (None: all) are begun anew, so that the new broker learns of them.
+        Reassignments to a broker in `begin` (None: to any broker) start again, so that the new broker gets its role.
         """
         moving = []
         for tp, assignment in self.context.assignments.items():
@@ -87,7 +90,10 @@ class PartitionReassignments(ControllerComponent):
             callback()
 
     def state_written(self, tp: TopicPartition) -> None:
-        """The state of a partition that moves was written, by its leader perhaps (`#processPartitionReassignmentIsrChange`)."""
+        """Advance a reassignment: the state of its partition was written, for example by its leader.
+
+        Kafka: `#processPartitionReassignmentIsrChange`.
+        """
         if self._is_reassigning(tp):
             self._advance(tp, False, self.queue.done)
         else:
@@ -100,9 +106,9 @@ class PartitionReassignments(ControllerComponent):
     def _step_read(
         self, results: tuple[Result, ...], tp: TopicPartition, begin: bool, callback: Callback, about: tuple[object, ...]
     ) -> None:
-        """Phase A while the target is not in sync: all its replicas fetch. Phase B callback: lead from the target, drop the rest.
+        """Advance a reassignment (`#onPartitionReassignment`).
 
-        Kafka: `#onPartitionReassignment`.
+        Phase A, while the target is not in sync: all replicas fetch. Phase B: a target replica leads, and the other replicas are removed.
         """
         self.context.take_states(results, [tp])
         state, assignment = self.context.states.get(tp), self.context.assignments[tp]
@@ -132,7 +138,7 @@ class PartitionReassignments(ControllerComponent):
         self.queue.submit((self._write_topic(tp.topic),), self._completed, callback, about)
 
     def _stop_removed(self, tp: TopicPartition, out: tuple[int, ...], reason: str, callback: Callback, about: tuple[object, ...]) -> None:
-        """Replicas leave the ISR, callback their logs are deleted (`#stopRemovedReplicasOfReassignedPartition`)."""
+        """Remove replicas from the ISR, then delete their logs (`#stopRemovedReplicasOfReassignedPartition`)."""
         self.partitions.remove_replicas_from_isr(out, [tp], reason, self._delete_removed, tp, out, callback, about)
 
     def _delete_removed(self, tp: TopicPartition, out: tuple[int, ...], callback: Callback, about: tuple[object, ...]) -> None:
@@ -145,12 +151,15 @@ class PartitionReassignments(ControllerComponent):
 
 
 def reassign_to(original: tuple[int, ...], target: tuple[int, ...]) -> ReplicaAssignment:
-    """The replica lists while a partition moves: the target, callback what is removed, each in its order (`ReplicaAssignment#reassignTo`)."""
+    """Return the replica lists of a reassignment: the target, then the replicas to remove, each in order.
+
+    Kafka: `ReplicaAssignment#reassignTo`.
+    """
     replicas = tuple(dict.fromkeys((*target, *original)))
     adding = tuple(replica for replica in replicas if replica not in original)
     return ReplicaAssignment(replicas, adding, tuple(replica for replica in replicas if replica not in target))
 
 
 def _keep_leader_and_isr(_tp: TopicPartition, state: PartitionRegistration) -> Decision:
-    """The same leader and ISR in a new leader epoch, so that brokers take the new replica list."""
+    """Keep the leader and the ISR in a new leader epoch, so that the brokers use the new replica list."""
     return state.leader, state.isr, ""

@@ -1,4 +1,4 @@
-"""What a ZooKeeper controller tells the brokers (Kafka: `ControllerBrokerRequestBatch`)."""
+"""The requests of a ZooKeeper-mode controller to the brokers (Kafka: `ControllerBrokerRequestBatch`)."""
 
 from __future__ import annotations
 
@@ -21,7 +21,10 @@ class ControllerRequestSender:
         self._channels = channels
 
     def leader_and_isr(self, tps: Iterable[TopicPartition], to: Iterable[int], causes: dict[TopicPartition, int] | None = None) -> None:
-        """LeaderAndIsr to those of `to` that have a replica (`ControllerBrokerRequestBatch#addLeaderAndIsrRequestForBrokers`)."""
+        """Send LeaderAndIsr to the brokers in `to` that have a replica.
+
+        Kafka: `ControllerBrokerRequestBatch#addLeaderAndIsrRequestForBrokers`.
+        """
         items: dict[int, list[tuple[TopicPartition, PartitionRegistration, int]]] = {broker: [] for broker in to}
         for tp in tps:
             state = self._context.states[tp]
@@ -35,7 +38,7 @@ class ControllerRequestSender:
                 )
 
     def update_metadata(self, tps: Iterable[TopicPartition], to: Iterable[int] | None = None) -> None:
-        """UpdateMetadata to all live brokers, or to some."""
+        """Send UpdateMetadata to all live brokers, or to the brokers in `to`."""
         items = tuple(
             (tp, self._context.states[tp].leader, self._context.states[tp].leader_epoch) for tp in tps if tp in self._context.states
         )
@@ -44,7 +47,7 @@ class ControllerRequestSender:
             self._channels.send(broker, request)
 
     def stop_replicas(self, broker: int, tps: Iterable[TopicPartition], *, delete: bool) -> None:
-        """StopReplica to a live broker."""
+        """Send StopReplica to a broker, if it is live."""
         items = tuple((tp, delete, self._context.states[tp].leader_epoch) for tp in tps)
         if items and broker in self._context.live:
             self._channels.send(broker, StopReplicaRequest(self._broker.id, self._context.epoch, items))

@@ -1,4 +1,4 @@
-"""What a ZooKeeper-era controller and the brokers say to each other. All of the controller's requests carry its epoch."""
+"""The messages between a ZooKeeper-mode controller and the brokers. Each request of the controller carries its epoch."""
 
 from __future__ import annotations
 
@@ -9,7 +9,15 @@ from core.kafka.partition_registration import PartitionRegistration
 
 
 class LeaderAndIsrRequest(NamedTuple):
-    """Partitions that the receiver is to lead or to follow: (partition, state, cause); `live` names the leaders that run."""
+    """The partitions that the receiver leads or follows.
+
+    Attributes:
+        controller: the broker id of the controller.
+        controller_epoch: the controller epoch.
+        items: (partition, state, cause) for each partition.
+        live: the live brokers.
+        correlation: the correlation id.
+    """
 
     controller: int
     controller_epoch: int
@@ -19,8 +27,15 @@ class LeaderAndIsrRequest(NamedTuple):
 
 
 class LeaderAndIsrResponse(NamedTuple):
-    """(partition, error) for each of a request: KAFKA_STORAGE_ERROR where the replica's log directory is offline, STALE_CONTROLLER_EPOCH where the
-    leader epoch is not newer; `error` refuses them all. `controller_epoch` is the request's."""
+    """The response to LeaderAndIsr.
+
+    Attributes:
+        controller_epoch: the controller epoch of the request.
+        error: the error of the whole request.
+        items: (partition, error) for each partition: KAFKA_STORAGE_ERROR if the replica's log directory is offline, STALE_CONTROLLER_EPOCH
+            if the leader epoch is not newer.
+        correlation: the correlation id.
+    """
 
     controller_epoch: int
     error: str
@@ -29,7 +44,7 @@ class LeaderAndIsrResponse(NamedTuple):
 
 
 class StopReplicaRequest(NamedTuple):
-    """Replicas to fetch no more: (partition, whether to delete the log, leader epoch)."""
+    """The replicas that stop fetching: (partition, whether to delete the log, leader epoch)."""
 
     controller: int
     controller_epoch: int
@@ -38,7 +53,7 @@ class StopReplicaRequest(NamedTuple):
 
 
 class UpdateMetadataRequest(NamedTuple):
-    """What brokers tell clients: (partition, leader, leader epoch); and who lives."""
+    """The metadata for clients: (partition, leader, leader epoch), and the live brokers."""
 
     controller: int
     controller_epoch: int
@@ -48,19 +63,19 @@ class UpdateMetadataRequest(NamedTuple):
 
 
 class ControlResponse(NamedTuple):
-    """A broker has taken StopReplica or UpdateMetadata, or refused it: nothing in the answer matters but that it is there."""
+    """The response to StopReplica or UpdateMetadata; the controller ignores its content."""
 
     correlation: int
 
 
 class ControlledShutdownRequest(NamedTuple):
-    """A broker wants to shut down and asks for its leaderships to be moved."""
+    """A broker asks to shut down and to have its leaderships moved."""
 
     broker: int
 
 
 class ControlledShutdownResponse(NamedTuple):
-    """How many partitions it still leads; an error if the receiver is not the controller."""
+    """The number of partitions that the broker still leads; an error if the receiver is not the controller."""
 
     error: str
     remaining: int
