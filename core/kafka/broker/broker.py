@@ -1,7 +1,7 @@
-"""A broker process: its life (start, registration, heartbeats, shutdown), the metadata it follows, and where requests go.
+"""A broker process: start, registration, heartbeats and shutdown; the metadata that it follows; and periodic tasks.
 
-What it hosts is in `replica_manager`, what followers fetch here in `fetch_manager`, what it follows in `fetcher_manager`;
-what survives it in `disk`.
+Its replicas are in `replica_manager`, the requests that it serves in `requests`, its fetchers in `follower`. `disk` holds what survives
+the process.
 """
 
 from __future__ import annotations
@@ -42,30 +42,30 @@ if TYPE_CHECKING:
     from core.kafka.durability import DurabilityObserver
 
 INITIAL_TASK_DELAY: Final = 30 * SECOND
-"""log.initial.task.delay.ms, µs: how long after its start a broker first looks after its logs."""
+"""log.initial.task.delay.ms, µs: the delay from a broker's start to the first run of its log tasks."""
 
 NEVER: Final = 10**15
-"""µs past the end of virtual time: a task with such an interval does not run."""
+"""An interval past the end of virtual time, µs: the task never runs."""
 
 REGISTRATION_RETRY: Final = SECOND
-"""µs until an unanswered registration is tried again."""
+"""µs until a registration without a response is sent again."""
 
 RESEND_BACKOFF: Final = 100 * US_PER_MS
-"""µs until a refused registration is tried again; doubles up to broker.session.timeout.ms (`BrokerLifecycleManager`)."""
+"""µs until a refused registration is sent again. It doubles up to broker.session.timeout.ms (`BrokerLifecycleManager`)."""
 
 SHUTDOWN_AGAIN: Final = 50 * US_PER_MS
-"""µs from the first answer to a controlled shutdown to the next heartbeat (`BrokerLifecycleManager`)."""
+"""µs from the first response in a controlled shutdown to the next heartbeat (`BrokerLifecycleManager`)."""
 
 SHUTDOWN_TIMEOUT: Final = 300 * SECOND
 """µs after which a broker ends without the controller's consent (`BrokerServer#shutdown`)."""
 
 
 class Broker(BrokerContext):
-    """One broker.
+    """One broker (Kafka: `BrokerServer`, `BrokerLifecycleManager`).
 
     Attributes:
-        voter: the controller that runs in the same process (`process.roles=broker,controller`), if one does.
-        channel: the way to the active controller.
+        voter: the controller in the same process (`process.roles=broker,controller`), if there is one.
+        channel: the connection to the active controller.
     """
 
     __slots__ = (
@@ -151,7 +151,7 @@ class Broker(BrokerContext):
         self.refresh_settings()
 
     def refresh_settings(self) -> None:
-        """Take the settings of the hot paths anew."""
+        """Read the settings that hot paths use again."""
         self.withdraw_idle_fetches()
         timeout = self.fetch_timeout
         super().refresh_settings()
@@ -164,7 +164,7 @@ class Broker(BrokerContext):
     # --- life of the process ---------------------------------------------------------------------------------------
 
     def boot(self, broker_epoch: int, heartbeat_phase: int) -> None:
-        """Be a broker that has been running for long: registered, unfenced, with all metadata."""
+        """Start as a broker that has been running for long: registered, unfenced, with all metadata."""
         self.state = BrokerState.RUNNING
         self.fenced = False
         self.broker_epoch = broker_epoch
@@ -174,11 +174,11 @@ class Broker(BrokerContext):
         self._fetch_metadata()
 
     def start(self, startup: int, recovery: int, disk_speed: int) -> None:
-        """The process is started; it will register after its start-up, and after log recovery if it went down unclean.
+        """Start the process. It registers after its start-up time, and after log recovery if the last shutdown was unclean.
 
         Args:
-            startup, recovery: µs that a start takes, and a recovery in any case.
-            disk_speed: bytes per second that a recovery thread reads; 0: by hand nothing takes time.
+            startup, recovery: µs that a start takes, and that a recovery takes in any case.
+            disk_speed: bytes per second that a recovery thread reads; 0 in by-hand mode, where nothing takes time.
         """
         for tp in self.disk.mount_repaired():
             self.account.check_exposure(tp)
@@ -206,7 +206,7 @@ class Broker(BrokerContext):
         self.log_directories.resume_moves()
 
     def load(self) -> None:
-        """The logs are open: the clean-shutdown file is deleted, and nothing is known of the cluster yet."""
+        """Open the logs: delete the clean-shutdown file, and forget what was known of the cluster."""
         self.disk.clean_shutdown = False
         self.metadata_offset = 0
         self.want_shutdown = self._shutdown_heard = False
@@ -226,14 +226,14 @@ class Broker(BrokerContext):
                 self.timer(INITIAL_TASK_DELAY, "log-flush")
 
     def forget_fetches(self) -> None:
-        """No fetch is under way any more, from here or to here: each begins a session anew."""
+        """Drop all fetches under way, sent or received. Each fetcher begins a new session."""
         self.fetch_manager.drop_parked()
         for fetcher in self.fetcher_manager.fetchers.values():
             if fetcher.in_flight:
                 fetcher.abandon()
 
     def run_by_itself(self, armed: set[str]) -> None:
-        """Pace: after steps by hand everything runs by itself again, but for the timers that are `armed` already."""
+        """Leave by-hand mode: arm all timers except those that are `armed` already."""
         if self.state is BrokerState.STOPPED:
             return
         if "isr-expiration" not in armed:
@@ -246,9 +246,9 @@ class Broker(BrokerContext):
             fetcher.wake_now()
 
     def stop(self, how: str) -> None:
-        """The process ends: `killed`, `power-loss`, `halted`, `unheard`, `exited`, or `shutdown`.
+        """End the process; `how` is `killed`, `power-loss`, `halted`, `unheard`, `exited`, or `shutdown`.
 
-        A shutdown flushes, and writes the checkpoints and the clean-shutdown file.
+        A shutdown flushes the logs, and writes the checkpoints and the clean-shutdown file.
         """
         self.withdraw_idle_fetches()
         if how == "shutdown":
@@ -269,13 +269,13 @@ class Broker(BrokerContext):
         self.network.process_died(self.address, self.journal.now, self.journal.cause)
 
     def lose_unflushed(self, keep: tuple[tuple[TopicPartition, int], ...], how: str = DRAWN, draw: random.Random | None = None) -> None:
-        """The page cache is gone: logs end where they had reached the disk (`Disk#lose_unflushed`)."""
+        """Lose the page cache: each log ends where it had reached the disk (`Disk#lose_unflushed`)."""
         for tp, held, offset, flushed in self.disk.lose_unflushed(dict(keep), how, draw):
             lost = self.journal.emit(events.UnflushedLost.kind, self.id, tp.topic, tp.partition, offset, held[-1].end, flushed)
             self.account.log_truncated(tp, self.id, held, held[-1].end, offset, lost)
 
     def bounce(self, keep: tuple[tuple[TopicPartition, int], ...], *, clean: bool) -> None:
-        """By hand: the process (with `keep`: the machine) restarts between two looks of the controller."""
+        """By hand: restart the process (with `keep`, the machine) before the controller notices."""
         self.stop("power-loss" if keep else "shutdown" if clean else "killed")
         if keep:
             self.lose_unflushed(keep)
@@ -291,7 +291,7 @@ class Broker(BrokerContext):
         self._fetch_metadata()
 
     def begin_shutdown(self) -> None:
-        """Ask the controller for controlled shutdown, or just end where that is switched off."""
+        """Ask the controller for a controlled shutdown, or end at once if that is disabled."""
         if not self.settings.flag("controlled.shutdown.enable", broker=self.id):
             self.stop("shutdown")
             return
@@ -356,26 +356,26 @@ class Broker(BrokerContext):
         self.send_heartbeat()
 
     def send_heartbeat(self) -> None:
-        """Tell the controller that this broker lives, and which of its directories do not."""
+        """Send a heartbeat to the controller, with the log directories that have failed."""
         self.channel.send(
             BrokerHeartbeatRequest(self.id, self.broker_epoch, self.metadata_offset, self.want_shutdown, self.log_directories.offline_ids())
         )
 
     def withdraw_idle_fetches(self) -> None:
-        """What this broker told the network about its fetches, as follower or leader, is about to change: none is elided any longer."""
+        """End the elision of fetches that this broker sends or serves: what it has told the network about them is about to change."""
         self.fetch_manager.break_silence()
         self.fetcher_manager.withdraw_idle_fetches()
 
     def is_disk_slow(self) -> bool:
-        """Whether writes take time, or have to wait for some that do."""
+        """Whether writes take time, or have to wait for writes that do."""
         return self.log_directories.slow > 0 or self.log_directories.busy_until > self.journal.now
 
     def take_offline(self, gone: list[TopicPartition]) -> None:
-        """Those replicas are in a directory that has failed."""
+        """Take the replicas in a failed log directory offline."""
         self.replicas.take_offline(gone)
 
     def propagate_directory_failure(self, directory: str) -> None:
-        """A log directory failed, and others work: the controller must hear of it."""
+        """Report a failed log directory to the controller."""
         self.log_directories.report(directory)
 
     def _heartbeat_answered(self, response: BrokerHeartbeatResponse, _: str) -> None:
@@ -394,12 +394,12 @@ class Broker(BrokerContext):
             self.state = BrokerState.RUNNING
 
     def controller_request_timed_out(self) -> None:
-        """The controller has not answered in time: a new connection, and everything that was under way once more."""
+        """Reconnect to a controller that has not responded in time, and send all pending requests again."""
         self.channel.disconnect()
         self.ask_controller_again()
 
     def ask_controller_again(self) -> None:
-        """Everything that was under way to the controller once more: it, or the connection to it, is a new one."""
+        """Send all pending requests to the controller again, because the controller or the connection to it is a new one."""
         self.alter_partition.disconnected()
         if self.broker_epoch_is_current():
             self._fetch_metadata()
@@ -417,7 +417,7 @@ class Broker(BrokerContext):
 
     def _metadata_arrived(self, response: MetadataFetchResponse, _: str) -> None:
         if not self.broker_epoch_is_current():
-            return  # an answer to this broker's former process; this one asks once it is registered
+            return  # a response to this broker's former process; this process fetches once it is registered
         if response.end > self.metadata_offset:
             unregistered = self.metadata_offset <= self.broker_epoch
             self._apply_metadata(response.end)

@@ -1,4 +1,4 @@
-"""What a broker's process is doing."""
+"""The state of a broker's process."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ import enum
 
 
 class BrokerState(enum.StrEnum):
-    """What a broker's process and its registration are doing."""
+    """The state of a broker's process and of its registration."""
 
     RUNNING = "running"
-    """Process runs, unfenced."""
+    """Process runs and is unfenced."""
     PAUSED = "paused"
-    """Process stands still."""
+    """Process is paused."""
     STARTING = "starting"
     """Process runs but is not yet unfenced."""
     STOPPING = "stopping"

@@ -1,4 +1,4 @@
-"""What the parts of a broker find around them: who and where it is, its disk, the settings in force, and what it knows of the cluster."""
+"""A broker as its own parts see it: its identity, disk, settings, and what it knows of the cluster."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from core.sim.network import Network
 
 
 def _quota(known: ReplicationQuota | None, side: str, settings: Settings, broker: int) -> ReplicationQuota | None:
-    """A broker's quota as `leader` or `follower` by its settings; none when the rate is unlimited, so that nobody asks for it."""
+    """A broker's quota as `leader` or `follower` by its settings; None if the rate is unlimited."""
     rate = settings.integer(f"{side}.replication.throttled.rate", broker=broker)
     if rate == MAX_LONG:
         return None
@@ -31,12 +31,12 @@ def _quota(known: ReplicationQuota | None, side: str, settings: Settings, broker
 
 
 class BrokerContext(PartitionContext):
-    """Base of all brokers; it knows none of their parts, so that each part can know it.
+    """Base of all brokers. It knows none of their parts, so that each part can depend on it.
 
     Attributes:
-        rack: where it is; racks: of all brokers, as their registrations say; they never change.
-        selects_by_rack: a consumer is sent to a replica in its own rack (replica.selector.class).
-        state: what its process does; `fenced` what it was last told.
+        rack: the broker's rack; racks: those of all brokers by registration, which never change.
+        selects_by_rack: whether consumers are sent to a replica in their own rack (replica.selector.class).
+        state: what the process does; `fenced`: as the controller last told it.
         metadata_offset: how far it has applied the metadata log.
         by_hand: fetchers, heartbeats and checks do nothing by themselves.
     """
@@ -83,17 +83,17 @@ class BrokerContext(PartitionContext):
         self.fetch_timeout = 0
 
     def next_correlation(self) -> int:
-        """A number for a request, never used before by this broker."""
+        """A new correlation id of this broker."""
         self._correlation += 1
         return self._correlation
 
     def fetches_between(self, follower: int, leader: int, fetcher: int) -> LongPoll:
-        """The fetches of one of a follower's fetchers from a leader, as the network knows them; this broker is one of the two."""
+        """The long polls of one of a follower's fetchers at a leader; this broker is one of the two."""
         rank = (follower << 48) | (leader << 16) | fetcher
         return self.long_poll(broker_address(follower), broker_address(leader), fetcher, rank)
 
     def refresh_settings(self) -> None:
-        """Take the settings of the hot paths anew; times in µs, sizes in bytes."""
+        """Read the settings that hot paths use again; times in µs, sizes in bytes."""
         settings, me = self.settings, self.id
         self.lag_max = settings.us("replica.lag.time.max.ms", broker=me)
         self.isr_check_interval = self.lag_max // 2 if self.release.halved_isr_check else self.lag_max
@@ -120,7 +120,7 @@ class BrokerContext(PartitionContext):
         self._refresh_log_configs()
 
     def _refresh_log_configs(self) -> None:
-        """Logs roll, flush and retain by what holds now; segments up to here are those of the former settings."""
+        """Configure logs whose settings have changed. Their segments so far follow the former settings."""
         former = self.log_configs
         self.log_configs = {topic: LogConfig.of(self.settings, self.id, topic) for topic in former}
         other = [topic for topic, config in self.log_configs.items() if config != former[topic]]
@@ -139,29 +139,29 @@ class BrokerContext(PartitionContext):
     # --- what it knows of the cluster ------------------------------------------------------------------------------
 
     def knows(self, tp: TopicPartition) -> bool:
-        """Whether this broker's metadata have a partition (`MetadataCache#contains`)."""
+        """Whether this broker's metadata contain a partition (`MetadataCache#contains`)."""
         return self.metadata.partition(tp, self.metadata_offset) is not None
 
     def topic_leaders(self, topic: str) -> tuple[tuple[int, int], ...]:
-        """(leader, leader epoch) of a topic's partitions, as far as this broker's metadata reach."""
+        """(leader, leader epoch) of a topic's partitions by this broker's metadata."""
         return self.metadata.leaders(topic, self.metadata_offset)
 
     def alive_broker_epoch(self, broker: int) -> int:
-        """The epoch of a broker that is not fenced, as far as this broker's metadata reach, else -1 (`KRaftMetadataCache#getAliveBrokerEpoch`)."""
+        """The epoch of an unfenced broker by this broker's metadata, else -1 (`KRaftMetadataCache#getAliveBrokerEpoch`)."""
         registration = self.metadata.broker(broker, self.metadata_offset)
         return -1 if registration is None or registration.fenced else registration.epoch
 
     def is_alive(self, broker: int) -> bool:
-        """Whether a broker lives, as far as this broker's metadata reach (`MetadataCache#hasAliveBroker`)."""
+        """Whether a broker is alive by this broker's metadata (`MetadataCache#hasAliveBroker`)."""
         registration = self.metadata.broker(broker, self.metadata_offset)
         return registration is not None and not registration.fenced
 
     def rack_of(self, broker: int) -> str | None:
-        """A living broker's rack, None if it has none (`MetadataCache#getPartitionReplicaEndpoints`)."""
+        """The rack of a live broker; None if it has none or is not alive (`MetadataCache#getPartitionReplicaEndpoints`)."""
         return self.racks.get(broker) if self.is_alive(broker) else None
 
     def is_isr_eligible(self, broker: int, broker_epoch: int) -> bool:
-        """May a broker join an ISR, as far as this broker's metadata reach (`Partition#isReplicaIsrEligible`)?"""
+        """Whether a broker may join an ISR by this broker's metadata (`Partition#isReplicaIsrEligible`)."""
         registration = self.metadata.broker(broker, self.metadata_offset)
         if registration is None or registration.fenced or registration.in_controlled_shutdown:
             return False
@@ -171,19 +171,19 @@ class BrokerContext(PartitionContext):
 
     @abstractmethod
     def stop(self, how: str) -> None:
-        """The process ends."""
+        """End the process."""
 
     @abstractmethod
     def withdraw_idle_fetches(self) -> None:
-        """What this broker told the network about its fetches, as follower or leader, is about to change: none is elided any longer."""
+        """End the elision of fetches that this broker sends or serves: what it has told the network about them is about to change."""
 
     @abstractmethod
     def is_disk_slow(self) -> bool:
-        """Whether writes take time, or have to wait for some that do."""
+        """Whether writes take time, or have to wait for writes that do."""
 
     @abstractmethod
     def send_heartbeat(self) -> None:
-        """Tell the controller that this broker lives."""
+        """Send a heartbeat to the controller."""
 
     @abstractmethod
     def broker_epoch_is_current(self) -> bool:
@@ -191,20 +191,20 @@ class BrokerContext(PartitionContext):
 
     @abstractmethod
     def take_offline(self, gone: list[TopicPartition]) -> None:
-        """Those replicas are in a directory that has failed."""
+        """Take the replicas in a failed log directory offline."""
 
     @abstractmethod
     def propagate_directory_failure(self, directory: str) -> None:
-        """A log directory failed, and others work: the controller must hear of it."""
+        """Report a failed log directory to the controller."""
 
     @abstractmethod
     def request_producer_ids(self) -> None:
-        """Ask for a block of producer ids."""
+        """Ask the controller for a block of producer ids."""
 
     @abstractmethod
     def controller_request_timed_out(self) -> None:
-        """The controller has not answered in time."""
+        """Handle a controller that has not responded in time."""
 
     @abstractmethod
     def ask_controller_again(self) -> None:
-        """Everything that was under way to the controller once more."""
+        """Send all pending requests to the controller again."""

@@ -12,8 +12,8 @@ class FollowerSession(metaclass=ABCMeta):
     """A follower's fetch session, as its leader's partitions see it.
 
     Attributes:
-        follower: who fetches.
-        parked: the fetch that waits in the purgatory; None if none does.
+        follower: the broker id of the follower.
+        parked: the delayed fetch; None if there is none.
     """
 
     __slots__ = ("follower", "parked")
@@ -30,23 +30,23 @@ class FollowerSession(metaclass=ABCMeta):
 
     @abstractmethod
     def expires_at(self) -> int:
-        """When the fetch that waits in the purgatory is answered at the latest, µs; -1 if none waits."""
+        """When the delayed fetch is completed at the latest, µs; -1 if there is none."""
 
     @abstractmethod
     def mark_dirty(self, entry: SessionEntry) -> None:
-        """There is news of a partition: records, another high watermark, another log start."""
+        """Note something new to send of a partition: records, a high watermark, or a log start."""
 
     @abstractmethod
     def records_appended(self, entry: SessionEntry) -> None:
-        """There are records to hand out; a fetch that waits may have enough."""
+        """Note new records of a partition, which may be enough for the delayed fetch."""
 
     @abstractmethod
     def complete(self) -> None:
-        """Have a fetch that waits answered."""
+        """Complete the delayed fetch, if there is one."""
 
 
 class SessionEntry(metaclass=ABCMeta):
-    """The partition's place in a follower's fetch session; `dirty` while there is news of it that the follower has not been told."""
+    """A partition's entry in a follower's fetch session. It is `dirty` while the leader has something new to send."""
 
     __slots__ = ("dirty", "session")
 
@@ -58,4 +58,4 @@ class SessionEntry(metaclass=ABCMeta):
 
     @abstractmethod
     def unlink(self) -> None:
-        """The leader, its epoch or its view of the followers is another: look the partition up again."""
+        """Look the partition up again at the next fetch, because its leader, epoch or followers have changed."""

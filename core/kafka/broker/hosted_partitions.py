@@ -1,4 +1,4 @@
-"""The partitions that a broker hosts, and what a request for another one is told (Kafka: `HostedPartition`)."""
+"""The partitions that a broker hosts, and the error for a request for another one (Kafka: `HostedPartition`)."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ class HostedPartitions:
     """The partitions of one broker.
 
     Attributes:
-        online: those that it serves.
-        offline: those in failed log directories (ordered set); one that is reassigned away stays in it (`HostedPartition.Offline`).
+        online: the partitions that it serves.
+        offline: those in failed log directories (ordered set). A partition that is reassigned away stays in it (`HostedPartition.Offline`).
     """
 
     __slots__ = ("_broker", "offline", "online")
@@ -31,16 +31,16 @@ class HostedPartitions:
         self.offline = {}
 
     def reset(self) -> None:
-        """The process ended."""
+        """Forget all partitions, because the process ended."""
         self.online.clear()
         self.offline.clear()
 
     def missing_error(self, tp: TopicPartition) -> str:
-        """What a request for a partition that is not served here is told (`ReplicaManager#getPartitionOrError`)."""
+        """The error for a request for a partition that is not served here (`ReplicaManager#getPartitionOrError`)."""
         if tp in self.offline:
             return errors.KAFKA_STORAGE_ERROR
         return errors.NOT_LEADER_OR_FOLLOWER if self._broker.knows(tp) else errors.UNKNOWN_TOPIC_OR_PARTITION
 
     def missing(self, tp: TopicPartition, offset: int) -> FetchedPartitionFields:
-        """A fetch's part for a partition that is not served here."""
+        """The part of a fetch response for a partition that is not served here."""
         return tp, (self.missing_error(tp), NO_EPOCH, NO_OFFSET), offset, None, NO_OFFSET, NO_OFFSET, 0

@@ -1,14 +1,14 @@
-"""In which order a leader names the members of a changed ISR.
+"""The order in which a leader names the members of a changed ISR.
 
-A leader keeps the ISR as a set, and the order that `kafka-topics --describe` prints is the one in which that set is iterated when the change
-is sent. Controllers keep the order that they receive. Up to 4.1 the set is Scala's immutable `Set` of broker ids: up to four members
-in the order in which they came, five and more in a trie over their hashes. From 4.2 it is Scala's mutable `HashSet`, which gives ids
-below 8 in ascending order; the order of larger ids depends on the length of its table.
+A leader keeps the ISR as a set. `kafka-topics --describe` prints it in the order in which that set is iterated when the change is sent;
+controllers keep the order that they receive. Up to 4.1 it is Scala's immutable `Set` of broker ids: up to four members in the order in
+which they were added, five and more in a trie over their hashes. From 4.2 it is Scala's mutable `HashSet`: ids below 8 are in ascending
+order, and the order of larger ids depends on the length of its table.
 
-Kafka: `Partition#prepareIsrExpand`, `#prepareIsrShrink`. The order of Scala 2.13's sets is held against Scala's library itself.
+Kafka: `Partition#prepareIsrExpand`, `#prepareIsrShrink`. Tests compare the order with that of Scala 2.13's own sets.
 
-Not modelled: a leader before 2.7 keeps the set that it has written. One that has had five members stays a trie when it shrinks to four or
-fewer, until the broker becomes leader again; here it goes back to the order in which its members came.
+Not modelled: a leader before 2.7 keeps the set that it has written. A set that has had five members stays a trie when it shrinks to four
+or fewer, until the broker becomes leader again. Here it returns to the order in which its members were added.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ _LOAD: Final = 0.75
 
 
 def expanded(isr: tuple[int, ...], joining: int, order: IsrOrder) -> tuple[int, ...]:
-    """An ISR with one more member, in the order in which its leader names them."""
+    """An ISR with one more member, in the leader's order."""
     members = (*isr, joining)
     if order is IsrOrder.HASH_TABLE:
         return _in_table(members, _table_for(int((len(members) + 1) / _LOAD)))
@@ -42,7 +42,7 @@ def expanded(isr: tuple[int, ...], joining: int, order: IsrOrder) -> tuple[int, 
 
 
 def shrunk(isr: tuple[int, ...], leaving: Collection[int], order: IsrOrder) -> tuple[int, ...]:
-    """An ISR without some of its members, in the order in which its leader names the others."""
+    """An ISR without some of its members, in the leader's order."""
     members = tuple(member for member in isr if member not in leaving)
     if order is IsrOrder.HASH_TABLE:
         length = _TABLE
@@ -63,13 +63,13 @@ def _in_trie(members: tuple[int, ...], order: IsrOrder) -> tuple[int, ...]:
 
 
 def _path(member: int) -> tuple[int, ...]:
-    """The branches that lead to a member of a trie, one for each five bits of its hash from the low end (Scala 2.12's `HashTrieSet`)."""
+    """The branches that lead to a member of a trie, one for every five bits of its hash from the low end (Scala 2.12's `HashTrieSet`)."""
     digest = _improved(member)
     return tuple(digest >> shift & 31 for shift in range(0, 32, _BITS))
 
 
 def _data_before_nodes(members: Iterable[int], shift: int) -> list[int]:
-    """The members below a node, its own before those of its branches (Scala 2.13's `BitmapIndexedSetNode`)."""
+    """The members below a node: its own, then those of its branches (Scala 2.13's `BitmapIndexedSetNode`)."""
     branches: dict[int, list[int]] = {}
     for member in members:
         branches.setdefault(_improved(member) >> shift & 31, []).append(member)
@@ -82,7 +82,7 @@ def _data_before_nodes(members: Iterable[int], shift: int) -> list[int]:
 
 
 def _improved(member: int) -> int:
-    """The hash under which a trie files an Int (`scala.collection.Hashing#improve`)."""
+    """The hash of an Int in a trie (`scala.collection.Hashing#improve`)."""
     digest = (member + ~(member << 9)) & _INT_MASK
     digest ^= digest >> 14
     digest = (digest + (digest << 4)) & _INT_MASK
@@ -90,15 +90,15 @@ def _improved(member: int) -> int:
 
 
 def _table_for(capacity: int) -> int:
-    """The length of a table with that initial capacity (`HashSet#tableSizeFor`)."""
+    """The length of a table with an initial capacity (`HashSet#tableSizeFor`)."""
     return 1 << max(capacity - 1, 4).bit_length()
 
 
 def _in_table(members: tuple[int, ...], length: int) -> tuple[int, ...]:
-    """The members by bucket, within a bucket by hash (`scala.collection.mutable.HashSet`)."""
+    """The members by bucket, and within a bucket by hash (`scala.collection.mutable.HashSet`)."""
     return tuple(sorted(members, key=lambda member: (_spread(member) & length - 1, _spread(member))))
 
 
 def _spread(member: int) -> int:
-    """The hash under which a mutable HashSet files an Int (`HashSet#improveHash`)."""
+    """The hash of an Int in a mutable HashSet (`HashSet#improveHash`)."""
     return member ^ member >> 16

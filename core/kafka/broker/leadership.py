@@ -1,4 +1,4 @@
-"""What a broker's part in a partition is, and what becomes of who waits there when it changes.
+"""Changes of a broker's role in a partition, and the delayed operations that they complete.
 
 Kafka: `Partition#makeLeader`, `#makeFollower`.
 """
@@ -14,7 +14,7 @@ from core.kafka.partition_registration import PartitionRegistration
 
 
 def make_leader(partition: Partition, registration: PartitionRegistration) -> bool:
-    """The controller says this broker leads (`Partition#makeLeader`); True if a new leader epoch began."""
+    """Make this broker the partition's leader (`Partition#makeLeader`); True if a new leader epoch began."""
     if registration.partition_epoch < partition.partition_epoch:
         return False
     broker, log, tp = partition.broker, partition.log, partition.tp
@@ -42,7 +42,7 @@ def make_leader(partition: Partition, registration: PartitionRegistration) -> bo
     for entry in partition.sessions:
         entry.unlink()
         if entry.session.follower not in partition.isr:
-            entry.session.mark_dirty(entry)  # each of its fetches may bring it back
+            entry.session.mark_dirty(entry)  # each of its fetches may add it to the ISR
     if new_epoch:
         if broker.release.fetch_epoch_fencing or not was_leader:
             _complete_fetches(partition)
@@ -61,7 +61,7 @@ def make_leader(partition: Partition, registration: PartitionRegistration) -> bo
 
 
 def make_follower(partition: Partition, registration: PartitionRegistration) -> bool:
-    """The controller says another broker leads, or none (`Partition#makeFollower`); True if a new leader epoch began."""
+    """Make this broker a follower of another leader or of none (`Partition#makeFollower`); True if a new leader epoch began."""
     if registration.partition_epoch < partition.partition_epoch:
         return False
     new_epoch = registration.leader_epoch > partition.leader_epoch
@@ -95,13 +95,13 @@ def _apply_registration(partition: Partition, registration: PartitionRegistratio
 
 
 def _complete_delayed_operations(partition: Partition) -> None:
-    """Finish what waits on this broker as leader: writes fail, fetches are told to look elsewhere."""
+    """Complete what waits for this broker as leader: produce requests fail, and fetches learn of the new leader."""
     _refuse_delayed_produce(partition, errors.NOT_LEADER_OR_FOLLOWER)
     _complete_fetches(partition)
 
 
 def stop_partition(partition: Partition) -> None:
-    """It is hosted here no more (`ReplicaManager#completeDelayedOperationsWhenNotPartitionLeader`): what waits on it as leader is finished."""
+    """Complete what waits at a partition that is no longer hosted (`ReplicaManager#completeDelayedOperationsWhenNotPartitionLeader`)."""
     if partition.is_leader:
         partition.broker.account.leadership_ended(partition.tp, partition.log)
         partition.leader = NO_LEADER
@@ -111,7 +111,7 @@ def stop_partition(partition: Partition) -> None:
 
 
 def mark_offline(partition: Partition) -> None:
-    """Its log directory failed: nothing that waits here can be answered any more (`Partition#markOffline`)."""
+    """Refuse what waits at a partition whose log directory failed (`Partition#markOffline`)."""
     if partition.is_leader:
         partition.broker.account.leadership_ended(partition.tp, partition.log)
     _refuse_delayed_produce(partition, errors.KAFKA_STORAGE_ERROR)
@@ -126,7 +126,7 @@ def _refuse_delayed_produce(partition: Partition, error: str) -> None:
 
 
 def _complete_fetches(partition: Partition) -> None:
-    """Parked fetches of a former leadership are answered, and find out by their epoch, or by who leads."""
+    """Complete delayed fetches of a former leadership. Their senders learn of the change by leader epoch, or by the leader's id."""
     for entry in partition.sessions:
         entry.session.mark_dirty(entry)
         entry.session.complete()

@@ -1,4 +1,4 @@
-"""What a partition knows of the broker that hosts it."""
+"""A broker as its partitions see it."""
 
 from __future__ import annotations
 
@@ -17,27 +17,27 @@ from core.sim.node import Node
 
 
 class IsrChanges(Protocol):
-    """The road of a leader's ISR changes to whoever commits them (Kafka: `AlterPartitionManager`)."""
+    """Sends a leader's ISR changes to whoever commits them (Kafka: `AlterPartitionManager`)."""
 
     def submit(self, item: AlterPartitionItem) -> bool:
-        """Have a change committed; False if the partition has one without an answer (OPERATION_NOT_ATTEMPTED)."""
+        """Submit a change; False if the partition has a pending one (OPERATION_NOT_ATTEMPTED)."""
 
     def reset(self) -> None:
-        """The process ended."""
+        """Forget all changes, because the process ended."""
 
     def disconnected(self) -> None:
-        """The connection to the controller broke."""
+        """Handle a broken connection to the controller."""
 
 
 class PartitionContext(Node, metaclass=ABCMeta):
-    """A broker as its partitions see it: who it is, its disk, what it lets them know of others, and the settings that move an ISR.
+    """A broker as its partitions see it: its identity, its disk, what they can ask about others, and the settings that affect an ISR.
 
     Attributes:
-        id: who it is; `broker_epoch` is given at registration, -1 before.
-        settings: the broker's own view of the settings; changes come with the metadata.
+        id: the broker id; `broker_epoch` is assigned at registration, -1 before.
+        settings: the broker's own view of the settings; changes arrive with the metadata.
         lag_max: replica.lag.time.max.ms, µs; lag_max_messages: replica.lag.max.messages (before 0.9).
-        behind: partitions led here of which a follower may not be at the LEO in a running session (ordered set).
-        pushes_high_watermark: a fetch is answered when its follower was not sent the newest high watermark (2.4; by hand nothing answers itself).
+        behind: partitions led here with a follower that may not be at the LEO in a running session (ordered set).
+        pushes_high_watermark: complete a fetch if its follower was not sent the newest high watermark (2.4); False in by-hand mode.
         alter_partition: where ISR changes are submitted.
     """
 
@@ -77,10 +77,10 @@ class PartitionContext(Node, metaclass=ABCMeta):
 
     @abstractmethod
     def is_isr_eligible(self, broker: int, broker_epoch: int) -> bool:
-        """May a broker join an ISR, as far as this broker's metadata reach?"""
+        """Whether a broker may join an ISR by this broker's metadata."""
 
     def log_start_moved(self, tp: TopicPartition) -> None:
-        """A log starts later than before: the checkpoint is due."""
+        """Note that a log start moved, so that it is written at the next checkpoint."""
         self.disk.moved_starts[tp] = None
         self.disk.log_starts_moved = True
         if tp in self.account.exposed:

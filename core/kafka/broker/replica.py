@@ -1,6 +1,6 @@
-"""A follower as its leader sees it (Kafka: `Replica`, `ReplicaState`): how far it has fetched, and when it was caught up.
+"""A follower as its leader sees it: how far it has fetched, and when it was caught up (Kafka: `Replica`, `ReplicaState`).
 
-All numbers are request-time ones: the offset a fetch asks from is the follower's LEO, whatever the answer carries.
+All numbers are those at request time: the offset that a fetch asks from is the follower's LEO, no matter what the response carries.
 """
 
 from __future__ import annotations
@@ -10,22 +10,22 @@ from typing import Final
 from core.kafka.broker.follower_session import FollowerSession
 
 NEVER: Final = -(2**62)
-"""A time before all others; where Kafka starts with 0 on a clock that began in 1970."""
+"""A time before all others. Kafka uses 0, on a clock that began in 1970."""
 
 
 class Replica:
     """The leader's view of one follower.
 
     Attributes:
-        broker: the follower.
+        broker: the follower's broker id.
         leo, log_start: as of its last fetch, -1 before the first.
-        last_caught_up_time: when it last had all that the leader had at that time, µs.
+        last_caught_up_time: when it last had everything that the leader had at that time, µs.
         last_fetch_leader_leo: the leader's LEO at its last fetch.
-        last_fetch_time: when that was.
-        broker_epoch: carried by its last fetch, -1 unknown.
-        last_sent_high_watermark: the leader's as its last fetch was read (releases that complete fetches by it).
-        session: set while the follower is at the leader's LEO and fetches through this session: each of its fetches
-            then renews the times above without touching the replica.
+        last_fetch_time: when its last fetch arrived, µs.
+        broker_epoch: the epoch in its last fetch, -1 if unknown.
+        last_sent_high_watermark: the leader's high watermark when its last fetch was read (releases that complete fetches by it).
+        session: set while the follower is at the leader's LEO and fetches through this session. Each fetch then renews the times above
+            without touching the replica.
     """
 
     __slots__ = (
@@ -47,7 +47,7 @@ class Replica:
         self.session: FollowerSession | None = None
 
     def detach_session(self) -> None:
-        """Take over the times of the session's fetches so far; called before the leader's LEO moves."""
+        """Copy the times of the session's fetches to the replica; called before the leader's LEO advances."""
         session = self.session
         if session is not None:
             fetched = session.fetched_at()
@@ -58,12 +58,12 @@ class Replica:
             self.session = None
 
     def caught_up_time(self) -> int:
-        """lastCaughtUpTime, the session's fetches included."""
+        """lastCaughtUpTime, including the fetches of the session."""
         session = self.session
         return self.last_caught_up_time if session is None else max(self.last_caught_up_time, session.fetched_at())
 
     def fetched_time(self) -> int:
-        """When it last fetched, or was taken for caught up when this leadership began (before 0.9: `Replica#logEndOffsetUpdateTimeMs`)."""
+        """When it last fetched, or counted as caught up at the start of this leadership (before 0.9: `Replica#logEndOffsetUpdateTimeMs`)."""
         session = self.session
         seen = max(self.last_fetch_time, self.last_caught_up_time)
         return max(seen, session.fetched_at()) if session is not None else seen
@@ -71,9 +71,9 @@ class Replica:
     def update_fetch_state(
         self, fetch_offset: int, log_start: int, now: int, leader_leo: int, broker_epoch: int, as_of_last_fetch: bool = True
     ) -> None:
-        """A fetch arrived (`Replica#updateFetchStateOrThrow`); `leader_leo` is the LEO before the read.
+        """Update the state with a fetch (`Replica#updateFetchStateOrThrow`); `leader_leo` is the LEO before the read.
 
-        With `as_of_last_fetch` one that reaches what the leader had at the fetch before shows that the follower was caught up then.
+        With `as_of_last_fetch`, a fetch that reaches the leader's LEO at the fetch before shows that the follower was caught up then.
         """
         if fetch_offset >= leader_leo:
             self.last_caught_up_time = now
@@ -87,17 +87,20 @@ class Replica:
         self.broker_epoch = broker_epoch
 
     def update_last_sent_high_watermark(self, high_watermark: int) -> bool:
-        """A fetch was read with that high watermark; True if the follower had been sent an older one (`Replica#lastSentHighWatermark`, 2.4)."""
+        """Record the high watermark that a fetch was read with; True if the follower had been sent an older one.
+
+        Kafka: `Replica#lastSentHighWatermark`, 2.4.
+        """
         stale = self.last_sent_high_watermark < high_watermark
         self.last_sent_high_watermark = high_watermark
         return stale
 
     def reset(self, now: int, leader_leo: int, *, new_leader: bool, in_isr: bool) -> None:
-        """A higher leader epoch began on this leader (`Replica#resetReplicaState`).
+        """Reset the state at the start of a higher leader epoch on this leader (`Replica#resetReplicaState`).
 
         Args:
-            new_leader: the broker was follower before; it then knows nothing of its followers.
-            in_isr: a member of the ISR counts as caught up now.
+            new_leader: the broker was a follower before, and knows nothing of its followers.
+            in_isr: the follower is in the ISR, and counts as caught up now.
         """
         self.detach_session()
         if new_leader:
@@ -112,5 +115,5 @@ class Replica:
         self.last_caught_up_time = now if in_isr else NEVER
 
     def is_caught_up(self, leader_leo: int, now: int, lag_max: int) -> bool:
-        """At the leader's LEO, or caught up at most `lag_max` µs ago (`ReplicaState#isCaughtUp`)."""
+        """Whether it is at the leader's LEO, or was caught up at most `lag_max` µs ago (`ReplicaState#isCaughtUp`)."""
         return leader_leo == self.leo or now - self.caught_up_time() <= lag_max

@@ -1,4 +1,4 @@
-"""Which replicas a broker hosts, which it leads, which it follows, and the requests of followers and clients (Kafka: `ReplicaManager`)."""
+"""A broker's replicas: which it leads, which it follows, and the requests of followers and clients for them (Kafka: `ReplicaManager`)."""
 
 from __future__ import annotations
 
@@ -38,9 +38,9 @@ class ReplicaManager:
 
     Attributes:
         partitions: hosted partitions; offline_partitions: those in failed log directories.
-        consumer_fetches: consumers' fetches that wait, by (consumer, correlation).
-        fetch_manager: what followers fetch here.
-        fetcher_manager: what is fetched from other leaders.
+        consumer_fetches: delayed fetches of consumers, by (consumer, correlation).
+        fetch_manager: the fetches of followers that this broker serves.
+        fetcher_manager: the fetchers that follow other leaders.
     """
 
     __slots__ = (
@@ -89,7 +89,7 @@ class ReplicaManager:
         )
 
     def reset(self) -> None:
-        """The process ended: all but the disk is gone."""
+        """Forget everything but the disk, because the process ended."""
         self.hosted.reset()
         self.broker.behind.clear()
         self.consumer_fetches.clear()
@@ -97,14 +97,14 @@ class ReplicaManager:
         self.fetcher_manager.reset()
 
     def disconnected(self, node: str) -> None:
-        """A peer's process is gone."""
+        """Handle the end of a peer's process."""
         self.fetch_manager.disconnected(node)
         self.fetcher_manager.disconnected(node)
 
-    # --- roles -----------------------------------------------------------------------------------------------------
+    # --- leadership ------------------------------------------------------------------------------------------------
 
     def apply(self, tp: TopicPartition, registration: PartitionRegistration) -> None:
-        """Take over a partition's state from the metadata (`ReplicaManager#applyDelta`)."""
+        """Apply a partition's new state from the metadata (`ReplicaManager#applyDelta`)."""
         broker = self.broker
         if broker.id not in registration.replicas:
             self.stop_replica(tp, delete=True)
@@ -131,14 +131,14 @@ class ReplicaManager:
     def become_leader_or_follower(
         self, items: tuple[tuple[TopicPartition, PartitionRegistration, int], ...], live: tuple[int, ...]
     ) -> tuple[tuple[TopicPartition, str], ...]:
-        """A ZooKeeper controller's LeaderAndIsr (`ReplicaManager#becomeLeaderOrFollower`), its epoch checked: three parts.
+        """Apply a LeaderAndIsr request of a ZooKeeper controller whose epoch was checked (`ReplicaManager#becomeLeaderOrFollower`).
 
-        First each partition is looked up or created, and roles of a leader epoch that is not newer are ignored. Then those
-        to lead stop fetching and lead. Then those to follow stop fetching, and fetch from their new leader. Where that does
-        not live, or there is none, the log is there, and the broker stays what it was, be it leader (`#makeFollowers`). A
-        broker that shuts down fetches no more.
+        First, each partition is looked up or created; a request with a leader epoch that is not newer is ignored. Second, new leaders stop
+        fetching and lead. Third, new followers stop fetching and fetch from their new leader. If that leader is not alive or there is none,
+        the broker keeps its log and its former role, even that of leader (`#makeFollowers`). A broker in shutdown does not fetch.
 
-        Returns (partition, error) for each.
+        Returns:
+            (partition, error) for each.
         """
         broker, journal = self.broker, self.broker.journal
         arrived = journal.cause
@@ -188,9 +188,9 @@ class ReplicaManager:
         return tuple(answers.items())
 
     def _keeps_fetching(self, partition: Partition, registration: PartitionRegistration) -> bool:
-        """Whether a follower fetches on in a new epoch of the leader it has, and cuts nothing (`Partition#makeFollower` before KAFKA-7164).
+        """Whether a follower keeps fetching in a new epoch of the same leader, without truncating.
 
-        In 2.0 only in the very next epoch: then it has missed no other leadership.
+        Kafka: `Partition#makeFollower` before KAFKA-7164. 2.0 does so only in the very next epoch: then the follower has missed no other leadership.
         """
         release = self.broker.release
         if registration.leader != partition.leader or registration.leader == NO_LEADER:
@@ -200,7 +200,7 @@ class ReplicaManager:
         return not release.truncate_in_next_epoch and registration.leader_epoch <= partition.leader_epoch + 1
 
     def _get_or_create_partition(self, tp: TopicPartition) -> Partition | None:
-        """The partition, created with its log if it is not there; None if its log directory is offline."""
+        """The partition, created with its log if necessary; None if its log directory is offline (Kafka: `#getOrCreatePartition`)."""
         partition = self.partitions.get(tp)
         if partition is None:
             broker = self.broker
@@ -219,7 +219,7 @@ class ReplicaManager:
         return partition
 
     def stop_replica(self, tp: TopicPartition, *, delete: bool) -> None:
-        """Fetch a partition no more (`ReplicaManager#stopReplicas`); with `delete` it is hosted no more, and its log goes."""
+        """Stop fetching a partition (`ReplicaManager#stopReplicas`). With `delete`, also stop hosting it and delete its log."""
         self.fetcher_manager.remove(tp)
         self.fetcher_manager.forget_failure(tp)
         if not delete:
@@ -241,7 +241,7 @@ class ReplicaManager:
             broker.disk.delete(tp)
 
     def take_offline(self, tps: list[TopicPartition]) -> None:
-        """Their log directory failed: nobody is served, nothing is followed (`ReplicaManager#handleLogDirFailure`)."""
+        """Stop serving and following the partitions in a failed log directory (`ReplicaManager#handleLogDirFailure`)."""
         for tp in tps:
             self.offline_partitions[tp] = None
             partition = self.partitions.get(tp)
@@ -255,7 +255,7 @@ class ReplicaManager:
         self.fetcher_manager.shut_down_idle_fetchers()
 
     def delete_old_segments(self) -> None:
-        """Retention of all logs (`LogManager#cleanupLogs`), leaders and followers alike, each by its own high watermark."""
+        """Apply retention to all logs, of leaders and followers alike, each up to its own high watermark (`LogManager#cleanupLogs`)."""
         broker = self.broker
         now, disk, journal = broker.settings.clock.read(broker.journal.now), broker.disk, broker.journal
         configs = broker.log_configs.values()
@@ -278,10 +278,10 @@ class ReplicaManager:
                     partition.log_start_moved()
 
     def out_of_sync_partitions(self) -> list[Partition]:
-        """The partitions led here that have a follower to drop from their ISR, in order of creation.
+        """The partitions led here with a follower to remove from the ISR, in order of creation.
 
-        A follower that is at the LEO in a session through which it still fetches is in sync: partitions where that is so of
-        all of them are not looked at, unless such a session stands still.
+        A follower is in sync while it is at the LEO and its session still fetches. Partitions whose followers are all in that state are
+        skipped, unless such a session has stopped fetching.
         """
         broker = self.broker
         oldest = broker.journal.now - broker.lag_max
@@ -302,7 +302,7 @@ class ReplicaManager:
     # --- offsets ---------------------------------------------------------------------------------------------------
 
     def _offsets_for_leader_epoch(self, request: OffsetsForLeaderEpochRequest, sender: str) -> None:
-        """OffsetsForLeaderEpoch (`Partition#lastOffsetForLeaderEpoch`)."""
+        """Serve an OffsetsForLeaderEpoch request (`Partition#lastOffsetForLeaderEpoch`)."""
         answers = []
         fenced = self.broker.release.truncation_epoch_fencing
         for tp, leader_epoch, asked in request.partitions:
@@ -317,7 +317,7 @@ class ReplicaManager:
         self.broker.reply(sender, OffsetsForLeaderEpochResponse(request.correlation, request.fetcher, tuple(answers)))
 
     def _list_offsets(self, request: ListOffsetsRequest, sender: str) -> None:
-        """ListOffsets (`ReplicaManager#fetchOffset`)."""
+        """Serve a ListOffsets request (`ReplicaManager#fetchOffset`)."""
         partition = self.partitions.get(request.tp)
         fenced = self.broker.release.truncation_epoch_fencing
         error = (
@@ -334,7 +334,7 @@ class ReplicaManager:
     # --- clients ---------------------------------------------------------------------------------------------------
 
     def _produce(self, request: ProduceRequest, sender: str) -> None:
-        """A produce request for one partition (`ReplicaManager#appendRecords`)."""
+        """Serve a produce request for one partition (`ReplicaManager#appendRecords`)."""
         if request.acks not in (-1, 0, 1):
             refuse_produce(self.broker, sender, request, errors.INVALID_REQUIRED_ACKS, (), 0)
             return
@@ -350,7 +350,7 @@ class ReplicaManager:
             partition.delayed.expire()
 
     def _consumer_fetch(self, request: ConsumerFetchRequest, sender: str) -> None:
-        """A consumer fetches: answered at once if there is something to say, else it waits."""
+        """Serve a consumer's fetch: respond at once if there is something to send, else delay it."""
         waiting = DelayedConsumerFetch(self.broker, self.hosted, sender, request)
         answer = waiting.read()
         if request.max_wait <= 0 or answer.partitions or answer.preferred:
@@ -367,6 +367,6 @@ class ReplicaManager:
             waiting.complete()
 
     def _metadata(self, request: MetadataRequest, sender: str) -> None:
-        """Who leads a topic, as far as this broker knows."""
+        """Serve a metadata request: who leads a topic, by this broker's metadata."""
         broker = self.broker
         broker.reply(sender, MetadataResponse(request.correlation, request.topic, broker.topic_leaders(request.topic)))

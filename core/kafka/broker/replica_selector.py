@@ -1,15 +1,23 @@
-"""Which replica a consumer had better read from (KIP-392): a leader with RackAwareReplicaSelector sends it to one in its own rack."""
+"""The replica that a consumer should read from (KIP-392).
+
+A leader with RackAwareReplicaSelector sends consumers to a replica in their own rack.
+"""
 
 from __future__ import annotations
 
 from typing import Final, NamedTuple
 
 RACK_AWARE: Final = "org.apache.kafka.common.replica.RackAwareReplicaSelector"
-"""The value of `replica.selector.class` that does so."""
+"""The value of `replica.selector.class` for that."""
 
 
 class ReplicaView(NamedTuple):
-    """A replica as a selector sees it (Kafka: `ReplicaView`); `rack` None if it has none or its broker does not live; times in µs."""
+    """A replica as a selector sees it (Kafka: `ReplicaView`).
+
+    Attributes:
+        rack: None if it has none, or if its broker is not alive.
+        since_caught_up: µs since it was last caught up.
+    """
 
     broker: int
     rack: str | None
@@ -18,9 +26,10 @@ class ReplicaView(NamedTuple):
 
 
 def select_rack_aware(rack: str, leader: ReplicaView, replicas: list[ReplicaView]) -> ReplicaView:
-    """The replica for a client in a rack (`RackAwareReplicaSelector#select`): the leader if it is there or nobody is, else the one most caught up.
+    """The replica for a client in a rack (`RackAwareReplicaSelector#select`).
 
-    The larger LEO, then the shorter time since it was caught up, then the higher id.
+    It is the leader if it is in that rack or no replica is. Otherwise it is the most caught-up replica in the rack: the one with the largest
+    LEO, then the shortest time since it was caught up, then the highest id.
     """
     near = [view for view in (leader, *replicas) if rack and view.rack == rack]
     if not near or leader in near:

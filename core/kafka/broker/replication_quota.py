@@ -1,10 +1,10 @@
-"""The throttle of replication (Kafka: `ReplicationQuotaManager`): how many bytes a second of throttled partitions go over the wire.
+"""The throttle of replication (Kafka: `ReplicationQuotaManager`): a limit on the bytes per second that throttled partitions replicate.
 
-Throttled is what a topic's lists say: `leader.replication.throttled.replicas` at the leader, `follower.replication.throttled.replicas`
-at the follower. For a topic without a list it is what `kafka-reassign-partitions --throttle` would write for the running
-reassignment: at the leader the partition that moves, at the follower the replica that is added. All bytes of throttled
-partitions count, but only those who are not in sync are held back. The rate is measured over eleven one-second samples, so a
-copy comes in bursts around the rate.
+A topic's lists name the throttled replicas: `leader.replication.throttled.replicas` at the leader, and
+`follower.replication.throttled.replicas` at the follower. A topic without a list is treated as if `kafka-reassign-partitions --throttle`
+had written one for the running reassignment: the moving partition at the leader, the added replica at the follower. All bytes of
+throttled partitions count, but only replicas that are not in sync are held back. The rate is measured over eleven samples of one
+second, so a copy proceeds in bursts around the rate.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ class ReplicationQuota:
     """One broker's quota as leader or as follower.
 
     Attributes:
-        rate: bytes a second.
+        rate: bytes per second.
         listed: the throttled partitions of topics that have a list (`Settings.topic_lists`).
     """
 
@@ -36,24 +36,21 @@ class ReplicationQuota:
         self._samples: deque[tuple[int, int]] = deque()
 
     def is_throttled(self, tp: TopicPartition, *, reassigned: bool) -> bool:
-        """Whether a partition's bytes count here; `reassigned` decides where the topic has no list.
-
-        Kafka: `ReplicationQuotaManager#isThrottled`.
-        """
+        """Whether a partition's bytes count; `reassigned` decides for a topic without a list (`ReplicationQuotaManager#isThrottled`)."""
         partitions = self.listed.get(tp.topic)
         if partitions is None:
             return reassigned
         return tp.partition in partitions or partitions == ALL_REPLICAS
 
     def record(self, now: int, size: int) -> None:
-        """That many throttled bytes went over the wire now."""
+        """Record throttled bytes that are sent or received now."""
         start = now - now % SECOND
         if self._samples and self._samples[-1][0] == start:
             size += self._samples.pop()[1]
         self._samples.append((start, size))
 
     def is_exceeded(self, now: int) -> bool:
-        """Whether more than the rate was used lately (`ReplicationQuotaManager#isQuotaExceeded`, `SimpleRate`)."""
+        """Whether the measured rate is over the limit (`ReplicationQuotaManager#isQuotaExceeded`, `SimpleRate`)."""
         while self._samples and self._samples[0][0] <= now - SAMPLES * SECOND:
             self._samples.popleft()
         if not self._samples:

@@ -1,6 +1,6 @@
-"""The leader's road to the controller for ISR changes (Kafka: `DefaultAlterPartitionManager`).
+"""Sends a leader's ISR changes to the controller (Kafka: `DefaultAlterPartitionManager`).
 
-One change per partition at a time, one request per broker under way; what comes meanwhile goes with the next.
+Each partition has at most one pending change, and each broker at most one request in flight. Further changes go with the next request.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ RETRY: Final = 50_000
 
 
 class AlterPartitionManager:
-    """Pending ISR proposals of one broker.
+    """The pending ISR changes of one broker.
 
     Attributes:
-        unsent: proposals by partition that have no answer yet, in order of submission.
-        in_flight: correlation of the request under way, 0 if none.
+        unsent: pending changes by partition, in order of submission.
+        in_flight: the correlation id of the request in flight, 0 if there is none.
     """
 
     __slots__ = ("_broker", "_channel", "_partitions", "in_flight", "unsent")
@@ -44,7 +44,7 @@ class AlterPartitionManager:
         broker.timers["alter-partition-timeout"] = self._timed_out
 
     def submit(self, item: AlterPartitionItem) -> bool:
-        """Queue a proposal; False if the partition has one without an answer (OPERATION_NOT_ATTEMPTED)."""
+        """Submit a change; False if the partition has a pending one (OPERATION_NOT_ATTEMPTED)."""
         if item.tp in self.unsent:
             return False
         self.unsent[item.tp] = item
@@ -52,12 +52,12 @@ class AlterPartitionManager:
         return True
 
     def reset(self) -> None:
-        """The process ended."""
+        """Forget all changes, because the process ended."""
         self.unsent.clear()
         self.in_flight = 0
 
     def disconnected(self) -> None:
-        """The connection to the controller broke."""
+        """Send the request again later, because the connection to the controller broke."""
         if self.in_flight:
             self.in_flight = 0
             self._broker.timer(RETRY, "alter-partition-retry")

@@ -1,8 +1,8 @@
-"""A broker's way to the active controller (Kafka: `NodeToControllerChannelManager`, and the observer's side of `KafkaRaftClient`).
+"""A broker's connection to the active controller (Kafka: `NodeToControllerChannelManager`, and `KafkaRaftClient` as observer).
 
-With a single controller there is nothing to find. In a quorum a broker keeps to the voter it takes for the active one
-until that one says it is not, refuses the connection, or leaves a metadata fetch without an answer for
-`controller.quorum.fetch.timeout.ms`; then it goes where it is pointed, or asks the next voter.
+A single controller needs no search. In a quorum, a broker stays with the voter that it takes for the active controller until that voter
+denies it, refuses the connection, or does not respond to a metadata fetch for `controller.quorum.fetch.timeout.ms`. Then the broker
+follows the voter's hint, or asks the next voter.
 """
 
 from __future__ import annotations
@@ -15,17 +15,17 @@ from core.kafka.messages import MetadataFetchRequest, NotController
 from core.sim.units import US_PER_MS
 
 RETRY: Final = 50 * US_PER_MS
-"""µs until the next voter is asked when one was not the active controller and knew no other."""
+"""µs until the next voter is asked, if the last one is not the active controller and knows no other."""
 
 
 class ControllerChannel:
     """The connection to the active controller.
 
     Attributes:
-        voters: the controllers' names; empty for a cluster with its one controller.
-        dedicated: those of them, or the one controller, that are no brokers.
-        controller: whom this broker takes for the active one.
-        epoch: the highest controller epoch that it has heard of.
+        voters: the names of the controllers; empty for a cluster with a single controller.
+        dedicated: the controllers that are not brokers.
+        controller: the node that this broker takes for the active controller.
+        epoch: the highest controller epoch seen.
     """
 
     __slots__ = ("_broker", "_fetches", "_retry_armed", "controller", "dedicated", "epoch", "voters")
@@ -46,12 +46,12 @@ class ControllerChannel:
             broker.timers.update({"controller-silent": self._fetch_timed_out, "find-controller": self._retry})
 
     def reset(self) -> None:
-        """The process ended."""
+        """Forget pending retries, because the process ended."""
         self._fetches += 1
         self._retry_armed = False
 
     def send(self, message: object) -> None:
-        """Send a request to the active controller, perhaps in this very process."""
+        """Send a request to the active controller, which can run in the same process."""
         broker = self._broker
         if self.controller == broker.address:
             journal = broker.journal
@@ -60,24 +60,24 @@ class ControllerChannel:
             broker.send(self.controller, message)
 
     def fetch_metadata(self, offset: int) -> None:
-        """Ask for the metadata log from an offset on."""
+        """Fetch the metadata log from an offset."""
         self.send(MetadataFetchRequest(self._broker.id, offset))
         if self.voters:
             self._fetches += 1
             self._broker.timer(self._broker.quorum_fetch_timeout, "controller-silent", self._fetches)
 
     def disconnect(self) -> None:
-        """Give the connection up."""
+        """Give up the connection."""
         self._broker.network.disconnect(self._broker.address, self.controller)
 
     def disconnected(self) -> None:
-        """The active controller's process is gone: after a moment another is asked."""
+        """Ask another voter after a delay, because the active controller's process is gone."""
         if self.voters and not self._retry_armed:
             self._retry_armed = True
             self._broker.timer(RETRY, "find-controller")
 
     def _fetch_timed_out(self, number: object) -> None:
-        """The last metadata fetch has had no answer."""
+        """Turn to the next voter if the last metadata fetch has had no response."""
         if number == self._fetches:
             self.disconnect()
             self.try_next()
@@ -87,7 +87,7 @@ class ControllerChannel:
         self.try_next()
 
     def try_next(self) -> None:
-        """Ask the next voter."""
+        """Turn to the next voter."""
         at = self.voters.index(self.controller)
         self.controller = self.voters[(at + 1) % len(self.voters)]
         self._broker.ask_controller_again()

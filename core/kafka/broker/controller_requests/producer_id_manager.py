@@ -1,7 +1,4 @@
-"""Producer ids: a broker hands them out from a block that the controller has given it.
-
-Kafka: `RPCProducerIdManager`, `ProducerIdControlManager`.
-"""
+"""Producer ids, which a broker assigns from a block that the controller allocates (Kafka: `RPCProducerIdManager`, `ProducerIdControlManager`)."""
 
 from __future__ import annotations
 
@@ -13,11 +10,11 @@ from core.kafka.messages import AllocateProducerIdsResponse, InitProducerIdReque
 from core.sim.units import SECOND
 
 RETRY: Final = SECOND
-"""µs until an unanswered request for a block is sent again."""
+"""µs until a request for a block without a response is sent again."""
 
 
 class ProducerIdManager:
-    """One broker's ids: the next one, the end of its block, and the producers that wait for a block."""
+    """One broker's producer ids: the next id, the end of its block, and the producers that wait for a block."""
 
     __slots__ = ("_waiting", "broker", "end", "next_id")
 
@@ -34,12 +31,12 @@ class ProducerIdManager:
         broker.timers.update({"producer-ids": self._request_block})
 
     def reset(self) -> None:
-        """The process ended: what is left of the block is never given out."""
+        """Forget the block, because the process ended. The rest of its ids is never assigned."""
         self.next_id = self.end = 0
         self._waiting.clear()
 
     def _init_producer_id(self, request: InitProducerIdRequest, sender: str) -> None:
-        """A producer without transactions gets a new id, in epoch 0 (`TransactionCoordinator#handleInitProducerId`)."""
+        """Assign a new id, in epoch 0, to a producer without transactions (`TransactionCoordinator#handleInitProducerId`)."""
         self._waiting.append((sender, request))
         if self.next_id < self.end:
             self._assign_ids()

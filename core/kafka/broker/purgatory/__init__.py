@@ -1,1 +1,1 @@
-"""Requests that wait at a partition until the high watermark or its leadership changes."""
+"""Requests that wait at a partition until the high watermark advances or the leadership changes."""

@@ -1,4 +1,4 @@
-"""Who waits at a partition for news, as the partition sees them."""
+"""What waits at a partition, as the partition sees it (Kafka: `DelayedOperations`)."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ from typing import Protocol
 
 
 class HighWatermarkWaiter(Protocol):
-    """Somebody who waits for the high watermark to move, a consumer's fetch for one (Kafka: the fetch purgatory)."""
+    """An operation that waits for the high watermark, such as a consumer's fetch (Kafka: `DelayedFetch`)."""
 
     def complete_if_enough(self) -> None:
-        """The high watermark moved."""
+        """Complete the operation if the high watermark has advanced far enough."""
 
     def complete(self) -> None:
-        """This broker's part in the partition changed: wait no longer."""
+        """Complete the operation, because this broker's role in the partition changed."""

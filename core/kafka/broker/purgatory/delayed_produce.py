@@ -1,7 +1,4 @@
-"""Writes with acks=all that wait at their leader until they are committed, or their time is over.
-
-Kafka: `DelayedProduce` and its purgatory.
-"""
+"""Produce requests with acks=all that wait until their records are committed or their timeout expires (Kafka: `DelayedProduce`)."""
 
 from __future__ import annotations
 
@@ -17,7 +14,13 @@ from core.kafka.messages import ProduceRequest
 
 
 class DelayedProduce(NamedTuple):
-    """An acks=all write that waits for the high watermark (Kafka: `DelayedProduce`)."""
+    """An acks=all write that waits for the high watermark (Kafka: `DelayedProduce`).
+
+    Attributes:
+        required_offset: the high watermark that it waits for.
+        deadline: when it times out, virtual µs.
+        base, term: the offset and the term of its first record.
+    """
 
     required_offset: int
     deadline: int
@@ -28,11 +31,11 @@ class DelayedProduce(NamedTuple):
 
 
 class DelayedProduces:
-    """Those of one partition.
+    """The delayed writes of one partition.
 
     Attributes:
-        waiting: in order of what each waits for.
-        timer_due: when the armed timer looks for those whose time is over; -1 if none was armed.
+        waiting: in order of the required offset.
+        timer_due: when the armed expiry timer fires; -1 if none was armed.
     """
 
     __slots__ = ("broker", "timer_due", "tp", "waiting")
@@ -48,7 +51,7 @@ class DelayedProduces:
         self.timer_due = -1
 
     def add(self, write: DelayedProduce) -> None:
-        """Let a write wait; all but repeated ones wait for more than those before them."""
+        """Delay a write. All writes but repeated ones wait for a higher offset than those before them."""
         waiting = self.waiting
         at = len(waiting)
         while at and waiting[at - 1].required_offset > write.required_offset:
@@ -60,21 +63,21 @@ class DelayedProduces:
         self._expire_at(write.deadline)
 
     def refuse(self, error: str) -> None:
-        """This broker's part in the partition changed: none of them is waited for any longer."""
+        """Refuse all delayed writes, because this broker's role in the partition changed."""
         refused = list(self.waiting)
         self.waiting.clear()
         for write in refused:
             send_produce_response(self.broker, write.sender, write.request, error, NO_OFFSET, None)
 
     def complete(self, high_watermark: int, error: str) -> None:
-        """Answer those that the high watermark has reached (`DelayedProduce#tryComplete`)."""
+        """Respond to the writes that the high watermark has reached (`DelayedProduce#tryComplete`)."""
         waiting = self.waiting
         while waiting and waiting[0].required_offset <= high_watermark:
             write = waiting.popleft()
             send_produce_response(self.broker, write.sender, write.request, error, write.base, write.term)
 
     def expire(self) -> None:
-        """Time out those whose request timeout is over (`DelayedProduce#onExpiration`), each by its own."""
+        """Respond with a timeout to the writes whose deadline is over (`DelayedProduce#onExpiration`)."""
         if not self.waiting:
             return
         now, writes = self.broker.journal.now, list(self.waiting)
@@ -87,7 +90,7 @@ class DelayedProduces:
             self._expire_at(min(write.deadline for write in self.waiting))
 
     def _expire_at(self, deadline: int) -> None:
-        """Have writes that wait timed out at a deadline, unless that is arranged for earlier already."""
+        """Arm the expiry timer for a deadline, unless it fires before."""
         now = self.broker.journal.now
         if not now < self.timer_due <= deadline:
             self.timer_due = deadline

@@ -1,4 +1,4 @@
-"""What a producer is answered."""
+"""Responses to produce requests."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from core.kafka.messages import ProduceRequest, ProduceResponse
 
 
 def send_produce_response(broker: PartitionContext, sender: str, request: ProduceRequest, error: str, base: int, term: Term | None) -> None:
-    """Answer a produce request; with acks=0 nobody listens, so after an error the connection is closed.
+    """Respond to a produce request (`KafkaApis#handleProduceRequest`).
 
-    Kafka: `KafkaApis#handleProduceRequest`.
+    With acks=0 there is no response, so after an error the connection is closed.
     """
     if request.acks != 0:
         broker.reply(sender, ProduceResponse(request.correlation, request.tp, error, base, term))
@@ -21,7 +21,7 @@ def send_produce_response(broker: PartitionContext, sender: str, request: Produc
 
 
 def refuse_produce(broker: PartitionContext, sender: str, request: ProduceRequest, error: str, isr: tuple[int, ...], min_isr: int) -> None:
-    """Nothing was appended: say so."""
+    """Respond with an error: nothing was appended."""
     journal, tp = broker.journal, request.tp
     before = journal.cause
     journal.cause = journal.emit(

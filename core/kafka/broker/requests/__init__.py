@@ -1,1 +1,1 @@
-"""The requests of followers and clients that a broker serves: produce, fetch, and list offsets."""
+"""Requests of followers and clients that a broker serves: produce, fetch, and list offsets."""

@@ -1,4 +1,4 @@
-"""A consumer's fetch: only what is below the high watermark, or a wait for it; on the leader, or on a follower (KIP-392).
+"""A consumer's fetch on the leader, or on a follower (KIP-392): records below the high watermark, or a wait for them.
 
 Kafka: `DelayedFetch`.
 """
@@ -16,7 +16,7 @@ from core.kafka.messages import ConsumerFetchRequest, ConsumerFetchResponse, Fet
 
 
 class DelayedConsumerFetch:
-    """A consumer's fetch that waits on a broker until a high watermark moves past a position, or its time is over."""
+    """A consumer's fetch that waits until a high watermark passes its position, or until its wait is over."""
 
     __slots__ = ("broker", "done", "hosted", "request", "sender")
 
@@ -28,7 +28,7 @@ class DelayedConsumerFetch:
         self.done = False
 
     def read(self) -> ConsumerFetchResponse:
-        """What there is to say now, partitions without news left out. Of one that another replica is to serve nothing is read."""
+        """The response at present, without partitions that have nothing new. A partition that another replica should serve is not read."""
         broker, hosted, rack = self.broker, self.hosted, self.request.rack
         found = []
         preferred = []
@@ -49,14 +49,14 @@ class DelayedConsumerFetch:
             self.hosted.online[tp].add_consumer(self)
 
     def complete_if_enough(self) -> None:
-        """A high watermark moved: answer if there is something."""
+        """Respond if there is something to send, because a high watermark advanced."""
         if not self.done:
             answer = self.read()
             if answer.partitions or answer.preferred:
                 self._finish(answer)
 
     def complete(self) -> None:
-        """Answer with whatever there is."""
+        """Respond with whatever there is."""
         if not self.done:
             self._finish(self.read())
 
@@ -72,9 +72,10 @@ class DelayedConsumerFetch:
 def read_for_consumer(
     broker: BrokerContext, hosted: HostedPartitions, tp: TopicPartition, position: int, leader_epoch: int, rack: str | None
 ) -> FetchedPartition:
-    """One partition's part of a consumer's fetch (`UnifiedLog#read` bounded by `FetchIsolation`): nothing at or above the HW of this replica.
+    """One partition's part of a consumer's fetch: records below this replica's high watermark.
 
-    A follower serves clients that tell their rack, be it an empty one (fetch version 11, 2.4); others must find the leader.
+    Kafka: `UnifiedLog#read` with `FetchIsolation`. A follower serves clients that send their rack, even an empty one (fetch version 11, 2.4);
+    other clients must fetch from the leader.
     """
     partition = hosted.online.get(tp)
     if partition is None:
@@ -91,12 +92,12 @@ def read_for_consumer(
 
 
 def find_preferred_read_replica(broker: BrokerContext, partition: Partition, rack: str | None, position: int, leader_epoch: int) -> int:
-    """The follower that a consumer is to fetch a position from, NO_LEADER if this broker serves it itself.
+    """The follower that a consumer should fetch a position from, or NO_LEADER if this broker serves it.
 
     Kafka: `ReplicaManager#findPreferredReadReplica`.
 
-    Only members of the ISR that hold the position as far as the leader knows: one that lags would keep the consumer behind.
-    `rack` is None for clients that do not tell theirs (before 2.4).
+    Only members of the ISR that have the position, as far as the leader knows, qualify: a lagging one would keep the consumer behind.
+    `rack` is None for clients that do not send theirs (before 2.4).
     """
     if not rack or not broker.selects_by_rack:
         return NO_LEADER

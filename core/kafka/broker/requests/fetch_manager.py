@@ -1,7 +1,4 @@
-"""Followers' fetches at a leader: their sessions, what each is answered, and those that wait for news.
-
-Kafka: `FetchManager`, `DelayedFetch`.
-"""
+"""The fetches of followers that a leader serves: their sessions, the responses, and the delayed fetches (Kafka: `FetchManager`, `DelayedFetch`)."""
 
 from __future__ import annotations
 
@@ -28,7 +25,8 @@ class FetchManager:
     """The fetch sessions of one broker's followers.
 
     Attributes:
-        sessions: by (follower, fetcher); watched: those whose fetches are not known to come in time.
+        sessions: by (follower, fetcher).
+        watched: sessions whose fetches are not known to arrive in time.
     """
 
     __slots__ = ("broker", "hosted", "partitions", "sessions", "watched")
@@ -49,23 +47,23 @@ class FetchManager:
         broker.timers.update({"fetch-expiry": self._fetch_expired})
 
     def reset(self) -> None:
-        """The process ended: no session outlives it."""
+        """Forget all sessions, because the process ended."""
         self.sessions.clear()
         self.watched.clear()
 
     def drop_parked(self) -> None:
-        """No fetch waits any more; whoever sent one asks anew."""
+        """Drop all delayed fetches. Their senders fetch again."""
         for session in self.sessions.values():
             session.parked = None
 
     def disconnected(self, node: str) -> None:
-        """A peer's process is gone: its parked fetches with it."""
+        """Drop the delayed fetches of a peer whose process is gone."""
         for session in self.sessions.values():
             if session.address == node:
                 session.parked = None
 
     def _fetch(self, request: FetchRequest, sender: str) -> None:
-        """A follower fetches (`ReplicaManager#fetchMessages`): answered at once if there is something to say, else it waits."""
+        """Serve a follower's fetch (`ReplicaManager#fetchMessages`): respond at once if there is something to send, else delay it."""
         correlation, follower, fetcher, _, full, changed, forgotten, max_wait, _, _, _, _ = request
         session = self.sessions.get((follower, fetcher))
         if full:
@@ -93,7 +91,7 @@ class FetchManager:
             entry.partition.follower_needs_hw_update(follower) for entry in session.dirty if entry.partition is not None
         ):
             session.parked = request
-            self.complete_fetch(session)  # this very fetch has raised it
+            self.complete_fetch(session)  # this very fetch has advanced it
             return
         session.parked = request
         session.cause = journal.cause
@@ -103,18 +101,18 @@ class FetchManager:
         self._update_silence(session)
 
     def break_silence(self) -> None:
-        """Any session may have news."""
+        """Note that any session may have something to send."""
         for session in self.sessions.values():
             session.poll.break_silence()
 
     def watch(self, session: FetchSession) -> None:
-        """A session's fetches may fail to come."""
+        """Check a session from now on for fetches that fail to arrive."""
         self.watched[session.follower, session.fetcher] = session
 
     def sessions_without_fetch_since(self, time: int) -> list[FetchSession]:
-        """Those whose last fetch came before a time, µs.
+        """The sessions whose last fetch arrived before a time, µs.
 
-        A session whose fetches are elided is not looked at again until they no longer are: by then they come in time.
+        A session whose fetches are elided is not checked again until the elision ends: until then its fetches arrive in time.
         """
         late = []
         for key, session in list(self.watched.items()):
@@ -126,17 +124,14 @@ class FetchManager:
         return late
 
     def broker_epoch_is_stale(self, request: FetchRequest) -> bool:
-        """Whether a fetch comes from a former process of a broker that lives, as far as this broker knows.
-
-        Kafka: `Replica#updateFetchStateOrThrow`, KIP-903.
-        """
+        """Whether a fetch comes from a former process of a live broker, by this broker's metadata (`Replica#updateFetchStateOrThrow`, KIP-903)."""
         broker = self.broker
         if not broker.release.broker_epoch_in_isr or request.broker_epoch == -1:
             return False
         return broker.alive_broker_epoch(request.follower) > request.broker_epoch
 
     def _remove_from_session(self, tp: TopicPartition, session: FetchSession) -> None:
-        """A partition leaves a session, if it is not in another of that follower by now: further fetches of this one are none of it."""
+        """Remove a partition from a session, unless it is in another session of that follower by now."""
         partition, entry, follower = self.partitions.get(tp), session.partitions.get(tp), session.follower
         if partition is None or entry is None:
             return
@@ -150,7 +145,7 @@ class FetchManager:
             self.broker.behind[tp] = None
 
     def _link(self, entry: SessionPartition) -> None:
-        """Look up what a session's entry is of, if that is here; an entry of another session of that follower is left behind."""
+        """Look up the partition of a session's entry, if it is hosted. The entry of another session of that follower is unlinked."""
         partition = self.partitions.get(entry.tp)
         if partition is not None:
             follower = entry.session.follower
@@ -332,7 +327,7 @@ class FetchManager:
         self._update_silence(session)
 
     def _update_silence(self, session: FetchSession) -> None:
-        """Whether a session has no news, so that idle fetches can be elided; a leader with a throttle does not say so."""
+        """Tell the network whether a session has something to send: if not, idle fetches can be elided. A throttled leader never says so."""
         poll = session.poll
         if session.dirty or self.broker.leader_quota is not None:
             if poll.silent:
@@ -341,9 +336,9 @@ class FetchManager:
             poll.fall_silent()
 
     def _within_quota(self, entries: list[SessionPartition], session: FetchSession, request: FetchRequest | None) -> list[SessionPartition]:
-        """Of partitions with news those that the leader's throttle lets through (`ReplicaManager#shouldLeaderThrottle`).
+        """The partitions that the leader's throttle lets through (`ReplicaManager#shouldLeaderThrottle`).
 
-        Of one held back nothing is read, but that the follower asked counts; it stays dirty until the rate has fallen.
+        A partition that is held back is not read, but its follower's fetch counts. It stays dirty until the rate has fallen.
         """
         quota = self.broker.leader_quota
         if quota is None or not quota.is_exceeded(self.broker.journal.now):
@@ -361,7 +356,7 @@ class FetchManager:
         return quota.is_throttled(entry.tp, reassigned=bool(partition.adding))
 
     def complete_fetch(self, session: FetchSession, max_records: int = 0, *, corrupt: bool = False) -> None:
-        """A parked fetch leaves the purgatory (`DelayedFetch#onComplete`): log and HW are read now, the follower's state is not touched."""
+        """Complete a delayed fetch (`DelayedFetch#onComplete`): log and HW are read now, the follower's state is not updated."""
         request = session.parked
         if request is None:
             return
@@ -374,7 +369,7 @@ class FetchManager:
         self._answer(session, request, news or [], corrupt=corrupt)
 
     def complete_fetch_if_enough(self, session: FetchSession) -> None:
-        """New records came: answer a parked fetch once fetch.min.bytes wait (`DelayedFetch#tryComplete`)."""
+        """Complete a delayed fetch if there are fetch.min.bytes to send, because new records were appended (`DelayedFetch#tryComplete`)."""
         request = session.parked
         if request is None:
             return
@@ -392,7 +387,7 @@ class FetchManager:
         session = self.sessions.get(about)  # type: ignore[call-overload]
         now = self.broker.journal.now
         if session is None or session.timer_due != now:
-            return  # the timer of a former session
+            return  # a timer of a former session
         session.timer_due = -1
         if session.parked is None or session.parked.max_wait >= FOREVER:
             return
@@ -408,7 +403,7 @@ class FetchManager:
         self.complete_fetch(session)
 
     def arm_expiry(self, session: FetchSession) -> None:
-        """Have the fetch that waits answered at the latest when its wait is over; a timer that is due before that looks again."""
+        """Arm a timer that completes the delayed fetch at its deadline, unless a timer that fires before is armed. That one arms the next."""
         if session.timer_due < 0 or session.timer_due > session.deadline:
             session.timer_due = session.deadline
             expiry = Timer("fetch-expiry", (session.follower, session.fetcher))

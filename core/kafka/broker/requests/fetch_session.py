@@ -1,11 +1,10 @@
 """A follower's fetch session as its leader keeps it (KIP-227), and the fetch that waits in it.
 
-As long as no partition of a session has news, its leader has told the network so (`core.sim.long_polling`), and idle fetches are elided.
+Only partitions with something new are read: those that the follower named because their state changed, and those that became `dirty`
+on the leader since (new records, high watermark, or leadership). Idle partitions cost nothing. While no partition of a session is
+dirty, the leader tells the network so (`core.sim.long_polling`), and idle fetches are elided.
 
-Only partitions with news are looked at: those the follower named because their state changed, and those that became
-`dirty` here since (records to hand out, another high watermark, another leadership). Idle partitions cost nothing.
-
-They keep their order. Those that were handed records and have more to say go to the end, so that no partition starves.
+Partitions keep their order. Those that were sent records and have more to send go to the end, so that no partition starves.
 Kafka: `FetchSession`, `IncrementalFetchContext#PartitionIterator`.
 """
 
@@ -23,30 +22,30 @@ from core.sim.long_polling import NOT_YET, LongPoll
 
 
 class FetchPurgatory(Protocol):
-    """Where fetches wait for news (Kafka: `delayedFetchPurgatory`)."""
+    """Where fetches wait (Kafka: `delayedFetchPurgatory`)."""
 
     def complete_fetch(self, session: FetchSession) -> None:
-        """Answer the one of a session, if one waits."""
+        """Complete a session's delayed fetch, if there is one."""
 
     def complete_fetch_if_enough(self, session: FetchSession) -> None:
-        """Answer it if there is enough to tell."""
+        """Complete a session's delayed fetch if there is enough to send."""
 
     def arm_expiry(self, session: FetchSession) -> None:
-        """Have the fetch that waits answered at the latest when its wait is over."""
+        """Complete the delayed fetch at its deadline at the latest."""
 
     def watch(self, session: FetchSession) -> None:
-        """Its fetches may fail to come."""
+        """Check a session from now on for fetches that fail to arrive."""
 
 
 class SessionPartition(SessionEntry):
-    """One partition of a session: what the follower last asked, and what it was last told.
+    """One partition of a session: what the follower last asked, and what it was last sent (Kafka: `CachedPartition`).
 
     Attributes:
         asked: what the follower last asked, a `FetchPartition` or the plain tuple of its fields.
-        dirty: whether there is news of it (`FetchSession.dirty`).
-        sent_high_watermark, sent_log_start: as it was last told, -1 before.
-        partition, replica: the leader's, once the fetch was looked at, and its view of the follower; None when they must be looked up
-            anew, because the broker's part in the partition has changed.
+        dirty: whether there is something new to send (`FetchSession.dirty`).
+        sent_high_watermark, sent_log_start: as last sent, -1 before.
+        partition, replica: the leader's partition and its view of the follower; None until the next fetch looks them up, as after a
+            change of this broker's role in the partition.
     """
 
     __slots__ = ("asked", "partition", "replica", "sent_high_watermark", "sent_log_start", "tp")
@@ -64,12 +63,12 @@ class SessionPartition(SessionEntry):
 
     @property
     def offset(self) -> int:
-        """From where the follower asked."""
+        """The offset that the follower asked from."""
         offset: int = self.asked[1]
         return offset
 
     def unlink(self) -> None:
-        """The leader's side is not what it was: look it up again."""
+        """Look the partition up again at the next fetch."""
         self.partition = self.replica = None
 
 
@@ -78,12 +77,12 @@ class FetchSession(FollowerSession):
 
     Attributes:
         purgatory: where its fetches wait.
-        follower, fetcher: who fetches; address: the follower on the network.
-        poll: the network's handle of these fetches.
-        partitions: all of the session, in the order they came.
-        dirty: those with news, in order, each of them once.
-        last_fetch_time: when the last fetch arrived that was not elided, µs.
-        parked: the fetch that waits in the purgatory; `deadline` when it is answered at the latest; `cause` of what comes of that.
+        follower, fetcher: which fetcher; address: the follower's address on the network.
+        poll: the network's handle of its fetches.
+        partitions: all partitions of the session, in the order in which they were added.
+        dirty: those with something new, in order, each once.
+        last_fetch_time: when the last fetch that was not elided arrived, µs.
+        parked: the delayed fetch; `deadline`: when it is completed at the latest; `cause`: the cause of what follows from that.
         timer_due: when the armed expiry timer fires; -1 if none is armed.
     """
 
@@ -113,7 +112,7 @@ class FetchSession(FollowerSession):
         self.timer_due = -1
 
     def fetched_at(self) -> int:
-        """When the last fetch arrived, µs, elided ones included."""
+        """When the last fetch arrived, µs; elided fetches count."""
         if self.poll.elided:
             arrived_at = self.poll.arrived_at()
             if arrived_at != NOT_YET:
@@ -121,19 +120,19 @@ class FetchSession(FollowerSession):
         return self.last_fetch_time
 
     def expires_at(self) -> int:
-        """When the fetch that waits in the purgatory is answered at the latest, µs; -1 if none waits."""
+        """When the delayed fetch is completed at the latest, µs; -1 if there is none."""
         if self.poll.elided:
             return self.poll.waits_until()
         return -1 if self.parked is None else self.deadline
 
     def polls_resume(self, arrived_at: int) -> None:
-        """Fetches are no longer elided; the last one arrived at `arrived_at`."""
+        """Note that fetches are no longer elided; the last one arrived at `arrived_at`."""
         if arrived_at != NOT_YET:
             self.last_fetch_time = arrived_at
         self.purgatory.watch(self)
 
     def wait(self, request: object, arrived_at: int, cause: int) -> None:
-        """The fetch that arrived at `arrived_at` waits; no timer is needed if records to answer it with have just come."""
+        """Delay the fetch that arrived at `arrived_at`. It needs no timer if records to respond with have just arrived."""
         assert isinstance(request, FetchRequest)
         self.parked = request
         self.cause = cause
@@ -142,12 +141,12 @@ class FetchSession(FollowerSession):
             self.purgatory.arm_expiry(self)
 
     def empty_answer(self, request: object) -> FetchResponse:
-        """The answer to a fetch that has waited in vain."""
+        """The response to a fetch that has waited in vain."""
         assert isinstance(request, FetchRequest)
         return FetchResponse(request.correlation, self.fetcher, NONE, ())
 
     def mark_dirty(self, entry: SessionEntry) -> None:
-        """There is news of a partition."""
+        """Note something new to send of a partition."""
         if not entry.dirty:
             if self.poll.silent:
                 self.poll.break_silence()
@@ -156,7 +155,7 @@ class FetchSession(FollowerSession):
             self.dirty.append(entry)
 
     def records_appended(self, entry: SessionEntry) -> None:
-        """There are records to hand out, at once if a fetch waits for no more than these."""
+        """Note new records of a partition, and complete the delayed fetch if they are enough for it."""
         if not entry.dirty:
             assert isinstance(entry, SessionPartition)
             entry.dirty = True
@@ -167,22 +166,22 @@ class FetchSession(FollowerSession):
             self.purgatory.complete_fetch_if_enough(self)
 
     def complete(self) -> None:
-        """Have the fetch that waits answered."""
+        """Complete the delayed fetch, if there is one."""
         self.purgatory.complete_fetch(self)
 
     def take_dirty(self) -> list[SessionPartition]:
-        """Those with news, to be looked at now: each is dirty until it is told, and may have news again from then on."""
+        """The dirty partitions, to be read now. Each is dirty until it is sent, and can become dirty again from then on."""
         entries = self.dirty.copy()
         self.dirty.clear()
         return entries
 
     def put_back(self, entries: list[SessionPartition]) -> None:
-        """Of those that were taken some have not been told: they go before those that have had news since."""
+        """Return partitions that were taken and not sent. They go before those that became dirty since."""
         since = {id(entry) for entry in self.dirty}
         self.dirty[:0] = [entry for entry in entries if entry.dirty and id(entry) not in since]
 
     def update(self, changed: tuple[FetchPartitionFields, ...], forgotten: tuple[TopicPartition, ...]) -> None:
-        """Take over what the follower says of its partitions (`FetchSession#update`)."""
+        """Apply what a fetch says about the session's partitions (`FetchSession#update`)."""
         partitions, dirty = self.partitions, self.dirty
         for asked in changed:
             known = partitions.get(asked[0])

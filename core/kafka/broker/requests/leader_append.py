@@ -1,4 +1,4 @@
-"""What clients change in a leader's log: records appended (`Partition#appendRecordsToLeader`), and records deleted from its start."""
+"""Changes of a leader's log on behalf of clients: appends and deletions of records (Kafka: `Partition#appendRecordsToLeader`)."""
 
 from __future__ import annotations
 
@@ -17,7 +17,10 @@ APPENDED: Final = events.Appended.kind
 
 
 def append_records_to_leader(partition: Partition, sender: str, request: ProduceRequest) -> None:
-    """A produce request (`Partition#appendRecordsToLeader`, `ReplicaManager#appendRecords`): append or refuse, answer or wait."""
+    """Append the records of a produce request or refuse it, and respond now or later.
+
+    Kafka: `Partition#appendRecordsToLeader`, `ReplicaManager#appendRecords`.
+    """
     broker, log = partition.broker, partition.log
     journal, tp = broker.journal, partition.tp
     _, producer, _, records, size, acks, _, batch_id, _, producer_id, producer_epoch, first_sequence, timestamp = request
@@ -35,7 +38,7 @@ def append_records_to_leader(partition: Partition, sender: str, request: Produce
     base = log.leo
     now: Column = journal.now
     for replica in partition.remotes:
-        if replica.session is not None:  # it was at the LEO, which is going to move
+        if replica.session is not None:  # it was at the LEO, which is about to advance
             replica.detach_session()
             broker.behind[tp] = None
     made = now if timestamp < 0 else term.stamp(timestamp)
@@ -65,7 +68,7 @@ def append_records_to_leader(partition: Partition, sender: str, request: Produce
 
 
 def _respond_or_delay(partition: Partition, sender: str, request: ProduceRequest, base: int, end: int) -> None:
-    """A batch was appended whose producer waits for an answer: at once with acks=1, else when it is committed."""
+    """Respond to a produce request whose batch is appended: at once with acks=1, else when the batch is committed."""
     broker, tp, term = partition.broker, partition.tp, partition.term
     assert term is not None, "a leader has a term"
     broker.account.appended(tp, broker.id, term, base, request, partition.log)
@@ -76,16 +79,17 @@ def _respond_or_delay(partition: Partition, sender: str, request: ProduceRequest
 
 
 def _delay_produce(partition: Partition, write: DelayedProduce) -> None:
-    """Let a write wait for the high watermark."""
+    """Delay a write until the high watermark reaches it."""
     if partition.delayed is None:
         partition.delayed = DelayedProduces(partition.broker, partition.tp)
     partition.delayed.add(write)
 
 
 def _validate_producer_state(partition: Partition, sender: str, request: ProduceRequest) -> bool:
-    """Whether an idempotent producer's batch is to be appended (`UnifiedLog#analyzeAndValidateProducerState`).
+    """Whether to append an idempotent producer's batch (`UnifiedLog#analyzeAndValidateProducerState`).
 
-    A duplicate is answered with its first offsets, for acks=all once they are committed; one out of turn is refused.
+    The response to a duplicate has the offsets of the first append; with acks=all it is sent once they are committed. A batch out of sequence
+    is refused.
     """
     broker, log, tp = partition.broker, partition.log, partition.tp
     now = broker.journal.now
@@ -113,7 +117,7 @@ def _validate_producer_state(partition: Partition, sender: str, request: Produce
 
 
 def delete_records(partition: Partition, offset: int) -> None:
-    """DeleteRecords: records below an offset (-1: the high watermark) may no longer be read (`Partition#deleteRecordsOnLeader`)."""
+    """Delete the records below an offset, or below the high watermark if it is -1 (DeleteRecords, `Partition#deleteRecordsOnLeader`)."""
     log, tp, journal, me = partition.log, partition.tp, partition.broker.journal, partition.broker.id
     target = log.high_watermark if offset == -1 else offset
     old = log.log_start

@@ -1,9 +1,9 @@
-"""ListOffsets: the earliest offset, the latest, and the first record that is at least as young as a time.
+"""ListOffsets: the earliest offset, the latest offset, or the first record that is not older than a time.
 
 Kafka: `Partition#fetchOffsetForTimestamp`.
 
-A client is told of what is committed only, a replica of the whole log. A new leader's high watermark may still be behind what
-its predecessor had committed; until it has passed the start of the leader's epoch, an answer that could go back is refused (KIP-207).
+A client sees only committed records, a replica the whole log. A new leader's high watermark can still be behind what its predecessor had
+committed. Until it has passed the start of the leader's epoch, a response that could move backward is refused (KIP-207).
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from core.kafka.messages import LATEST, ListOffsetsRequest, ListOffsetsResponse
 
 
 def list_offsets(partition: Partition, request: ListOffsetsRequest) -> ListOffsetsResponse:
-    """What a leader answers; `request.replica` -1 is a client that reads uncommitted."""
+    """A leader's response; `request.replica` is -1 for a client that reads uncommitted."""
     log, client = partition.log, request.replica < 0
     bound = log.high_watermark if client else log.leo
     stale = client and partition.broker.release.hides_stale_hw and partition.leader_epoch_start_offset > log.high_watermark
@@ -27,7 +27,7 @@ def list_offsets(partition: Partition, request: ListOffsetsRequest) -> ListOffse
             error = errors.OFFSET_NOT_AVAILABLE if stale else errors.NONE
     elif stale:
         error = errors.OFFSET_NOT_AVAILABLE
-    # The earliest offset is right at any time; it goes along with the refusal to tell the latest.
+    # The earliest offset is always right, so it is sent even if the latest one is refused.
     return ListOffsetsResponse(
         request.correlation, request.fetcher, request.tp, error, log.log_start, NO_OFFSET if stale else latest, found
     )
