@@ -103,10 +103,10 @@ def told(**numbers: object) -> None:
 def play(size: tuple[int, int, int], then: Callable[[Any], Coroutine[Any, Any, dict[str, object]]]) -> None:
     """Run the playground in this terminal, and measure something once it is up."""
     from tui.app.playground import Playground
-    from tui.main_screen.display_options import Display
+    from tui.main_screen.display_options import DisplayOptions
 
     loaded = build(*size)
-    app = Playground(loaded, Display(fps=FPS))
+    app = Playground(loaded, DisplayOptions(fps=FPS))
     if then is frames:
         app.meter = Meter(loaded.session)  # type: ignore[attr-defined]
 

@@ -41,7 +41,7 @@ from scenarios.logs.recorded_session import read_session
 from scenarios.releases import release_named
 from tui.actions.registry import ACTIONS
 from tui.app.playground import Playground
-from tui.main_screen.display_options import Display
+from tui.main_screen.display_options import DisplayOptions
 from tui.rendering.palette import PALETTES
 from tui.session.loading import load_session
 from tui.session.play_target import PlayTarget
@@ -209,7 +209,7 @@ async def _session(report: Report, number: int, until: float) -> None:
         target = make(draw)
         app = Playground(
             load_session(target),
-            Display(ascii_only=draw.random() < 0.1, palette=draw.choice((*PALETTES, "dark")), slow_link=draw.random() < 0.1),
+            DisplayOptions(ascii_only=draw.random() < 0.1, palette=draw.choice((*PALETTES, "dark")), slow_link=draw.random() < 0.1),
         )
         if draw.random() < 0.5:
             app.loaded.session.pause()

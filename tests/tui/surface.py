@@ -10,7 +10,7 @@ from textual.strip import Strip
 from core.lab.views.view import ClusterView
 from tui.actions.context import ActionContext, Option, Question
 from tui.actions.selection import Selection
-from tui.main_screen.display_options import Display
+from tui.main_screen.display_options import DisplayOptions
 from tui.main_screen.presenter import Frame, Presenter
 from tui.rendering.palette import Palette, palette_of
 from tui.session.loading import load_session
@@ -28,7 +28,7 @@ class FakeSurface:
             self.session.replay_run.advance_to(until)
         self.selection = Selection()
         self.selection.keep_within(self.view)
-        self.presenter = Presenter(self.loaded, Display(), self.selection)
+        self.presenter = Presenter(self.loaded, DisplayOptions(), self.selection)
         self.paint: Palette = palette_of("dark")
         self.room = 100
         self.app: Any = self
@@ -78,7 +78,7 @@ class FakeSurface:
         question, answered = self.asked.pop()
         answered(next(option for option in question.options if option.label.startswith(label)))
 
-    def write(
+    def ask_text(
         self, title: str, about: str, text: str, wrong: Callable[[str], str | None], then: Callable[[str], None], *, travels: bool = False
     ) -> None:
         self.lines.append((title, wrong, then))
@@ -89,7 +89,7 @@ class FakeSurface:
         assert wrong(text) is None, wrong(text)
         then(text)
 
-    def look_closer(self, title: str, lines: Sequence[Strip]) -> None:
+    def show_details(self, title: str, lines: Sequence[Strip]) -> None:
         self.shown.append((title, lines))
 
     def copy_to_clipboard(self, text: str) -> None:

@@ -37,7 +37,7 @@ class ActionContext(ReprMixin):
         key: the key of an action, by its id, as people read it.
         page: the screen that is open beside the overview; empty: the overview.
         read_only: whether nobody may act.
-        done, undone: whether there are acts to undo, and acts that were undone.
+        can_undo, can_redo: whether there is an act to undo, or to redo.
         built_by_hand: whether the cluster was built to be moved by hand, and never moves by itself.
     """
 
@@ -56,8 +56,8 @@ class ActionContext(ReprMixin):
     page: str = ""
     read_only: bool = False
     built_by_hand: bool = False
-    done: bool = False
-    undone: bool = False
+    can_undo: bool = False
+    can_redo: bool = False
 
     @property
     def the_broker(self) -> BrokerView:

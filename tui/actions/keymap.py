@@ -63,7 +63,7 @@ class Keymap(ReprMixin):
     def key(self, action: str) -> str:
         """The key of an action as people read it."""
         own = self.changed.get(action)
-        return BY_ID[action].key if own is None else written(own[0])
+        return BY_ID[action].key if own is None else key_text(own[0])
 
     def for_textual(self) -> dict[str, str]:
         """What `App.set_keymap` takes."""
@@ -74,7 +74,7 @@ DEFAULT: Final = Keymap()
 """The registry's keys."""
 
 
-def written(key: str) -> str:
+def key_text(key: str) -> str:
     """A key, by Textual's name, as people read it."""
     if key in _WORDS:
         return _WORDS[key]
@@ -150,7 +150,7 @@ def _name(key: str, where: str) -> str:
             f"{where}: '{key[:40]}' is no key; {did_you_mean(name, simple, 'write for example K, +, f5, ctrl+k, alt+k, space')}"
         )
     if name in RESERVED and not any(name in names and where.endswith(action) for action, names in _ALWAYS.items()):
-        raise InputError(f"{where}: {written(name)} {RESERVED[name]}; choose another key")
+        raise InputError(f"{where}: {key_text(name)} {RESERVED[name]}; choose another key")
     return name
 
 
@@ -161,7 +161,7 @@ def _refuse_clashes(changed: Mapping[str, tuple[str, ...]], source: str) -> None
         for key in changed.get(action) or BY_ID[action].keys:
             if key in owner:
                 mine, other = (action, owner[key]) if action in changed else (owner[key], action)
-                raise InputError(f"{source}: [keys] {mine}: {written(key)} is the key of '{other}' already; give that another one too")
+                raise InputError(f"{source}: [keys] {mine}: {key_text(key)} is the key of '{other}' already; give that another one too")
             owner[key] = action
 
 
@@ -170,12 +170,12 @@ def as_toml(keymap: Keymap) -> Iterable[str]:
     yield f"# Keys of the playground. Save as {default_path()} and keep the lines you change."
     yield "[keys]"
     for action in ACTIONS:
-        keys = [_as_written(key) for key in keymap.keys(action.id)]
+        keys = [_quoted_key(key) for key in keymap.keys(action.id)]
         value = keys[0] if len(keys) == 1 else f"[{', '.join(keys)}]"
         yield f"{action.id} = {value}  # {action.help}"
 
 
-def _as_written(key: str) -> str:
+def _quoted_key(key: str) -> str:
     shown = key if len(key) == 1 else format_key(key)
     name = shown if len(shown) == 1 and shown.isascii() else key
     return '"' + name.replace("\\", "\\\\").replace('"', '\\"') + '"'

@@ -8,7 +8,7 @@ from core.kafka.broker.broker_state import BrokerState
 from core.kafka.health import could_elect_uncleanly
 from core.lab.spec import Pace
 from tui.actions.context import ActionContext
-from tui.analysis.per_state_cache import per_state
+from tui.analysis.per_state_cache import cached_per_state
 from tui.session.playback import SPEEDS
 
 READ_ONLY: Final = "the session was opened read-only; without --read-only acting begins a branch"
@@ -85,7 +85,7 @@ def no_preferred_election(context: ActionContext) -> str | None:
     if not context.view.partitions:
         return "there is no partition"
     view = context.view
-    if per_state(view, "preferred", lambda: all(p.leader == p.replicas[0] for p in view.partitions)):
+    if cached_per_state(view, "preferred", lambda: all(p.leader == p.replicas[0] for p in view.partitions)):
         return "every partition is led by its preferred leader already"
     return None
 
@@ -113,12 +113,12 @@ def time_stands(context: ActionContext) -> str | None:
 
 def nothing_done(context: ActionContext) -> str | None:
     """Something has to have been done before this moment."""
-    return None if context.done else "nothing that could be undone was done before this moment"
+    return None if context.can_undo else "nothing that could be undone was done before this moment"
 
 
 def nothing_undone(context: ActionContext) -> str | None:
     """Something has to be to come that was done."""
-    return None if context.undone else "nothing to come was done on this branch"
+    return None if context.can_redo else "nothing to come was done on this branch"
 
 
 def fastest(context: ActionContext) -> str | None:

@@ -23,7 +23,7 @@ class Selection:
         self.broker: int | None = None
         self.partition: TopicPartition | None = None
         self.worst_first = False
-        self.which = ""
+        self.filter_name = ""
         self.words = ""
         self._checked_in = -1
         self._places: tuple[int, dict[TopicPartition, int]] = (-1, {})
@@ -82,9 +82,9 @@ class Selection:
 
     def listed(self, view: ClusterView) -> list[PartitionView]:
         """The partitions that are listed, in their order."""
-        return in_order(view, self.worst_first, self.which, self.words)
+        return in_order(view, self.worst_first, self.filter_name, self.words)
 
-    def turn_order(self, view: ClusterView) -> str:
+    def toggle_order(self, view: ClusterView) -> str:
         """List by name, or the worst first, and select the top; returns what to say of it."""
         self.worst_first = not self.worst_first
         self.partition = next((p.tp for p in self.listed(view)), self.partition)
@@ -93,17 +93,17 @@ class Selection:
     def next_filter(self, view: ClusterView) -> str:
         """List by the next of kafka-topics' filters, after the last all again; returns what to say of it."""
         names = ["", *FILTERS]
-        self.which = which = names[(names.index(self.which) + 1) % len(names)]
+        self.filter_name = which = names[(names.index(self.filter_name) + 1) % len(names)]
         if which:
             self.partition = next((p.tp for p in self.listed(view)), self.partition)
         count = len(filtered(view, which) if which else view.partitions)
         said = f"partitions: {which or 'all'}, {count}" if count or not which else f"no partition is {which}"
         return said + (f" (kafka-topics --{which}-partitions)" if which else "")
 
-    def in_words(self, view: ClusterView, back_key: str) -> str:
+    def listing_note(self, view: ClusterView, back_key: str) -> str:
         """How the partitions are listed, where that is not all of them by name; `back_key` lists all again."""
         order = "worst first" if self.worst_first else ""
-        only = " and ".join(filter(None, (self.which, self.words and f"'{self.words}'")))
+        only = " and ".join(filter(None, (self.filter_name, self.words and f"'{self.words}'")))
         if not only:
             return order
         ends = f", {back_key} shows all" if self.words else ""

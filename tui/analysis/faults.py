@@ -130,17 +130,17 @@ def _both_ways(node: str, word: str, links: dict[tuple[str, str], str]) -> Itera
             yield Fault(node, other, _BACK, word, back)
 
 
-def in_words(view: ClusterView) -> tuple[str, ...]:
+def faults_text(view: ClusterView) -> tuple[str, ...]:
     """All faults, in fewer and fewer words: each by name, some of them, how many; empty when there are none."""
     own = tuple([(b.id, b.state is BrokerState.PAUSED, b.failed_dirs, b.disk_delay_us) for b in view.brokers])
     key = (view.cut_links, view.held_links, view.changed_links, view.loss_ppm, own)
     if _said[0] != key:
-        _said[:] = [key, _in_words(view)]
+        _said[:] = [key, _faults_text(view)]
     words: tuple[str, ...] = _said[1]
     return words
 
 
-def _in_words(view: ClusterView) -> tuple[str, ...]:
+def _faults_text(view: ClusterView) -> tuple[str, ...]:
     named = [fault.in_a_list for fault in all_faults(view)]
     if view.loss_ppm:
         named.append(f"loss {_share(view.loss_ppm)} on all links")

@@ -111,7 +111,7 @@ def step_of(event: EventTuple, find: Callable[[int], EventTuple | None], leading
     elif event[2]:
         cause = find(event[2])
         source = "" if cause is None else node_of(cause)
-    return LaneStep(event, node, source if source != node else "", short(event))
+    return LaneStep(event, node, source if source != node else "", short_label(event))
 
 
 def _run(start: int, end: int) -> str:
@@ -122,7 +122,7 @@ def _ids(ids: tuple[int, ...]) -> str:
     return "[" + ",".join(map(str, ids)) + "]"
 
 
-def short(event: EventTuple) -> str:
+def short_label(event: EventTuple) -> str:
     """An event in two or three words, for an arrow."""
     kind: str = event[3]
     made = _SHORT.get(kind)

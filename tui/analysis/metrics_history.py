@@ -19,7 +19,7 @@ from core.lab.metrics import CONTROLLER
 from core.lab.views.view import ClusterView
 from core.sim.repr_mixin import ReprMixin
 from core.sim.units import SECOND
-from tui.analysis.per_state_cache import per_state
+from tui.analysis.per_state_cache import cached_per_state
 
 FIRST_STEP: Final = SECOND // 5
 """Virtual µs between two samples at first; it doubles whenever there are too many."""
@@ -91,7 +91,7 @@ class _Census(ReprMixin):
 
 
 def _census(view: ClusterView) -> _Census:
-    return per_state(view, "census", lambda: _count(view))
+    return cached_per_state(view, "census", lambda: _count(view))
 
 
 def _count(view: ClusterView) -> _Census:

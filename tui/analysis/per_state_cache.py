@@ -15,7 +15,7 @@ MOST: Final = 64
 _kept: dict[Hashable, tuple[int, Any]] = {}
 
 
-def per_state(view: ClusterView, name: Hashable, make: Callable[[], T]) -> T:
+def cached_per_state(view: ClusterView, name: Hashable, make: Callable[[], T]) -> T:
     """What `make` makes of the view, made anew only for another state; `name` tells it from others that are kept."""
     if view.version < 0:
         return make()

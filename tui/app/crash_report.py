@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from tui.session.loading import LoadedSession
 
 
-def rescue(loaded: LoadedSession, traceback: str) -> list[str]:
+def write_crash_report(loaded: LoadedSession, traceback: str) -> list[str]:
     """Save the session and the traceback; returns the lines of a message for whoever played. It never raises."""
     what = traceback.strip().splitlines()[-1][:200] if traceback.strip() else "an error without a description"
     lines = [f"the playground failed: {what}"]

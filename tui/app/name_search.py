@@ -49,7 +49,12 @@ def _brokers(main_screen: MainScreen, query: str) -> Iterator[Named]:
     for broker in main_screen.view.brokers:
         if (fit := _fit(query, f"b{broker.id}")) >= 0:
             about = f"broker, {short_state(broker)}, leads {broker.leaders} of {broker.replicas} replicas"
-            yield fit if broker.up or fit == 0 else 1, f"b{broker.id}", about, functools.partial(main_screen.go_to_name, broker=broker.id)
+            yield (
+                fit if broker.up or fit == 0 else 1,
+                f"b{broker.id}",
+                about,
+                functools.partial(main_screen.select_by_name, broker=broker.id),
+            )
 
 
 def _partitions(main_screen: MainScreen, query: str) -> Iterator[Named]:
@@ -57,7 +62,7 @@ def _partitions(main_screen: MainScreen, query: str) -> Iterator[Named]:
         if (fit := _fit(query, str(p.tp))) >= 0:
             glyph, word, _ = STATUS_LOOKS[p.status]
             leader = "no leader" if p.offline else f"leader b{p.leader}"
-            yield fit, str(p.tp), f"partition, {glyph} {word}, {leader}", functools.partial(main_screen.go_to_name, partition=p.tp)
+            yield fit, str(p.tp), f"partition, {glyph} {word}, {leader}", functools.partial(main_screen.select_by_name, partition=p.tp)
 
 
 def _words(main_screen: MainScreen, query: str) -> Iterator[Named]:

@@ -27,14 +27,14 @@ from tui.actions.action import Action
 from tui.actions.registry import ACTIONS
 from tui.app.name_search import NameProvider
 from tui.app.signals import LeaveRequest, leave_on_signals
-from tui.dialogs.closer_look import CloserLook
-from tui.dialogs.dialog import TypedAhead
+from tui.dialogs.details import DetailsDialog
+from tui.dialogs.dialog import TypeAheadScreen
 from tui.dialogs.question import QuestionDialog
 from tui.exit_codes import INTERNAL
-from tui.main_screen.display_options import Display
+from tui.main_screen.display_options import DisplayOptions
 from tui.main_screen.screen import MainScreen
 from tui.rendering.palette import PALETTES, palette_of, theme_of
-from tui.session.garbage_collection import SETTLE_SECONDS
+from tui.session.garbage_collection import STARTUP_SECONDS
 from tui.session.loading import LoadedSession, load_session
 from tui.session.play_target import PlayTarget
 from tui.terminal.filters import AsciiFilter, PlainFilter
@@ -90,7 +90,7 @@ class Playground(App[int]):
     DEFAULT_MODE = "session"
     BINDINGS: ClassVar = [Binding("ctrl+z", "suspend_process", show=False, priority=True)]
 
-    def __init__(self, loaded: LoadedSession, display: Display = Display(), *, driver: type[Driver] | None = None) -> None:  # noqa: B008 (frozen)
+    def __init__(self, loaded: LoadedSession, display: DisplayOptions = DisplayOptions(), *, driver: type[Driver] | None = None) -> None:  # noqa: B008 (frozen)
         """Make the application.
 
         Args:
@@ -109,7 +109,7 @@ class Playground(App[int]):
         """Who asks for it to be left, beside its keys."""
         self.failure = ""
         """The traceback of the first error that nobody caught; it ends the playground."""
-        self.display_as = display
+        self.display_options = display
         self._open_main_screen(self.DEFAULT_MODE)
         self.few_colours = self.console.color_system == "256"
         self._plain, self._ascii = PlainFilter(enabled=False), AsciiFilter(enabled=display.wants_ascii)
@@ -138,7 +138,7 @@ class Playground(App[int]):
         """The main screen of the session, as the only one of a mode of its own."""
 
         def opened() -> MainScreen:
-            self.main_screen = MainScreen(self.loaded, self.paint, self.display_as)
+            self.main_screen = MainScreen(self.loaded, self.paint, self.display_options)
             return self.main_screen
 
         self.add_mode(mode, opened)
@@ -183,14 +183,14 @@ class Playground(App[int]):
         self._open_main_screen(name)
         self.switch_mode(name)
         self.remove_mode(over)
-        self.call_next(main_screen.forget)
-        self.set_timer(SETTLE_SECONDS, self._settle_again)
+        self.call_next(main_screen.dispose)
+        self.set_timer(STARTUP_SECONDS, self._settle_again)
 
     def _settle_again(self) -> None:
         """The session before is garbage by now; the new one's first screen stands."""
         self.main_screen.session.playback.settle()
-        self.main_screen.garbage.abandoned()
-        self.main_screen.garbage.at_rest()
+        self.main_screen.garbage.cluster_replaced()
+        self.main_screen.garbage.collect_when_idle()
 
     def end_session(self) -> None:
         """The session ends: its log gets its last line, and it is saved if that was wished."""
@@ -202,7 +202,7 @@ class Playground(App[int]):
         """A pasted text that no line took is no keys."""
         event.stop()
         screen = self.screen
-        if isinstance(screen, TypedAhead) and screen.paste_ahead(event.text):
+        if isinstance(screen, TypeAheadScreen) and screen.paste_ahead(event.text):
             return
         count = len(event.text)
         self.main_screen.prompts.say(
@@ -218,7 +218,7 @@ class Playground(App[int]):
     def on_key(self, event: events.Key) -> None:
         """A key that nobody took, because it was pressed while the dialog that it is meant for came up, is that dialog's."""
         screen = self.screen
-        if isinstance(screen, TypedAhead) and screen.pressed_ahead(event):
+        if isinstance(screen, TypeAheadScreen) and screen.pressed_ahead(event):
             event.prevent_default()
             event.stop()
 
@@ -230,9 +230,9 @@ class Playground(App[int]):
     def on_mount(self) -> None:
         """The terminal is taken: from here on it can be left."""
         if self.leaving is not None:
-            self.leaving.told_to(functools.partial(self._leave_soon, asyncio.get_running_loop()))
+            self.leaving.on_request(functools.partial(self._leave_soon, asyncio.get_running_loop()))
         self.app_resume_signal.subscribe(self, lambda _: self.screen.refresh(layout=True))
-        self.set_timer(SETTLE_SECONDS, self._settle)
+        self.set_timer(STARTUP_SECONDS, self._settle)
 
     def _fatal_error(self) -> None:
         """An error that nobody caught: kept for a file. Textual would write its traceback to the terminal."""
@@ -256,7 +256,7 @@ class Playground(App[int]):
     def _settle(self) -> None:
         """The first screen stands."""
         self.main_screen.session.playback.settle()
-        self.main_screen.garbage.settle()
+        self.main_screen.garbage.freeze_long_lived()
 
     def action_picture(self) -> None:
         """A picture, from a dialog and with it."""
@@ -264,7 +264,7 @@ class Playground(App[int]):
 
     def action_copy_shown(self) -> None:
         """What a closer look shows, to the clipboard."""
-        if isinstance(self.screen, CloserLook):
+        if isinstance(self.screen, DetailsDialog):
             self.copy_to_clipboard(self.screen.text)
             self.main_screen.prompts.say("copied what stands here")
 
@@ -280,7 +280,7 @@ class Playground(App[int]):
             self.main_screen.action_do("quit")
 
 
-def run_app(target: PlayTarget, display: Display = Display()) -> int:  # noqa: B008 (frozen)
+def run_app(target: PlayTarget, display: DisplayOptions = DisplayOptions()) -> int:  # noqa: B008 (frozen)
     """Open the playground on a target; returns the exit code when it is left.
 
     Raises:
@@ -306,9 +306,9 @@ def run_app(target: PlayTarget, display: Display = Display()) -> int:  # noqa: B
             app.end_session()
             raise
         if app.failure:
-            from tui.app.crash_report import rescue
+            from tui.app.crash_report import write_crash_report
 
-            for line in rescue(app.loaded, app.failure):
+            for line in write_crash_report(app.loaded, app.failure):
                 complain(line)
             return INTERNAL
     return app.return_code or 0 if code is None else code

@@ -23,7 +23,7 @@ from scenarios.io.output_files import write_atomically
 from scenarios.io.standard_streams import remark
 from scenarios.language.script import releases_of
 from tui.app.playground import Playground
-from tui.main_screen.display_options import Display
+from tui.main_screen.display_options import DisplayOptions
 from tui.rendering.palette import PALETTES
 from tui.session.loading import LoadedSession, load_session
 from tui.session.play_target import PlayTarget
@@ -115,7 +115,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         remark(f"tui.app.screenshot: {refusal}")
         return 2
     loaded.session.pause()
-    app = Playground(loaded, Display(ascii_only=options.ascii, palette="plain" if options.no_colour else options.palette))
+    app = Playground(loaded, DisplayOptions(ascii_only=options.ascii, palette="plain" if options.no_colour else options.palette))
     keys = [key for key in options.keys.split(",") if key]
     svg = asyncio.run(draw(app, options.size, keys, "isrlab"))
     try:

@@ -29,7 +29,7 @@ class LeaveRequest:
             if self._leave is not None:
                 self._leave(self.code)
 
-    def told_to(self, leave: Callable[[int], object]) -> None:
+    def on_request(self, leave: Callable[[int], object]) -> None:
         """Have the wish told, now if it has come; in the middle of anything the main thread does, so no more than a hint can be left."""
         self._leave = leave
         if self.code is not None:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from core.kafka.release import Release
-    from tui.main_screen.display_options import Display
+    from tui.main_screen.display_options import DisplayOptions
 
 
 def add_run_options(parser: argparse.ArgumentParser, *, several: bool = False) -> None:
@@ -134,7 +134,7 @@ def add_display_options(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def display_of(arguments: argparse.Namespace) -> Display:
+def display_of(arguments: argparse.Namespace) -> DisplayOptions:
     """How the playground is to be shown.
 
     Raises:
@@ -144,7 +144,7 @@ def display_of(arguments: argparse.Namespace) -> Display:
 
     from scenarios.errors import InputError, did_you_mean
     from tui.actions.keymap import load_keymap
-    from tui.main_screen.display_options import MOST_FRAMES, Display
+    from tui.main_screen.display_options import MOST_FRAMES, DisplayOptions
     from tui.rendering.palette import PALETTES
 
     fps = None
@@ -156,4 +156,4 @@ def display_of(arguments: argparse.Namespace) -> Display:
     if arguments.palette is not None and arguments.palette not in PALETTES:
         raise InputError(f"--palette: there is no '{arguments.palette[:40]}'; {did_you_mean(arguments.palette, PALETTES)}")
     keymap = load_keymap(None if arguments.keys is None else Path(arguments.keys))
-    return Display(fps, arguments.slow_link, True if arguments.ascii else None, arguments.palette, keymap)
+    return DisplayOptions(fps, arguments.slow_link, True if arguments.ascii else None, arguments.palette, keymap)

@@ -10,10 +10,10 @@ from textual.app import ComposeResult
 from textual.command import CommandList, CommandPalette
 from textual.widgets import Input
 
-from tui.dialogs.dialog import LEAVE, TypedAhead
+from tui.dialogs.dialog import LEAVE, TypeAheadScreen
 
 
-class FoundCommands(CommandList):
+class PaletteCommandList(CommandList):
     """What the palette has found."""
 
     async def _on_click(self, event: events.Click) -> None:
@@ -23,7 +23,7 @@ class FoundCommands(CommandList):
             event.prevent_default()
 
 
-class CommandFinder(TypedAhead[None], CommandPalette):
+class TypeAheadCommandPalette(TypeAheadScreen[None], CommandPalette):
     """Textual's command palette: letters typed while it came up are in its line."""
 
     BINDINGS: ClassVar = [LEAVE]
@@ -33,7 +33,7 @@ class CommandFinder(TypedAhead[None], CommandPalette):
     def compose(self) -> ComposeResult:
         """As Textual has it, with a list of our own."""
         for widget in super().compose():
-            yield FoundCommands() if type(widget) is CommandList else widget
+            yield PaletteCommandList() if type(widget) is CommandList else widget
 
     def _action_command_list(self, command: str) -> None:
         with contextlib.suppress(LookupError):  # Textual's list fails at a page of what is not laid out yet

@@ -22,7 +22,7 @@ CLOSE: Final[list[Binding | tuple[str, str] | tuple[str, str, str]]] = [
     PICTURE,
 ]
 
-Given = TypeVar("Given")
+Result = TypeVar("Result")
 
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ else:
     AScreen = Generic  # Textual asks the first of a screen's bases for its styles: that is to be one of its own
 
 
-class AnsweredOnce(AScreen[Given]):
+class AnsweredOnce(AScreen[Result]):
     """A screen over the main one that is answered once: keys of the same read that come after the answer find nothing to answer."""
 
     _answered = False
@@ -41,7 +41,7 @@ class AnsweredOnce(AScreen[Given]):
         """Whether the playground was left before all of this screen was built."""
         return not self.query("Input, OptionList")
 
-    def dismiss(self, result: Given | None = None) -> AwaitComplete:
+    def dismiss(self, result: Result | None = None) -> AwaitComplete:
         """Give the answer and go; does nothing after that, or while another screen stands over this one."""
         if self._answered or self.app.screen is not self:
             return AwaitComplete()
@@ -49,7 +49,7 @@ class AnsweredOnce(AScreen[Given]):
         return super().dismiss(result)
 
 
-class TypedAhead(AnsweredOnce[Given]):
+class TypeAheadScreen(AnsweredOnce[Result]):
     """A screen that comes up and is meant by keys pressed meanwhile. They come by another way, from what had the keys before."""
 
     writes: ClassVar[bool] = False
@@ -97,13 +97,13 @@ class TypedAhead(AnsweredOnce[Given]):
         self._written += 1
 
 
-class Dialog(AnsweredOnce[Given], ModalScreen[Given]):
+class Dialog(AnsweredOnce[Result], ModalScreen[Result]):
     """Base of all dialogs."""
 
     CSS_PATH = "dialogs.tcss"
 
 
-class Answered(TypedAhead[Given], Dialog[Given]):
+class Answered(TypeAheadScreen[Result], Dialog[Result]):
     """Base of dialogs that are answered by keys."""
 
     def on_key(self, event: events.Key) -> None:

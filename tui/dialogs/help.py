@@ -12,7 +12,7 @@ from textual.containers import VerticalScroll
 from textual.strip import Strip
 from textual.widgets import Static
 
-from tui.actions.keymap import Keymap, written
+from tui.actions.keymap import Keymap, key_text
 from tui.actions.registry import ACTIONS, MOVES
 from tui.dialogs.dialog import CLOSE, Dialog
 from tui.panels.timeline import LOOKS, WORDS
@@ -81,7 +81,7 @@ class HelpDialog(Dialog[None]):
                 group = action.group
                 text.append(f"{'' if not text else chr(10)}{group}\n", paint.title_focused)
             reason = self.reasons.get(action.id)
-            keys = " ".join(dict.fromkeys(written(key) for key in self.keymap.keys(action.id)))
+            keys = " ".join(dict.fromkeys(key_text(key) for key in self.keymap.keys(action.id)))
             text.append(f"  {keys:<11}", paint.key if reason is None else paint.key_off)
             text.append(f"{action.label:<17}", paint.strong if reason is None else paint.key_off)
             said = [(line, paint.text if reason is None else paint.key_off) for line in wrap(self.words[action.id], self.width - 30)]

@@ -95,7 +95,7 @@ class ActionRunner:
             self.written[line.name] = text
             self.execute(line.acts(text))
 
-        self.surface.prompts.write(line.title, line.about, self.written.get(line.name, line.text), wrong, written)
+        self.surface.prompts.ask_text(line.title, line.about, self.written.get(line.name, line.text), wrong, written)
 
     def execute(self, wanted: tuple[Act, ...]) -> None:
         """Do acts, one after the other, and say what the last of them did, or why one is refused."""

@@ -18,7 +18,7 @@ from tui.session.loading import LoadedSession
 
 
 @runtime_checkable
-class Paintable(Protocol):
+class ThemedApp(Protocol):
     """What the application can be asked about its look."""
 
     palette: str
@@ -60,7 +60,7 @@ class HelpScreens:
 
     def explain(self, word: str = "") -> None:
         """What words and symbols mean; the one that is asked for first."""
-        self.surface.prompts.look_closer("Words and symbols", self._glossary(min(120, self.surface.room), word))
+        self.surface.prompts.show_details("Words and symbols", self._glossary(min(120, self.surface.room), word))
 
     def _glossary(self, width: int, first: str = "") -> list[Strip]:
         """The glossary, true under the release that runs."""
@@ -69,7 +69,7 @@ class HelpScreens:
     def choose_colours(self) -> None:
         """Another palette, or other glyphs; at once, for this session."""
         app = self.surface.app
-        assert isinstance(app, Paintable)
+        assert isinstance(app, ThemedApp)
         options = [Option(str(n), name, (), ABOUT[name] + (" ◂ now" if name == app.palette else "")) for n, name in enumerate(PALETTES, 1)]
         options.append(Option("a", "glyphs" if app.ascii_only else "ASCII", (), "instead of " + ("ASCII" if app.ascii_only else "glyphs")))
 

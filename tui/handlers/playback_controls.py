@@ -13,11 +13,11 @@ from tui.panels.header import speed_word
 from tui.session.playback import AS_FAST_AS_IT_CAN
 from tui.session.session import Session
 
-MOST_OF_A_STEP: Final = 2_000
+MAX_EVENTS_OF_STEP: Final = 2_000
 """Events of one step that are looked at."""
 
 
-def step_in_words(events: Sequence[EventTuple]) -> str:
+def step_summary(events: Sequence[EventTuple]) -> str:
     """What a step did: its act, if it was one, and the most notable of what happened, the first of several."""
     act = next((event for event in events if event[3] == "act"), None)
     rest = [event for event in events if event is not act]
@@ -37,12 +37,12 @@ class PlaybackControls:
         self._speed_before = 1.0
         self._stepped_from = -1  # the last event before the step that is under way; -1: none is
 
-    def say_notices(self) -> None:
+    def report_notices(self) -> None:
         """Say what the session has to tell, and once a step has been taken, what it did."""
         if self.session.notices:
             self.surface.prompts.say(self.session.notices.pop(0), refused=True)
             self._stepped_from = -1
-        self.say_step()
+        self.report_step()
 
     def toggle_play(self) -> None:
         """Pause, or play."""
@@ -64,17 +64,17 @@ class PlaybackControls:
         self.session.step_to_notable()
         self.surface.refresh_view()
 
-    def say_step(self) -> None:
+    def report_step(self) -> None:
         """Once a step has been taken, name what it did: it may have happened where no panel shows it."""
         if self._stepped_from < 0 or self.session.task_target is not None:
             return
         ring = self.session.event_buffer.ring(DETAIL)
         replay_run = self.session.replay_run
         before = max(self._stepped_from, replay_run.seq_before_step_of(replay_run.event_tap.seq))
-        done = [event for event in ring.since(max(ring.first, ring.total - MOST_OF_A_STEP)) if event[0] > before]
+        done = [event for event in ring.since(max(ring.first, ring.total - MAX_EVENTS_OF_STEP)) if event[0] > before]
         self._stepped_from = -1
         if done:
-            self.surface.prompts.say(step_in_words(done))
+            self.surface.prompts.say(step_summary(done))
 
     def faster(self) -> None:
         """Take the next higher speed."""

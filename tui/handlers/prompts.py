@@ -9,7 +9,7 @@ from textual.app import App
 from textual.strip import Strip
 
 from tui.actions.context import Option, Question
-from tui.dialogs.closer_look import CloserLook
+from tui.dialogs.details import DetailsDialog
 from tui.dialogs.question import QuestionDialog
 from tui.dialogs.text_line import TextLineDialog
 from tui.panels.footer import FooterMessage
@@ -61,7 +61,7 @@ class Prompts:
         """Ask a question; `leaves`: it is whether to leave the playground."""
         self.screen.app.push_screen(QuestionDialog(question, self.screen.paint, asks_to_leave=leaves), answered)
 
-    def write(
+    def ask_text(
         self, title: str, about: str, text: str, wrong: Callable[[str], str | None], then: Callable[[str], None], *, travels: bool = False
     ) -> None:
         """Ask for a line of text. While somebody writes, time stands still.
@@ -88,6 +88,6 @@ class Prompts:
 
         self.screen.app.push_screen(TextLineDialog(title, about, text, wrong, self.screen.paint), written)
 
-    def look_closer(self, title: str, lines: Sequence[Strip]) -> None:
+    def show_details(self, title: str, lines: Sequence[Strip]) -> None:
         """Show lines in a box over the screen."""
-        self.screen.app.push_screen(CloserLook(title, lines))
+        self.screen.app.push_screen(DetailsDialog(title, lines))

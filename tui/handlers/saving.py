@@ -42,13 +42,15 @@ class Saving:
             "NAME.yaml: a scenario script, isrlab run replays it to the same events. NAME.jsonl or, packed, NAME.jsonl.zst: "
             "the event log, isrlab replay checks it, isrlab play opens it."
         )
-        self.surface.prompts.write("Save the session", about, str(default), self._no_file, lambda name: self._save_as(name, then))
+        self.surface.prompts.ask_text(
+            "Save the session", about, str(default), self._file_name_error, lambda name: self._save_as(name, then)
+        )
 
-    def _no_file(self, text: str) -> str | None:
+    def _file_name_error(self, text: str) -> str | None:
         own = self.loaded.log
         if text and own is not None and same_file(text, own):
             return f"{text} is this session's own log; it is complete when the session ends"
-        return no_file(text)
+        return file_name_error(text)
 
     def _save_as(self, name: str, then: Callable[[], object]) -> None:
         path = Path(name)
@@ -128,7 +130,7 @@ class Saving:
         else:
             self.surface.prompts.say(f"picture saved as {name}")
 
-    def unless_unsaved(self, title: str, label: str, key: str, go: Callable[[], object], *, leaves: bool = False) -> None:
+    def confirm_unsaved(self, title: str, label: str, key: str, go: Callable[[], object], *, leaves: bool = False) -> None:
         """End the session by `go`; if acts would be lost by that, ask first whether to save them.
 
         Args:
@@ -157,7 +159,7 @@ class Saving:
         self.surface.prompts.ask(question, chosen, leaves=leaves)
 
 
-def no_file(text: str) -> str | None:
+def file_name_error(text: str) -> str | None:
     """What is wrong with the name of a file to save as."""
     if not text:
         return "write a file's name, for example session.yaml"

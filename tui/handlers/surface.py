@@ -7,8 +7,8 @@ from typing import Protocol
 from textual.app import App
 
 from core.lab.views.view import ClusterView
-from tui.actions.asking import Asking
 from tui.actions.context import ActionContext
+from tui.actions.prompter import Prompter
 from tui.rendering.palette import Palette
 
 
@@ -16,7 +16,7 @@ class Surface(Protocol):
     """A screen that shows a view, says something, and asks."""
 
     @property
-    def prompts(self) -> Asking:
+    def prompts(self) -> Prompter:
         """Says and asks on it."""
 
     @property

@@ -20,29 +20,29 @@ from tui.session.session import Session
 MOST_LISTED: Final = 30
 """Bookmarks and branches that a question lists at most, the newest first."""
 
-MOST_LEFT: Final = 12
+MAX_REMEMBERED_MOMENTS: Final = 12
 """Moments that were left and can be compared with."""
 
 
 class TimeTravel:
-    """Moves the session through time. `left` are moments that were left, as (words, view), newest last."""
+    """Moves the session through time. `remembered_moments` are moments that were left, as (words, view), newest last."""
 
     def __init__(self, session: Session, surface: Surface) -> None:
         self.session = session
         self.surface = surface
-        self.left: list[tuple[str, ClusterView]] = []
+        self.remembered_moments: list[tuple[str, ClusterView]] = []
 
-    def leave_moment(self, words: str = "where you were") -> None:
+    def remember_moment(self, words: str = "where you were") -> None:
         """Remember the present view, so that it can be compared with later. A message about this moment ends with it."""
         self.surface.prompts.drop_message()
-        self.left = [
-            *self.left,
+        self.remembered_moments = [
+            *self.remembered_moments,
             (f"{words}, at {format_clock(self.surface.view.now)} after event {self.surface.view.seq}", self.session.view()),
-        ][-MOST_LEFT:]
+        ][-MAX_REMEMBERED_MOMENTS:]
 
     def travel(self, destination: Destination) -> None:
         """Go to a moment of this branch."""
-        self.leave_moment()
+        self.remember_moment()
         self.session.travel(destination, self._has_arrived)
         self.surface.refresh_view()
 
@@ -52,7 +52,7 @@ class TimeTravel:
     def step_back(self) -> None:
         """Go back to before the last event, or undo the last act."""
         undone = self.session.act_undone_by_step_back()
-        self.leave_moment()
+        self.remember_moment()
         self.session.step_back(self._has_arrived)
         self.surface.refresh_view()
         if undone is not None:
@@ -62,7 +62,7 @@ class TimeTravel:
         """Go back to just before what was done last."""
         undone = self.session.act_to_undo()
         if undone is not None:
-            self.leave_moment()
+            self.remember_moment()
             self.session.undo(self._has_arrived)
             self.surface.refresh_view()
             self._say_undone(undone)
@@ -74,21 +74,21 @@ class TimeTravel:
         """Do again what was undone."""
         again = self.session.act_to_redo()
         if again is not None:
-            self.leave_moment()
+            self.remember_moment()
             self.session.redo()
             self.surface.refresh_view()
             self.surface.prompts.say(f"done again: {self.session.played_act_sentence(again)}")
 
     def step_back_notable(self) -> None:
         """Go back to the last notable event."""
-        self.leave_moment()
+        self.remember_moment()
         if not self.session.step_back_notable(self._has_arrived):
             self.surface.prompts.say("no notable event before this one", refused=True)
         self.surface.refresh_view()
 
     def to_end(self) -> None:
         """Go to the end of what was lived."""
-        self.leave_moment()
+        self.remember_moment()
         self.session.go_to_end()
         self.surface.refresh_view()
 
@@ -96,12 +96,12 @@ class TimeTravel:
 
     def go_to(self) -> None:
         """Ask for a moment, and go there."""
-        self._ask_moment("Go to", self._no_moment, lambda text: self.travel(self._moment_of(text)))
+        self._ask_moment("Go to", self._moment_error, lambda text: self.travel(self._moment_of(text)))
 
     def _ask_moment(self, title: str, wrong: Callable[[str], str | None], then: Callable[[str], None]) -> None:
         """Ask for a time or an event."""
         end, selected = self.session.end, self.surface.context().event
-        self.surface.prompts.write(
+        self.surface.prompts.ask_text(
             title,
             f"A virtual time such as 12s or 1m30s, or an event such as #{max(1, end.seq // 2)}. "
             f"This branch was lived up to {format_clock(end.time)}, event #{end.seq}.",
@@ -132,7 +132,7 @@ class TimeTravel:
             raise ValueError("that is past the end of virtual time")
         return Destination(f"{format_clock(time)}", time=time)
 
-    def _no_moment(self, text: str) -> str | None:
+    def _moment_error(self, text: str) -> str | None:
         try:
             self._moment_of(text)
         except ValueError as wrong:
@@ -141,13 +141,13 @@ class TimeTravel:
 
     def bookmark(self) -> None:
         """Ask for a note, and mark this moment with it."""
-        self.surface.prompts.write(
+        self.surface.prompts.ask_text(
             "Bookmark", f"A note for {format_clock(self.surface.view.now)}, event {self.surface.view.seq}.", "", lambda _: None, self._mark
         )
 
     def _mark(self, note: str) -> None:
         self.session.bookmark(note)
-        self.leave_moment(f"bookmark {note}".strip())
+        self.remember_moment(f"bookmark {note}".strip())
         self.surface.prompts.say(f"bookmarked: {note or format_clock(self.surface.view.now)}; j jumps back to it")
 
     def jump(self) -> None:
@@ -191,7 +191,7 @@ class TimeTravel:
 
     def _to_branch(self, name: str, position: Position | None) -> None:
         branch = next(b for b in self.session.branches if b.name == name)
-        self.leave_moment(f"{self.session.branch.name}")
+        self.remember_moment(f"{self.session.branch.name}")
 
         def arrived() -> None:
             if position is not None and position.place < branch.end.place:
@@ -227,7 +227,7 @@ class TimeTravel:
 
         return parse_watchpoint(text, self.surface.view)
 
-    def _no_condition(self, text: str) -> str | None:
+    def _condition_error(self, text: str) -> str | None:
         try:
             self._watch_for(text)
         except ValueError as wrong:
@@ -241,14 +241,14 @@ class TimeTravel:
             f"A state, as lost > 0, urp > 0, isr({partition}) < 2, hw({partition}) >= 500, joined by and, or; a change, as leader changes, "
             f"isr({partition}) changes; or an event, as truncated, leader-elected {{election=unclean}}."
         )
-        self.surface.prompts.write(title, about, "", self._no_condition, then, travels=True)
+        self.surface.prompts.ask_text(title, about, "", self._condition_error, then, travels=True)
 
     def until(self) -> None:
         """Ask for a condition, and go on until it holds."""
         self._ask_condition("Stop when", self._go_until)
 
     def _go_until(self, text: str) -> None:
-        self.leave_moment()
+        self.remember_moment()
         self.session.stop_when(self._watch_for(text), text)
         self.surface.refresh_view()
 
@@ -257,7 +257,7 @@ class TimeTravel:
         self._ask_condition("Back to when", self._go_back_until)
 
     def _go_back_until(self, text: str) -> None:
-        self.leave_moment()
+        self.remember_moment()
 
         def done(found: bool) -> None:
             if found:
@@ -272,10 +272,10 @@ class TimeTravel:
 
     def diff(self) -> None:
         """Show what differs between a moment and this one."""
-        if not self.left:
+        if not self.remembered_moments:
             self._diff_with_any()
             return
-        moments = list(reversed(self.left))
+        moments = list(reversed(self.remembered_moments))
         options = tuple(Option(str(number) if number < 10 else "", words, ()) for number, (words, _) in enumerate(moments, start=1))
 
         options += (Option("a", "any other moment …", (), "a time, or an event by its number"),)
@@ -294,7 +294,7 @@ class TimeTravel:
         end = self.session.end
 
         def wrong(text: str) -> str | None:
-            if (refused := self._no_moment(text)) is not None:
+            if (refused := self._moment_error(text)) is not None:
                 return refused
             late = self._moment_of(text).time > end.time
             return f"this branch was lived up to {format_clock(end.time)}" if late else None
@@ -311,4 +311,4 @@ class TimeTravel:
 
     def _show_diff(self, words: str, view: ClusterView) -> None:
         lines = paint_diff(view, self.surface.view, words, self.surface.paint, self.surface.room)
-        self.surface.prompts.look_closer("Difference", lines)
+        self.surface.prompts.show_details("Difference", lines)

@@ -24,7 +24,7 @@ SLOW_FRAMES: Final = 2
 
 
 @attrs.frozen(repr=False)
-class Display(ReprMixin):
+class DisplayOptions(ReprMixin):
     """What somebody wants to see.
 
     Attributes:

@@ -67,16 +67,16 @@ class Navigation:
             self.selection.move_partition(by, [p.tp for p in self.panels.grid.order])
         self.surface.show_now()
 
-    def go_to_name(self, partition: TopicPartition | None = None, broker: int | None = None) -> None:
+    def select_by_name(self, partition: TopicPartition | None = None, broker: int | None = None) -> None:
         """Select what somebody named; what was looked for before is dropped where that hides it."""
         self.selection.choose(partition, broker)
         if self.selection.words and (
             partition not in {None, *(p.tp for p in self.panels.grid.order)} or broker not in {None, *self.panels.brokers.order}
         ):
-            self.look_for("")
+            self.filter_by("")
             self.selection.choose(partition, broker)
-        if self.selection.which and partition not in {None, *(p.tp for p in self.panels.grid.order)}:
-            self.selection.which = ""
+        if self.selection.filter_name and partition not in {None, *(p.tp for p in self.panels.grid.order)}:
+            self.selection.filter_name = ""
         self.surface.show_now()
         if self.page is None:
             (self.panels.grid if broker is None else self.panels.brokers).focus()
@@ -109,14 +109,14 @@ class Navigation:
         width = max(20, min(self.surface.app.size.width - 6, 150))
         state = self.panels.presenter.loaded.scenario()
         if self.panels.layout is not None and self.panels.layout.shared and not self.panels.events.has_focus and state is not None:
-            self.surface.prompts.look_closer(
+            self.surface.prompts.show_details(
                 "Scenario", paint_scenario(state, self.surface.paint, (width, 8 + 6 * len(state.expectations)))
             )
             return
         title, content, _ = self.panels.presenter.selected_in_full(
             self.surface.frame(), self.surface.paint, width, everything=self.panels.shows_everything
         )
-        self.surface.prompts.look_closer(title, content)
+        self.surface.prompts.show_details(title, content)
 
     def to_cause(self) -> None:
         """From the selected event to its cause, or from a reading to what changed it last."""
@@ -132,20 +132,20 @@ class Navigation:
     def search(self) -> None:
         """Ask what to list."""
         if self.page is None:
-            self.surface.prompts.write(
+            self.surface.prompts.ask_text(
                 "Filter partitions, brokers and events",
                 "Words that all have to be there, for example b55, offline, orders-, dead, truncated, #120; empty shows all.",
                 self.selection.words,
                 lambda _: None,
-                self.look_for,
+                self.filter_by,
             )
         elif not self.page.search():
             self.surface.prompts.say("this screen has nothing to filter", refused=True)
 
-    def look_for(self, words: str) -> None:
+    def filter_by(self, words: str) -> None:
         """List only what has these words; the selection goes to a partition and a broker that are listed."""
         self.selection.words = " ".join(words.split())
-        self.panels.events.look_for(self.selection.words)
+        self.panels.events.filter_by(self.selection.words)
         self.surface.show_now()
         self.selection.move_into([p.tp for p in self.panels.grid.order], self.panels.brokers.order)
         self.surface.show_now()
@@ -153,7 +153,7 @@ class Navigation:
     def back(self) -> None:
         """One step back: within the page, to the overview, to the whole list."""
         if self.page is None and self.selection.words:
-            self.look_for("")
+            self.filter_by("")
         elif self.page is None or not self.page.back():
             self.leave_page()
         else:

@@ -89,7 +89,7 @@ class PageStack:
         self.page = None
         return True
 
-    def forget(self) -> None:
+    def dispose(self) -> None:
         """Let go of every page."""
         self._pages.clear()
         self.page = None

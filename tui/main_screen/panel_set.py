@@ -96,26 +96,26 @@ class PanelSet:
         """The partitions that the grid shows, the selected one among them."""
         chosen = self.selection
         shown = self.grid.bring_into_sight(
-            view, worst_first=chosen.worst_first, which=chosen.which, words=chosen.words, partition=chosen.partition
+            view, worst_first=chosen.worst_first, which=chosen.filter_name, words=chosen.words, partition=chosen.partition
         )
         return [p.tp for p in shown]
 
-    def show(self, frame: Frame, page: Page | None, note: FooterMessage | None, beat: int) -> None:
+    def show(self, frame: Frame, page: Page | None, note: FooterMessage | None, calm_frame: int) -> None:
         """Hand every panel that stands somewhere its part.
 
         Args:
             frame: what is shown.
             page: what stands in place of the panels, if anything does.
             note: the message in the footer.
-            beat: the number of a frame that only offsets and time tell from the one before; -1: everything is shown.
+            calm_frame: the number of a frame that only offsets and time tell from the one before; -1: everything is shown.
         """
         layout, presenter, chosen, view = self.layout, self.presenter, self.selection, frame.view
         if layout is None:
             return
         self.header.update(presenter.clock(frame))
-        if self._is_due(1, beat):
+        if self._is_due(1, calm_frame):
             self._hints = presenter.hints(frame)
-        mark = presenter.mark_in_words(frame, self.timeline.mark) if self.timeline.has_focus else ""
+        mark = presenter.mark_text(frame, self.timeline.mark) if self.timeline.has_focus else ""
         headless = layout.timeline is not None and layout.timeline.height < HEADED
         self.footer.update(self._hints, note or (FooterMessage(mark) if mark and headless else None))
         if layout.size is SizeClass.MINIMAL:
@@ -124,7 +124,7 @@ class PanelSet:
             return
         self.tabs.update(TABS, f"screen-{frame.page}" if frame.page else OVERVIEW)
         if page is not None:
-            if not page.calm or page.unfinished or self._is_due(0, beat):
+            if not page.calm or page.unfinished or self._is_due(0, calm_frame):
                 self.page_panel.update(page)
             return
         by_hand = presenter.pace(frame.status) is Pace.BY_HAND
@@ -133,7 +133,7 @@ class PanelSet:
         self.grid.update(
             view,
             worst_first=chosen.worst_first,
-            which=chosen.which,
+            which=chosen.filter_name,
             words=chosen.words,
             partition=chosen.partition,
             broker=chosen.broker,
@@ -153,7 +153,7 @@ class PanelSet:
             now, end = (view.seq, frame.status.end.seq) if by_hand else (view.now, frame.status.end.time)
             self.timeline.update(frame.marks, bookmarks, now, end, mark, by_events=by_hand)
 
-    def _is_due(self, turn: int, beat: int) -> bool:
+    def _is_due(self, turn: int, calm_frame: int) -> bool:
         """Whether a page or the hints are told anew: nobody reads thirty numbers a second, so frames take turns. Panels beside each other show one view."""
         every = max(1, round(self.presenter.display.frames / CALM_RATE))
-        return beat < 0 or beat % every == turn % every
+        return calm_frame < 0 or calm_frame % every == turn % every

@@ -22,10 +22,10 @@ from tui.actions.context import ActionContext
 from tui.actions.hints import Hint, hints
 from tui.actions.questions import UNCLEAN
 from tui.actions.selection import Selection
-from tui.analysis.faults import in_words
+from tui.analysis.faults import faults_text
 from tui.analysis.isr_reasons import IsrReasons
-from tui.analysis.per_state_cache import per_state
-from tui.main_screen.display_options import Display
+from tui.analysis.per_state_cache import cached_per_state
+from tui.main_screen.display_options import DisplayOptions
 from tui.panels.header import Clock
 from tui.panels.inspector import paint_broker, paint_event_detail, paint_partition
 from tui.rendering.palette import Palette
@@ -66,7 +66,7 @@ class Frame(ReprMixin):
 class Presenter:
     """Says what is shown of a frame."""
 
-    def __init__(self, loaded: LoadedSession, display: Display, selection: Selection) -> None:
+    def __init__(self, loaded: LoadedSession, display: DisplayOptions, selection: Selection) -> None:
         self.loaded = loaded
         self.display = display
         self.selection = selection
@@ -97,8 +97,8 @@ class Presenter:
             page=frame.page,
             read_only=loaded.read_only,
             built_by_hand=loaded.pace is Pace.BY_HAND,
-            done=status.done,
-            undone=status.undone,
+            can_undo=status.can_undo,
+            can_redo=status.can_redo,
             setting=lambda name, topic: settings.get(name, topic=topic),
             overridden=lambda name, topic: any(name == own for t in view.topics if t.name == topic for own, _ in t.config),
         )
@@ -125,7 +125,7 @@ class Presenter:
             by_hand=status.by_hand,
             hand_key=self.key("by-hand"),
             coarse=self.display.slow_link,
-            faults=in_words(view),
+            faults=faults_text(view),
             play_key=self.key("play"),
             end_key=self.key("to-end"),
         )
@@ -136,9 +136,9 @@ class Presenter:
 
     def order_note(self, view: ClusterView) -> str:
         """How the partitions are listed, where that is not all of them by name."""
-        return self.selection.in_words(view, self.key("back"))
+        return self.selection.listing_note(view, self.key("back"))
 
-    def mark_in_words(self, frame: Frame, mark: Mark | None) -> str:
+    def mark_text(self, frame: Frame, mark: Mark | None) -> str:
         """What a mark of the timeline says; empty without one."""
         if mark is None:
             return ""
@@ -150,7 +150,7 @@ class Presenter:
     def settings_note(self, frame: Frame, width: int) -> str:
         """Whether unclean election is allowed, and what comes of it, in a panel of that width."""
         view, get = frame.view, frame.settings.get
-        if (p := per_state(view, "may be elected", lambda: self._may_be_elected(frame))) is not None:
+        if (p := cached_per_state(view, "may be elected", lambda: self._may_be_elected(frame))) is not None:
             return self.unclean_words(frame, p, brief=width < WIDE_NOTE, whole=True).removesuffix(".")
         cluster = get(UNCLEAN, topic=None)
         others = [t.name for t in view.topics if get(UNCLEAN, topic=t.name) != cluster]

@@ -24,7 +24,7 @@ from tui.actions.context import ActionContext, Question, TextPrompt
 from tui.actions.registry import ACTIONS, BROKER, CLIENTS, CLUSTER, NETWORK
 from tui.actions.selection import Selection
 from tui.analysis.isr_reasons import IsrReasons
-from tui.dialogs.command_palette import CommandFinder
+from tui.dialogs.command_palette import TypeAheadCommandPalette
 from tui.handlers.action_runner import ActionRunner
 from tui.handlers.causes import Causes
 from tui.handlers.help import HelpScreens
@@ -32,7 +32,7 @@ from tui.handlers.playback_controls import PlaybackControls
 from tui.handlers.prompts import Prompts
 from tui.handlers.saving import Saving
 from tui.handlers.time_travel import TimeTravel
-from tui.main_screen.display_options import Display
+from tui.main_screen.display_options import DisplayOptions
 from tui.main_screen.layout import SizeClass, arrange, size_class
 from tui.main_screen.navigation import Navigation
 from tui.main_screen.page_stack import PageStack
@@ -44,11 +44,11 @@ from tui.panels.brokers import Brokers
 from tui.panels.events import EventLog
 from tui.panels.footer import Footer
 from tui.panels.grid import Grid
-from tui.panels.lines import gathered
+from tui.panels.lines import collect_updates
 from tui.panels.tabs import Tabs
 from tui.panels.timeline import Timeline
 from tui.rendering.palette import Palette
-from tui.session.garbage_collection import REST_SECONDS, GarbageCollection
+from tui.session.garbage_collection import IDLE_SECONDS, GarbageCollection
 from tui.session.loading import LoadedSession
 from tui.session.play_target import PlayTarget
 from tui.terminal.compositor import compose_panels, is_open, write
@@ -66,13 +66,13 @@ class MainScreen(Screen[None]):
         *(Binding(key, f"move('{key}')", show=False) for key in _FOCUS_KEYS),
     ]
 
-    def __init__(self, loaded: LoadedSession, paint: Palette, display: Display) -> None:
+    def __init__(self, loaded: LoadedSession, paint: Palette, display: DisplayOptions) -> None:
         super().__init__()
         compose_panels(self)
         self.loaded = loaded
         self.session = session = loaded.session
         self.paint = paint
-        self.display_as = display
+        self.display_options = display
         self.selection = Selection()
         self.source = ViewSource(session)
         self.presenter = Presenter(loaded, display, self.selection)
@@ -89,8 +89,8 @@ class MainScreen(Screen[None]):
         self.garbage = GarbageCollection(own_process=loaded.own_process)
         self._last_frame = 0.0
         self._frames = 0
-        self._beat = -1  # the number of a frame that only offsets and time tell from the one before; -1: everything is shown
-        self._told = -1
+        self._calm_frame = -1  # the number of a frame that only offsets and time tell from the one before; -1: everything is shown
+        self._shown_version = -1
 
     def _calls(self) -> dict[str, Callable[[], object]]:
         """What actions call that neither act nor ask, by `Action.call`."""
@@ -125,7 +125,7 @@ class MainScreen(Screen[None]):
             "palette": self._open_command_palette,
             "filter": navigation.next_level,
             "follow": navigation.follow,
-            "order": lambda: self.prompts.say(self.selection.turn_order(self.view)),
+            "order": lambda: self.prompts.say(self.selection.toggle_order(self.view)),
             "only": lambda: self.prompts.say(self.selection.next_filter(self.view)),
             "search": navigation.search,
             "zoom": navigation.zoom,
@@ -204,19 +204,19 @@ class MainScreen(Screen[None]):
     def on_mount(self) -> None:
         """Start the frames."""
         self.selection.keep_within(self.view)
-        self._timer = self.set_interval(1 / self.display_as.frames, self._next_frame, pause=True)
-        self._rest = self.set_interval(REST_SECONDS, self._rested, pause=True)
+        self._frame_timer = self.set_interval(1 / self.display_options.frames, self._next_frame, pause=True)
+        self._idle_timer = self.set_interval(IDLE_SECONDS, self._on_rest, pause=True)
         self.rearrange()
         if notes := self.loaded.notes:
             more = f" (and {len(notes) - 1} more)" if len(notes) > 1 else ""
             self.prompts.say(notes[0] + more, refused=True)
-        self.call_after_refresh(self._run_or_rest)
+        self.call_after_refresh(self._start_or_stop_frames)
 
-    def forget(self) -> None:
+    def dispose(self) -> None:
         """The session is over and the screen is gone. An application may keep a gone screen; nothing large shall hang on it."""
-        self.session.forget()
-        self.time_travel.left.clear()
-        self.pages.forget()
+        self.session.dispose()
+        self.time_travel.remembered_moments.clear()
+        self.pages.dispose()
         self.panels.page_panel.page = None
         self.panels.events.use(self.session.event_buffer.ring(NOTABLE), NOTABLE)
 
@@ -263,56 +263,56 @@ class MainScreen(Screen[None]):
         wall, self._last_frame = now - self._last_frame, now
         self.session.playback.frame(wall)
         self._take_view()
-        calm = self.session.playback.moving and self.view.version == self._told
-        self._told = self.view.version
+        calm = self.session.playback.moving and self.view.version == self._shown_version
+        self._shown_version = self.view.version
         self._frames += 1
-        self._beat = self._frames if calm else -1
+        self._calm_frame = self._frames if calm else -1
         try:
             self.show_now()
         finally:
-            self._beat = -1
+            self._calm_frame = -1
         self.garbage.after_frame()
         if not self.session.playback.moving:
-            self._run_or_rest()
+            self._start_or_stop_frames()
 
     def refresh_view(self) -> None:
         """Take a new view now and show it."""
         self._take_view()
         self.show_now()
-        self._run_or_rest()
+        self._start_or_stop_frames()
 
     def _take_view(self) -> None:
         """Take a new view, and what follows of it."""
         self.source.take(self.selection.partition, wide=self._shows_all)
         branch = self.session.branch
         self.loaded.history.observe(self.view, branch.name, branch.origin, self.session.lags)
-        self._use_rings()
+        self._use_event_buffer()
         self.selection.keep_within(self.view)
-        self.controls.say_notices()
+        self.controls.report_notices()
 
-    def _use_rings(self) -> None:
+    def _use_event_buffer(self) -> None:
         """After a way through time the events stand in another event buffer."""
         ring = self.session.event_buffer.ring(self.panels.events.level)
         if self.panels.events.ring is not ring:
             self.panels.events.use(ring, self.panels.events.level)
-            self.garbage.abandoned()
+            self.garbage.cluster_replaced()
             self.selection.keep_within(self.view)
 
-    def _run_or_rest(self) -> None:
+    def _start_or_stop_frames(self) -> None:
         """Frames run while something moves, or has not been looked at yet, and no longer."""
-        if self.session.playback.moving or self.source.behind or (self.page is not None and self.page.unfinished):
+        if self.session.playback.moving or self.source.has_stale or (self.page is not None and self.page.unfinished):
             self._last_frame = time.perf_counter()
-            self._timer.resume()
-            self._rest.pause()
+            self._frame_timer.resume()
+            self._idle_timer.pause()
         else:
-            self._timer.pause()
-            self._rest.reset()
-            self._rest.resume()
+            self._frame_timer.pause()
+            self._idle_timer.reset()
+            self._idle_timer.resume()
 
-    def _rested(self) -> None:
+    def _on_rest(self) -> None:
         """Nothing has moved for a while."""
-        self._rest.pause()
-        self.garbage.at_rest()
+        self._idle_timer.pause()
+        self.garbage.collect_when_idle()
 
     @property
     def _shows_all(self) -> bool:
@@ -325,15 +325,15 @@ class MainScreen(Screen[None]):
         if panels.layout is None:
             return
         if panels.layout.grid is not None:
-            self.source.bring_up(panels.partitions_in_sight(self.view), self.selection.partition, wide=self._shows_all)
+            self.source.refresh_offsets(panels.partitions_in_sight(self.view), self.selection.partition, wide=self._shows_all)
         if not is_open(self):
             with self.app.batch_update():
                 self._show()
-        elif pieces := gathered(panels.all, self._show):
+        elif pieces := collect_updates(panels.all, self._show):
             write(self, pieces)
 
     def _show(self) -> None:
-        self.panels.show(self.frame(), self.page, self.prompts.message, self._beat)
+        self.panels.show(self.frame(), self.page, self.prompts.message, self._calm_frame)
 
     # --- keys and clicks -------------------------------------------------------------------------------------------
 
@@ -378,11 +378,11 @@ class MainScreen(Screen[None]):
 
     def _open_command_palette(self) -> None:
         if not CommandPalette.is_open(self.app):
-            self.app.push_screen(CommandFinder(id="--command-palette"))
+            self.app.push_screen(TypeAheadCommandPalette(id="--command-palette"))
 
     def _leave(self) -> None:
         """Leave; what was done and is not saved anywhere is not thrown away unasked."""
-        self.saving.unless_unsaved("Quit", "quit", "q", lambda: self.app.exit(0), leaves=True)
+        self.saving.confirm_unsaved("Quit", "quit", "q", lambda: self.app.exit(0), leaves=True)
 
     # --- pages -----------------------------------------------------------------------------------------------------
 
@@ -401,7 +401,7 @@ class MainScreen(Screen[None]):
         """End this session and open another; acts that are not saved are not thrown away unasked."""
         self.session.pause()
         open_it = self._open_in_its_place
-        self.saving.unless_unsaved("Start another session", "start it", "g", lambda: self.call_later(open_it, target))
+        self.saving.confirm_unsaved("Start another session", "start it", "g", lambda: self.call_later(open_it, target))
 
     def _open_in_its_place(self, target: PlayTarget) -> None:
         try:
@@ -421,9 +421,9 @@ class MainScreen(Screen[None]):
         """Select an event where it is best read: on the open page if it can, otherwise in the overview's log."""
         self.navigation.show_event(seq)
 
-    def go_to_name(self, partition: TopicPartition | None = None, broker: int | None = None) -> None:
+    def select_by_name(self, partition: TopicPartition | None = None, broker: int | None = None) -> None:
         """Select what somebody named."""
-        self.navigation.go_to_name(partition, broker)
+        self.navigation.select_by_name(partition, broker)
 
     def explain(self, word: str = "") -> None:
         """What words and symbols mean; the one that is asked for first."""

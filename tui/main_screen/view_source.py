@@ -48,13 +48,13 @@ class ViewSource:
             self.view = session.frame_view(also, shown=None if wide else self.shown, most=None if count <= MOST_EXACT else MAX_AT_ONCE)
         return self.view
 
-    def bring_up(self, shown: Sequence[TopicPartition], chosen: TopicPartition | None, *, wide: bool = False) -> None:
+    def refresh_offsets(self, shown: Sequence[TopicPartition], chosen: TopicPartition | None, *, wide: bool = False) -> None:
         """Another view, if partitions are to be shown whose offsets were left for later."""
         self.shown = shown
-        if self.view.version >= 0 and self.session.behind(shown):
+        if self.view.version >= 0 and self.session.is_view_stale(shown):
             self.take(chosen, wide=wide)
 
     @property
-    def behind(self) -> bool:
+    def has_stale(self) -> bool:
         """Whether a large cluster that rests has not been looked at in full."""
-        return len(self.view.partitions) > MOST_EXACT and self.session.behind()
+        return len(self.view.partitions) > MOST_EXACT and self.session.is_view_stale()

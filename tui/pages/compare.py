@@ -69,7 +69,7 @@ def _half(parts: Sequence[tuple[str, str]], other: Sequence[tuple[str, str]], pa
     return row
 
 
-def unseen(parted: FirstDifference | None) -> list[str]:
+def hidden_difference(parted: FirstDifference | None) -> list[str]:
     """What differs of two events that read the same, such as a microsecond."""
     if parted is None or parted.here is None or parted.there is None:
         return []
@@ -122,7 +122,7 @@ def paint_compare(
         for number, line in enumerate(wrap(words, max(10, width - 18))):
             row = Row().add(f" {clip(name, 14):<15} " if number == 0 else " " * 17, paint.strong)
             below.append(row.join(coloured(line, paint, paint.muted if event is None else paint.text)).strip(width))
-    for words in (*unseen(parted), *notes):
+    for words in (*hidden_difference(parted), *notes):
         for line in wrap(words, width - 2):
             below.append(Row().add(f" {line}", paint.muted).strip(width))
     below = below[: max(3, height // 2)]

@@ -49,7 +49,7 @@ def exposure_events(event_buffer: EventBuffer) -> dict[TopicPartition, int]:
     return found
 
 
-def told_ranges(ranges: Sequence[tuple[int, int]], most: int = MOST_LISTED) -> str:
+def offset_ranges(ranges: Sequence[tuple[int, int]], most: int = MOST_LISTED) -> str:
     """`3, 5–7, 9`: offsets, both ends included; those past `most` are counted."""
     told = ", ".join(f"{start:,}–{end - 1:,}" if end > start + 1 else f"{start:,}" for start, end in ranges[:most])
     left = ranges[most:]
@@ -59,7 +59,7 @@ def told_ranges(ranges: Sequence[tuple[int, int]], most: int = MOST_LISTED) -> s
 def _span(ranges: Sequence[tuple[int, int]]) -> str:
     """A short word for offsets: all of them where they are one range or two, otherwise between which and in how many."""
     if len(ranges) <= 2:
-        return told_ranges(ranges)
+        return offset_ranges(ranges)
     return f"{len(ranges):,} ranges in {ranges[0][0]:,}–{ranges[-1][1] - 1:,}"
 
 
@@ -119,7 +119,7 @@ def paint_durability(
     if len(chosen.harm.ranges) > 2:
         whose = f"{chosen.harm.producer} in {chosen.harm.tp}" if isinstance(chosen.harm, LostRecords) else f"{chosen.harm.tp}"
         why.append(rule(f"Offsets of {whose}", f"{chosen.harm.records:,} records", width, paint.title, paint.faint, paint.muted))
-        listed = wrap(told_ranges(chosen.harm.ranges), width - 2)
+        listed = wrap(offset_ranges(chosen.harm.ranges), width - 2)
         most = max(1, height // 5)
         if len(listed) > most:
             listed = [*listed[: most - 1], listed[most - 1][: width - 3] + "…"]

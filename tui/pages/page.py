@@ -20,8 +20,8 @@ from core.lab.history.branch import Branch
 from core.lab.history.event_buffer import EventBuffer
 from core.lab.history.playable import PlayableFactory
 from core.lab.views.view import ClusterView, PartitionView
-from tui.actions.asking import Asking
 from tui.actions.context import Question, TextPrompt
+from tui.actions.prompter import Prompter
 from tui.actions.selection import Selection
 from tui.analysis.isr_reasons import IsrReasons
 from tui.panels.lines import Lines
@@ -39,7 +39,7 @@ OVERVIEW: Final = "overview"
 """What the screen without a page is called."""
 
 
-class WatchedSession(Protocol):
+class PageSession(Protocol):
     """What pages see of the session: frozen views, and the events in memory. `Session` says what each of these does."""
 
     @property
@@ -61,7 +61,7 @@ class PageContext(Protocol):
     """What a page finds around it; the main screen provides it, and says there what each of these does."""
 
     @property
-    def session(self) -> WatchedSession: ...
+    def session(self) -> PageSession: ...
     @property
     def loaded(self) -> LoadedSession: ...
     @property
@@ -71,7 +71,7 @@ class PageContext(Protocol):
     @property
     def selection(self) -> Selection: ...
     @property
-    def prompts(self) -> Asking: ...
+    def prompts(self) -> Prompter: ...
     @property
     def isr_reasons(self) -> IsrReasons: ...
 

@@ -52,7 +52,7 @@ def size_word(count: int) -> str:
 # --- why the high watermark is where it is -------------------------------------------------------------------------
 
 
-def why_here(detail: PartitionDetail, view: ClusterView, left: Mapping[int, str] = _NOBODY, unclean: str = "") -> list[str]:
+def high_watermark_reasons(detail: PartitionDetail, view: ClusterView, left: Mapping[int, str] = _NOBODY, unclean: str = "") -> list[str]:
     """Why the high watermark of a partition is where it is, and what will move it: a sentence for each thing to know.
 
     Args:
@@ -175,7 +175,7 @@ def paint_partition_page(
     left: Mapping[int, str] = _NOBODY,
     unclean: str = "",
 ) -> list[Strip]:
-    """All lines of the page; `broker` is the selected one, `left` and `unclean` are as in `why_here`."""
+    """All lines of the page; `broker` is the selected one, `left` and `unclean` are as in `high_watermark_reasons`."""
     p = detail.view
     glyph, word, style = partition_status(p, paint)
     head = Row().add(f" {p.tp}  ", paint.partition).add(f"{glyph} {word}", style).add("  leader ", paint.muted)
@@ -184,7 +184,7 @@ def paint_partition_page(
     if p.recovering:
         head.add("  RECOVERING", paint.warn)
     lines = [head.strip(width)]
-    for sentence in why_here(detail, view, left, unclean):
+    for sentence in high_watermark_reasons(detail, view, left, unclean):
         for number, line in enumerate(wrap(sentence, width - 4)):
             lines.append(Row().add(" → " if number == 0 else "   ", paint.key).join(coloured(line, paint, paint.text)).strip(width))
     lines += _replicas(detail, paint, width, broker)

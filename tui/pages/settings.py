@@ -308,7 +308,7 @@ class SettingsPage(FilteredPage):
             return None
 
         about = f"{setting.meaning} {sentence_of(takes_effect(setting))}"
-        self.screen.prompts.write(
+        self.screen.prompts.ask_text(
             setting.name, about, render_value(now), wrong, lambda text: self.screen.put(edit_question(setting, text, self.place))
         )
         return True

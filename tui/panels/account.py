@@ -14,7 +14,7 @@ from core.lab.views.view import ClusterView, PartitionStatus, PartitionView
 from core.sim.repr_mixin import ReprMixin
 from core.sim.units import format_duration
 from tui.analysis.partition_list import filtered
-from tui.analysis.per_state_cache import per_state
+from tui.analysis.per_state_cache import cached_per_state
 from tui.panels.lines import Lines
 from tui.rendering.palette import Palette
 from tui.rendering.rows import Row, blank, rule, short_number
@@ -49,7 +49,7 @@ class Item(ReprMixin):
 
 def account_items(view: ClusterView, paint: Palette) -> list[Item]:
     """Everything the account says, most important first."""
-    offline, unserved, stalled, under_min, under_replicated = per_state(view, "tally", lambda: _tally(view))
+    offline, unserved, stalled, under_min, under_replicated = cached_per_state(view, "tally", lambda: _tally(view))
     acked, of = short_number(view.acked), short_number(sent(view))
     items = [
         Item([("acked ", paint.muted), (acked, paint.number), (" of ", paint.muted), (of, paint.number)]),

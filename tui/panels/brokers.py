@@ -73,7 +73,7 @@ def voter_words(view: ClusterView) -> list[str]:
     return [f"{voter.name}{'★' if voter.active else marks.get(voter.role, '○')}" for voter in view.voters]
 
 
-def those_with(view: ClusterView, words: str, paint: Palette) -> ClusterView:
+def matching_brokers(view: ClusterView, words: str, paint: Palette) -> ClusterView:
     """The view with the brokers that have some words only; with all where none has, since those words are about something else."""
     matches = matcher(words)
     found = tuple(broker for broker in view.brokers if matches(broker_words(broker, paint)))
@@ -88,7 +88,7 @@ def listed(view: ClusterView, width: int, height: int, cards: bool) -> list[Brok
     return sorted(view.brokers, key=lambda broker: broker.up)
 
 
-def not_up(view: ClusterView, room: int, *, least: int = 0) -> str:
+def brokers_not_up(view: ClusterView, room: int, *, least: int = 0) -> str:
     """The brokers that are not up, by what they are: `✕ b2 b55 stopped · ‖ b7 paused`; as many as there is room for, and so many of each at least."""
     groups: dict[tuple[str, str], list[str]] = {}
     for broker in view.brokers:
@@ -138,7 +138,7 @@ def paint_brokers(
     if up < len(view.brokers):
         for least, note, where in ((least, note, where) for least in (1, 0) for note in notes for where in (shown, "")):
             room = width - len(title) - len(where) - len(note) - 9
-            down = not_up(view, room, least=least)
+            down = brokers_not_up(view, room, least=least)
             if len(down) <= room:
                 shown = f" · {down}{where}"
                 break
@@ -307,7 +307,7 @@ class Brokers(Lines, can_focus=True):
         """Show a new state."""
         of = len(view.brokers)
         if words:
-            view = those_with(view, words, self.paint)
+            view = matching_brokers(view, words, self.paint)
         size, focused = (self.box.width, self.box.height), self.has_focus
         self._ids, self._selected = [broker.id for broker in listed(view, *size, self.cards)], selected
         painted = (size, id(self.paint), selected, focused, self.cards, note, heartbeats, of, _shown(view))

@@ -109,7 +109,7 @@ class EventRows(Protocol):
     @property
     def total(self) -> int: ...
 
-    def take_in(self) -> bool:
+    def update(self) -> bool:
         """List what has come since; whether lines have moved that stood there before."""
 
     def at(self, index: int) -> Row:
@@ -138,7 +138,7 @@ class AllRows:
         """As of the ring."""
         return self.ring.total
 
-    def take_in(self) -> bool:
+    def update(self) -> bool:
         """Nothing to do."""
         return False
 
@@ -177,7 +177,7 @@ class MatchingRows:
         """How many were found."""
         return len(self._found)
 
-    def take_in(self) -> bool:
+    def update(self) -> bool:
         """Look at what has come."""
         ring = self.ring
         for index in range(max(self._seen, ring.first), ring.total):
@@ -227,7 +227,7 @@ class FoldedRows:
         """How many lines there are."""
         return len(self._rows)
 
-    def take_in(self) -> bool:
+    def update(self) -> bool:
         """List what has come."""
         moved = False
         for event in self.ring.since(self._seen):

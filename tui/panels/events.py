@@ -225,10 +225,10 @@ class EventLog(Lines, can_focus=True):
             return None
         return max(rows.first, min(self.cursor, rows.total - 1))
 
-    def _take_in(self) -> None:
+    def _update_rows(self) -> None:
         """List what has come; the selection stays with its event."""
         chosen, inside = self.selected, self._line is not None and self.rows.at(self._line)[2]
-        if self.rows.take_in():
+        if self.rows.update():
             self._moved += 1
             if chosen is not None and (inside or self.selected is not chosen):
                 self.cursor = self.rows.index_of(chosen[0])
@@ -237,7 +237,7 @@ class EventLog(Lines, can_focus=True):
         """Show another ring; the selection stays at the same moment if it is there."""
         self._list(ring, level, self.words)
 
-    def look_for(self, words: str) -> None:
+    def filter_by(self, words: str) -> None:
         """List only events that have these words; empty: all."""
         self._list(self.ring, self.level, words)
 
@@ -245,13 +245,13 @@ class EventLog(Lines, can_focus=True):
         chosen = self.selected
         self.ring, self.level, self.words = ring, level, words
         self.rows = self._listing()
-        self.rows.take_in()
+        self.rows.update()
         if chosen is not None:
             self.cursor = self.rows.index_of(chosen[0])
 
     def move(self, by: int) -> None:
         """Move the selection; past the newest event it follows again."""
-        self._take_in()
+        self._update_rows()
         rows = self.rows
         if rows.total <= rows.first:
             return
@@ -262,7 +262,7 @@ class EventLog(Lines, can_focus=True):
 
     def go_to(self, seq: int) -> bool:
         """Select the event of that sequence number; False when it is not listed."""
-        self._take_in()
+        self._update_rows()
         index = self.rows.index_of(seq)
         if index is None:
             return False
@@ -288,7 +288,7 @@ class EventLog(Lines, can_focus=True):
         """Show what has come since."""
         width, height = self.box
         lines_for = max(0, height - 1)
-        self._take_in()
+        self._update_rows()
         rows = self.rows
         first, total = rows.first, rows.total
         if self.cursor is None:

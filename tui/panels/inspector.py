@@ -15,7 +15,7 @@ from core.lab.sentences import sentence
 from core.lab.views.view import BrokerView, ClusterView, PartitionStatus, PartitionView, ReplicaView
 from core.sim.units import SECOND, format_clock, format_duration
 from scenarios.releases import release_named
-from tui.analysis.per_state_cache import per_state
+from tui.analysis.per_state_cache import cached_per_state
 from tui.panels.account import lost_words
 from tui.panels.brokers import links_of
 from tui.panels.events import coloured, glyph_of
@@ -69,7 +69,7 @@ def all_committed(p: PartitionView, view: ClusterView) -> str:
     return whole
 
 
-def held_back(p: PartitionView, view: ClusterView) -> str:
+def high_watermark_sentence(p: PartitionView, view: ClusterView) -> str:
     """Why the high watermark of a partition is where it is, in a sentence."""
     if p.offline:
         return f"Nobody leads: it waits for a live member of ISR {ids(p.isr)}" + (f" or ELR {ids(p.elr)}." if p.elr else ".")
@@ -132,7 +132,7 @@ def paint_partition(
         .strip(width),
     ]
     gone = [f"b{broker} {why}." for broker, why in left.items() if why]
-    said = " ".join(filter(None, (held_back(p, view), unclean)))
+    said = " ".join(filter(None, (high_watermark_sentence(p, view), unclean)))
     if rows == 1 and unclean:
         said = f"Nobody leads. {unclean}"
     elif rows == 1 and gone and p.status.served and not p.lost:
@@ -222,7 +222,7 @@ def paint_broker(b: BrokerView, view: ClusterView, paint: Palette, width: int) -
         .add(f"  log directory {', '.join(map(str, b.failed_dirs))} of {b.log_dirs} failed" if b.failed_dirs else "", paint.bad)
         .strip(width)
     ]
-    led, out = per_state(
+    led, out = cached_per_state(
         view,
         ("of", b.id),
         lambda: (

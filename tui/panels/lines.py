@@ -98,7 +98,7 @@ class Lines(Widget):
         if before is None or before.paint is not self.paint or not before.line.cell_length == line.cell_length == width:
             return 0, self._finish(y)
         now = list(line)
-        start, stop = apart(list(before.line), now)
+        start, stop = differing_segments(list(before.line), now)
         self._finished[y] = _Finished(line, self.paint)
         return _width(now[:start]), over(Line(now[start:stop]), base)
 
@@ -138,7 +138,7 @@ def _width(segments: Sequence[Segment]) -> int:
     return sum([len(text) if text.isascii() else cell_len(text) for text, _, _ in segments])
 
 
-def apart(before: Sequence[Segment], after: Sequence[Segment]) -> tuple[int, int]:
+def differing_segments(before: Sequence[Segment], after: Sequence[Segment]) -> tuple[int, int]:
     """The segments of `after`, first inclusive to last exclusive, outside which the two lines, equally wide, are the same."""
     most = min(len(before), len(after))
     start = 0
@@ -153,13 +153,13 @@ def apart(before: Sequence[Segment], after: Sequence[Segment]) -> tuple[int, int
 def changed(old: Strip, new: Strip, width: int) -> tuple[int, int]:
     """The columns, first inclusive to last exclusive, in which two lines of that width differ; a slow link is sent no more."""
     after = list(new)
-    first, last = apart(list(old), after)
+    first, last = differing_segments(list(old), after)
     start = _width(after[:first])
     end = width - _width(after[last:])
     return (start, end) if start < end else (0, width)
 
 
-def gathered(panels: Sequence[Lines], show: Callable[[], None]) -> list[Piece]:
+def collect_updates(panels: Sequence[Lines], show: Callable[[], None]) -> list[Piece]:
     """Let panels show something new; returns what has to be written for it."""
     pieces: list[Piece] = []
     for panel in panels:

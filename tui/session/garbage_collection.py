@@ -9,10 +9,10 @@ from __future__ import annotations
 import gc
 from typing import Final
 
-SETTLE_SECONDS: Final = 0.3
+STARTUP_SECONDS: Final = 0.3
 """After which time from the start the first screen stands."""
 
-REST_SECONDS: Final = 0.5
+IDLE_SECONDS: Final = 0.5
 """How long nothing must have moved before everything is looked at."""
 
 _NEW: Final = 4
@@ -42,7 +42,7 @@ class GarbageCollection:
         self.frames = self._left = 0
         self.due = False
 
-    def settle(self) -> None:
+    def freeze_long_lived(self) -> None:
         """What lives long is set aside; from now on the collector works when it is told to."""
         if self._own:
             gc.freeze()
@@ -58,14 +58,14 @@ class GarbageCollection:
             if self.frames > _OLD:
                 self.due = True
 
-    def abandoned(self) -> None:
+    def cluster_replaced(self) -> None:
         """A cluster has been left for another, as by a way through time; many in a row do not wait for a rest."""
         self.due = True
         self._left += 1
         if self._own and self._left % _CLUSTERS == 0 and not gc.isenabled():
             gc.collect()
 
-    def at_rest(self) -> None:
+    def collect_when_idle(self) -> None:
         """Everything that is due."""
         if self._own and self.due and not gc.isenabled():
             self.due, self.frames = False, 0

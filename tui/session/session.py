@@ -128,8 +128,8 @@ class Session(History):
             by_hand=self.by_hand,
             stepwise=replay_run.stepwise,
             finished=replay_run.finished,
-            done=self.act_to_undo() is not None,
-            undone=self.act_to_redo() is not None,
+            can_undo=self.act_to_undo() is not None,
+            can_redo=self.act_to_redo() is not None,
         )
 
     def run_so_far(self) -> RunSoFar:
@@ -171,14 +171,14 @@ class Session(History):
         """Records that the furthest replica of each running broker lacks; None of a cluster that is only like one."""
         return lags(self.cluster) if isinstance(self.cluster, Cluster) else None
 
-    def behind(self, some: Iterable[TopicPartition] | None = None) -> bool:
+    def is_view_stale(self, some: Iterable[TopicPartition] | None = None) -> bool:
         """Whether the last frame's view left something, or one of these partitions, for later."""
         incremental_view = self._incremental_view
         if incremental_view is None or self.on_event is None or not incremental_view.is_of(self.cluster):
             return False
         return incremental_view.is_stale if some is None else incremental_view.any_stale(some)
 
-    def forget(self) -> None:
+    def dispose(self) -> None:
         """Let go of everything that is large: the session is closed, and nobody looks at it any more."""
-        super().forget()
+        super().dispose()
         self._incremental_view = self._settings = None

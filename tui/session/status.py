@@ -27,7 +27,7 @@ class SessionStatus(ReprMixin):
         by_hand: whether a cluster that ran by itself is moved by hand now.
         stepwise: whether it goes by steps that take no virtual time.
         finished: whether the script has come to its end.
-        done, undone: whether there are acts to undo, and acts that were undone.
+        can_undo, can_redo: whether there is an act to undo, or to redo.
     """
 
     playing: bool
@@ -44,8 +44,8 @@ class SessionStatus(ReprMixin):
     by_hand: bool
     stepwise: bool
     finished: bool
-    done: bool
-    undone: bool
+    can_undo: bool
+    can_redo: bool
 
 
 @attrs.frozen(repr=False)

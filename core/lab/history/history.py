@@ -490,7 +490,7 @@ class History:
             replay_run.move_clock(lived.time)
         self._log.close(self._branch_end.time)
 
-    def forget(self) -> None:
+    def dispose(self) -> None:
         """Let go of everything that is large: the session is closed, and nobody looks at it any more."""
         del self.replay_run
         self.event_buffer, self.keyframe_cache, self.on_event = EventBuffer(), KeyframeCache(), None

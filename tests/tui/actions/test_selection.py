@@ -71,12 +71,12 @@ def test_the_worst_stands_first_and_is_selected() -> None:
     ill = attrs.evolve(well, tp=TopicPartition("orders", 1), status=PartitionStatus.OFFLINE, leader=-1)
     view, selection = view_of(well, ill), Selection()
     selection.keep_within(view)
-    assert selection.turn_order(view) == "partitions: the worst first"
+    assert selection.toggle_order(view) == "partitions: the worst first"
     assert selection.partition == ill.tp
-    assert selection.in_words(view, "Esc") == "worst first"
-    assert selection.turn_order(view) == "partitions: by name"
+    assert selection.listing_note(view, "Esc") == "worst first"
+    assert selection.toggle_order(view) == "partitions: by name"
     assert selection.partition == well.tp
-    assert selection.in_words(view, "Esc") == ""
+    assert selection.listing_note(view, "Esc") == ""
 
 
 def test_the_filters_of_kafka_topics_come_one_after_another_and_then_all() -> None:
@@ -84,13 +84,13 @@ def test_the_filters_of_kafka_topics_come_one_after_another_and_then_all() -> No
     said = [selection.next_filter(VIEW) for _ in range(5)]
     assert said[0] == "no partition is unavailable (kafka-topics --unavailable-partitions)"
     assert said[-1] == f"partitions: all, {len(VIEW.partitions)}"
-    assert selection.which == ""
+    assert selection.filter_name == ""
 
 
 def test_words_and_filter_are_told_with_the_way_back() -> None:
     selection = selected()
     selection.words = "orders"
     assert [p.tp.topic for p in selection.listed(VIEW)] == ["orders", "orders"]
-    assert selection.in_words(VIEW, "Esc") == "'orders' only, of 3, Esc shows all"
-    selection.which = "under-replicated"
-    assert selection.in_words(VIEW, "Esc") == "under-replicated and 'orders' only, of 3, Esc shows all"
+    assert selection.listing_note(VIEW, "Esc") == "'orders' only, of 3, Esc shows all"
+    selection.filter_name = "under-replicated"
+    assert selection.listing_note(VIEW, "Esc") == "under-replicated and 'orders' only, of 3, Esc shows all"

@@ -13,7 +13,7 @@ from core.lab.spec import BrokerSpec, ClusterSpec
 from core.lab.views.view import ClusterView
 from core.sim.units import SECOND
 from tests.tui.app.test_playground import playing, screen_text
-from tui.analysis.faults import all_faults, faults_at, in_words
+from tui.analysis.faults import all_faults, faults_at, faults_text
 from tui.panels.brokers import paint_brokers
 from tui.rendering.palette import COLOUR
 
@@ -43,7 +43,7 @@ def after(*wanted: Act) -> ClusterView:
 def test_without_faults_nothing_is_said() -> None:
     view = after()
     assert all_faults(view) == []
-    assert in_words(view) == ()
+    assert faults_text(view) == ()
 
 
 @pytest.mark.parametrize(("act", "listed", "broker", "on_card"), FAULTS, ids=[each[1] for each in FAULTS])
@@ -64,8 +64,8 @@ def test_each_fault_stands_in_the_header_and_on_the_card(act: Act, listed: str, 
     [(acts.Pause(2), acts.Resume(2)), (acts.SlowDisk(1, 50_000), acts.SlowDisk(1, 0)), (acts.Cut(("b1", "b3")), acts.Heal())],
 )
 def test_a_fault_that_is_taken_back_is_gone(act: Act, back: Act) -> None:
-    assert in_words(after(act))
-    assert in_words(after(act, back)) == ()
+    assert faults_text(after(act))
+    assert faults_text(after(act, back)) == ()
 
 
 def test_a_node_has_its_own_faults_only_the_worst_first() -> None:

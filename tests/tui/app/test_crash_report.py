@@ -13,7 +13,7 @@ import pytest
 
 from scenarios.logs.event_log import read_events
 from tests.tui.terminal.test_terminal import PLAY, Terminal
-from tui.app.crash_report import rescue
+from tui.app.crash_report import write_crash_report
 from tui.session.loading import load_session
 
 BROKEN = """
@@ -82,7 +82,7 @@ def test_what_was_done_is_saved_and_told(terminals: list[Terminal], tmp_path: Pa
 def test_where_nothing_can_be_written_it_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(os, "access", lambda *_: False)
     monkeypatch.chdir(tmp_path)
-    lines = rescue(load_session(None), "Traceback\nValueError: no")
+    lines = write_crash_report(load_session(None), "Traceback\nValueError: no")
     assert lines[0] == "the playground failed: ValueError: no"
     assert "the session is not saved" in lines[1]
 
@@ -90,4 +90,4 @@ def test_where_nothing_can_be_written_it_says_so(tmp_path: Path, monkeypatch: py
 def test_what_stands_there_is_not_overwritten(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     for number in (1, 2):
-        assert f"isrlab-session-failed-{number}.yaml" in rescue(load_session(None), "ValueError: no")[1]
+        assert f"isrlab-session-failed-{number}.yaml" in write_crash_report(load_session(None), "ValueError: no")[1]

@@ -22,11 +22,11 @@ from core.sim.units import SECOND
 from scenarios import catalogue
 from tui.actions.registry import ACTIONS, BY_ID
 from tui.app.playground import Playground
-from tui.dialogs.closer_look import CloserLook
+from tui.dialogs.details import DetailsDialog
 from tui.dialogs.help import HelpDialog
 from tui.dialogs.question import QuestionDialog
 from tui.dialogs.text_line import TextLineDialog
-from tui.main_screen.display_options import Display
+from tui.main_screen.display_options import DisplayOptions
 from tui.main_screen.screen import MainScreen
 from tui.session.loading import load_session
 from tui.session.play_target import PlayTarget
@@ -48,7 +48,7 @@ async def playing(
     if until:
         loaded.session.replay_run.advance_to(until)
     loaded.session.pause()
-    app = Playground(loaded, Display(**{"ascii_only": False, "palette": "dark", **wanted}))  # type: ignore[arg-type]
+    app = Playground(loaded, DisplayOptions(**{"ascii_only": False, "palette": "dark", **wanted}))  # type: ignore[arg-type]
     async with app.run_test(size=size) as pilot:
         await pilot.pause()
         yield app, app.main_screen, pilot
@@ -260,7 +260,7 @@ async def test_order_zoom_help_and_palette() -> None:
         await pilot.press("o")
         assert "worst first" in screen_text(app)
         await pilot.press("enter")
-        assert isinstance(app.screen, CloserLook)
+        assert isinstance(app.screen, DetailsDialog)
         assert "epochs@start" in screen_text(app)
         await pilot.press("escape", "question_mark")
         assert isinstance(app.screen, HelpDialog)

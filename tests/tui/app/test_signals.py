@@ -20,11 +20,11 @@ def test_the_first_signal_is_told_once_there_is_somebody_to_hear_it(number: sign
             assert wish.code is None
             for each in (number, signal.SIGTERM):
                 os.kill(os.getpid(), each)
-            wish.told_to(told.append)
+            wish.on_request(told.append)
             os.kill(os.getpid(), number)
         assert (wish.code, told) == (128 + number, [128 + number])
         with leave_on_signals() as wish:
-            wish.told_to(told.append)
+            wish.on_request(told.append)
             os.kill(os.getpid(), number)
         assert told == [128 + number] * 2
         assert [signal.getsignal(each) for each in SIGNALS] == [signal.SIG_DFL] * 3

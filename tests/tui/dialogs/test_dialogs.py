@@ -14,10 +14,10 @@ from tests.tui.app.test_playground import playing, said, screen_text
 from tests.tui.handlers.test_time_travel import settled, write
 from tui.actions.context import Option, Question
 from tui.app.playground import Playground
-from tui.dialogs.command_palette import CommandFinder
+from tui.dialogs.command_palette import TypeAheadCommandPalette
 from tui.dialogs.question import QuestionDialog
 from tui.dialogs.text_line import TextLineDialog
-from tui.handlers.saving import no_file
+from tui.handlers.saving import file_name_error
 
 
 def key(character: str) -> events.Key:
@@ -48,7 +48,7 @@ async def test_what_is_typed_while_the_palette_comes_up_is_looked_for() -> None:
     async with playing() as (app, main_screen, pilot):
         acts, before = len(main_screen.session.branch.acts), main_screen.session.playback.playing
         await at_once(app, pilot, ":bookmark")
-        assert isinstance(app.screen, CommandFinder)
+        assert isinstance(app.screen, TypeAheadCommandPalette)
         assert app.screen.query_one(Input).value == "bookmark"
         await pilot.press("s")
         assert app.screen.query_one(Input).value == "bookmarks"
@@ -167,4 +167,4 @@ async def test_keys_that_come_with_the_one_that_leaves_are_nobodys() -> None:
 
 @pytest.mark.parametrize("name", ["a" * 300 + ".yaml", "a\0b.yaml"])
 async def test_an_impossible_name_of_a_file_is_told(name: str) -> None:
-    assert "this cannot be a file's name" in str(no_file(name))
+    assert "this cannot be a file's name" in str(file_name_error(name))

@@ -120,10 +120,10 @@ def test_a_step_says_what_it_did(desk: Desk) -> None:
     desk.runner.run("kill")
     desk.controls.step_notable()
     desk.surface.arrive()
-    desk.controls.say_notices()
+    desk.controls.report_notices()
     count = len(desk.surface.said)
     assert desk.said.startswith("#")
-    desk.controls.say_notices()
+    desk.controls.report_notices()
     assert len(desk.surface.said) == count, "once"
 
 
@@ -204,10 +204,10 @@ def test_a_session_is_saved_under_a_name(desk: Desk, tmp_path: Path) -> None:
 
 def test_what_is_not_saved_is_asked_for_before_the_end(desk: Desk) -> None:
     ended: list[bool] = []
-    desk.saving.unless_unsaved("Quit", "quit", "q", lambda: ended.append(True))
+    desk.saving.confirm_unsaved("Quit", "quit", "q", lambda: ended.append(True))
     assert ended == [True]
     desk.runner.run("kill")
-    desk.saving.unless_unsaved("Quit", "quit", "q", lambda: ended.append(True))
+    desk.saving.confirm_unsaved("Quit", "quit", "q", lambda: ended.append(True))
     assert ended == [True]
     desk.surface.answer("quit")
     assert ended == [True, True]

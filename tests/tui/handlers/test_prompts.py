@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from tui.actions.context import Question
-from tui.dialogs.closer_look import CloserLook
+from tui.dialogs.details import DetailsDialog
 from tui.dialogs.question import QuestionDialog
 from tui.dialogs.text_line import TextLineDialog
 from tui.handlers.prompts import Prompts
@@ -72,7 +72,7 @@ def test_a_message_is_dropped(screen: Screen, prompts: Prompts) -> None:
 def test_time_waits_for_who_writes(screen: Screen, prompts: Prompts, answer: str | None, travels: bool, plays: bool) -> None:
     written: list[str] = []
     prompts.session.playback.play()
-    prompts.write("Title", "about", "", lambda _: None, written.append, travels=travels)
+    prompts.ask_text("Title", "about", "", lambda _: None, written.append, travels=travels)
     dialog, then = screen.pushed[-1]
     assert isinstance(dialog, TextLineDialog)
     assert not prompts.session.playback.playing
@@ -84,7 +84,7 @@ def test_time_waits_for_who_writes(screen: Screen, prompts: Prompts, answer: str
 
 def test_what_stood_still_goes_on_standing_still(screen: Screen, prompts: Prompts) -> None:
     prompts.session.pause()
-    prompts.write("Title", "about", "", lambda _: None, lambda _: None)
+    prompts.ask_text("Title", "about", "", lambda _: None, lambda _: None)
     then = screen.pushed[-1][1]
     assert then is not None
     then("x")
@@ -93,6 +93,6 @@ def test_what_stood_still_goes_on_standing_still(screen: Screen, prompts: Prompt
 
 def test_questions_and_closer_looks_come_up(screen: Screen, prompts: Prompts) -> None:
     prompts.ask(Question("Quit", "Really?", ()), lambda _: None, leaves=True)
-    prompts.look_closer("Help", [])
-    assert [type(dialog) for dialog, _ in screen.pushed] == [QuestionDialog, CloserLook]
+    prompts.show_details("Help", [])
+    assert [type(dialog) for dialog, _ in screen.pushed] == [QuestionDialog, DetailsDialog]
     assert screen.pushed[0][0].asks_to_leave

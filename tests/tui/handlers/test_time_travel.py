@@ -18,7 +18,7 @@ from core.sim.units import SECOND
 from scenarios.language.script import load_script
 from tests.tui.app.test_playground import playing, said, screen_text
 from tui.app.playground import Playground
-from tui.dialogs.closer_look import CloserLook
+from tui.dialogs.details import DetailsDialog
 from tui.dialogs.question import QuestionDialog
 from tui.dialogs.text_line import TextLineDialog
 from tui.main_screen.screen import MainScreen
@@ -175,7 +175,7 @@ async def test_bookmark_jump_and_difference() -> None:
         assert "1 bookmark all is well, at 00:01.000" in screen_text(app)
         await pilot.press("1")
         await pilot.pause()
-        assert isinstance(app.screen, CloserLook)
+        assert isinstance(app.screen, DetailsDialog)
         text = screen_text(app)
         assert "all is well" in text
         assert "running → stopped, fenced" in text
@@ -250,7 +250,7 @@ async def test_any_moment_can_be_compared_with(moment: str, then: str) -> None:
         await pilot.press("D", "a")
         await write(app, pilot, moment)
         for _ in range(500):
-            if isinstance(app.screen, CloserLook) and "then: " in screen_text(app):
+            if isinstance(app.screen, DetailsDialog) and "then: " in screen_text(app):
                 break
             await pilot.pause(0.02)
         assert then in screen_text(app)

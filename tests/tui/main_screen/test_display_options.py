@@ -17,11 +17,11 @@ from core.lab.views.view import PartitionStatus
 from scenarios.errors import InputError
 from tests.tui.app.test_playground import done, playing, said, screen_text
 from tests.tui.states import partition, replica, view_of
-from tui.actions.keymap import EATEN, RESERVED, Keymap, as_toml, default_path, keymap_of, load_keymap, written
+from tui.actions.keymap import EATEN, RESERVED, Keymap, as_toml, default_path, key_text, keymap_of, load_keymap
 from tui.actions.registry import ACTIONS, BY_ID
 from tui.cli import main
 from tui.commands.options import display_of
-from tui.main_screen.display_options import FRAMES, SLOW_FRAMES, Display
+from tui.main_screen.display_options import FRAMES, SLOW_FRAMES, DisplayOptions
 from tui.rendering.palette import ABOUT, HUES, PALETTES, Hues, palette_of
 from tui.rendering.states import broker_state, partition_status, replica_marks
 from tui.terminal.filters import to_ascii
@@ -182,8 +182,8 @@ def terminal(**environ: str) -> Console:
     ],
 )
 def test_the_palette_is_what_the_terminal_has_colours_for(environ: dict[str, str], palette: str) -> None:
-    assert Display().palette_for(terminal(**environ), environ) == palette
-    assert Display(palette="contrast").palette_for(terminal(**environ), environ) == "contrast"
+    assert DisplayOptions().palette_for(terminal(**environ), environ) == palette
+    assert DisplayOptions(palette="contrast").palette_for(terminal(**environ), environ) == "contrast"
 
 
 def options(**given: object) -> Namespace:
@@ -300,7 +300,7 @@ async def test_keys_of_ones_own_act_and_are_shown() -> None:
 
 
 def test_keys_are_written_as_people_read_them() -> None:
-    assert [written(key) for key in ("plus", "J", "ctrl+k", "alt+left_square_bracket", "f8", "space", "enter", "down")] == [
+    assert [key_text(key) for key in ("plus", "J", "ctrl+k", "alt+left_square_bracket", "f8", "space", "enter", "down")] == [
         "+", "J", "Ctrl+K", "Alt+[", "F8", "Space", "⏎", "↓",
     ]  # fmt: skip
     assert Keymap().key("step-back") == BY_ID["step-back"].key == ","

@@ -19,7 +19,7 @@ from scenarios.releases import release_named
 from tests.tui.app.test_playground import playing, screen_text
 from tests.tui.states import cluster
 from tui.analysis.partition_list import in_order
-from tui.panels.brokers import not_up, paint_brokers
+from tui.panels.brokers import brokers_not_up, paint_brokers
 from tui.panels.grid import GridPainter
 from tui.rendering.palette import COLOUR
 from tui.session.play_target import PlayTarget
@@ -120,8 +120,8 @@ def test_a_controller_that_is_gone_is_not_left_out_of_the_headline() -> None:
 
 def test_of_very_many_that_are_down_as_many_are_named_as_there_is_room() -> None:
     view = of_many(100, **{f"b{i}": BrokerState.STOPPED for i in range(10, 60)})
-    assert not_up(view, 40) == "✕ b10 b11 b12 b13 b14 b15 +44 stopped"
-    assert not_up(view, 12) == "✕ 50 stopped"
+    assert brokers_not_up(view, 40) == "✕ b10 b11 b12 b13 b14 b15 +44 stopped"
+    assert brokers_not_up(view, 12) == "✕ 50 stopped"
 
 
 @pytest.mark.parametrize("width", [80, 90, 100, 120])

@@ -39,13 +39,13 @@ def test_the_past_is_told_by_how_far_it_is_from_the_end(surface: FakeSurface) ->
 def test_a_context_has_what_is_selected_and_what_holds(surface: FakeSurface) -> None:
     surface.selection.choose(broker=2)
     context = surface.presenter.context(surface.frame(focus="brokers"))
-    assert (context.the_broker.id, context.focus, context.pace, context.done) == (2, "brokers", Pace.TIMELINE, False)
+    assert (context.the_broker.id, context.focus, context.pace, context.can_undo) == (2, "brokers", Pace.TIMELINE, False)
     assert context.setting("min.insync.replicas", None) == 2
     surface.session.do(acts.Set("min.insync.replicas", "1"))
     assert context.setting("min.insync.replicas", None) == 2, "a frame is one moment"
     after = surface.presenter.context(surface.frame())
     assert after.setting("min.insync.replicas", None) == 1
-    assert after.done
+    assert after.can_undo
 
 
 def test_unclean_election_is_told_in_the_note_of_the_brokers(surface: FakeSurface) -> None:
@@ -81,6 +81,6 @@ def test_nothing_selected_is_said(surface: FakeSurface) -> None:
 def test_a_mark_is_told_by_its_event(surface: FakeSurface) -> None:
     surface.session.do(acts.Kill(1))
     mark = surface.session.branch.marks[-1]
-    assert surface.presenter.mark_in_words(surface.frame(), mark).endswith("⏎ goes there")
-    assert f"#{mark.seq} " in surface.presenter.mark_in_words(surface.frame(), mark)
-    assert surface.presenter.mark_in_words(surface.frame(), None) == ""
+    assert surface.presenter.mark_text(surface.frame(), mark).endswith("⏎ goes there")
+    assert f"#{mark.seq} " in surface.presenter.mark_text(surface.frame(), mark)
+    assert surface.presenter.mark_text(surface.frame(), None) == ""

@@ -14,7 +14,7 @@ from scenarios.releases import release_named
 from tests.tui.app.test_playground import done, playing, said, screen_text
 from tests.tui.dialogs.test_dialogs import at_once
 from tests.tui.handlers.test_time_travel import settled
-from tui.dialogs.command_palette import CommandFinder
+from tui.dialogs.command_palette import TypeAheadCommandPalette
 from tui.dialogs.question import QuestionDialog
 from tui.dialogs.text_line import TextLineDialog
 from tui.session.play_target import PlayTarget
@@ -133,7 +133,7 @@ async def test_a_pasted_text_is_taken_by_a_line_only() -> None:
         assert not main_screen.view.cut_links
 
 
-@pytest.mark.parametrize(("key", "screen"), [("w", TextLineDialog), ("colon", CommandFinder)])
+@pytest.mark.parametrize(("key", "screen"), [("w", TextLineDialog), ("colon", TypeAheadCommandPalette)])
 async def test_a_text_pasted_while_a_line_comes_up_is_in_it(key: str, screen: type) -> None:
     async with playing() as (app, _board, pilot):
         app.post_message(events.Key(key, ":" if key == "colon" else key))

@@ -21,7 +21,7 @@ def test_a_session_that_rests_is_looked_at_exactly() -> None:
     session.pause()
     session.replay_run.advance_to(2 * SECOND)
     assert source.take(None) == session.view()
-    assert not source.behind
+    assert not source.has_stale
 
 
 def test_one_that_moves_has_the_offsets_that_are_shown() -> None:
@@ -34,7 +34,7 @@ def test_one_that_moves_has_the_offsets_that_are_shown() -> None:
     source.take(FIRST)
     exact = session.view()
     assert leo(source.view, FIRST) == leo(exact, FIRST)
-    source.bring_up([OTHER], FIRST)
+    source.refresh_offsets([OTHER], FIRST)
     assert leo(source.view, OTHER) == leo(exact, OTHER)
 
 

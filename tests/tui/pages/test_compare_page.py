@@ -12,7 +12,7 @@ from core.sim.units import SECOND
 from scenarios import catalogue
 from tests.tui.app.test_playground import playing, screen_text
 from tests.tui.states import partition, replica, view_of
-from tui.pages.compare import paint_compare, unseen
+from tui.pages.compare import hidden_difference, paint_compare
 from tui.rendering.palette import COLOUR
 from tui.session.loading import LoadedSession, load_session
 from tui.session.play_target import PlayTarget
@@ -66,10 +66,15 @@ def test_differences_stand_first_and_are_marked() -> None:
 def test_of_two_events_that_read_the_same_it_is_told_what_differs() -> None:
     one = (7, 20 * SECOND, 6, "broker-started", 2, False, 1_500_164)
     two = (*one[:6], 1_500_324)
-    assert unseen(FirstDifference(7, one, two)) == ["They differ in recovery, µs: 1500164 and 1500324."]
+    assert hidden_difference(FirstDifference(7, one, two)) == ["They differ in recovery, µs: 1500164 and 1500324."]
     late = (7, 20 * SECOND + 3, *one[2:])
-    assert unseen(FirstDifference(7, one, late)) == ["They differ in time, µs: 20000000 and 20000003."]
-    assert unseen(FirstDifference(7, one, (*one[:4], 3, *one[5:]))) == unseen(FirstDifference(7, one, None)) == unseen(None) == []
+    assert hidden_difference(FirstDifference(7, one, late)) == ["They differ in time, µs: 20000000 and 20000003."]
+    assert (
+        hidden_difference(FirstDifference(7, one, (*one[:4], 3, *one[5:])))
+        == hidden_difference(FirstDifference(7, one, None))
+        == hidden_difference(None)
+        == []
+    )
 
 
 def test_what_only_one_run_has_had_is_where_they_part() -> None:

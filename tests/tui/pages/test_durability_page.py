@@ -18,7 +18,7 @@ from scenarios import catalogue
 from scenarios.running.runner import Run
 from tests.tui.app.test_playground import playing, screen_text
 from tests.tui.states import cluster
-from tui.pages.durability import entries_of, exposure_events, paint_durability, told_ranges
+from tui.pages.durability import entries_of, exposure_events, offset_ranges, paint_durability
 from tui.rendering.palette import COLOUR
 from tui.session.play_target import PlayTarget
 
@@ -90,13 +90,13 @@ def test_producers_that_interleave_have_their_exact_offsets_each() -> None:
             whose |= dict.fromkeys(range(told["from_offset"], told["to_offset"]), told["producer"])
     assert all(whose[offset] == producer for producer, offset in offsets)
     shown = text(cluster, event_buffer)
-    assert told_ranges(lost[0].ranges)[:60] in shown
+    assert offset_ranges(lost[0].ranges)[:60] in shown
     assert f"{len(lost[0].ranges)} ranges in " in shown
 
 
 def test_offsets_are_told_in_words() -> None:
-    assert told_ranges(((3, 4), (5, 8), (9, 10))) == "3, 5–7, 9"
-    assert told_ranges(((3, 4), (5, 8), (9, 1012)), 1) == "3 and 1,006 more in 2 ranges"
+    assert offset_ranges(((3, 4), (5, 8), (9, 10))) == "3, 5–7, 9"
+    assert offset_ranges(((3, 4), (5, 8), (9, 1012)), 1) == "3 and 1,006 more in 2 ranges"
 
 
 def test_what_is_exposed_and_by_whom() -> None:

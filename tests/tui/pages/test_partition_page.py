@@ -17,7 +17,7 @@ from core.sim.units import SECOND
 from scenarios import catalogue
 from scenarios.running.runner import Run
 from tests.tui.app.test_playground import playing, screen_text
-from tui.pages.partition import paint_partition_page, why_here
+from tui.pages.partition import high_watermark_reasons, paint_partition_page
 from tui.panels.tabs import paint_tabs
 from tui.rendering.palette import COLOUR
 
@@ -51,7 +51,7 @@ def test_who_holds_the_high_watermark_back_and_until_when() -> None:
     cluster.do(acts.Pause(one))
     cluster.run_until(8_200_000)
     detail = cluster.partition_detail(TP)
-    (said,) = why_here(detail, cluster.view())
+    (said,) = high_watermark_reasons(detail, cluster.view())
     view = cluster.partition_view(TP)
     held = view.copy_on(leader).hw
     assert said.startswith(
@@ -72,13 +72,13 @@ def test_the_planned_time_is_the_one_at_which_it_really_leaves() -> None:
     leader, one, _ = followers(cluster)
     cluster.do(acts.Cut((f"b{one}", f"b{leader}")))
     cluster.run_until(8 * SECOND)
-    (said, *_) = why_here(cluster.partition_detail(TP), cluster.view())
+    (said, *_) = high_watermark_reasons(cluster.partition_detail(TP), cluster.view())
     assert "at 00:45.000" in said
     cluster.run_until(45 * SECOND - 1)
     assert one in cluster.partition_view(TP).isr
     cluster.run_until(45 * SECOND + 100_000)
     assert one not in cluster.partition_view(TP).isr
-    assert any(f"b{one} is out of the ISR" in each for each in why_here(cluster.partition_detail(TP), cluster.view()))
+    assert any(f"b{one} is out of the ISR" in each for each in high_watermark_reasons(cluster.partition_detail(TP), cluster.view()))
 
 
 @pytest.mark.parametrize("release", ["0.8.2", "0.9"])
@@ -89,7 +89,7 @@ def test_before_0_10_2_the_leader_looks_once_in_the_lag_time(release: str) -> No
     cluster.do(acts.Pause(one))
     cluster.run_until(8 * SECOND)
     detail = cluster.partition_detail(TP)
-    (said, *_) = why_here(detail, cluster.view())
+    (said, *_) = high_watermark_reasons(detail, cluster.view())
     assert detail.leads is not None
     seen = detail.leads.follower(one)
     assert seen is not None
@@ -105,14 +105,14 @@ def test_below_min_isr_nothing_is_committed_since_3_7() -> None:
     cluster.do(acts.Kill(one))
     cluster.do(acts.Kill(two))
     cluster.run_until(40 * SECOND)
-    said = why_here(cluster.partition_detail(TP), cluster.view())
+    said = high_watermark_reasons(cluster.partition_detail(TP), cluster.view())
     assert f"ISR [{leader}] is smaller than min.insync.replicas 2" in said[0]
     older = running("3.6")
     leader, one, two = followers(older)
     older.do(acts.Kill(one))
     older.do(acts.Kill(two))
     older.run_until(60 * SECOND)
-    said = " ".join(why_here(older.partition_detail(TP), older.view()))
+    said = " ".join(high_watermark_reasons(older.partition_detail(TP), older.view()))
     assert "Writes with acks=all are refused: ISR" in said
     assert "HW held" not in said, "before 3.7 what acks=1 wrote is committed all the same"
 
@@ -122,7 +122,7 @@ def test_nobody_leads() -> None:
     for broker in (1, 2, 3):
         cluster.do(acts.Kill(broker))
     cluster.run_until(30 * SECOND)
-    first, second = why_here(cluster.partition_detail(TP), cluster.view())
+    first, second = high_watermark_reasons(cluster.partition_detail(TP), cluster.view())
     assert first.startswith("Nobody leads orders-0: it waits for a live member of ISR")
     assert second == "The controller can elect nobody now."
 

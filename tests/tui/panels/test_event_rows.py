@@ -139,13 +139,13 @@ def test_no_event_is_missing_and_none_stands_twice(drawn: list[tuple[str, int, i
         ring.append(event)
         rows = rows or FoldedRows(ring)
         if seq % stride == 0:
-            rows.take_in()
+            rows.update()
             for at in opened:
                 if at < rows.total:
                     rows.toggle(at)
     if rows is None:
         return
-    rows.take_in()
+    rows.update()
     seen = []
     for at in range(rows.total):
         event, group, _inside = rows.at(at)
@@ -188,18 +188,18 @@ def test_a_number_is_meant_whole_and_a_word_in_part() -> None:
 def test_only_events_with_the_words_are_listed() -> None:
     ring = ring_of(fenced(1, 55), *(elected(2 + n, 1, n) for n in range(30)), fenced(100, 7))
     log = log_of(ring)
-    log.look_for("b7")
+    log.filter_by("b7")
     shown = lines(log)
     assert "Events 1 of 32 with 'b7'" in shown[0]
     assert "fenced b7" in shown[1]
     ring.append(fenced(101, 7))
     ring.append(fenced(102, 77))
     assert "Events 2 of 34" in lines(log)[0]
-    log.look_for("orders-12")
+    log.filter_by("orders-12")
     assert "leads orders-12 " in lines(log)[1], "events with the words stand for themselves"
-    log.look_for("nothing")
+    log.filter_by("nothing")
     assert "No event here has 'nothing'." in lines(log)[1]
-    log.look_for("")
+    log.filter_by("")
     assert "30 new leaders" in lines(log)[1]
 
 
@@ -208,7 +208,7 @@ def test_matching_events_that_the_ring_has_forgotten_are_gone() -> None:
     rows = MatchingRows(ring, "fenced")
     for seq in range(1, 41):
         ring.append(fenced(seq, seq))
-        rows.take_in()
+        rows.update()
     assert [rows.at(at)[0][0] for at in range(rows.first, rows.total)] == list(range(31, 41))
 
 

@@ -26,7 +26,7 @@ from tui.panels.brokers import height_for, paint_brokers
 from tui.panels.events import EventLog, glyph_of, paint_event
 from tui.panels.footer import FooterMessage, Hint, paint_footer
 from tui.panels.header import Clock, paint_header
-from tui.panels.inspector import held_back, paint_broker, paint_event_detail, paint_partition
+from tui.panels.inspector import high_watermark_sentence, paint_broker, paint_event_detail, paint_partition
 from tui.panels.lines import changed
 from tui.panels.minimal import paint_minimal
 from tui.panels.scenario import paint_scenario
@@ -204,23 +204,25 @@ def test_why_goes_back_through_the_causes() -> None:
 def test_a_partition_says_why_its_high_watermark_is_held() -> None:
     p = partition(replica(1, 120, 118, role="leader"), replica(2, 118, 118, caught_up_us=3_200_000), held_by=(2,))
     view = view_of(p)
-    assert held_back(p, view) == "HW held at 118 by b2, last caught up 3.2s ago: 2 records wait."
+    assert high_watermark_sentence(p, view) == "HW held at 118 by b2, last caught up 3.2s ago: 2 records wait."
     alone = attrs.evolve(p, isr=(1,))
-    assert "ISR [1] is smaller than min.insync.replicas 2" in held_back(alone, view)
-    assert "is smaller than" not in held_back(alone, attrs.evolve(view, release="3.6")), "before 3.7 records are committed all the same"
-    assert held_back(attrs.evolve(p, leader=-1), view).startswith("Nobody leads")
+    assert "ISR [1] is smaller than min.insync.replicas 2" in high_watermark_sentence(alone, view)
+    assert "is smaller than" not in high_watermark_sentence(alone, attrs.evolve(view, release="3.6")), (
+        "before 3.7 records are committed all the same"
+    )
+    assert high_watermark_sentence(attrs.evolve(p, leader=-1), view).startswith("Nobody leads")
     dead = partition(replica(1, 5, 5, alive=False, role="offline"), replica(2, 5, 5))
-    assert "on paper only" in held_back(dead, view)
+    assert "on paper only" in high_watermark_sentence(dead, view)
 
 
 def test_all_who_hold_the_high_watermark_are_named() -> None:
     slow = replica(3, 118, 118, caught_up_us=5_140_000)
     p = partition(replica(1, 120, 118, role="leader"), replica(2, 118, 118), slow, held_by=(2, 3))
-    assert held_back(p, view_of(p)) == "HW held at 118 by b3 (last caught up 5.1s ago) and b2: 2 records wait."
+    assert high_watermark_sentence(p, view_of(p)) == "HW held at 118 by b3 (last caught up 5.1s ago) and b2: 2 records wait."
     many = partition(replica(1, 120, 118, role="leader"), *(replica(n, 118, 118) for n in (2, 4, 5)), slow, held_by=(2, 4, 5, 3))
-    assert held_back(many, view_of(many)) == "HW held at 118 by b3 (last caught up 5.1s ago) and 3 others: 2 records wait."
+    assert high_watermark_sentence(many, view_of(many)) == "HW held at 118 by b3 (last caught up 5.1s ago) and 3 others: 2 records wait."
     three = attrs.evolve(many, held_by=(2, 4, 5))
-    assert held_back(three, view_of(three)) == "HW held at 118 by b2, b4 and b5: 2 records wait."
+    assert high_watermark_sentence(three, view_of(three)) == "HW held at 118 by b2, b4 and b5: 2 records wait."
 
 
 def test_with_one_line_a_loss_comes_before_who_is_missing() -> None:

@@ -17,8 +17,8 @@ from scenarios.releases import release_named
 from tests.tui.app.test_playground import playing, screen_text
 from tests.tui.states import partition, replica, view_of
 from tui.main_screen.screen import MainScreen
-from tui.pages.partition import why_here
-from tui.panels.inspector import held_back, paint_partition
+from tui.pages.partition import high_watermark_reasons
+from tui.panels.inspector import high_watermark_sentence, paint_partition
 from tui.rendering.palette import COLOUR
 from tui.session.play_target import PlayTarget
 
@@ -136,7 +136,7 @@ async def test_who_is_out_of_the_isr_is_so_by_a_rule_with_numbers_and_a_setting(
         assert setting in said
         assert f"out: b2 {said}" in words(app)
         detail = main_screen.session.cluster.partition_detail(TP)
-        assert any(said in sentence for sentence in why_here(detail, main_screen.view, {2: said}))
+        assert any(said in sentence for sentence in high_watermark_reasons(detail, main_screen.view, {2: said}))
 
 
 async def test_the_reason_stands_at_80_columns_and_goes_when_the_replica_is_back() -> None:
@@ -229,7 +229,7 @@ async def test_nobody_is_promised_where_no_replica_is_up() -> None:
         await pilot.press("u")
         await pilot.pause()
         assert "none of its replicas is up" in words(app)
-        assert held_back(main_screen.view.partitions[0], main_screen.view).startswith("Nobody leads")
+        assert high_watermark_sentence(main_screen.view.partitions[0], main_screen.view).startswith("Nobody leads")
 
 
 async def test_what_a_client_sent_counts_though_no_leader_has_it() -> None:
@@ -254,7 +254,7 @@ def test_a_sentence_without_room_ends_in_dots(rows: int, room: int) -> None:
     copies = tuple(replica(number, 5, 5, in_isr=number < 7) for number in range(1, 9))
     p = attrs.evolve(partition(*copies), stuck=(2, 3, 4, 5, 6))
     view = view_of(p)
-    said = held_back(p, view)
+    said = high_watermark_sentence(p, view)
     assert said.startswith("b2 and b3 and b4 and b5 and b6, in the ISR, cannot fetch")
     lines = [line.text.strip() for line in paint_partition(p, view, COLOUR, 40, rows)[1 : room + 1]]
     assert lines[-1].endswith("…")

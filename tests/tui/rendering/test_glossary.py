@@ -10,7 +10,7 @@ from core.kafka.release import RELEASES, Release
 from tests.tui.app.test_playground import playing, screen_text
 from tests.tui.main_screen.test_first_minute import hundred
 from tui.app.name_search import named
-from tui.dialogs.closer_look import CloserLook
+from tui.dialogs.details import DetailsDialog
 from tui.panels.grid import LEGENDS
 from tui.rendering import states
 from tui.rendering.glossary import STATES, SYMBOLS, all_terms, paint_glossary
@@ -77,7 +77,7 @@ async def test_a_key_shows_it_and_help_leads_to_it(size: tuple[int, int]) -> Non
     async with playing(size=size) as (app, main_screen, pilot):
         await pilot.press("K")
         await pilot.pause()
-        assert isinstance(app.screen, CloserLook)
+        assert isinstance(app.screen, DetailsDialog)
         assert "High watermark. The offset below which" in screen_text(app)
         await pilot.press("escape", "question_mark")
         await pilot.pause()
@@ -87,7 +87,7 @@ async def test_a_key_shows_it_and_help_leads_to_it(size: tuple[int, int]) -> Non
         assert "Marks on the timeline" in screen_text(app)
         await pilot.press("K")
         await pilot.pause(0.2)
-        assert isinstance(app.screen, CloserLook)
+        assert isinstance(app.screen, DetailsDialog)
         await pilot.press("escape")
         assert app.screen is main_screen
 
@@ -104,7 +104,7 @@ async def test_the_palette_goes_to_a_partition_a_broker_and_a_word_by_name() -> 
             await pilot.pause(0.8)
             await pilot.press("enter")
             await pilot.pause(0.3)
-            await pilot.press(*(["enter"] if app.screen is not main_screen and not isinstance(app.screen, CloserLook) else []))
+            await pilot.press(*(["enter"] if app.screen is not main_screen and not isinstance(app.screen, DetailsDialog) else []))
             await pilot.pause(0.3)
             assert seen is None or seen in screen_text(app)
         await pilot.press("escape")
@@ -127,6 +127,6 @@ async def test_going_to_a_partition_that_a_filter_hides_drops_the_filter() -> No
         await pilot.press("slash", *"orders-", "enter")
         await pilot.pause()
         assert len(main_screen.panels.grid.order) == 6
-        main_screen.go_to_name(partition=TopicPartition("payments", 1))
+        main_screen.select_by_name(partition=TopicPartition("payments", 1))
         assert main_screen.selection.partition == TopicPartition("payments", 1)
         assert len(main_screen.panels.grid.order) == 9

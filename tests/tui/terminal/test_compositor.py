@@ -18,7 +18,7 @@ from core.sim.units import SECOND
 from tests.tui.app.test_playground import playing
 from tui.app.playground import Playground
 from tui.main_screen.screen import MainScreen
-from tui.panels.lines import apart
+from tui.panels.lines import differing_segments
 from tui.terminal.compositor import PaintedUpdate, PanelCompositor
 
 Cell = tuple[str, object]
@@ -155,7 +155,7 @@ async def test_what_lies_over_panels_stays_there(monkeypatch: pytest.MonkeyPatch
 
 def test_lines_are_apart_where_they_differ() -> None:
     one, two, three, other = (Segment(text) for text in ("a", "bb", "c", "x"))
-    assert apart([one, two, three], [one, two, three]) == (3, 3)
-    assert apart([one, two, three], [one, other, other, three]) == (1, 3)
-    assert apart([one, one], [one, one, one]) == (2, 3)
-    assert apart([], [one]) == (0, 1)
+    assert differing_segments([one, two, three], [one, two, three]) == (3, 3)
+    assert differing_segments([one, two, three], [one, other, other, three]) == (1, 3)
+    assert differing_segments([one, one], [one, one, one]) == (2, 3)
+    assert differing_segments([], [one]) == (0, 1)

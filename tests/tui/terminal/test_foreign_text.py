@@ -19,7 +19,7 @@ from tests.tui.test_snapshots import SCREENS
 from tui.actions.context import Option, Question
 from tui.actions.registry import ACTIONS
 from tui.app.playground import Playground
-from tui.dialogs.closer_look import CloserLook
+from tui.dialogs.details import DetailsDialog
 from tui.dialogs.question import QuestionDialog
 from tui.dialogs.text_line import TextLineDialog
 from tui.rendering.palette import palette_of
@@ -103,7 +103,7 @@ async def test_dialogs_and_messages_take_nothing_for_markup() -> None:
         for dialog in (
             QuestionDialog(question, paint),
             TextLineDialog(f"title {HOSTILE}", f"about {HOSTILE}", HOSTILE, lambda text: HOSTILE, paint),
-            CloserLook(f"title {HOSTILE}", [Row().add(HOSTILE, paint.text).strip(80)]),
+            DetailsDialog(f"title {HOSTILE}", [Row().add(HOSTILE, paint.text).strip(80)]),
         ):
             app.push_screen(dialog)
             await pilot.pause()
@@ -111,7 +111,7 @@ async def test_dialogs_and_messages_take_nothing_for_markup() -> None:
             assert_harmless(app)
             text = screen_text(app)
             assert f"title {shown}" in text
-            assert isinstance(dialog, CloserLook) or f"about {shown}" in text
+            assert isinstance(dialog, DetailsDialog) or f"about {shown}" in text
             if isinstance(dialog, TextLineDialog):
                 dialog.query_one(Input).value = HOSTILE + "z"
                 await pilot.pause()

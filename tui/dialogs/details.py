@@ -16,7 +16,7 @@ from tui.dialogs.dialog import CLOSE, Dialog
 from tui.terminal.foreign_text import plain_text
 
 
-class CloserLook(Dialog[None]):
+class DetailsDialog(Dialog[None]):
     """The selected thing in full, scrollable."""
 
     BINDINGS: ClassVar = [*CLOSE, Binding("y", "app.copy_shown", show=False, id="copy")]
