@@ -21,7 +21,7 @@ import workload
 from engines import with_each_engine
 
 from core.lab.cluster import Cluster
-from core.lab.history.event_buffer import KEPT
+from core.lab.history.event_buffer import RING_SIZES
 from core.sim.journal import Sink
 from scenarios.logs.event_log import LogWriter, make_header
 
@@ -58,7 +58,7 @@ def compare(name: str, ours: Callable[[], Run], baseline: Callable[[], Run], rou
 
 def ring() -> Sink:
     """What keeps the events of a live session."""
-    return deque[tuple[Any, ...]](maxlen=max(KEPT.values())).append
+    return deque[tuple[Any, ...]](maxlen=max(RING_SIZES.values())).append
 
 
 def engine(partitions: int, sink: Sink | None, *, active: float = 1.0) -> Run:

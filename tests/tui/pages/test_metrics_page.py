@@ -162,12 +162,12 @@ async def test_a_paused_page_reads_on_until_all_events_are_in(monkeypatch: pytes
         assert "reading events" in screen_text(app)
         assert "BytesInPerSec" not in screen_text(app), "what is not known yet is not told as nothing"
         for _ in range(400):
-            if not main_screen._timer._active.is_set():
+            if not main_screen._frame_timer._active.is_set():
                 break
             await pilot.pause(0.02)
         assert "reading events" not in screen_text(app)
         assert "BytesInPerSec" in screen_text(app)
-        assert not main_screen._timer._active.is_set(), "and rests"
+        assert not main_screen._frame_timer._active.is_set(), "and rests"
 
 
 @pytest.mark.parametrize("size", [(80, 24), (120, 40), (200, 60)])
