@@ -1,4 +1,4 @@
-"""What survives a broker's process: its log directories with their logs and checkpoint files."""
+"""A broker's disk, which survives its process: log directories with their logs and checkpoint files."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from core.kafka.log.term import Run
 from core.sim.units import SECOND
 
 KEPT: Final = "kept"
-"""All of the unflushed tail had reached the disk when the power went."""
+"""All unflushed records had reached the disk when the power was lost."""
 LOST: Final = "lost"
-"""None of it had."""
+"""No unflushed records had reached it."""
 DRAWN: Final = "drawn"
-"""Some of it had, drawn for each log."""
+"""Some unflushed records had reached it; how many is drawn at random for each log."""
 
 
 @attrs.define(slots=True, eq=False)
@@ -28,9 +28,9 @@ class LogDir:
     """One log directory.
 
     Attributes:
-        directory_id: its identity in `meta.properties`; an empty replacement has another (KIP-858).
+        directory_id: its id in `meta.properties`; an empty replacement has another one (KIP-858).
         online: whether it works.
-        repaired: what the next start of the process finds if it does not: `empty`, `kept`, or nothing better ("").
+        repaired: what a failed directory is at the next start of the process: `empty`, `kept`, or still failed ("").
     """
 
     directory_id: str = "0-1-0"
@@ -40,14 +40,14 @@ class LogDir:
 
 @attrs.define(slots=True, eq=False)
 class FutureReplica:
-    """A replica on its way to another log directory of its broker: a copy of the current one up to `leo`."""
+    """A replica that is being moved to another log directory of its broker: a copy of the current replica up to `leo`."""
 
     dir: int
     leo: int
 
 
 class Recovery(NamedTuple):
-    """What one log directory's recovery reads: logs and segments from their recovery points on, bytes, and how long it takes (µs)."""
+    """The recovery of one log directory: how many logs, segments and bytes are read from their recovery points on, and its duration in µs."""
 
     dir: int
     logs: int
@@ -62,16 +62,16 @@ class Disk:
     """A broker's log directories, numbered from 1.
 
     Attributes:
-        logs: by partition, those in directories that work.
-        offline: those in failed directories.
-        placed: in which directory a partition is, where there are several.
-        futures: replicas that are moving to another directory.
+        logs: by partition, in directories that work.
+        offline: the logs in failed directories.
+        placed: the directory of each partition, if there are several.
+        futures: replicas that are being moved to another directory.
         high_watermarks: `replication-offset-checkpoint`; recovery_points and log_starts are the other two checkpoints.
         changed: partitions whose high watermark moved since the checkpoint (ordered set).
-        checkpoints: how often `changed` was emptied, or a part of it was taken away.
-        touched: those that it moved for since the checkpoint of recovery points; moved_starts: whose log start moved.
+        checkpoints: how often partitions were removed from `changed`.
+        touched: partitions whose high watermark moved since the checkpoint of recovery points; moved_starts: whose log start moved.
         log_starts_moved: whether a log start ever moved: only then can segments lie below one.
-        clean_shutdown: whether the clean-shutdown file is there.
+        clean_shutdown: whether the clean-shutdown file exists.
         dirs: the directories.
     """
 
@@ -92,21 +92,21 @@ class Disk:
 
     @staticmethod
     def of(broker: int, count: int) -> Disk:
-        """A broker's disk with so many empty directories."""
+        """A broker's disk with `count` empty directories."""
         return Disk(dirs=[LogDir(f"{broker}-{number}-0") for number in range(1, count + 1)])
 
     def ids(self) -> tuple[str, ...]:
-        """The identities of its directories."""
+        """The ids of its directories."""
         return tuple(each.directory_id for each in self.dirs)
 
     # --- directories -----------------------------------------------------------------------------------------------
 
     def dir_of(self, tp: TopicPartition) -> int:
-        """The directory in which a partition's replica is."""
+        """The number of the directory of a partition's replica."""
         return self.placed.get(tp, 1)
 
     def directory_id(self, tp: TopicPartition) -> str:
-        """The identity of that directory."""
+        """The id of that directory."""
         return self.dirs[self.dir_of(tp) - 1].directory_id
 
     def in_dir(self, number: int) -> list[TopicPartition]:
@@ -115,11 +115,11 @@ class Disk:
 
     @property
     def failed_dirs(self) -> tuple[int, ...]:
-        """The directories that do not work."""
+        """The numbers of failed directories."""
         return tuple(number for number, each in enumerate(self.dirs, 1) if not each.online)
 
     def create(self, tp: TopicPartition, config: LogConfig, *, keeps_epochs: bool) -> ReplicaLog:
-        """A new log, in the directory that works and has the fewest (`LogManager#nextLogDirs`)."""
+        """Create a log, in the working directory with the fewest logs (`LogManager#nextLogDirs`)."""
         if len(self.dirs) > 1:
             counts = dict.fromkeys((number for number, each in enumerate(self.dirs, 1) if each.online), 0)
             for other in self.logs:
@@ -132,14 +132,14 @@ class Disk:
         return log
 
     def delete(self, tp: TopicPartition) -> None:
-        """A partition's replica is gone from this broker."""
+        """Delete a partition's replica."""
         for files in (self.logs, self.offline, self.placed, self.futures, self.high_watermarks, self.recovery_points, self.log_starts):
             files.pop(tp, None)
         for moved in (self.changed, self.touched, self.moved_starts):
             moved.pop(tp, None)
 
     def fail(self, number: int) -> list[TopicPartition]:
-        """A directory fails: its logs are out of reach; returns their partitions (`ReplicaManager#handleLogDirFailure`)."""
+        """Fail a directory, and take its logs offline; returns their partitions (`ReplicaManager#handleLogDirFailure`)."""
         failed = self.dirs[number - 1]
         failed.online, failed.repaired = False, ""
         self.checkpoints += 1
@@ -154,9 +154,10 @@ class Disk:
         return gone
 
     def mount_repaired(self) -> list[TopicPartition]:
-        """A process starts: repaired directories work again, an empty one without its logs and under a new identity.
+        """Bring repaired directories back at the start of a process; an empty one has no logs and a new id.
 
-        Returns the partitions whose logs are there again.
+        Returns:
+            The partitions whose logs are back.
         """
         kept = []
         for number, each in enumerate(self.dirs, 1):
@@ -177,7 +178,7 @@ class Disk:
     # --- checkpoints -----------------------------------------------------------------------------------------------
 
     def checkpoint_high_watermarks(self) -> int:
-        """Write the moved high watermarks (`ReplicaManager#checkpointHighWatermarks`); returns how many."""
+        """Write the high watermarks that moved (`ReplicaManager#checkpointHighWatermarks`); returns how many."""
         count = len(self.changed)
         for tp in self.changed:
             self.high_watermarks[tp] = self.logs[tp].high_watermark
@@ -187,7 +188,7 @@ class Disk:
         return count
 
     def checkpoint_recovery_points(self) -> list[TopicPartition]:
-        """Write the recovery points of logs that grew; returns where a segment was found to begin.
+        """Write the recovery points of logs that have grown; returns the partitions where a new segment was found.
 
         Kafka: `LogManager#checkpointLogRecoveryOffsets`.
         """
@@ -203,7 +204,7 @@ class Disk:
         return rolled
 
     def flush_dirty(self, now: int) -> list[tuple[TopicPartition, int]]:
-        """Flush the logs that were not for flush.ms (`LogManager#flushDirtyLogs`); returns each with the offset it was flushed from."""
+        """Flush the logs that were not flushed for flush.ms (`LogManager#flushDirtyLogs`); returns each with the offset it was flushed from."""
         flushed = []
         for tp, log in self.logs.items():
             log.roll()
@@ -214,7 +215,7 @@ class Disk:
         return flushed
 
     def checkpoint_log_starts(self) -> None:
-        """Write the log start offsets that lie past their first segment's base (`LogManager#checkpointLogStartOffsets`)."""
+        """Write the log starts that are above the base of their first segment (`LogManager#checkpointLogStartOffsets`)."""
         for tp in self.moved_starts:
             log = self.logs[tp]
             if log.log_start > log.first_offset:
@@ -224,10 +225,7 @@ class Disk:
         self.moved_starts.clear()
 
     def close(self) -> None:
-        """The process ends in good order: all is flushed, all checkpoints and the clean-shutdown file are written.
-
-        Kafka: `LogManager#shutdown`.
-        """
+        """Shut down cleanly: flush all logs, and write all checkpoints and the clean-shutdown file (`LogManager#shutdown`)."""
         self.checkpoint_high_watermarks()
         for tp, log in self.logs.items():
             log.flush()
@@ -237,17 +235,17 @@ class Disk:
         self.checkpoint_log_starts()
         self.clean_shutdown = True
 
-    # --- the end and the start of a process ------------------------------------------------------------------------
+    # --- crash and start -------------------------------------------------------------------------------------------
 
     def lose_unflushed(
         self, keep: dict[TopicPartition, int], how: str, draw: random.Random | None
     ) -> list[tuple[TopicPartition, tuple[Run, ...], int, int]]:
-        """The page cache is gone; returns (partition, what its log held, end now, recovery point) of the logs that became shorter.
+        """Lose the page cache; returns (partition, what its log held, end now, recovery point) of the logs that are shorter now.
 
         Args:
-            keep: where those logs end now; the others keep everything. Empty: `how` decides for all.
+            keep: where those logs end now; the others keep everything. If it is empty, `how` decides for all.
             how: KEPT, LOST or DRAWN.
-            draw: for DRAWN. A batch that is torn fails its checksum, and recovery cuts there.
+            draw: random numbers for DRAWN. A torn batch fails its checksum, and recovery truncates there.
         """
         shorter = []
         for tp, log in self.logs.items():
@@ -274,10 +272,10 @@ class Disk:
         return shorter
 
     def recovery(self, threads: int, speed: int) -> list[Recovery]:
-        """What a start without clean-shutdown file reads, by directory (`LogManager#loadLogs`, `LogLoader#recoverLog`).
+        """What a start without the clean-shutdown file reads, by directory (`LogManager#loadLogs`, `LogLoader#recoverLog`).
 
-        Every segment from the one that holds the checkpointed recovery point on is read once. A directory has its own
-        threads; each takes the next log when it is done with one.
+        Every segment is read once, from the one with the checkpointed recovery point on. Each directory has its own threads, and each thread takes
+        the next log when it is done with one.
 
         Args:
             threads: num.recovery.threads.per.data.dir.
@@ -302,7 +300,7 @@ class Disk:
         return found
 
     def load(self) -> None:
-        """A process opens its logs: log starts and high watermarks come from the checkpoints, clamped to the log.
+        """Open the logs at the start of a process: log starts and high watermarks are read from the checkpoints, limited to the log.
 
         Kafka: `Partition#createLog`.
         """

@@ -1,4 +1,4 @@
-"""A broker's log directories while its process runs: failure, what the controller is told, moves between them (KIP-112, 113, 858)."""
+"""A broker's log directories while its process runs: failures, assignments of replicas, moves between them, and slow disks (KIP-112, 113, 858)."""
 
 from __future__ import annotations
 
@@ -18,20 +18,20 @@ if TYPE_CHECKING:
     from core.sim.node import Handler
 
 COPY_CHUNK: Final = 1_048_576
-"""Bytes that a move copies in one turn (replica.fetch.max.bytes)."""
+"""Bytes that a move copies at a time (replica.fetch.max.bytes)."""
 
 COPY_PAUSE: Final = US_PER_MS
-"""Least µs between two turns of a move."""
+"""Minimum time between two steps of a move, µs."""
 
 
 class LogDirectories:
-    """What a broker's process does about its directories.
+    """The log directories of a broker's process.
 
     Attributes:
         unreported: failed directories that the controller has not confirmed yet (ordered set).
-        unassigned: replicas whose directory it must be told (ordered set).
-        slow: µs that the disk takes for each write; 0: it does not show.
-        busy_until: when the slow disk has done all writes given to it.
+        unassigned: replicas whose directory the controller does not know yet (ordered set).
+        slow: µs that each write takes; 0 if writes take no time.
+        busy_until: when the slow disk has finished all of its writes.
     """
 
     __slots__ = ("_channel", "_undelayed", "broker", "busy_until", "copy_speed", "disk", "slow", "unassigned", "unreported")
@@ -61,23 +61,23 @@ class LogDirectories:
         )
 
     def reset(self) -> None:
-        """The process ended."""
+        """Forget everything pending, because the process ended."""
         self.unreported.clear()
         self.unassigned.clear()
         self.busy_until = 0
 
     def online_ids(self) -> tuple[str, ...]:
-        """The identities of the directories that work."""
+        """The ids of the directories that work."""
         return tuple(each.directory_id for each in self.disk.dirs if each.online)
 
     def offline_ids(self) -> tuple[str, ...]:
-        """Those of the failed ones."""
+        """The ids of the failed directories."""
         return tuple(each.directory_id for each in self.disk.dirs if not each.online)
 
     # --- failure ---------------------------------------------------------------------------------------------------
 
     def fail(self, number: int) -> None:
-        """A directory fails under a running process (`ReplicaManager#handleLogDirFailure`); without another one it halts."""
+        """Fail a directory of a running process (`ReplicaManager#handleLogDirFailure`). The broker halts if no other directory works."""
         broker, disk = self.broker, self.disk
         gone = disk.fail(number)
         journal = broker.journal
@@ -91,7 +91,7 @@ class LogDirectories:
             broker.account.log_unavailable(tp, broker.id, disk.offline[tp])
 
     def report(self, directory: str) -> None:
-        """Tell the controller in a heartbeat, and every one until it has heard (`BrokerLifecycleManager#propagateDirectoryFailure`)."""
+        """Report a failed directory in heartbeats until the controller confirms it (`BrokerLifecycleManager#propagateDirectoryFailure`)."""
         broker = self.broker
         self.unreported[directory] = None
         if broker.broker_epoch_is_current():
@@ -100,24 +100,24 @@ class LogDirectories:
             broker.timer(broker.settings.us("log.dir.failure.timeout.ms", broker=broker.id), "dir-failure-timeout", directory)
 
     def reported(self, directories: tuple[str, ...]) -> None:
-        """The controller has heard of failed directories."""
+        """Note that the controller has confirmed failed directories."""
         for directory in directories:
             self.unreported.pop(directory, None)
 
     def _failure_timeout(self, directory: object) -> None:
-        """The controller could not be told for log.dir.failure.timeout.ms: end, so that the session expires (`BrokerLifecycleManager`)."""
+        """Halt if the controller has not confirmed a failed directory within log.dir.failure.timeout.ms (`BrokerLifecycleManager`)."""
         if directory in self.unreported:
             self.broker.stop("unheard")
 
     # --- where replicas are ----------------------------------------------------------------------------------------
 
     def assign(self, tp: TopicPartition) -> None:
-        """A replica was made: with several directories the controller must hear in which (`AssignmentsManager`)."""
+        """Note a new replica's directory for the controller, if there are several directories (`AssignmentsManager`)."""
         if len(self.disk.dirs) > 1:
             self.unassigned[tp] = None
 
     def send_assignments(self) -> None:
-        """Tell the controller of new assignments."""
+        """Send new assignments to the controller."""
         if self.unassigned:
             broker = self.broker
             assignments = tuple((tp, self.disk.directory_id(tp)) for tp in self.unassigned if tp in self.disk.logs)
@@ -127,7 +127,7 @@ class LogDirectories:
     # --- moves -----------------------------------------------------------------------------------------------------
 
     def move(self, tp: TopicPartition, number: int) -> None:
-        """Begin to copy a replica to another directory (`ReplicaManager#alterReplicaLogDirs`)."""
+        """Start copying a replica to another directory (`ReplicaManager#alterReplicaLogDirs`)."""
         broker, log = self.broker, self.disk.logs[tp]
         self.disk.futures[tp] = FutureReplica(number, log.log_start)
         journal = broker.journal
@@ -135,15 +135,12 @@ class LogDirectories:
         self._copy(tp)
 
     def resume_moves(self) -> None:
-        """A process starts and finds copies under way: it goes on with them."""
+        """Resume the copies that a former process started."""
         for tp in list(self.disk.futures):
             self._copy(tp)
 
     def _copy(self, about: object) -> None:
-        """One turn of a move: up to COPY_CHUNK bytes; at the current replica's end the copy takes its place.
-
-        Kafka: `ReplicaAlterLogDirsThread`.
-        """
+        """Copy up to COPY_CHUNK bytes of a move. When the copy has caught up, it replaces the current replica (`ReplicaAlterLogDirsThread`)."""
         assert isinstance(about, TopicPartition)
         future, log = self.disk.futures.get(about), self.disk.logs.get(about)
         if future is None or log is None:
@@ -159,13 +156,13 @@ class LogDirectories:
         self.broker.timer(max(COPY_PAUSE, read * SECOND // self.copy_speed), "move-replica", about)
 
     def _swap(self, tp: TopicPartition, future: FutureReplica) -> None:
-        """Both logs end at the same offset: the future one is current now (`Partition#maybeReplaceCurrentWithFutureReplica`)."""
+        """Make the future replica the current one, because both end at the same offset (`Partition#maybeReplaceCurrentWithFutureReplica`)."""
         broker, disk = self.broker, self.disk
         log = disk.logs[tp]
         old = disk.dir_of(tp)
         disk.placed[tp] = future.dir
         del disk.futures[tp]
-        log.recovery_point = log.roll()[-1]  # of the copy only what was closed is flushed
+        log.recovery_point = log.roll()[-1]  # only the closed segments of the copy are flushed
         log.configure(log.config)
         broker.journal.emit(events.ReplicaMoved.kind, broker.id, tp.topic, tp.partition, old, future.dir, log.leo)
         self.assign(tp)
@@ -174,7 +171,7 @@ class LogDirectories:
     # --- a slow disk -----------------------------------------------------------------------------------------------
 
     def slow_down(self, delay: int) -> None:
-        """Each write takes so long from now on, µs; 0 ends it. What is under way is done as it was begun."""
+        """Make each write take `delay` µs; 0 ends that. Writes under way finish as they began."""
         broker = self.broker
         broker.withdraw_idle_fetches()
         self.slow = delay
@@ -186,17 +183,17 @@ class LogDirectories:
             broker.handlers[kind] = self._write if delay or self.busy_until > broker.journal.now else handler
 
     def write_wait(self) -> int:
-        """How long a write that arrives now waits until the disk has done it, µs."""
+        """How long a write that arrives now takes, including its wait, µs."""
         return max(self.busy_until - self.broker.journal.now, 0) + self.slow
 
     def _record_if_behind(self) -> None:
-        """Record how long writes wait, if that is so long that they are stalled."""
+        """Record how long writes wait, if they wait so long that they are stalled."""
         wait = self.write_wait()
         if wait > STALL_BOUND:
             self.broker.journal.emit(events.DiskBehind.kind, self.broker.id, wait)
 
     def _write(self, message: object, sender: str) -> None:
-        """A request or answer with something to write waits its turn at the disk."""
+        """Delay a request or response with something to write until the disk has written it."""
         broker = self.broker
         now = broker.journal.now
         if isinstance(message, FetchResponse) and not any(part.records for part in message.parts()) and self.busy_until <= now:

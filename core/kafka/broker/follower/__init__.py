@@ -1,1 +1,1 @@
-"""A broker as follower: its fetchers, the leader's responses, and truncation."""
+"""A broker as follower: its fetchers, the responses of leaders, and truncation."""

@@ -1,7 +1,7 @@
-"""What a follower takes from a leader's answer to its fetch, one partition at a time.
+"""A follower's handling of a fetch response, partition by partition.
 
-Records are appended, and then the high watermark is taken over. Records that are not whole are fetched again, an error is
-backed off from or looked into, and who waits here for a high watermark is told once per answer.
+Records are appended, then the high watermark is updated. Corrupt records are fetched again. After an error, the partition backs off or
+truncates. Consumers that wait here for a high watermark are completed once per response.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ LEARNED: Final = events.FollowerHighWatermark.kind
 
 
 def handle_fetch_response(fetcher: Fetcher, response: FetchResponse) -> None:
-    """The leader answered a fetch: take over what it carries, and fetch again."""
+    """Handle the leader's response to a fetch, and fetch again."""
     if response.correlation != fetcher.in_flight:
         return
     fetcher.in_flight = 0
@@ -39,7 +39,7 @@ def handle_fetch_response(fetcher: Fetcher, response: FetchResponse) -> None:
 
 
 def process_fetch_request(fetcher: Fetcher, response: FetchResponse) -> None:
-    """A leader's answer, partition by partition: append, then take the high watermark that it carries.
+    """Process a response: for each partition append the records, then update the high watermark.
 
     Kafka: `AbstractFetcherThread#processFetchRequest`, `ReplicaFetcherThread#processPartitionData`.
     """
@@ -51,13 +51,13 @@ def process_fetch_request(fetcher: Fetcher, response: FetchResponse) -> None:
     now: Column = journal.now
     arrived: Column = journal.cause
     _, _, _, parts, corrupt = response
-    if corrupt:  # no checksum is right: records cannot be taken
+    if corrupt:  # no checksum is right, so no records are appended
         corrupted = (errors.CORRUPT_MESSAGE, NO_EPOCH, NO_OFFSET)
         parts = tuple(part if part[3] is None else (part[0], corrupted, *part[2:6], 0) for part in parts)
     for tp, failure, start, records, told, log_start, cause in parts:
         state = states.get(tp)
         if state is None or state.sent_epoch != state.leader_epoch:
-            continue  # the fetcher does not wait for this
+            continue  # a response that no longer counts
         log = state.log
         journal.cause = why = cause or arrived
         offset: int = start  # to compare; events are given the `Column` that came
@@ -105,7 +105,7 @@ def process_fetch_request(fetcher: Fetcher, response: FetchResponse) -> None:
 
 
 def _follow_log_start(fetcher: Fetcher, state: PartitionFetchState, log_start: int) -> None:
-    """The leader's log starts later than the own one (`UnifiedLog#maybeIncrementLogStartOffset` for LeaderOffsetIncremented)."""
+    """Raise the log start to the leader's (`UnifiedLog#maybeIncrementLogStartOffset` for LeaderOffsetIncremented)."""
     log, tp, broker = state.log, state.partition.tp, fetcher.broker
     old = log.log_start
     log.maybe_increment_log_start(min(log_start, log.high_watermark))
@@ -127,7 +127,7 @@ def _handle_error(fetcher: Fetcher, state: PartitionFetchState, error: str) -> N
 
 
 def complete_consumers(fetcher: Fetcher) -> None:
-    """High watermarks moved, so consumers may be given more: once for all of an answer (`ReplicaFetcherThread#doWork`, KIP-392)."""
+    """Complete the fetches of consumers whose high watermarks have advanced, once per response (`ReplicaFetcherThread#doWork`, KIP-392)."""
     journal = fetcher.broker.journal
     arrived = journal.cause
     raised = [*fetcher.raised.items()]
@@ -139,7 +139,7 @@ def complete_consumers(fetcher: Fetcher) -> None:
 
 
 def throttle(fetcher: Fetcher, response: FetchResponse) -> None:
-    """Leave throttled partitions that lag out of the next fetches while more than the rate is used (`ReplicaFetcherThread#shouldFollowerThrottle`)."""
+    """Delay throttled partitions that lag while the quota is exceeded (`ReplicaFetcherThread#shouldFollowerThrottle`)."""
     broker = fetcher.broker
     quota, now = broker.follower_quota, broker.journal.now
     assert quota is not None, "only a throttled follower comes here"

@@ -1,7 +1,7 @@
-"""A follower's fetcher thread (Kafka: `ReplicaFetcherThread`, `AbstractFetcherThread`): truncate first, then fetch, again and again.
+"""A follower's fetcher (Kafka: `ReplicaFetcherThread`, `AbstractFetcherThread`): it truncates, then it fetches again and again.
 
-One fetcher runs per leader and fetcher id and carries all partitions that this broker follows there. What it asks changes
-only for partitions that have moved; the leader's fetch session keeps the rest.
+There is one fetcher per leader and fetcher id, which fetches all partitions that this broker follows there. A request names only
+partitions that have changed; the leader's fetch session keeps the others.
 """
 
 from __future__ import annotations
@@ -22,27 +22,27 @@ from core.sim.long_polling import NOT_YET, LongPoll
 from core.sim.messages import Timer
 
 tuple_of: Final = tuple.__new__
-"""Makes a NamedTuple of a tuple of its fields, in half the time that its own constructor takes."""
+"""Makes a NamedTuple of a tuple of its fields, in half the time of its own constructor."""
 
 FOREVER: Final = 10**15
-"""A wait and a size that nothing reaches: a by-hand fetch that parks."""
+"""A wait and a size that are never reached: a by-hand fetch with them is delayed until someone completes it."""
 
 
 class Fetcher:
-    """One fetcher thread of a follower.
+    """One fetcher of a follower.
 
     Attributes:
-        leader, number: from whom, which of num.replica.fetchers.
-        sends_epoch: its fetches name the epoch of the last record it has (2.7).
-        states: its partitions; failed: those of the broker that were given up until new metadata arrive.
-        in_flight: correlation of the request under way, 0 if none; sent at `sent_at` because of `sent_cause`.
-        timeout_at: when the armed timer looks whether that was too long ago; -1 if none is armed, as while fetches are elided.
-        preparing: partitions that must find their truncation point or the leader's log bounds first (ordered set).
+        leader, number: its leader, and its id among num.replica.fetchers.
+        sends_epoch: whether its fetches carry the epoch of the last record (2.7).
+        states: its partitions; failed: partitions of the broker that failed and wait for new metadata.
+        in_flight: the correlation id of the request in flight, 0 if there is none; sent at `sent_at` because of `sent_cause`.
+        timeout_at: when the armed timer checks the request for a timeout; -1 if none is armed, as while fetches are elided.
+        preparing: partitions that need a truncation point or the bounds of the leader's log first (ordered set).
         waking_at: when the armed timer ends a back-off, -1 if none is armed.
-        unsent: partitions whose state the leader's session does not know yet, in order, each with what is to be asked of it if
-            that is known already; prepared: for all it is; moved: those the answers since then moved, which come after them.
-        raised: consumers that wait on this broker for a high watermark that the answer in hand has moved, each with the event of that.
-        poll: the network's handle of its fetches; it elides those that bring nothing (`core.sim.long_polling`).
+        unsent: partitions whose state the leader's session does not know yet, in order, with what to ask of them if that is known;
+            prepared: whether it is known of all; moved: partitions that later responses changed, which come after them.
+        raised: consumers that wait here for a high watermark that the present response advances, each with the event of that.
+        poll: the network's handle of its fetches, which elides those that bring nothing (`core.sim.long_polling`).
     """
 
     __slots__ = (
@@ -103,7 +103,7 @@ class Fetcher:
     # --- partitions ------------------------------------------------------------------------------------------------
 
     def add(self, partition: Partition, leader_epoch: int) -> None:
-        """Follow a partition (`AbstractFetcherThread#addPartitions`): where to start depends on the release."""
+        """Follow a partition (`AbstractFetcherThread#addPartitions`). The release decides where it starts."""
         known = self.states.get(partition.tp)
         if known is not None and known.leader_epoch == leader_epoch:
             return
@@ -125,9 +125,9 @@ class Fetcher:
         self.maybe_send()
 
     def continue_in_epoch(self, tp: TopicPartition, leader_epoch: int) -> None:
-        """Fetch on from the same leader in its next epoch, without truncating.
+        """Keep fetching from the same leader in its next epoch, without truncating.
 
-        Where fetches name no epoch, what is under way is still to be taken.
+        Where fetches carry no epoch, the response to the request in flight still counts.
         """
         self.withdraw_idle_fetch()
         state = self.states[tp]
@@ -139,7 +139,7 @@ class Fetcher:
         self.maybe_send()
 
     def remove(self, tp: TopicPartition) -> None:
-        """Follow a partition no more."""
+        """Stop following a partition."""
         state = self.states.pop(tp, None)
         if state is not None:
             self.withdraw_idle_fetch()
@@ -147,44 +147,41 @@ class Fetcher:
             self._leave_session(tp)
 
     def withdraw_idle_fetch(self) -> None:
-        """The next fetch may be another one, so the network is not to take it for the same."""
+        """Tell the network that the next fetch may differ from the last one."""
         self.poll.withdraw()
 
     def polls_resume(self, sent_at: int, cause: int) -> None:
-        """Fetches are no longer elided; the last one was sent at `sent_at`."""
+        """Note that fetches are no longer elided; the last one was sent at `sent_at`."""
         if sent_at != NOT_YET:
             self.sent_at, self.sent_cause = sent_at, cause
         if self.timeout_at < 0:
             self.arm_timeout()
 
     def is_idle(self) -> bool:
-        """Whether its next fetch, as far as it knows, will tell the leader nothing."""
+        """Whether its next fetch, as far as it knows, has nothing new for the leader."""
         return bool(self.states) and not (self.full or self.unsent or self.moved or self.forgotten or self.preparing) and self.waking_at < 0
 
     def on_partition_fenced(self, tp: TopicPartition) -> None:
-        """Fenced in the epoch that it asked in: nothing is fetched until new metadata have come.
-
-        Kafka: `AbstractFetcherThread#onPartitionFenced`.
-        """
+        """Stop fetching a partition until new metadata arrive: its leader epoch was fenced (`AbstractFetcherThread#onPartitionFenced`)."""
         self.remove(tp)
         self.failed[tp] = None
 
     def update_preparing(self, state: PartitionFetchState) -> None:
-        """Note whether a partition needs an answer of its own before it can fetch."""
+        """Note whether a partition needs a truncation point or the bounds of the leader's log before it can fetch."""
         if state.state is TRUNCATING or state.out_of_range:
             self.preparing[state.partition.tp] = None
         else:
             self.preparing.pop(state.partition.tp, None)
 
     def mark_unsent(self, tp: TopicPartition) -> None:
-        """The next fetch is to tell the leader where a partition stands."""
+        """Include a partition in the next fetch."""
         self._queue_moved()
         self.unsent[tp] = None
         self.prepared = False
         self.forgotten.pop(tp, None)
 
     def record_failure(self, tp: TopicPartition, error: str) -> None:
-        """The leader refused a partition, or its records were not whole."""
+        """Record that the leader refused a partition, or that its records were corrupt."""
         self.broker.journal.emit(events.FetchFailed.kind, self.broker.id, tp.topic, tp.partition, self.leader, error)
 
     def _queue_moved(self) -> None:
@@ -198,7 +195,7 @@ class Fetcher:
         self.forgotten[tp] = None
 
     def delay(self, state: PartitionFetchState) -> None:
-        """Back off with a partition (`AbstractFetcherThread#delayPartitions`)."""
+        """Let a partition back off (`AbstractFetcherThread#delayPartitions`)."""
         state.delayed_until = self.broker.journal.now + self.broker.fetch_backoff
         state.sent_epoch = NO_EPOCH
         self._leave_session(state.partition.tp)
@@ -208,12 +205,12 @@ class Fetcher:
     # --- requests --------------------------------------------------------------------------------------------------
 
     def maybe_send(self) -> None:
-        """Send the next request unless one is under way (`AbstractFetcherThread#doWork`); by hand nothing goes by itself."""
+        """Send the next request unless one is in flight (`AbstractFetcherThread#doWork`); in by-hand mode nothing is sent without a command."""
         if not self.in_flight and not self.broker.by_hand:
             self.send_next(self.broker.fetch_wait, self.broker.fetch_min_bytes, 0)
 
     def send_next(self, max_wait: int, min_bytes: int, max_records: int) -> bool:
-        """Send what comes next: a question for truncation points, else a fetch. False if nothing is due."""
+        """Send the next request: one for truncation points if necessary, else a fetch. False if nothing is due."""
         return (bool(self.preparing) and self._request_offsets()) or self._fetch(max_wait, min_bytes, max_records)
 
     def _request_offsets(self) -> bool:
@@ -267,7 +264,7 @@ class Fetcher:
         return True
 
     def _send_fetch(self, changed: tuple[FetchPartitionFields, ...], max_wait: int, min_bytes: int, max_records: int) -> None:
-        """Send a fetch that tells what changed (`ReplicaFetcherThread#buildFetch`); afterwards the session knows all."""
+        """Send a fetch with the partitions that changed (`ReplicaFetcherThread#buildFetch`). Afterwards the leader's session knows all of them."""
         broker = self.broker
         forgotten = () if self.full else tuple(self.forgotten)
         correlation = self._begin_request()
@@ -292,7 +289,7 @@ class Fetcher:
         broker.send(self.address, request)
 
     def _would_repeat(self) -> bool:
-        """Whether it sends the same fetch again at once if the answer to this one is empty."""
+        """Whether it sends the same fetch again at once if the response to this one is empty."""
         broker = self.broker
         return (
             not broker.by_hand
@@ -312,7 +309,7 @@ class Fetcher:
         return self.in_flight
 
     def wake(self) -> None:
-        """A back-off is over."""
+        """End the back-offs that are over."""
         self.waking_at = -1
         now = self.broker.journal.now
         later = -1
@@ -327,13 +324,13 @@ class Fetcher:
         self.maybe_send()
 
     def wake_now(self) -> None:
-        """Look at once for what to fetch; a process that stands still does when it goes on."""
+        """Fetch as soon as possible; for a paused process that resumes."""
         self.end_back_offs()
         self.waking_at = -1
         self._arm_wake(self.broker.journal.now)
 
     def end_back_offs(self) -> None:
-        """By hand, whoever has the fetcher take a turn ends every back-off with it."""
+        """End all back-offs; in by-hand mode, when someone has the fetcher take a turn."""
         for tp, state in self.states.items():
             if state.delayed_until:
                 state.delayed_until = 0
@@ -345,10 +342,10 @@ class Fetcher:
             self.broker.timer(time - self.broker.journal.now, "fetcher-wake", (self.leader, self.number))
 
     def arm_timeout(self) -> None:
-        """Look when the request under way has been out for replica.socket.timeout.ms.
+        """Arm a timer for when the request in flight is older than replica.socket.timeout.ms.
 
-        The timer has a fixed order, before all else at that time, so that it does not matter since when it is armed: while fetches
-        are elided, which are always answered in time, none is.
+        The timer has a fixed order before everything else at its time, so it does not matter when it is armed. None is armed while fetches are
+        elided, because these always get a response in time.
         """
         broker = self.broker
         self.timeout_at = due = max(self.sent_at + broker.fetch_timeout, broker.journal.now + 1)
@@ -356,21 +353,21 @@ class Fetcher:
         self.poll.client_timer(due, broker.incarnation, timer, self.sent_cause)
 
     def timeout_changed(self) -> None:
-        """Another replica.socket.timeout.ms holds, for the request under way too."""
+        """Apply a new replica.socket.timeout.ms, also to the request in flight."""
         self.timeout_at = -1
         if self.in_flight and not self.broker.by_hand:
             self.arm_timeout()
 
     def check_timeout(self) -> None:
-        """The request under way may have been out for too long (replica.socket.timeout.ms)."""
+        """Disconnect if the request in flight is older than replica.socket.timeout.ms."""
         broker = self.broker
         now, due = broker.journal.now, self.timeout_at
         if not 0 <= due <= now:
-            return  # the timer of a former fetcher, or timeout
+            return  # a timer of a former fetcher or timeout
         self.timeout_at = -1
         if not self.in_flight or self.poll.elided:
             return
-        if now == due >= self.sent_at + broker.fetch_timeout:  # a process that stood still first takes what has come
+        if now == due >= self.sent_at + broker.fetch_timeout:  # a paused process first handles what has arrived
             broker.journal.cause = self.sent_cause
             broker.network.disconnect(broker.address, self.address)
             self.disconnected(errors.REQUEST_TIMED_OUT)
@@ -378,7 +375,7 @@ class Fetcher:
             self.arm_timeout()
 
     def disconnected(self, error: str) -> None:
-        """The connection to the leader broke: all partitions back off, the session begins anew."""
+        """Handle a broken connection to the leader: all partitions back off, and the next fetch opens a new session."""
         self.withdraw_idle_fetch()
         if not self.in_flight:
             self.full = True
@@ -392,7 +389,7 @@ class Fetcher:
         self.maybe_send()
 
     def abandon(self) -> None:
-        """Forget the request under way; the next fetch opens a new session."""
+        """Forget the request in flight. The next fetch opens a new session."""
         self.withdraw_idle_fetch()
         self.in_flight = 0
         self.full = True

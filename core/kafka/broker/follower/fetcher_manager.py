@@ -1,4 +1,4 @@
-"""A broker's fetchers: which follows which partitions, and the answers of their leaders (Kafka: `ReplicaFetcherManager`)."""
+"""A broker's fetchers, and the dispatch of leaders' responses to them (Kafka: `ReplicaFetcherManager`)."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ class ReplicaFetcherManager:
     """The fetchers of one broker.
 
     Attributes:
-        fetchers: by (leader, fetcher).
-        failed_partitions: followed partitions whose fetcher gave up until new metadata arrives (ordered set).
+        fetchers: by (leader, fetcher id).
+        failed_partitions: followed partitions that failed and wait for new metadata (ordered set).
     """
 
     __slots__ = ("broker", "failed_partitions", "fetchers")
@@ -42,12 +42,12 @@ class ReplicaFetcherManager:
         broker.timers.update({"fetcher-wake": self._fetcher_wake, "fetcher-watch": self._fetcher_timeout})
 
     def reset(self) -> None:
-        """The process ended."""
+        """Forget all fetchers, because the process ended."""
         self.fetchers.clear()
         self.failed_partitions.clear()
 
     def disconnected(self, node: str) -> None:
-        """A peer's process is gone: fetches from it fail."""
+        """Fail the fetches from a peer whose process is gone."""
         for fetcher in list(self.fetchers.values()):
             if fetcher.address == node:
                 fetcher.disconnected(errors.NETWORK_EXCEPTION)
@@ -61,28 +61,25 @@ class ReplicaFetcherManager:
         fetcher.add(partition, leader_epoch)
 
     def remove(self, tp: TopicPartition) -> None:
-        """Follow a partition no more, if it was (`AbstractFetcherManager#removeFetcherForPartitions`)."""
+        """Stop following a partition, if it is followed (`AbstractFetcherManager#removeFetcherForPartitions`)."""
         for fetcher in self.fetchers.values():
             fetcher.remove(tp)
 
     def fetcher_of(self, tp: TopicPartition) -> Fetcher | None:
-        """The one that follows a partition, if one does."""
+        """The fetcher that follows a partition, or None."""
         return next((fetcher for fetcher in self.fetchers.values() if tp in fetcher.states), None)
 
     def forget_failure(self, tp: TopicPartition) -> None:
-        """New metadata have come, or the partition goes: what its fetcher gave up for is over (`FailedPartitions#removeAll`)."""
+        """Forget that a partition failed, because of new metadata or because it is removed (`FailedPartitions#removeAll`)."""
         self.failed_partitions.pop(tp, None)
 
     def withdraw_idle_fetches(self) -> None:
-        """The next fetch of each fetcher may be another one."""
+        """Tell the network that the next fetch of each fetcher may differ from the last one."""
         for fetcher in self.fetchers.values():
             fetcher.withdraw_idle_fetch()
 
     def continue_in_epoch(self, tp: TopicPartition, leader_epoch: int) -> bool:
-        """The same leader in a new epoch, for a broker that truncates only under another leader (before KAFKA-7164): fetch on.
-
-        False if no fetcher is at it.
-        """
+        """Keep fetching from the same leader in a new epoch, without truncating (before KAFKA-7164); False if no fetcher follows the partition."""
         fetcher = self.fetcher_of(tp)
         if fetcher is None:
             return False
@@ -90,12 +87,12 @@ class ReplicaFetcherManager:
         return True
 
     def shut_down_idle_fetchers(self) -> None:
-        """Stop fetchers that have no partition left (`AbstractFetcherManager#shutdownIdleFetcherThreads`)."""
+        """Stop fetchers without partitions (`AbstractFetcherManager#shutdownIdleFetcherThreads`)."""
         for key in [key for key, fetcher in self.fetchers.items() if not fetcher.states]:
             del self.fetchers[key]
 
     def fetch_state(self, tp: TopicPartition) -> str:
-        """What the fetcher does with a followed partition: fetching, truncating, delayed, failed, or idle."""
+        """The state of a followed partition: fetching, truncating, delayed, failed, or idle."""
         if tp in self.failed_partitions:
             return "failed"
         fetcher = self.fetcher_of(tp)
@@ -134,7 +131,7 @@ class ReplicaFetcherManager:
 
 
 def fetcher_id(tp: TopicPartition, fetchers: int) -> int:
-    """Which of a broker's fetchers follows a partition: 31·hash(topic)+partition, as `AbstractFetcherManager#getFetcherId`."""
+    """The fetcher that follows a partition, by 31·hash(topic)+partition (`AbstractFetcherManager#getFetcherId`)."""
     if fetchers == 1:
         return 0
     code = 0

@@ -1,7 +1,7 @@
-"""What a follower does before it fetches on from a leader: find where the two logs agree, and cut its own there.
+"""A follower's handling of responses with offsets: ends of leader epochs, and the bounds of the leader's log. It truncates its log by them.
 
-Which way depends on the release: by the own high watermark, by asking for the ends of leader epochs, or by an answer to a fetch
-that names where they diverge; a follower out of the leader's range goes by the bounds of its log.
+The release decides how a follower finds the truncation point: by its own high watermark, by asking for the ends of leader epochs, or by a
+fetch response that names the diverging epoch. A follower out of the leader's range uses the bounds of the leader's log.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from core.kafka.release import Truncation
 
 
 def handle_epoch_end_offsets(fetcher: Fetcher, response: OffsetsForLeaderEpochResponse) -> None:
-    """The leader told where epochs end (`AbstractFetcherThread#maybeTruncateToEpochEndOffsets`)."""
+    """Truncate by the end offsets of epochs that the leader responded with (`AbstractFetcherThread#maybeTruncateToEpochEndOffsets`)."""
     if response.correlation != fetcher.in_flight:
         return
     fetcher.in_flight = 0
@@ -52,7 +52,7 @@ def handle_epoch_end_offsets(fetcher: Fetcher, response: OffsetsForLeaderEpochRe
 
 
 def handle_offsets_response(fetcher: Fetcher, response: ListOffsetsResponse) -> None:
-    """The leader told its log's bounds after OFFSET_OUT_OF_RANGE (`AbstractFetcherThread#fetchOffsetAndTruncate`)."""
+    """Use the bounds of the leader's log after OFFSET_OUT_OF_RANGE (`AbstractFetcherThread#fetchOffsetAndTruncate`)."""
     if response.correlation != fetcher.in_flight:
         return
     fetcher.in_flight = 0
@@ -66,7 +66,7 @@ def handle_offsets_response(fetcher: Fetcher, response: ListOffsetsResponse) -> 
         if response.error == errors.FENCED_LEADER_EPOCH and state.sent_epoch == state.leader_epoch:
             fetcher.on_partition_fenced(response.tp)
         elif response.error != errors.NONE:
-            fetcher.delay(state)  # and fetch again: by then the offset may be in range
+            fetcher.delay(state)  # then it fetches again; the offset may be in range by then
         else:
             if response.latest < log.leo:
                 if _must_halt(fetcher, response.tp):
@@ -79,9 +79,9 @@ def handle_offsets_response(fetcher: Fetcher, response: ListOffsetsResponse) -> 
 
 
 def _must_halt(fetcher: Fetcher, tp: TopicPartition) -> bool:
-    """To 1.1 a broker rather ends than cut a log that its leader's is shorter than, where unclean election is not allowed.
+    """Whether the broker has to exit rather than truncate (`ReplicaFetcherThread#handleOffsetOutOfRange`).
 
-    Kafka: `ReplicaFetcherThread#handleOffsetOutOfRange`.
+    Up to 1.1 it does if its leader's log is shorter and unclean election is disabled.
     """
     broker = fetcher.broker
     return broker.release.halts_on_truncation and not broker.settings.flag(
@@ -90,7 +90,10 @@ def _must_halt(fetcher: Fetcher, tp: TopicPartition) -> bool:
 
 
 def truncate_on_fetch_response(fetcher: Fetcher, state: PartitionFetchState, epoch: int, end: int) -> None:
-    """The fetch was answered with a diverging epoch (KIP-595): cut there and ask again; nothing else is taken over."""
+    """Truncate by a fetch response with a diverging epoch (KIP-595), and fetch again; the response carries nothing else.
+
+    Kafka: `AbstractFetcherThread#truncateOnFetchResponse`.
+    """
     partition = state.partition
     target, _ = truncation_point(partition, epoch, end)
     truncate(partition, fetcher.leader, target, "diverging-epoch")
@@ -98,7 +101,7 @@ def truncate_on_fetch_response(fetcher: Fetcher, state: PartitionFetchState, epo
 
 
 def _restart(fetcher: Fetcher, partition: Partition, start: int) -> None:
-    """The own log ends below the leader's log start: drop it, go on from there."""
+    """Drop the follower's log, which ends below the leader's log start, and start again there."""
     log, tp, broker = partition.log, partition.tp, fetcher.broker
     old = log.leo
     log.truncate_fully_and_start_at(start)

@@ -1,4 +1,4 @@
-"""How far a fetcher is with one partition (Kafka: `PartitionFetchState`)."""
+"""A fetcher's state of one partition (Kafka: `PartitionFetchState`)."""
 
 from __future__ import annotations
 
@@ -10,26 +10,26 @@ from core.kafka.log.replica_log import ReplicaLog
 from core.sim.journal import Column
 
 TRUNCATING: Final = "truncating"
-"""The fetcher must find the truncation point first."""
+"""The fetcher has to find the truncation point first."""
 
 FETCHING: Final = "fetching"
-"""Ready to fetch from the LEO."""
+"""The fetcher fetches from the LEO."""
 
 
 class PartitionFetchState:
     """One partition of a fetcher.
 
     Attributes:
-        partition, topic, number: which; log: its log.
-        leader_epoch: in which it fetches.
+        partition, topic, number: which partition; log: its log.
+        leader_epoch: the epoch that it fetches in.
         state: TRUNCATING or FETCHING.
-        asked_epoch: whose end it asks for, while it truncates.
-        leader_high_watermark: the leader's as an answer last told it; -1 before the first answer.
-        sent_epoch: the leader epoch of the last request that named it. An answer counts while it equals `leader_epoch`: not if the
-            request is of a former epoch, and not while the partition backs off (-1).
-        delayed_until: until when it backs off, µs; 0 if it does not.
-        out_of_range: it must ask for the bounds of the leader's log first.
-        checked: the first records from this leader were compared for the durability account.
+        asked_epoch: the epoch whose end offset it asks for while it truncates.
+        leader_high_watermark: the leader's high watermark in the last response; -1 before the first.
+        sent_epoch: the leader epoch in the last request that named the partition, -1 during a back-off. A response counts only while this
+            equals `leader_epoch`: otherwise its request is of a former epoch.
+        delayed_until: when its back-off ends, µs; 0 if there is none.
+        out_of_range: it has to ask for the bounds of the leader's log first.
+        checked: the durability account has compared the first records from this leader.
     """
 
     __slots__ = (
@@ -58,5 +58,5 @@ class PartitionFetchState:
 
     @property
     def lag(self) -> int | None:
-        """How many committed records the follower lacks, as far as answers have told it; None before the first (`FetcherLagMetrics#lag`)."""
+        """How many committed records the follower lacks by the last response; None before the first (`FetcherLagMetrics#lag`)."""
         return None if self.leader_high_watermark < 0 else max(0, self.leader_high_watermark - self.log.leo)

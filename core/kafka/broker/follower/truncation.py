@@ -1,4 +1,4 @@
-"""Where a follower's log is cut to agree with its leader's, and the cut."""
+"""The offset at which a follower truncates its log to agree with its leader's, and the truncation itself."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from core.kafka.ids import NO_EPOCH
 
 
 def truncate(partition: Partition, leader: int, target: int, rule: str) -> None:
-    """Cut the log to an offset if it is longer (`AbstractFetcherThread#truncate`); `rule` says what gave the offset."""
+    """Truncate the log to an offset if it is longer (`AbstractFetcherThread#truncate`); `rule` names what gave the offset."""
     log, tp, broker = partition.log, partition.tp, partition.broker
     old = log.leo
     held = log.runs() if target < old else ()
@@ -21,10 +21,11 @@ def truncate(partition: Partition, leader: int, target: int, rule: str) -> None:
 
 
 def truncation_point(partition: Partition, leader_epoch: int, leader_end: int) -> tuple[int, int]:
-    """Where a follower cuts, given the leader's (epoch, end offset); and the epoch to ask for next, -1 when done.
+    """The offset to truncate to, given the leader's (epoch, end offset); and the epoch to ask for next, -1 when done.
 
-    Kafka: `AbstractFetcherThread#getOffsetTruncationState`. An undefined end means the own high watermark; an undefined
-    epoch (KIP-101's answer) the end itself; an epoch the follower lacks means to cut below it and ask again (KIP-279).
+    Kafka: `AbstractFetcherThread#getOffsetTruncationState`. With an undefined end offset, truncate to the follower's own high watermark. With
+    an undefined epoch (KIP-101's response), truncate to the end offset. If the follower lacks the epoch, truncate below it and ask again
+    (KIP-279).
     """
     log = partition.log
     if leader_end < 0:
