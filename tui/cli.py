@@ -60,6 +60,7 @@ def _command(argv: Sequence[str]) -> int:
     arguments = parser_for(argv[0] if argv else "").parse_args(argv)
     from core.sim.errors import Standstill
     from scenarios.errors import InputError
+    from scenarios.io.termination_signals import Terminated
 
     try:
         return int(arguments.command(arguments))
@@ -72,8 +73,10 @@ def _command(argv: Sequence[str]) -> int:
         return BAD_INPUT
     except BrokenPipeError:
         return BROKEN_PIPE
-    except KeyboardInterrupt as stopped:
-        return 128 + int(getattr(stopped, "signal", signal.SIGINT))
+    except KeyboardInterrupt:
+        return 128 + signal.SIGINT
+    except Terminated as stopped:
+        return 128 + stopped.signal
 
 
 def parser_for(command: str) -> Parser:

@@ -8,6 +8,7 @@ operation that must not be left half done: `defer_signals` defers it until the e
 from __future__ import annotations
 
 import contextlib
+import os
 import signal
 import threading
 from collections.abc import Iterator
@@ -18,8 +19,15 @@ SIGNALS: Final = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 """The signals that end a command with cleanup."""
 
 
-class Terminated(KeyboardInterrupt):
-    """A termination signal arrived.
+FINALIZER: Final = "_garbage_collect_object"
+"""The function by which py4j releases an object in Java. Python runs it whenever an object is released, and drops what it raises."""
+
+AGAIN: Final = 0.01
+"""Seconds after which a signal that arrived in a finalizer is sent again."""
+
+
+class Terminated(BaseException):
+    """A termination signal arrived. This is not a `KeyboardInterrupt`, because py4j catches that one and continues.
 
     Attributes:
         signal: its number.
@@ -42,13 +50,27 @@ class _Signals:
     def handle(self, number: int, frame: FrameType | None) -> None:
         if self.came is None:
             self.came = number
-        self.tell()
+        if not self.raised and _is_in_finalizer(frame):
+            again = threading.Timer(AGAIN, os.kill, (os.getpid(), number))
+            again.daemon = True
+            again.start()
+        else:
+            self.tell()
 
     def tell(self) -> None:
         """Raise `Terminated` if a signal arrived, has not been raised yet and is not deferred."""
         if self.came is not None and not self.raised and not self.blocks:
             self.raised = True
             raise Terminated(self.came)
+
+
+def _is_in_finalizer(frame: FrameType | None) -> bool:
+    """Whether an exception in this frame would be dropped."""
+    while frame is not None:
+        if frame.f_code.co_name == FINALIZER:
+            return True
+        frame = frame.f_back
+    return False
 
 
 _signals: _Signals | None = None

@@ -16,7 +16,7 @@ from core.sim.units import format_duration
 from scenarios.errors import InputError, did_you_mean
 from scenarios.io.output_files import check_outputs, is_stdout, write_atomically
 from scenarios.io.standard_streams import complain, remark, say_json, say_text, styled
-from scenarios.io.termination_signals import defer_signals, raise_on_signals
+from scenarios.io.termination_signals import Terminated, defer_signals, raise_on_signals
 from spark_reports.errors import ReportError
 from spark_reports.sweep.execution.checkpoint import Checkpoint
 from spark_reports.sweep.execution.process_workers import ProcessWorkers
@@ -100,7 +100,7 @@ def main_sweep(
                     f"{grid.name}: {counted(len(grid.cells), 'cell')}, {counted(runs, 'run')} each, of {format_horizon(grid.horizon)}"
                 )
                 outcome, every = sweep_runs(grid, runs, workers, checkpoint, width, progress.tell)
-        except KeyboardInterrupt:
+        except Terminated:
             kept = f"; {out} has the finished runs; to continue, run the same command again" if out else ""
             progress.end_line()
             complain(f"stopped{kept}")

@@ -9,6 +9,7 @@ import subprocess
 import sys
 import threading
 import time
+import weakref
 from collections.abc import Callable
 from pathlib import Path
 
@@ -144,6 +145,33 @@ def test_what_is_to_be_done_wholly_is_and_the_signal_is_raised_once() -> None:
     with pytest.raises(Terminated), raise_on_signals():
         _whole_in_whole_with_a_signal(done)
     assert done == ["whole", "put in order", "and on"]
+
+
+def test_a_signal_is_no_keyboard_interrupt_which_py4j_would_swallow() -> None:
+    with pytest.raises(Terminated), raise_on_signals(), contextlib.suppress(KeyboardInterrupt):
+        os.kill(os.getpid(), signal.SIGTERM)
+
+
+def test_a_signal_in_a_finalizer_of_py4j_comes_after_it() -> None:
+    def _garbage_collect_object(_: object) -> None:
+        os.kill(os.getpid(), signal.SIGTERM)
+        done.append("finalized")
+
+    done: list[str] = []
+    held = {threading.Event()}
+    reference = weakref.ref(next(iter(held)), _garbage_collect_object)
+
+    def release_and_wait() -> None:
+        with raise_on_signals():
+            held.clear()
+            done.append("released")
+            threading.Event().wait(30)
+            done.append("not reached")
+
+    with pytest.raises(Terminated):
+        release_and_wait()
+    assert done == ["finalized", "released"]
+    assert reference() is None
 
 
 def test_an_ignored_signal_stays_ignored() -> None:

@@ -75,7 +75,7 @@ def test_a_loss_in_the_last_of_306_sessions_is_on_the_cards(report: Report) -> N
     words = re.sub(r"<[^>]+>", " ", cards[1]).split()
     assert " ".join(words).startswith("! 5 records lost: 4 acknowledged, 2 read")
     assert "3,060 records acknowledged" in " ".join(words)
-    assert "the worst is <b>s305</b>" in page
+    assert "The worst is <b>s305</b>" in page
 
 
 def test_what_is_cut_is_the_least_severe_and_says_so(report: Report) -> None:

@@ -133,7 +133,7 @@ def test_logs_that_only_spark_can_read_and_datasets_give_the_events_of_the_lines
     stored, more = load_logs._dataset_logs(spark, (tmp_path / "p").as_uri(), kinds, columns)
     assert more == []
     assert len(complaints) == 2
-    assert "void.jsonl: is empty" in complaints[0]
+    assert "void.jsonl: this file is empty" in complaints[0]
     assert "none.jsonl: this is no event log" in complaints[1]
     for logs_of in (found, stored):
         assert [(log.session, log.events, log.end_us, log.ended) for log in logs_of] == [

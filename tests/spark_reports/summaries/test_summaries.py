@@ -411,8 +411,8 @@ def test_a_slow_disk_of_the_leader_and_a_leader_that_does_not_lead_yet(tables: d
     assert windows("a", "stalled") == slow
     assert windows("b", "stalled") == slow[:3]
     for what in ("reads", "writes"):
-        assert windows("a", what) == [(23, 26, "leader has not taken over yet, leader down")]
-        assert windows("b", what) == [(23, 30, "leader has not taken over yet, leader down")]
+        assert windows("a", what) == [(23, 26, "leader down, leader has not taken over yet")]
+        assert windows("b", what) == [(23, 30, "leader down, leader has not taken over yet")]
 
 
 def test_leadership(tables: dict[str, Table]) -> None:
