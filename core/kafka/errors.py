@@ -37,7 +37,7 @@ INELIGIBLE_REPLICA: Final = "INELIGIBLE_REPLICA"
 INVALID_UPDATE_VERSION: Final = "INVALID_UPDATE_VERSION"
 NO_REASSIGNMENT_IN_PROGRESS: Final = "NO_REASSIGNMENT_IN_PROGRESS"
 NO_REASSIGNMENT: Final = "No partition reassignment is in progress."
-"""What Kafka says with it."""
+"""Kafka's message for NO_REASSIGNMENT_IN_PROGRESS."""
 NEW_LEADER_ELECTED: Final = "NEW_LEADER_ELECTED"
 UNKNOWN_TOPIC_ID: Final = "UNKNOWN_TOPIC_ID"
 DUPLICATE_BROKER_REGISTRATION: Final = "DUPLICATE_BROKER_REGISTRATION"
@@ -60,21 +60,21 @@ RETRIABLE: Final = frozenset(
         OFFSET_NOT_AVAILABLE,
     }
 )
-"""Errors a producer or consumer tries again on (`RetriableException` in the Java client)."""
+"""The errors after which a client retries (`RetriableException` in the Java client)."""
 
 
 INVALID_METADATA: Final = frozenset(
     {NOT_LEADER_OR_FOLLOWER, UNKNOWN_TOPIC_OR_PARTITION, NETWORK_EXCEPTION, KAFKA_STORAGE_ERROR, FENCED_LEADER_EPOCH}
 )
-"""Errors after which a producer asks who leads (`InvalidMetadataException` in the Java client)."""
+"""The errors after which a producer requests new metadata (`InvalidMetadataException` in the Java client)."""
 
 
 class KafkaError(Exception):
-    """A request that Kafka refuses, with Kafka's own error code.
+    """A request that Kafka refuses.
 
     Attributes:
-        code: name in `org.apache.kafka.common.protocol.Errors`.
-        message: what was wrong, in words.
+        code: the name of the error in `org.apache.kafka.common.protocol.Errors`.
+        message: the message.
     """
 
     def __init__(self, code: str, message: str) -> None:

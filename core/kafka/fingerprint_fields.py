@@ -1,4 +1,4 @@
-"""How fingerprints treat those fields of the protocol's objects that are not plain state (`core.sim.state.fingerprint`)."""
+"""The fields of protocol objects that a fingerprint does not treat as plain state (`core.sim.fingerprint`)."""
 
 from __future__ import annotations
 
@@ -49,4 +49,4 @@ KAFKA_FIELDS: Final[Table] = {
     ZooKeeper: Declared(history=("_zxid", "observer")),
     ZooKeeperClient: Declared(history=("_xid",)),
 }
-"""By class; the entry of `object` applies to fields of these names in every class."""
+"""The fields by class; the entry of `object` applies to fields with these names in every class."""

@@ -1,15 +1,16 @@
-"""Facts about a partition that follow from its metadata: offline, under-replicated, at or under min ISR, stalled; and the worst of them.
+"""The health of a partition, from its metadata: offline, under-replicated, at or under min ISR, stalled; and its worst status.
 
-Whoever shows, counts or reports such a fact asks here. Kafka itself has two definitions of three of them. A broker counts what it
-leads, with the effective min.insync.replicas (`is_under_replicated`, `is_under_min_isr`, `is_at_min_isr`): metrics, readings of
-conditions, reports and `status_of` go by those. `kafka-topics --describe` goes by its rows and the setting as it is written, and a
-leaderless partition counts (`described_*`): the command of the same name, the filters of the grid and the counts beside it go by those.
+All code that shows, counts, or reports such a condition uses these functions. Kafka defines three of them in two ways. A broker counts
+the partitions that it leads, with the effective min.insync.replicas (`is_under_replicated`, `is_under_min_isr`, `is_at_min_isr`);
+metrics, condition readings, reports, and `status_of` use this definition. `kafka-topics --describe` uses its own rows and the setting as
+written, and includes leaderless partitions (`described_*`); the command of the same name, the grid's filters, and the counts beside it
+use this one.
 
-What state a partition is in, as its clients experience it, is `status_of`. Screens, readings and sweeps ask it; reports follow its words.
-The controller learns late that a broker is gone: until then its metadata name a dead leader, or an ISR with a dead member. A
-status therefore follows from those metadata *and* from what is true of the processes and links behind them. While an ISR member
-does not fetch, nothing is committed: the leader takes writes with acks=1 and lets those with acks=all wait. That partition is
-*stalled*, although the metadata show a leader and a whole ISR.
+`status_of` is the status of a partition as its clients experience it. Screens, readings, and sweeps use it, and reports use its words.
+The controller learns late that a broker is gone. Until then, its metadata names a dead leader, or an ISR with a dead member. A status
+therefore follows from the metadata *and* from the real state of processes and links. While an ISR member does not fetch, nothing is
+committed: the leader accepts writes with acks=1, and writes with acks=all wait. Such a partition is *stalled*, although the metadata
+shows a leader and a full ISR.
 """
 
 from __future__ import annotations
@@ -24,14 +25,14 @@ from core.kafka.settings import setting_named
 from core.sim.units import SECOND
 
 STALL_BOUND: Final = SECOND
-"""How long the high watermark may stand still below the log end, µs; after that, writes with acks=all are stalled.
+"""The time that the high watermark may stay below the log end without moving, µs; after that, writes with acks=all are stalled.
 
-A follower without trouble fetches at least every replica.fetch.wait.max.ms, 500 ms by default: this is twice that.
+A healthy follower fetches at least every replica.fetch.wait.max.ms, 500 ms by default. This is twice that time.
 """
 
 
 class LedPartition(Protocol):
-    """A partition as somebody knows it: its leader, NO_LEADER if there is none, and its ISR."""
+    """A partition with its leader, NO_LEADER if there is none, and its ISR."""
 
     @property
     def leader(self) -> int: ...
@@ -41,7 +42,7 @@ class LedPartition(Protocol):
 
 
 class AssignedPartition(LedPartition, Protocol):
-    """One of which the assigned replicas are known, too, with those that a running reassignment adds."""
+    """A partition whose assigned replicas are also known, including those that a running reassignment adds."""
 
     @property
     def replicas(self) -> Sequence[int]: ...
@@ -51,22 +52,22 @@ class AssignedPartition(LedPartition, Protocol):
 
 
 class PartitionStatus(enum.IntEnum):
-    """What clients can do with a partition, worst first (the order operators sort by); the last three are served."""
+    """The operations that clients can perform on a partition, worst first, as operators sort; the last three are served."""
 
     OFFLINE = 0
     """The controller has no leader for it: no reads, no writes."""
     LEADER_UNAVAILABLE = 1
     """The controller names a leader that does not serve and is not replaced yet: no reads, no writes."""
     UNDER_MIN_ISR = 2
-    """ISR smaller than the effective min.insync.replicas: writes with acks=all are refused."""
+    """The ISR is smaller than the effective min.insync.replicas: writes with acks=all are refused."""
     STALLED = 3
-    """The leader serves and the ISR is large enough, but the high watermark cannot move: writes with acks=all wait."""
+    """The leader serves and the ISR is large enough, but the high watermark cannot advance: writes with acks=all wait."""
     AT_MIN_ISR = 4
-    """ISR just as large as min.insync.replicas, and under-replicated."""
+    """The ISR is exactly as large as min.insync.replicas, and the partition is under-replicated."""
     UNDER_REPLICATED = 5
-    """ISR smaller than the replication factor."""
+    """The ISR is smaller than the replication factor."""
     HEALTHY = 6
-    """All replicas in sync."""
+    """All replicas are in sync."""
 
     @property
     def readable(self) -> bool:
@@ -75,21 +76,21 @@ class PartitionStatus(enum.IntEnum):
 
     @property
     def served(self) -> bool:
-        """Whether writes with acks=all are acknowledged, too."""
+        """Whether writes with acks=all are acknowledged as well."""
         return self >= PartitionStatus.AT_MIN_ISR
 
 
 def effective_min_isr(min_insync_replicas: int, replication_factor: int, *, capped: bool) -> int:
-    """The min.insync.replicas that counts; since 3.7 (`capped`) at most the replication factor.
+    """Return the effective min.insync.replicas: since 3.7 (`capped`), at most the replication factor.
 
-    Kafka: `Partition#effectiveMinIsr` with the partition's replicas, `ReplicationControlManager#getTopicEffectiveMinIsr`
-    with those of the topic's first partition.
+    Kafka: `Partition#effectiveMinIsr` with the partition's replicas, `ReplicationControlManager#getTopicEffectiveMinIsr` with those of
+    the topic's first partition.
     """
     return min(min_insync_replicas, replication_factor) if capped else min_insync_replicas
 
 
 def replication_factor(partition: AssignedPartition) -> int:
-    """How many replicas a partition is to have: those just being added do not count.
+    """Return the number of replicas that a partition should have, without those that a reassignment is adding.
 
     Kafka: `OngoingReassignmentState#replicationFactor`, `PartitionDescription#getReplicationFactor`.
     """
@@ -100,12 +101,12 @@ def replication_factor(partition: AssignedPartition) -> int:
 
 
 def is_offline(partition: LedPartition) -> bool:
-    """Whether nobody leads it: it counts in OfflinePartitionsCount (`ControllerMetricsChanges#handlePartitionChange`)."""
+    """Whether it has no leader and counts in OfflinePartitionsCount (`ControllerMetricsChanges#handlePartitionChange`)."""
     return partition.leader == NO_LEADER
 
 
 def is_under_replicated(partition: AssignedPartition) -> bool:
-    """Whether its leader counts it in UnderReplicatedPartitions (`Partition#isUnderReplicated`); without a leader nobody does."""
+    """Whether its leader counts it in UnderReplicatedPartitions (`Partition#isUnderReplicated`); no broker counts it without a leader."""
     return len(partition.isr) < replication_factor(partition) and not is_offline(partition)
 
 
@@ -126,26 +127,26 @@ def is_at_min_isr(partition: LedPartition, min_isr: int) -> bool:
 
 
 def described_unavailable(partition: LedPartition, live_brokers: Container[int] | None) -> bool:
-    """`--unavailable-partitions`: no leader, or one that is no live broker (`PartitionDescription#hasUnavailablePartitions`).
+    """`--unavailable-partitions`: no leader, or a leader that is not alive (`PartitionDescription#hasUnavailablePartitions`).
 
-    `live_brokers`: those that the cluster's metadata name; None: not known.
+    `live_brokers`: the brokers in the cluster's metadata; None if they are unknown.
     """
     return is_offline(partition) or (live_brokers is not None and partition.leader not in live_brokers)
 
 
 def described_under_replicated(partition: AssignedPartition, observing: int = 0) -> bool:
-    """`--under-replicated-partitions`: led or not (`PartitionDescription#isUnderReplicated`).
+    """`--under-replicated-partitions`: with or without a leader (`PartitionDescription#isUnderReplicated`).
 
-    `observing`: replicas that by design are outside the ISR (Confluent Server).
+    `observing`: the number of replicas that are outside the ISR by design (Confluent Server).
     """
     return replication_factor(partition) - observing - len(partition.isr) > 0
 
 
 def described_min_isr(config: Sequence[tuple[str, str]], release: Release) -> int:
-    """min.insync.replicas as these filters take it from the settings of a topic's headline: as it is written, not capped (`TopicCommand#describeTopic`).
+    """Return the min.insync.replicas that these filters use: as written in the topic's headline, not capped (`TopicCommand#describeTopic`).
 
     Raises:
-        ValueError: it is no number.
+        ValueError: it is not a number.
     """
     setting = setting_named("min.insync.replicas")
     for name, value in config:
@@ -155,12 +156,12 @@ def described_min_isr(config: Sequence[tuple[str, str]], release: Release) -> in
 
 
 def described_under_min_isr(partition: LedPartition, min_insync_replicas: int) -> bool:
-    """`--under-min-isr-partitions`: no leader, or an ISR smaller than the setting, which is not capped (`PartitionDescription#isUnderMinIsr`)."""
+    """`--under-min-isr-partitions`: no leader, or an ISR smaller than the uncapped setting (`PartitionDescription#isUnderMinIsr`)."""
     return is_offline(partition) or len(partition.isr) < min_insync_replicas
 
 
 def described_at_min_isr(partition: LedPartition, min_insync_replicas: int) -> bool:
-    """`--at-min-isr-partitions`: led or not, and by the setting, which is not capped (`PartitionDescription#isAtMinIsrPartitions`)."""
+    """`--at-min-isr-partitions`: with or without a leader, by the uncapped setting (`PartitionDescription#isAtMinIsrPartitions`)."""
     return len(partition.isr) == min_insync_replicas
 
 
@@ -171,10 +172,10 @@ def is_stalled(stuck: Sequence[int], uncommitted_us: int, disk_us: int = 0) -> b
     """Whether writes with acks=all wait although the leader serves and the ISR is large enough.
 
     Args:
-        stuck: ISR members beside the leader that cannot fetch from it: their process is down or stands still, or a link between
-            the two is cut. Then nothing can be committed, whether anybody writes at the moment or not.
-        uncommitted_us: how long the high watermark has stood still below the log end, µs.
-        disk_us: how long a write that arrives at the leader waits for its disk, µs; until then it is not even appended.
+        stuck: the ISR members, other than the leader, that cannot fetch from it: their process is down or paused, or a link between the
+            two is cut. Then nothing can be committed, even if no client writes at the moment.
+        uncommitted_us: the time that the high watermark has been below the log end without moving, µs.
+        disk_us: the time that a write waits for the leader's disk, µs; it is not appended before.
     """
     return bool(stuck) or uncommitted_us > STALL_BOUND or disk_us > STALL_BOUND
 
@@ -188,13 +189,15 @@ def status_of(
     uncommitted_us: int = 0,
     disk_us: int = 0,
 ) -> PartitionStatus:
-    """A partition's status.
+    """Return the status of a partition.
 
     Args:
-        partition: as the controller knows it.
+        partition: the partition as the controller knows it.
         min_isr: the effective min.insync.replicas (`effective_min_isr`).
-        leader_serves: whether the leader's process runs, leads the partition, and no client of the topic is cut off from it.
-        stuck, uncommitted_us, disk_us: see `is_stalled`.
+        leader_serves: whether the leader's process runs and leads the partition, and no client of the topic is cut off from it.
+        stuck: see `is_stalled`.
+        uncommitted_us: see `is_stalled`.
+        disk_us: see `is_stalled`.
     """
     if is_offline(partition):
         return PartitionStatus.OFFLINE
@@ -210,34 +213,34 @@ def status_of(
 
 
 class UncleanElection(enum.Enum):
-    """Who makes a replica outside the ISR leader of a partition that has none."""
+    """The way in which unclean leader election gives a leader to a partition without one."""
 
     NOBODY_UP = enum.auto()
-    """Nobody: none of its replicas is up."""
+    """Not at all: none of its replicas is up."""
     AT_ONCE = enum.auto()
-    """A controller with ZooKeeper, as soon as it hears that it may (`TopicUncleanLeaderElectionEnable`)."""
+    """A ZooKeeper controller elects as soon as the setting changes (`TopicUncleanLeaderElectionEnable`)."""
     PERIODIC = enum.auto()
-    """A KRaft controller, when it looks again (`ReplicationControlManager#maybeElectUncleanLeaders`)."""
+    """A KRaft controller elects in its next periodic check (`ReplicationControlManager#maybeElectUncleanLeaders`)."""
     ON_CHANGE = enum.auto()
-    """A KRaft controller, but only when a broker comes or goes."""
+    """A KRaft controller elects only when a broker starts or stops."""
 
 
 def could_elect_uncleanly(partition: AssignedPartition, up: Container[int]) -> bool:
-    """Whether an unclean election would give it a leader: it has none, and a broker that is up has a replica of it."""
+    """Whether an unclean election would give a partition a leader: it has none, and one of its replicas is on a broker that is up."""
     return is_offline(partition) and any(replica in up for replica in partition.replicas)
 
 
 def unclean_election(
     partition: AssignedPartition, up: Container[int], *, enabled: bool, zookeeper: bool, checks_periodically: bool
 ) -> UncleanElection | None:
-    """What comes of unclean.leader.election.enable for a partition; None if it has a leader, or the setting is off.
+    """Return the effect of unclean.leader.election.enable on a partition; None if it has a leader, or the setting is off.
 
     Args:
-        partition: as the controller knows it.
-        up: the brokers that are.
-        enabled: the setting, as it holds for the topic.
-        zookeeper: whether the controller works with ZooKeeper.
-        checks_periodically: whether a KRaft controller plans to look for such partitions.
+        partition: the partition as the controller knows it.
+        up: the brokers that are up.
+        enabled: the value of the setting for the topic.
+        zookeeper: whether the controller uses ZooKeeper.
+        checks_periodically: whether a KRaft controller periodically checks for such partitions.
     """
     if not enabled or not is_offline(partition):
         return None
@@ -249,5 +252,5 @@ def unclean_election(
 
 
 def spare_replicas(min_insync_replicas: int, replicas: int, *, capped: bool) -> int:
-    """How many of so many replicas may be out of the ISR until writes with acks=all are refused; negative: they always are."""
+    """Return how many replicas can leave the ISR before writes with acks=all are refused; negative if they are always refused."""
     return replicas - effective_min_isr(min_insync_replicas, replicas, capped=capped)

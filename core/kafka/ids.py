@@ -1,11 +1,11 @@
-"""Identifiers: topic-partitions and the addresses of nodes on the simulated network."""
+"""Identifiers: topic partitions, and the addresses of nodes on the simulated network."""
 
 from __future__ import annotations
 
 from typing import Final, NamedTuple
 
 NO_LEADER: Final = -1
-"""Kafka's leader id of a partition that nobody leads."""
+"""Kafka's leader id of a partition without a leader."""
 
 NO_EPOCH: Final = -1
 """Kafka's undefined epoch."""
@@ -14,17 +14,17 @@ NO_OFFSET: Final = -1
 """Kafka's undefined offset."""
 
 PRODUCER_ID_BLOCK_SIZE: Final = 1_000
-"""Producer ids in a block that a controller gives to a broker (`ProducerIdsBlock`)."""
+"""The number of producer ids in a block that the controller gives to a broker (`ProducerIdsBlock`)."""
 
 CONTROLLER: Final = "controller"
-"""Network address of the active controller."""
+"""The network address of a controller without a quorum."""
 
 ZOOKEEPER: Final = "zookeeper"
-"""ZooKeeper's network address, in clusters that have one."""
+"""The network address of ZooKeeper."""
 
 
 class TopicPartition(NamedTuple):
-    """A partition of a topic; prints as Kafka prints it, `orders-0`."""
+    """A partition of a topic, printed as Kafka prints it: `orders-0`."""
 
     topic: str
     partition: int
@@ -34,10 +34,10 @@ class TopicPartition(NamedTuple):
 
     @classmethod
     def parse(cls, text: str) -> TopicPartition:
-        """`orders-0` → (orders, 0).
+        """Parse `orders-0` as (orders, 0).
 
         Raises:
-            ValueError: there is no dash with a partition number behind it.
+            ValueError: the text does not end with a dash and a partition number.
         """
         topic, dash, number = text.rpartition("-")
         if not dash or not topic or not number.isdecimal() or not number.isascii() or len(number) > 9:
@@ -46,18 +46,18 @@ class TopicPartition(NamedTuple):
 
 
 def broker_address(broker: int) -> str:
-    """Network address of a broker: `b1`."""
+    """Return the network address of a broker: `b1`."""
     return f"b{broker}"
 
 
 def broker_at(address: str) -> int | None:
-    """The broker whose process has that address; None if it is no broker's."""
+    """Return the broker with this network address; None if it is not the address of a broker."""
     number = address[1:]
     return int(number) if address[:1] == "b" and number.isascii() and number.isdecimal() else None
 
 
 def node_address(name: str) -> str:
-    """Network address for a name as people write it: `1` and `b1` are a broker, anything else a node's own name."""
+    """Return the network address for a name that a person writes: `1` and `b1` are a broker, any other name is the address itself."""
     digits = name[1:] if name[:1] == "b" else name
     if digits.isascii() and digits.isdecimal():
         return f"b{int(digits)}"

@@ -1,7 +1,7 @@
-"""What nodes say to each other: immutable tuples named after Kafka's requests. Timers are messages a node sends itself.
+"""The messages between nodes: immutable tuples named after Kafka's requests. Timers are messages that a node sends to itself.
 
-A `cause` field carries the seq of the journal event behind that very partition's part of a message; where there is none,
-the envelope's cause holds for all of it. Times are µs, epochs and ids Kafka's, -1 for none.
+A `cause` field is the sequence number of the event behind the part of one partition. Without such a field, the cause of the whole
+message applies. Times are in µs. Epochs and ids are Kafka's; -1 means none.
 """
 
 from __future__ import annotations
@@ -28,13 +28,25 @@ class FetchPartition(NamedTuple):
 
 
 FetchPartitionFields = tuple[TopicPartition, Column, int, int, Column]
-"""A `FetchPartition`, or the plain tuple of its fields that the hot path makes (a fifth of the time)."""
+"""A `FetchPartition`, or a plain tuple of its fields, which takes a fifth of the time to create."""
 
 
 class FetchRequest(NamedTuple):
-    """A follower's fetch: partitions whose state changed since the last one, and those that left the session.
+    """A follower's fetch (KIP-227).
 
-    `full` begins a new fetch session (KIP-227). `max_records` bounds each partition's part (by hand only; 0: no bound).
+    Attributes:
+        correlation: the correlation id.
+        follower: the broker id of the follower.
+        fetcher: the number of its fetcher.
+        broker_epoch: the broker epoch of the follower.
+        full: whether it begins a new fetch session.
+        changed: the partitions that are new in the session, or whose state has changed since the last fetch.
+        forgotten: the partitions that left the session.
+        max_wait: replica.fetch.wait.max.ms, µs.
+        min_bytes: replica.fetch.min.bytes.
+        max_bytes: replica.fetch.response.max.bytes.
+        partition_max_bytes: replica.fetch.max.bytes.
+        max_records: the maximum number of records per partition (by hand only); 0 for no limit.
     """
 
     correlation: int
@@ -52,7 +64,7 @@ class FetchRequest(NamedTuple):
 
 
 class FetchedPartition(NamedTuple):
-    """One partition's part of a fetch response; with a diverging epoch it carries no records."""
+    """The part of a fetch response for one partition. With a diverging epoch it contains no records."""
 
     tp: TopicPartition
     error: str
@@ -66,19 +78,27 @@ class FetchedPartition(NamedTuple):
 
 
 FetchFailure = tuple[str, int, int]
-"""Why the leader does not read for a follower: an error, or where the logs diverge (epoch, end offset; -1 with an error)."""
+"""The reason that a leader returns no records to a follower: an error, or the point where the logs diverge (epoch, end offset).
+
+With an error, epoch and end offset are -1.
+"""
 
 FetchedPartitionFields = tuple[TopicPartition, FetchFailure | None, Column, FetchedRecords | None, Column, int, Column]
-"""A `FetchedPartition` as followers are sent it: partition, failure, offset, records, high watermark, log start, cause.
+"""A `FetchedPartition` as it is sent to followers: partition, failure, offset, records, high watermark, log start, cause.
 
-A plain tuple is made in a fifth of the time.
+It is a plain tuple, which takes a fifth of the time to create.
 """
 
 
 class FetchResponse(NamedTuple):
-    """The answer to a follower's fetch: only partitions with news. `error`: the leader does not know the session.
+    """The response to a follower's fetch. It contains only partitions that have changed.
 
-    `corrupt`: bits of its records were turned over on their way, so that no checksum is right (by hand only).
+    Attributes:
+        correlation: the correlation id.
+        fetcher: the number of the follower's fetcher.
+        error: FETCH_SESSION_ID_NOT_FOUND if the leader does not have the session.
+        partitions: the parts of the partitions.
+        corrupt: whether bits of the records were flipped in transit, so that every checksum is wrong (by hand only).
     """
 
     correlation: int
@@ -88,7 +108,7 @@ class FetchResponse(NamedTuple):
     corrupt: bool = False
 
     def parts(self) -> tuple[FetchedPartition, ...]:
-        """The partitions, with named fields."""
+        """Return the parts of the partitions, with named fields."""
         return tuple(
             FetchedPartition(tp, error, offset, tuple(stretches(records)), high_watermark, log_start, diverging, end, cause)
             for tp, failure, offset, records, high_watermark, log_start, cause in self.partitions
@@ -158,7 +178,7 @@ class MetadataRequest(NamedTuple):
 
 
 class MetadataResponse(NamedTuple):
-    """(leader, leader epoch) by partition, as the answering broker knows it; empty for an unknown topic."""
+    """(leader, leader epoch) by partition, from the broker's metadata cache; empty for an unknown topic."""
 
     correlation: int
     topic: str
@@ -166,10 +186,22 @@ class MetadataResponse(NamedTuple):
 
 
 class ProduceRequest(NamedTuple):
-    """One batch for one partition. `batch_id` and `attempt` tell a retry from a new batch for the durability account.
+    """A batch for one partition.
 
-    `timestamp`: when it was made by its producer's clock (CreateTime), -1 where that clock is right and nobody would see the difference.
-    What a broker tells a retry by is the idempotent producer's id, epoch and first sequence number; -1 without idempotence.
+    Attributes:
+        correlation: the correlation id.
+        producer: the producer's name.
+        tp: the partition.
+        records: the number of records.
+        bytes: their size.
+        acks: the acks that it requires: 0, 1, or -1 for all.
+        timeout: request.timeout.ms, µs.
+        batch_id: the number of the batch within the producer, from which the durability account recognizes a retry.
+        attempt: the number of the attempt, from 1.
+        producer_id: the id of an idempotent producer, from which, with the next two, a broker recognizes a retry; else -1.
+        producer_epoch: its epoch, or -1.
+        first_sequence: the sequence number of the first record, or -1.
+        timestamp: the time of creation by the producer's clock (CreateTime), µs; -1 if that clock is correct.
     """
 
     correlation: int
@@ -212,9 +244,9 @@ class InitProducerIdResponse(NamedTuple):
 
 
 class ConsumerFetchRequest(NamedTuple):
-    """A consumer's fetch: (partition, position, leader epoch) for each partition it believes the broker leads, or was sent there for.
+    """A consumer's fetch: (partition, position, leader epoch) for each partition that it reads from this broker.
 
-    `rack`: its client.rack, empty if it has none; None of a client that does not tell (before 2.4).
+    `rack` is its client.rack, empty if it has none; None if the client does not send a rack (before 2.4).
     """
 
     correlation: int
@@ -225,9 +257,9 @@ class ConsumerFetchRequest(NamedTuple):
 
 
 class ConsumerFetchResponse(NamedTuple):
-    """The answer to a consumer's fetch.
+    """The response to a consumer's fetch.
 
-    `preferred`: (partition, follower to read it from) where the leader would rather not serve it itself.
+    `preferred` is (partition, follower) for each partition that the leader wants the consumer to read from a follower (KIP-392).
     """
 
     correlation: int
@@ -323,9 +355,10 @@ class AllocateProducerIdsResponse(NamedTuple):
 
 
 class AlterPartitionItem(NamedTuple):
-    """A leader's proposal for one partition's ISR, with the broker epochs it knows of its members (-1 unknown).
+    """A leader's proposal for the ISR of one partition, with the broker epochs that it knows of the members (-1 if unknown).
 
-    `recovering`: the leader says RECOVERING of itself (KIP-704). Kafka's leaders say RECOVERED as soon as they lead (`Partition#makeLeader`).
+    `recovering`: whether the leader reports RECOVERING (KIP-704). Kafka's leaders report RECOVERED when they become leader
+    (`Partition#makeLeader`).
     """
 
     tp: TopicPartition
@@ -347,7 +380,7 @@ class AlterPartitionRequest(NamedTuple):
 
 
 class AlterPartitionResponse(NamedTuple):
-    """(partition, error, registration after it, cause) for each item; `error` fails them all."""
+    """(partition, error, registration after it, cause) for each item; `error` applies to all of them."""
 
     correlation: int
     error: str

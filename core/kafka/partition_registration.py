@@ -1,4 +1,4 @@
-"""The controller's record of one partition: replicas, ISR, leader, leader epoch and partition epoch."""
+"""The controller's registration of a partition: replicas, ISR, leader, leader epoch, and partition epoch."""
 
 from __future__ import annotations
 
@@ -9,19 +9,19 @@ from core.kafka.ids import NO_LEADER
 
 @attrs.frozen
 class PartitionRegistration:
-    """The controller's state of a partition (Kafka: `PartitionRegistration`). Replaced as a whole by `merge`.
+    """The controller's state of a partition (Kafka: `PartitionRegistration`). `merge` returns a new one for each change.
 
     Attributes:
-        replicas: assigned brokers in order; the first is the preferred leader.
-        isr: in-sync replicas in recorded order; empty only where ELR is kept.
-        leader: broker that leads, or NO_LEADER.
-        leader_epoch: rises with every record that carries the leader field, even for the same leader.
+        replicas: the assigned brokers in order; the first one is the preferred leader.
+        isr: the in-sync replicas in recorded order; empty only if the release keeps an ELR.
+        leader: the broker that leads, or NO_LEADER.
+        leader_epoch: rises with every record that has the leader field, even for the same leader.
         partition_epoch: rises with every record.
-        elr: eligible leader replicas: they left the ISR while it was below min ISR, and hold all that is committed.
+        elr: the eligible leader replicas: they left the ISR while it was below min ISR, and have all committed records.
         last_known_elr: the last known leader while there is none (KIP-966); otherwise empty.
-        adding: replicas that a running reassignment adds.
-        removing: replicas that a running reassignment removes when it completes.
-        recovering: the leader was elected uncleanly and has not said RECOVERED yet (KIP-704).
+        adding: the replicas that a running reassignment adds.
+        removing: the replicas that a running reassignment removes when it completes.
+        recovering: whether the leader was elected uncleanly and has not reported RECOVERED yet (KIP-704).
     """
 
     replicas: tuple[int, ...]
@@ -37,7 +37,7 @@ class PartitionRegistration:
 
     @property
     def has_leader(self) -> bool:
-        """Whether some broker leads (Kafka: `PartitionRegistration#hasLeader`)."""
+        """Whether the partition has a leader (Kafka: `PartitionRegistration#hasLeader`)."""
         return self.leader != NO_LEADER
 
     @property

@@ -15,10 +15,10 @@ from core.kafka.ids import NO_LEADER
 from core.sim.repr_mixin import ReprMixin
 
 MAX_OFFSET: Final = 10**12
-"""Largest offset that a log starts with."""
+"""The largest offset at which a log can start."""
 
 MAX_LEADER_EPOCH: Final = 10**9
-"""Largest leader epoch that a partition starts in."""
+"""The largest leader epoch in which a partition can start."""
 
 
 @attrs.frozen(repr=False)
@@ -27,7 +27,9 @@ class LogSpec(ReprMixin):
 
     Attributes:
         broker: the broker of the replica.
-        leo, hw, log_start: its offsets.
+        leo: the log end offset.
+        hw: the high watermark.
+        log_start: the log start offset.
         epochs: (leader epoch, start offset), ascending, as in `leader-epoch-checkpoint`; the last one can start at the LEO, without a record.
     """
 
@@ -69,9 +71,10 @@ class PartitionSpec(ReprMixin):
 
     Attributes:
         replicas: the assigned replicas; the first one is the preferred leader.
-        isr: the ISR; None: all replicas whose brokers are up.
-        leader: the leader; None: the first ISR member that is up.
-        elr, last_known_elr: see `PartitionRegistration`.
+        isr: the ISR; None for all replicas whose brokers are up.
+        leader: the leader; None for the first ISR member that is up.
+        elr: the eligible leader replicas.
+        last_known_elr: see `PartitionRegistration`.
         leader_epoch: the leader epoch at the start.
         logs: the logs at the start; replicas without one are empty.
     """
@@ -135,11 +138,12 @@ class TopicSpec(ReprMixin):
     """A topic: either a number of partitions and a replication factor, which the controller places, or an assignment.
 
     Attributes:
-        name: its name.
-        partitions, replication_factor: what the controller places.
+        name: the name.
+        partitions: the number of partitions that the controller places.
+        replication_factor: their number of replicas.
         assignment: the placed partitions.
-        config: overrides as written, in order; `describe` also shows those that the laboratory does not model.
-        topic_id: its id; empty: drawn.
+        config: the overridden settings as written, in order; `describe` also shows those that the laboratory does not model.
+        topic_id: the topic id; empty for a random one.
     """
 
     name: str

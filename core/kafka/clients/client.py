@@ -1,4 +1,4 @@
-"""What producers and consumers share: finding out who leads (Kafka: `NetworkClient`, `Metadata`)."""
+"""The base of producers and consumers: connections and metadata (Kafka: `NetworkClient`, `Metadata`)."""
 
 from __future__ import annotations
 
@@ -20,19 +20,19 @@ RETRY_BACKOFF: Final = 100 * US_PER_MS
 """retry.backoff.ms of the Java clients, µs."""
 
 MAX_RETRY_BACKOFF: Final = SECOND
-"""retry.backoff.max.ms, µs: the back-off doubles with each attempt up to this (KIP-580, 3.7)."""
+"""retry.backoff.max.ms, µs: the upper bound of a back-off that doubles with each attempt (KIP-580, 3.7)."""
 
 RECONNECT_BACKOFF: Final = 50 * US_PER_MS
-"""reconnect.backoff.ms, µs; doubles with each failure in a row."""
+"""reconnect.backoff.ms, µs; it doubles with each consecutive failure."""
 
 MAX_RECONNECT_BACKOFF: Final = SECOND
 """reconnect.backoff.max.ms, µs."""
 
 
 POLL_DELAY: Final = 10 * US_PER_MS
-"""µs after which a client notices that a request has timed out; an answer that arrives meanwhile counts.
+"""The delay with which a client notices that a request has timed out, µs; a response that arrives in that time still counts.
 
-Kafka: `NetworkClient#poll`, where `#handleTimedOutRequests` comes after the answers.
+Kafka: `NetworkClient#poll` calls `#handleTimedOutRequests` after it has handled the responses.
 """
 
 
@@ -40,12 +40,14 @@ class Client(Node, metaclass=ABCMeta):
     """A client of one topic.
 
     Attributes:
-        topic: which.
-        brokers: bootstrap servers, addresses in the order they are asked.
-        leaders: (leader, leader epoch) by partition as last heard.
-        config: its settings; set before it starts.
-        clock: the client's own: its records' timestamps are by it.
-        by_hand: whether nothing happens by itself, so that metadata are not asked for because they are old.
+        name: the client's name, which is also its address.
+        topic: the topic.
+        brokers: the addresses of the bootstrap servers, in the order in which they are asked.
+        account: the durability account.
+        leaders: (leader, leader epoch) by partition, from the last metadata.
+        config: its settings, which do not change after its start.
+        clock: its own clock, from which its records get their timestamps.
+        by_hand: whether nothing happens by itself; then metadata does not expire.
     """
 
     __slots__ = (
@@ -87,41 +89,41 @@ class Client(Node, metaclass=ABCMeta):
         )
 
     def handle(self, message: object, sender: str) -> None:
-        """Handle a message; whoever answers is connected again."""
+        """Handle a message; its sender counts as connected."""
         if sender not in self._connected and sender != self.address and type(message) is not Disconnected:
             self._connected[sender] = None
             self._reconnect.pop(sender, None)
         super().handle(message, sender)
 
     def reconnect_time(self, node: str) -> int:
-        """When a broker whose connection broke is tried again, µs; 0 for one that is connected."""
+        """Return the time at which a broker with a broken connection is tried again, µs; 0 if its connection is not broken."""
         return self._reconnect[node][0] if node in self._reconnect else 0
 
     def is_connected(self, node: str) -> bool:
-        """Whether there is a connection to a broker: it has answered, and nothing has broken since."""
+        """Whether a broker has responded and its connection has not broken since."""
         return node in self._connected
 
     def connection_failed(self, node: str) -> None:
-        """A connection broke or was refused: wait longer each time."""
+        """Record a broken or refused connection; the back-off doubles with each consecutive failure."""
         self._connected.pop(node, None)
         backoff = min(2 * self._reconnect[node][1], MAX_RECONNECT_BACKOFF) if node in self._reconnect else RECONNECT_BACKOFF
         self._reconnect[node] = (self.journal.now + backoff, backoff)
 
     def next_correlation(self) -> int:
-        """A number for a request, never used before by this client."""
+        """Return the next correlation id."""
         self._correlation += 1
         return self._correlation
 
     def leader_of(self, partition: int) -> int:
-        """The broker believed to lead, NO_LEADER if unknown."""
+        """Return the leader of a partition from the last metadata; NO_LEADER if it is unknown."""
         return self.leaders[partition][0] if partition < len(self.leaders) else NO_LEADER
 
     def epoch_of(self, partition: int) -> int:
-        """The leader epoch believed in."""
+        """Return the leader epoch of a partition from the last metadata; NO_EPOCH if it is unknown."""
         return self.leaders[partition][1] if partition < len(self.leaders) else NO_EPOCH
 
     def refresh_metadata(self) -> None:
-        """Ask a broker who leads, unless a question is under way."""
+        """Request metadata from a broker, unless a request is in flight."""
         if self._metadata_node:
             return
         now = self.journal.now
@@ -134,7 +136,7 @@ class Client(Node, metaclass=ABCMeta):
         self.timer(self.config.request_timeout, "metadata-timeout", self._metadata_correlation)
 
     def refresh_metadata_soon(self) -> None:
-        """Ask after retry.backoff.ms."""
+        """Request metadata after retry.backoff.ms."""
         if not self._wait_armed:
             self._wait_armed = True
             self.timer(RETRY_BACKOFF, "metadata")
@@ -172,7 +174,7 @@ class Client(Node, metaclass=ABCMeta):
             self.refresh_metadata()
 
     def leaders_changed(self, partitions: list[int]) -> None:
-        """New metadata name other leaders, or later leader epochs, of some partitions."""
+        """Called when new metadata has other leaders or leader epochs for these partitions."""
 
     def _disconnected(self, message: Disconnected, _: str) -> None:
         self.connection_failed(message.node)
@@ -183,8 +185,8 @@ class Client(Node, metaclass=ABCMeta):
 
     @abstractmethod
     def metadata_updated(self) -> None:
-        """New metadata arrived."""
+        """Called when new metadata has arrived."""
 
     @abstractmethod
     def connection_lost(self, node: str) -> None:
-        """A broker's connection broke."""
+        """Called when the connection to a broker has broken."""

@@ -1,6 +1,6 @@
-"""The configuration of producers and consumers, under Kafka's names, with each release's defaults.
+"""The configuration of producers and consumers, by Kafka's names, with the defaults of each release.
 
-A client is as old as the brokers. A name that its release does not have yet is ignored, as Kafka's clients do with a warning.
+A client has the release of the brokers. A setting that this release does not have is ignored; Kafka's clients also log a warning.
 
 Kafka: `ProducerConfig`, `ConsumerConfig`.
 """
@@ -25,24 +25,25 @@ CONSUMER: Final = "consumer"
 """A client that reads."""
 
 NO_DELIVERY_TIMEOUT: Final = -1
-"""Before 2.1 a batch is given up when its retries are used up, or when it has waited request.timeout.ms to be sent (KIP-91)."""
+"""The delivery timeout before 2.1, which has none: a batch fails when it has no retries left, or has waited request.timeout.ms (KIP-91)."""
 
 IDEMPOTENT_IN_FLIGHT: Final = 5
-"""Most max.in.flight.requests.per.connection of an idempotent producer."""
+"""The maximum of max.in.flight.requests.per.connection for an idempotent producer."""
 
 
 @attrs.frozen(repr=False)
 class ClientSetting(ReprMixin):
-    """One setting of clients.
+    """A setting of clients.
 
     Attributes:
-        name: Kafka's.
-        default: in the newest release.
-        of: whose it is.
-        meaning: one sentence.
-        least, most: inclusive bounds.
-        older_defaults: (kind of client, release, default): the default in that release and before.
-        since: the first release that has it; empty: all have.
+        name: Kafka's name.
+        default: the default in the newest release.
+        of: the kinds of client that have it.
+        meaning: one sentence for help texts.
+        least: the lowest value.
+        most: the highest value.
+        older_defaults: (kind of client, release, default): the default in that release and earlier ones.
+        since: the first release that has it; empty if all have it.
     """
 
     name: str
@@ -55,17 +56,17 @@ class ClientSetting(ReprMixin):
     since: str = ""
 
     def default_in(self, release: Release, kind: str) -> int:
-        """The default of a release's clients of a kind."""
+        """Return the default for a kind of client in a release."""
         for of, upto, value in self.older_defaults:
             if of == kind and release.order <= Release.named(upto).order:
                 return value
         return self.default
 
     def parse(self, text: str) -> int:
-        """The value of what somebody wrote.
+        """Parse a value.
 
         Raises:
-            ValueError: no number, or out of bounds.
+            ValueError: it is not a number, or it is out of bounds.
         """
         return number_within(self.name, text, self.least, self.most)
 
@@ -99,11 +100,14 @@ CLIENT_SETTINGS: Final[Mapping[str, ClientSetting]] = {setting.name: setting for
 
 @attrs.frozen(repr=False)
 class ClientConfig(ReprMixin):
-    """What a client goes by: times in µs.
+    """The configuration of a client; all times are in µs.
 
     Attributes:
-        request_timeout, metadata_max_age: of every client.
-        delivery_timeout, retries, max_in_flight: of a producer; delivery_timeout may be `NO_DELIVERY_TIMEOUT`.
+        request_timeout: request.timeout.ms.
+        metadata_max_age: metadata.max.age.ms.
+        delivery_timeout: delivery.timeout.ms of a producer, or `NO_DELIVERY_TIMEOUT`.
+        retries: retries of a producer.
+        max_in_flight: max.in.flight.requests.per.connection of a producer, applied per partition.
     """
 
     request_timeout: int
@@ -114,10 +118,10 @@ class ClientConfig(ReprMixin):
 
 
 def client_setting_named(name: str, kind: str = "") -> ClientSetting:
-    """The setting of that name that a kind of client has; without a kind, that any has.
+    """Return a setting by name, of one kind of client or (empty) of any.
 
     Raises:
-        ValueError: there is none; the message names the nearest.
+        ValueError: there is no such setting; the message names a similar one.
     """
     known = [setting.name for setting in _ALL if not kind or kind in setting.of]
     if name not in known:
@@ -128,10 +132,10 @@ def client_setting_named(name: str, kind: str = "") -> ClientSetting:
 
 
 def client_config(kind: str, given: Iterable[tuple[str, str]], release: Release, *, idempotent: bool = False) -> ClientConfig:
-    """The configuration of a client of a kind under a release; of `given` what is not for its kind is left out.
+    """Return the configuration of a kind of client in a release; settings in `given` for other kinds are ignored.
 
     Raises:
-        ValueError: a name or value is wrong, or they do not go together, in Kafka's words.
+        ValueError: a name or value is wrong, or the values contradict each other; the message is Kafka's.
     """
     values: dict[str, int] = {}
     for name, text in given:
@@ -167,4 +171,4 @@ def client_config(kind: str, given: Iterable[tuple[str, str]], release: Release,
 
 
 DEFAULT: Final = client_config(PRODUCER, (), CURRENT)
-"""A client of the newest release of which nobody has said anything."""
+"""The default configuration of a producer in the newest release."""

@@ -1,4 +1,7 @@
-"""A plain consumer: reads every partition of a topic below the high watermark, from its leader or where that sends it, and keeps its positions."""
+"""A consumer without a group (Kafka: `KafkaConsumer#assign`): it reads every partition of a topic, and keeps its positions itself.
+
+It reads below the high watermark, from the leader, or from the follower that the leader names (KIP-392).
+"""
 
 from __future__ import annotations
 
@@ -27,20 +30,21 @@ FETCH_MAX_WAIT: Final = 500 * US_PER_MS
 CLEARS_READ_REPLICA: Final = frozenset(
     {errors.NOT_LEADER_OR_FOLLOWER, errors.FENCED_LEADER_EPOCH, errors.KAFKA_STORAGE_ERROR, errors.OFFSET_NOT_AVAILABLE}
 )
-"""Errors after which a consumer goes back to the leader, beside OFFSET_OUT_OF_RANGE (`FetchCollector#handleInitializeErrors`)."""
+"""The errors after which a consumer returns to the leader, in addition to OFFSET_OUT_OF_RANGE (`FetchCollector#handleInitializeErrors`)."""
 
 
 class Consumer(Client):
-    """One consumer.
+    """A consumer.
 
     Attributes:
-        reset: auto.offset.reset: earliest or latest.
-        positions: next offset to read by partition; -1 until it is known.
-        read: records read.
-        in_flight: (correlation, broker, sent at) of the fetch to each broker.
-        validates: whether it asks each new leader if what it has read is still there (KIP-320).
-        client_rack: its rack, empty if it has none; None if it does not tell, as before 2.4.
-        since: it begins with the first record that is not older, µs; -1: where `reset` says.
+        reset: auto.offset.reset: `earliest` or `latest`.
+        positions: the next offset to read, by partition; -1 while it is unknown.
+        read: the number of records read.
+        stopped: whether it has stopped.
+        validates: whether it validates its position with each new leader (KIP-320).
+        client_rack: its rack, empty if it has none; None if it does not send a rack (before 2.4).
+        start_time: the timestamp from which it reads, µs; -1 to start as `reset` says.
+        in_flight: the fetch in flight to each broker: (correlation, time sent).
     """
 
     __slots__ = (
@@ -85,17 +89,17 @@ class Consumer(Client):
         self.timers.update({"again": self._back_off_expired, "watch": self._check_timeouts})
 
     def start(self) -> None:
-        """Begin."""
+        """Start to read."""
         self.refresh_metadata()
         self.timer(min(SECOND, self.config.request_timeout), "watch")
 
     def stop(self) -> None:
-        """Read no more."""
+        """Stop reading."""
         self.stopped = True
         self.incarnation += 1
 
     def metadata_updated(self) -> None:
-        """Fetch from whoever leads."""
+        """Add positions for new partitions, and fetch."""
         while len(self.positions) < len(self.leaders):
             self.positions.append(0 if self.reset == "earliest" and self.start_time < 0 else -1)
         self._fetch_all()
@@ -136,7 +140,7 @@ class Consumer(Client):
         for part in response.partitions:
             number = part.tp.partition
             if part.error == errors.OFFSET_OUT_OF_RANGE:
-                # A follower may only lag, or its log start: the leader knows (`FetchCollector#handleInitializeErrors`).
+                # A follower can lag behind, or have another log start, so ask the leader (`FetchCollector#handleInitializeErrors`).
                 if not self._clear_preferred_read_replica(number, part.error):
                     self._request_offset(number, part.error)
             elif part.error != errors.NONE:
@@ -161,13 +165,13 @@ class Consumer(Client):
         self._fetch_all()
 
     def _is_fetchable(self, partition: int) -> bool:
-        """Whether the position is certain: what is fetched while it is validated or reset is thrown away (`SubscriptionState#isFetchable`)."""
+        """Whether the position is valid; records fetched while it is validated or reset are dropped (`SubscriptionState#isFetchable`)."""
         return partition not in self._validating and partition not in self._resetting
 
     # --- where to read (KIP-392) -----------------------------------------------------------------------------------
 
     def select_read_replica(self, partition: int) -> int:
-        """The broker to fetch from: the one the leader named, for metadata.max.age.ms, else the leader.
+        """Return the broker to fetch from: the one that the leader named, for up to metadata.max.age.ms, else the leader.
 
         Kafka: `AbstractFetch#selectReadReplica`.
         """
@@ -178,11 +182,11 @@ class Consumer(Client):
         return self.leader_of(partition) if broker == NO_LEADER else broker
 
     def preferred_read_replicas(self) -> list[tuple[int, int]]:
-        """(partition, broker) where a leader has sent it to another broker."""
+        """Return (partition, broker) for each partition that is read from a broker that the leader named."""
         return [(partition, broker) for partition, (broker, _) in self._read_replicas.items()]
 
     def _clear_preferred_read_replica(self, partition: int, reason: str) -> bool:
-        """Go back to the leader, which may name a replica again; False if it reads there already.
+        """Return to the leader, which can name another replica; False if the consumer already reads from the leader.
 
         Kafka: `SubscriptionState#clearPreferredReadReplica`.
         """
@@ -196,14 +200,17 @@ class Consumer(Client):
         self.journal.emit(events.ReadReplica.kind, self.name, self.topic, partition, leader, broker, rack, reason)
 
     def leaders_changed(self, partitions: list[int]) -> None:
-        """Another leader, or epoch: it is asked anew where to read (`SubscriptionState#maybeValidatePositionForCurrentLeader`)."""
+        """Return to the leader of each partition, which then names a replica to read from.
+
+        Kafka: `SubscriptionState#maybeValidatePositionForCurrentLeader`.
+        """
         for partition in partitions:
             self._clear_preferred_read_replica(partition, "another leader epoch")
 
     # --- validating what was read (KIP-320) --------------------------------------------------------------------------
 
     def _must_validate(self, partition: int) -> bool:
-        """Whether somebody leads in a newer epoch than what was read last, and was not asked yet.
+        """Whether the leader epoch is newer than that of the last record read, and the position is not validated in it.
 
         Kafka: `SubscriptionState#maybeValidatePositionForCurrentLeader`.
         """
@@ -211,14 +218,14 @@ class Consumer(Client):
         return self.validates and read != NO_EPOCH and self.epoch_of(partition) > self._validated.get(partition, read)
 
     def _validate(self, partition: int) -> None:
-        """Ask the leader where the epoch of the last record read ends (OffsetsForLeaderEpoch)."""
+        """Ask the leader for the end offset of the last read record's epoch (OffsetsForLeaderEpoch)."""
         node, correlation = broker_address(self.leader_of(partition)), self.next_correlation()
         self._validating[partition] = (correlation, node, self.journal.now)
         asked = (TopicPartition(self.topic, partition), self.epoch_of(partition), self._read_epochs[partition])
         self.send(node, OffsetsForLeaderEpochRequest(correlation, -1, 0, (asked,)))
 
     def _handle_epoch_response(self, response: OffsetsForLeaderEpochResponse, _: str) -> None:
-        """The log was cut below the position if that epoch ends there: go back to where it diverges (`#maybeCompleteValidation`)."""
+        """Move the position back if the epoch ends below it, because the log was truncated (`#maybeCompleteValidation`)."""
         for tp, error, epoch, end in response.partitions:
             number = tp.partition
             if self._validating.get(number, (0,))[0] != response.correlation or self.stopped:
@@ -250,7 +257,7 @@ class Consumer(Client):
         self._fetch_all()
 
     def _request_offset(self, partition: int, error: str) -> None:
-        """Find the position that the reset policy names (ListOffsets)."""
+        """Request the position that the reset policy, or the start time, asks for (ListOffsets)."""
         leader = self.leader_of(partition)
         if leader == NO_LEADER:
             self._back_off(partition)
@@ -262,7 +269,7 @@ class Consumer(Client):
         self.send(broker_address(leader), request)
 
     def _starts_at_time(self, error: str) -> bool:
-        """Whether an offset is asked for to begin with, at a time."""
+        """Whether an offset is requested for the start time, not because of an error."""
         return self.start_time >= 0 and error == errors.NONE
 
     def _handle_list_offsets_response(self, response: ListOffsetsResponse, _: str) -> None:
@@ -277,7 +284,7 @@ class Consumer(Client):
             self._back_off(number)
             return
         old = self.positions[number]
-        # Where it was reset to there is nothing to validate (`OffsetFetcherUtils#resetPositionIfNeeded`).
+        # A reset position needs no validation (`OffsetFetcherUtils#resetPositionIfNeeded`).
         self._read_epochs.pop(number, None)
         if by_time and response.found != NO_OFFSET:
             self.positions[number] = response.found
@@ -288,7 +295,7 @@ class Consumer(Client):
         self._fetch_all()
 
     def connection_lost(self, node: str) -> None:
-        """Fetches to that broker are void."""
+        """Drop the requests to a broker, and return to the leader for partitions that were read from it."""
         if self.stopped:
             return
         self.in_flight.pop(node, None)
@@ -308,7 +315,7 @@ class Consumer(Client):
             self._fetch_all()
 
     def _check_timeouts(self, _: object) -> None:
-        """Once a second, and when one is due: request time-outs."""
+        """Check request timeouts; runs once a second, and when the next timeout is due."""
         now, timeout = self.journal.now, self.config.request_timeout + POLL_DELAY
         silent = {node: None for node, (_, sent_at) in self.in_flight.items() if now - sent_at >= timeout}
         silent |= {node: None for _, node, sent_at in self._validating.values() if now - sent_at >= timeout}

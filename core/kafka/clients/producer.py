@@ -1,7 +1,8 @@
-"""A producer (Kafka: `KafkaProducer`, `Sender`): batches, acks, retries until delivery.timeout.ms, in order per partition.
+"""A producer (Kafka: `KafkaProducer`, `Sender`): batches, acks, and retries until delivery.timeout.ms, in order for each partition.
 
-Without idempotence a retry of a batch whose first attempt did arrive is written twice, and counted as duplicated. With it the
-producer gets an id from a broker and numbers its records by partition, so that leaders know a retry (`core.kafka.log.producer_state`).
+Without idempotence, a retry is appended again if the first attempt was appended; the durability account counts it as duplicated. With
+idempotence, the producer gets a producer id from a broker and numbers the records of each partition, so leaders recognize a retry
+(`core.kafka.log.producer_state`).
 """
 
 from __future__ import annotations
@@ -24,9 +25,26 @@ from core.sim.units import SECOND
 
 
 class ProducerBatch:
-    """A batch on its way: `created`, `queued_at` and `sent_at` in µs, `attempt` from 1; `overdue` once the journal says that it waits.
+    """A batch of records for one partition (Kafka: `ProducerBatch`).
 
-    `connecting`: the connection that it is to go over is not there yet; `connection_failures`: how many attempts ended for want of one.
+    Attributes:
+        id: its number within the producer.
+        tp: the partition.
+        count: the number of records.
+        bytes: their size.
+        acks: the acks that it requires.
+        created: the time of its creation, µs.
+        queued_at: the time at which it was last queued, µs.
+        sent_at: the time at which it was last sent, µs.
+        sent_to: the address of the broker that it was last sent to.
+        attempt: the number of attempts so far.
+        correlation: the correlation id of the last request.
+        connecting: whether it was sent over a connection that is not established yet.
+        connection_failures: the number of attempts that failed without a connection.
+        producer_epoch: the producer epoch of its sequence numbers; -1 without idempotence.
+        sequence: its first sequence number, -1 if it has none.
+        cause: the event that caused it, or its last failure.
+        overdue: whether a `produce-waiting` event has reported it.
     """
 
     __slots__ = (
@@ -62,15 +80,23 @@ class ProducerBatch:
 
 
 class Producer(Client):
-    """One producer.
+    """A producer.
 
     Attributes:
-        acks: of batches made from now on: 0, 1, or -1 for all.
-        rate, every, record_bytes: of the steady load; rate 0 when there is none.
-        queues: batches not yet sent, by partition; in_flight: those sent, by correlation.
-        exponential_backoff: of 3.7 or later: the retry back-off doubles (KIP-580), and ends when another leader is known (KAFKA-15415).
-        idempotent, producer_id: enable.idempotence, and the id given, -1 before.
-        sent, acked, failed, retries: records made, acknowledged, given up; attempts after the first.
+        acks: the acks of new batches: 0, 1, or -1 for all.
+        rate: the records per second of a steady load, 0 if there is none.
+        every: the interval of the load, µs.
+        record_bytes: the size of a record of the load.
+        queues: the batches to send, by partition.
+        in_flight: the batches that wait for a response, by correlation id.
+        exponential_backoff: whether the retry back-off doubles (KIP-580) and ends when a new leader is known (KAFKA-15415), since 3.7.
+        idempotent: enable.idempotence.
+        producer_id: the producer id, -1 while it has none.
+        sent: the number of records produced.
+        acked: the number of records acknowledged.
+        failed: the number of records given up.
+        retries: the number of attempts after the first one.
+        last_latency: the latency of the last acknowledged batch, µs; -1 if there is none.
     """
 
     __slots__ = (
@@ -123,7 +149,7 @@ class Producer(Client):
     # --- making records --------------------------------------------------------------------------------------------
 
     def produce(self, records: int, record_bytes: int, partition: int | None) -> None:
-        """Send records once; without a partition they are spread over all, an equal batch each."""
+        """Produce records once; without a partition, they are spread equally over all partitions, one batch each."""
         if partition is None and not self.leaders:
             self._waiting.append((records, record_bytes))
             self.refresh_metadata()
@@ -139,22 +165,22 @@ class Producer(Client):
         self._send_all()
 
     def start_load(self, rate: int, every: int, record_bytes: int) -> None:
-        """Produce steadily: every `every` µs what `rate` records a second make, to the next partition in turn."""
+        """Produce `rate` records per second, one batch every `every` µs, to one partition after the other."""
         self.rate, self.every, self.record_bytes = rate, every, record_bytes
         self.resume_load()
 
     def hold_load(self) -> None:
-        """By hand nothing is produced by itself; the load is taken up again by `resume_load`."""
+        """By hand: pause the load, because nothing happens by itself; `resume_load` resumes it."""
         self._load += 1
 
     def resume_load(self) -> None:
-        """Go on with the load that is held."""
+        """Resume a paused load."""
         if self.rate:
             self._load += 1
             self._load_tick(self._load)
 
     def stop_load(self) -> None:
-        """Make no more records."""
+        """Stop the load."""
         self.rate = 0
         self._load += 1
 
@@ -236,7 +262,7 @@ class Producer(Client):
     # --- idempotence -----------------------------------------------------------------------------------------------
 
     def _request_producer_id(self, node: str) -> None:
-        """Ask a broker for a producer id; once a request timeout (InitProducerId)."""
+        """Request a producer id from a broker, at most once per request timeout (InitProducerId)."""
         if not self._id_asked or self.journal.now - self._id_asked >= self.config.request_timeout:
             self._id_asked = max(self.journal.now, 1)
             self.send(node, InitProducerIdRequest(self.next_correlation(), self.name))
@@ -253,13 +279,13 @@ class Producer(Client):
         self._next_sequence[partition] = increment_sequence(batch.sequence, batch.count)
 
     def _is_first(self, batch: ProducerBatch) -> bool:
-        """Whether nothing before a batch of its partition is still to be answered (`TransactionManager#isNextSequence`)."""
+        """Whether no earlier batch of the partition waits for a response (`TransactionManager#isNextSequence`)."""
         partition = batch.tp.partition
         others = [one for one in self.in_flight.values() if one.tp.partition == partition]
         return all(one.id > batch.id for one in (*others, *self.queues.get(partition, ())))
 
     def _bump_epoch(self, batch: ProducerBatch, error: str) -> None:
-        """What became of a batch is not known, so its numbers cannot be used again: a new epoch.
+        """Start a new producer epoch for a partition: the fate of a batch is unknown, so its sequence numbers cannot be used again.
 
         Kafka: `#bumpIdempotentEpochAndResetIdIfNeeded`.
         """
@@ -273,16 +299,19 @@ class Producer(Client):
         self.journal.emit(events.ProducerEpochBumped.kind, self.name, batch.tp.topic, partition, self.producer_id, epoch, error)
 
     def _delivery_due(self, batch: ProducerBatch) -> int:
-        """When a batch without an answer is given up, µs; before 2.1 only while it waits to be sent (`ProducerBatch#maybeExpire`)."""
+        """Return the time at which an unacknowledged batch is given up, µs (`ProducerBatch#maybeExpire`).
+
+        Before 2.1 this applies only while the batch waits to be sent.
+        """
         if self.config.delivery_timeout == NO_DELIVERY_TIMEOUT:
             backoff = RETRY_BACKOFF if batch.attempt > batch.connection_failures else 0
             return batch.queued_at + backoff + self.config.request_timeout
         return batch.created + self.config.delivery_timeout
 
     def _can_retry(self, batch: ProducerBatch, error: str) -> bool:
-        """Whether another attempt makes sense (`Sender#canRetry`, `TransactionManager#canRetry`).
+        """Whether a failed batch is sent again (`Sender#canRetry`, `TransactionManager#canRetry`).
 
-        An attempt for which there was no connection does not count: in Kafka the batch has not left the accumulator.
+        An attempt without a connection does not count: in Kafka, the batch has not left the accumulator.
         """
         if batch.attempt - batch.connection_failures > self.config.retries:
             return False
@@ -329,7 +358,7 @@ class Producer(Client):
         )  # fmt: skip
 
     def _fail_batch(self, batch: ProducerBatch, error: str) -> None:
-        """Try again after retry.backoff.ms, unless the error is final, or retries or delivery.timeout.ms are used up (`Sender#canRetry`)."""
+        """Retry after the back-off, or give the batch up if the error is final or it has no retries or time left (`Sender#canRetry`)."""
         now = self.journal.now
         backoff = self._backoff(batch.attempt)
         unsent = batch.connecting and error == errors.NETWORK_EXCEPTION
@@ -350,13 +379,13 @@ class Producer(Client):
             self.refresh_metadata_soon()
 
     def _backoff(self, attempts: int) -> int:
-        """µs before the next attempt (`RecordAccumulator#retryBackoff`; Kafka draws another fifth more or less)."""
+        """Return the delay before the next attempt, µs (`RecordAccumulator#retryBackoff`, without Kafka's random jitter of 20 %)."""
         if not self.exponential_backoff:
             return RETRY_BACKOFF
         return min(RETRY_BACKOFF << min(attempts - 1, 10), MAX_RETRY_BACKOFF)
 
     def leaders_changed(self, partitions: list[int]) -> None:
-        """A retry waits no longer once another leader is known (since 3.7, KAFKA-15415)."""
+        """Retry at once if another leader is known (since 3.7, KAFKA-15415)."""
         if self.exponential_backoff:
             for partition in partitions:
                 self._muted.pop(partition, None)
@@ -381,7 +410,7 @@ class Producer(Client):
             journal.cause = before
 
     def _schedule_send(self, partition: int, time: int) -> None:
-        """Have a partition's batches sent at a time, unless that is arranged for earlier already."""
+        """Schedule the sending of a partition's batches, unless it is scheduled for an earlier time."""
         if partition not in self._scheduled_sends or time < self._scheduled_sends[partition]:
             self._scheduled_sends[partition] = time
             self.timer(time - self.journal.now, "retry", (partition, time))
@@ -401,19 +430,19 @@ class Producer(Client):
         self._send_all()
 
     def connection_lost(self, node: str) -> None:
-        """Requests to that broker fail with NETWORK_EXCEPTION."""
+        """Fail the requests to a broker with NETWORK_EXCEPTION."""
         self._id_asked = 0
         for batch in [batch for batch in self.in_flight.values() if batch.sent_to == node]:
             self._remove_in_flight(batch.correlation)
             self._fail_batch(batch, errors.NETWORK_EXCEPTION)
-        self.refresh_metadata_soon()  # the leaders may be others now (`NetworkClient.DefaultMetadataUpdater#handleServerDisconnect`)
+        self.refresh_metadata_soon()  # leaders may have changed (`NetworkClient.DefaultMetadataUpdater#handleServerDisconnect`)
 
     def incomplete_batches(self) -> list[ProducerBatch]:
-        """The batches without acknowledgement that are not given up: those sent, then those that wait to be sent."""
+        """Return the batches that are neither acknowledged nor given up: first those in flight, then those to send."""
         return [*self.in_flight.values(), *[batch for queue in self.queues.values() for batch in queue]]
 
     def _report_overdue_batches(self) -> None:
-        """Have the journal say, once for each, which batches have had no answer for longer than `STALL_BOUND`."""
+        """Report, once for each, the batches that have had no response for longer than `STALL_BOUND`."""
         journal = self.journal
         for batch in self.incomplete_batches():
             waited = journal.now - batch.created
@@ -425,7 +454,10 @@ class Producer(Client):
                 )  # fmt: skip
 
     def _check_timeouts(self, _: object) -> None:
-        """While something is under way, once a second and when a time-out is due: what has waited long, request and delivery time-outs."""
+        """Check request and delivery timeouts, and report overdue batches.
+
+        This runs once a second, and when the next timeout is due, while there are incomplete batches or a load.
+        """
         self._report_overdue_batches()
         now, timeout = self.journal.now, self.config.request_timeout + POLL_DELAY
         delivery_timeout = self.config.delivery_timeout
@@ -436,7 +468,7 @@ class Producer(Client):
             self.connection_lost(node)
         if delivery_timeout != NO_DELIVERY_TIMEOUT:
             for batch in [batch for batch in self.in_flight.values() if now - batch.created >= delivery_timeout]:
-                self._remove_in_flight(batch.correlation)  # whatever the answer will be (`Sender#getExpiredInflightBatches`)
+                self._remove_in_flight(batch.correlation)  # whatever the response is (`Sender#getExpiredInflightBatches`)
                 self._report_failure(batch, errors.REQUEST_TIMED_OUT, retry=False)
         for queue in self.queues.values():
             while queue and now >= self._delivery_due(queue[0]):
@@ -446,7 +478,7 @@ class Producer(Client):
             self.timer(self._until_next_timeout(SECOND), "watch")
 
     def _until_next_timeout(self, most: int) -> int:
-        """µs until the next request or delivery time-out is due, at most so many."""
+        """Return the time until the next request or delivery timeout, µs, at most `most`."""
         now, config = self.journal.now, self.config
         due = now + most
         for batch in self.in_flight.values():
