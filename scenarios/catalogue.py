@@ -29,7 +29,8 @@ def path_of(name: str) -> Path:
     known = names()
     if name not in known:
         raise InputError(
-            f"{name}: neither a file nor a scenario of the library; {did_you_mean(name, known, 'isrlab scenarios list prints them')}"
+            f"{name}: neither a file nor a scenario in the library; "
+            f"{did_you_mean(name, known, 'to list the scenarios, run isrlab scenarios list')}"
         )
     return FOLDER / f"{name}.yaml"
 

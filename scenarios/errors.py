@@ -82,7 +82,7 @@ class ScriptMistakes(ScriptError):
         more = len(self.mistakes) - len(shown)
         if more:
             at_least = "at least " if self.unread else ""
-            shown.append(f"{self.place.source}: and {at_least}{more:,} more mistake{'s' if more > 1 else ''}")
+            shown.append(f"{self.place.source}: and {at_least}{more:,} more error{'s' if more > 1 else ''}")
         return tuple(shown)
 
 
@@ -111,5 +111,5 @@ def did_you_mean(word: str, known: Iterable[str], otherwise: str = "") -> str:
     if otherwise:
         return otherwise
     if len(words) > _MOST_LISTED:
-        return f"known are {', '.join(words[:_MOST_LISTED])} and {len(words) - _MOST_LISTED:,} more"
-    return f"known are {', '.join(words)}" if words else ""
+        return f"use one of {', '.join(words[:_MOST_LISTED])}, or {len(words) - _MOST_LISTED:,} more"
+    return f"use one of {', '.join(words)}" if words else ""

@@ -15,6 +15,6 @@ def release_named(text: str) -> Release:
     base, *guards = (part.strip() for part in text.split(" without "))
     release = RELEASES.get(base)
     if release is None:
-        known = f"known are {', '.join(RELEASES)}"
+        known = f"use one of {', '.join(RELEASES)}"
         raise ValueError(f"unknown release '{base[:40]}'; {did_you_mean(base, RELEASES, known) if base[:1].isdigit() else known}")
     return release.without(guards) if guards else release

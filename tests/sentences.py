@@ -1,33 +1,44 @@
 """Writes every sentence that people read to one page, so that somebody who does not know the code can read them in one sitting.
 
-    python -m tests.sentences                    the page, on stdout
-    python -m tests.sentences --draw 300         so many of them, drawn at random, numbered
+    python -m tests.sentences                       the page, on stdout
+    python -m tests.sentences --sort help           one section of it
+    python -m tests.sentences --draw 300 --seed 2   that many sentences, drawn at random, numbered
 
-Events are told as they happened: the library and the swarm are played under three releases, and of each kind one sentence is
-shown for each way it can be worded. All other sentences are read from the sources: texts in the code, with `{…}` where a value goes, docstrings,
-and the pages of the documentation.
+Events are sentences that happened: the library and the swarm run under three releases, and each kind shows one sentence for each
+way it can be worded. Help, keys, acts, settings, readings, the glossary, and the library are read from the objects that hold them.
+Everything else is read from the sources: messages of errors, labels of screens, other texts in the code (with `{…}` where a value goes),
+the pages of the documentation, and docstrings.
 """
 
 from __future__ import annotations
 
 import argparse
 import ast
+import inspect
 import random
 import re
 import sys
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from pathlib import Path
 from typing import Final
 
+from core.kafka.clients.client_config import CLIENT_SETTINGS
 from core.kafka.events import KINDS, EventTuple
+from core.kafka.settings import SETTINGS
+from core.lab.acts import ACTS
 from core.lab.cluster import Cluster
 from core.lab.sentences import sentence
 from scenarios import catalogue
+from scenarios.language.readings import READINGS
 from scenarios.releases import release_named
 from scenarios.running.runner import run_scenario
 from tests.core.properties.swarm import swarm
 from tests.core.properties.timelines import play
+from tui.actions.registry import ACTIONS, MOVES
+from tui.cli import parser_for
+from tui.panels.timeline import WORDS
+from tui.rendering.glossary import SYMBOLS, all_terms, states_of_partitions
 
 ROOT: Final = Path(__file__).parents[1]
 RELEASES: Final = ("0.10.2", "2.8", "4.3")
@@ -39,6 +50,26 @@ MOST: Final = 5
 
 FOLDERS: Final = ("core", "scenarios", "tui", "spark_reports")
 PAGES: Final = ("README.md", "docs/*.md", "scenarios/*.md", "spark_reports/*.md")
+
+SECTIONS: Final = {
+    "event": "Events",
+    "help": "Help of the command line",
+    "key": "Keys",
+    "act": "Acts",
+    "setting": "Settings",
+    "reading": "Readings of conditions",
+    "glossary": "Glossary",
+    "refusal": "Messages of errors",
+    "label": "Labels of screens",
+    "text": "Other texts in the code",
+    "scenario": "Scenarios",
+    "page": "Pages of the documentation",
+    "docstring": "Docstrings",
+}
+"""The sections of the page, in its order."""
+
+_PAINTERS: Final = frozenset({"add", "rule", "Option", "Question", "TextPrompt", "Column", "look_closer"})
+"""Functions whose texts appear on a screen however short they are."""
 
 _NUMBERS: Final = re.compile(r"\d[\d,.:]*|\b[a-z]+-[a-z]*\d+")
 _ENDS: Final = re.compile(r"(?<=[.!?])\s+(?=[A-Z`\"'(])")
@@ -74,23 +105,43 @@ def events() -> dict[str, dict[str, str]]:
     return found
 
 
-def _strings(tree: ast.AST) -> Iterator[tuple[str, bool]]:
-    """Every text in a module, and whether it is a docstring; of f-strings with `{…}` for what is filled in."""
-    docstrings = set()
-    within = set()
+def _sort_of_texts(tree: ast.Module) -> dict[int, str]:
+    """For docstrings, for texts of raised errors, and for texts that are painted: the sort, by the id of the node."""
+    sorts: dict[int, str] = {}
     for node in ast.walk(tree):
-        if isinstance(node, (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)) and ast.get_docstring(node) is not None:
-            assert isinstance(node.body[0], ast.Expr)
-            docstrings.add(id(node.body[0].value))
+        if isinstance(node, ast.Raise):
+            sorts |= {id(part): "refusal" for part in ast.walk(node)}
+        elif isinstance(node, ast.Call):
+            name = node.func.attr if isinstance(node.func, ast.Attribute) else node.func.id if isinstance(node.func, ast.Name) else ""
+            if name in _PAINTERS:
+                sorts |= {id(part): "label" for each in node.args for part in ast.walk(each)}
+    for node in ast.walk(tree):
+        body = node.body if isinstance(node, (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)) else []
+        for each in body:
+            if isinstance(each, ast.Expr) and isinstance(each.value, ast.Constant):
+                sorts[id(each.value)] = "docstring"
+    return sorts
+
+
+def _strings(tree: ast.Module) -> Iterator[tuple[str, str]]:
+    """The sort and the text of every string in a module; f-strings have `{…}` for what is filled in."""
+    sorts = _sort_of_texts(tree)
+    within: set[int] = set()
+    for node in ast.walk(tree):
         if isinstance(node, ast.JoinedStr):
-            within |= {id(part) for part in ast.walk(node) if part is not node}
+            within |= {id(part) for value in node.values for part in ast.walk(value) if not _is_text(part) or part is value}
     for node in ast.walk(tree):
         if id(node) in within:
             continue
         if isinstance(node, ast.JoinedStr):
-            yield "".join(str(part.value) if isinstance(part, ast.Constant) else "{…}" for part in node.values), False
+            text = "".join(str(part.value) if isinstance(part, ast.Constant) else "{…}" for part in node.values)
+            yield sorts.get(id(node), "text"), text
         elif isinstance(node, ast.Constant) and isinstance(node.value, str):
-            yield node.value, id(node) in docstrings
+            yield sorts.get(id(node), "text"), node.value
+
+
+def _is_text(node: ast.AST) -> bool:
+    return isinstance(node, ast.Constant) and isinstance(node.value, str)
 
 
 def _sentences(text: str) -> Iterator[str]:
@@ -101,52 +152,104 @@ def _sentences(text: str) -> Iterator[str]:
                 yield each
 
 
+def _options(parser: argparse.ArgumentParser) -> Iterator[tuple[str, str]]:
+    """(command, text) for a command, its options, and its own commands."""
+    for text in (parser.description, parser.epilog):
+        if text:
+            yield parser.prog, text
+    for action in parser._actions:
+        if isinstance(action, argparse._SubParsersAction):
+            for choice in action._choices_actions:
+                yield f"{parser.prog} {choice.dest}", choice.help or ""
+            for each in action.choices.values():
+                yield from _options(each)
+        elif action.help and action.dest != "help":
+            name = ", ".join(action.option_strings) or action.metavar or action.dest
+            yield f"{parser.prog} {name}", action.help.replace("%%", "%")
+
+
+def held() -> Iterator[tuple[str, str, str]]:
+    """(sort, place, text) of the texts that objects hold: help, keys, acts, settings, readings, glossary, library."""
+    for command, text in dict.fromkeys(_options(parser_for(""))):
+        yield "help", command, text
+    for key in ACTIONS:
+        yield "key", key.label, key.help
+    for keys, text in (*MOVES, *WORDS.items()):
+        yield "key", keys, text
+    for word, act in ACTS.items():
+        yield "act", word, act.does
+        yield "act", word, " ".join((inspect.getdoc(act) or "").split())
+    for setting in (*SETTINGS.values(), *CLIENT_SETTINGS.values()):
+        yield "setting", setting.name, setting.meaning
+    for reading in READINGS.values():
+        yield "reading", reading.written, reading.meaning
+    for name in RELEASES:
+        for term in all_terms(release_named(name), zookeeper=name != RELEASES[-1]):
+            yield "glossary", f"{term.term} ({name})", f"{term.name}: {term.text}" if term.name else term.text
+    for term in (*states_of_partitions(), *SYMBOLS):
+        yield "glossary", term.term, f"{term.name}: {term.text}" if term.name else term.text
+    for file in sorted((ROOT / "scenarios/library").glob("*.yaml")):
+        text = file.read_text()
+        about = re.search(r"^about: >?\n?(.*?)\n(?=\w)", text, re.DOTALL | re.MULTILINE)
+        for each in _sentences(about[1] if about else ""):
+            yield "scenario", file.stem, each
+        for note in re.findall(r"\bnote: [\"']?(.*?)[\"']?\}?$", text, re.MULTILINE):
+            yield "scenario", f"{file.stem}, note", note
+
+
 def sources() -> Iterator[tuple[str, str, str]]:
     """(sort, file, sentence) of every sentence in the code and in the pages."""
     for folder in FOLDERS:
         for file in sorted((ROOT / folder).rglob("*.py")):
-            for text, is_docstring in _strings(ast.parse(file.read_text())):
+            for sort, text in _strings(ast.parse(file.read_text())):
+                if sort == "label" and folder == "tui" and re.search(r"[A-Za-z]{3}", text) and not _TEXT.search(text):
+                    yield sort, str(file.relative_to(ROOT)), " ".join(text.split())
                 for each in _sentences(text):
-                    yield "docstring" if is_docstring else "text", str(file.relative_to(ROOT)), each
+                    yield sort, str(file.relative_to(ROOT)), each
     for pattern in PAGES:
         for file in sorted(ROOT.glob(pattern)):
             prose = re.sub(r"```.*?```", "", file.read_text(), flags=re.DOTALL)
             for each in _sentences(re.sub(r"^[|#>*-].*$", "", prose, flags=re.MULTILINE)):
                 yield "page", str(file.relative_to(ROOT)), each
-    for file in sorted((ROOT / "scenarios/library").glob("*.yaml")):
-        about = re.search(r"^about: >?\n?(.*?)\n(?=\w)", file.read_text(), re.DOTALL | re.MULTILINE)
-        for each in _sentences(about[1] if about else ""):
-            yield "scenario", str(file.relative_to(ROOT)), each
+
+
+def every(sorts: Collection[str] = tuple(SECTIONS)) -> list[tuple[str, str, str]]:
+    """(sort, place, sentence) of all sentences, in the order of the page; a text that an object holds is not repeated from the sources.
+
+    Args:
+        sorts: only the sentences of these sections.
+    """
+    found = [("event", kind, said) for kind, sentences in events().items() for said in sentences] if "event" in sorts else []
+    objects = [(sort, place, " ".join(text.split())) for sort, place, text in held() if text]
+    found += objects
+    if any(sort in sorts for sort in ("refusal", "label", "text", "page", "docstring")):
+        known = {each for _, _, text in objects for each in (text, *_sentences(text))}
+        found += [each for each in dict.fromkeys(sources()) if each[2] not in known]
+    order = list(SECTIONS)
+    return sorted((each for each in found if each[0] in sorts), key=lambda each: order.index(each[0]))
 
 
 def main() -> int:
     """Run as a command."""
-    parser = argparse.ArgumentParser(description="every sentence that people read, on one page")
-    parser.add_argument("--draw", type=int, metavar="N", help="only so many, drawn at random")
-    parser.add_argument("--seed", type=int, default=1, help="what they are drawn by")
+    parser = argparse.ArgumentParser(description="write every sentence that people read to one page")
+    parser.add_argument("--sort", choices=list(SECTIONS), action="append", help="write only this section; can be given several times")
+    parser.add_argument("--draw", type=int, metavar="N", help="write only N sentences, drawn at random")
+    parser.add_argument("--seed", type=int, default=1, help="the seed of the random choice")
     arguments = parser.parse_args()
-    told = events()
-    read = list(sources())
+    found = every(arguments.sort or tuple(SECTIONS))
     if arguments.draw:
-        every = [("event", kind, said) for kind, sentences in told.items() for said in sentences] + read
-        drawn = random.Random(arguments.seed).sample(every, min(arguments.draw, len(every)))
-        for number, (sort, where, said) in enumerate(drawn, 1):
-            print(f"{number}. [{sort} {where}] {said}")
+        for number, (sort, place, said) in enumerate(random.Random(arguments.seed).sample(found, min(arguments.draw, len(found))), 1):
+            print(f"{number}. [{sort} {place}] {said}")
         return 0
-    print("# Events\n")
-    for kind, sentences in told.items():
-        print(f"{kind}" + ("" if sentences else ": not seen in these runs"))
-        for said, release in sentences.items():
-            print(f"  {release:<7} {said}")
-    for sort, heading in (("text", "Texts in the code"), ("scenario", "Scenarios"), ("page", "Pages"), ("docstring", "Docstrings")):
-        print(f"\n# {heading}\n")
-        before = ""
-        for of, file, said in read:
-            if of == sort:
-                if file != before:
-                    print(f"\n{file}")
-                    before = file
-                print(f"  {said}")
+    section = before = ""
+    for sort, place, said in found:
+        if sort != section:
+            section, before = sort, ""
+            print(f"\n# {SECTIONS[sort]}")
+        if place != before:
+            before = place
+            print(f"\n{place}")
+        print(f"  {said}")
     return 0
 
 

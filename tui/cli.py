@@ -83,10 +83,10 @@ def parser_for(command: str) -> Parser:
     """The parser that a command needs: its own group's, or all for whatever is no command. Making all takes some milliseconds."""
     parser = Parser(
         prog="isrlab",
-        description="A laboratory for Kafka's replication protocol: play with a cluster, run scenarios, report on sessions.",
-        epilog="exit codes: 0 held, 1 an expectation failed, 2 bad input, 74 stdout could not be written",
+        description="A laboratory for Kafka's replication protocol: play with a cluster, run scenarios, and report on sessions.",
+        epilog="exit codes: 0 all expectations held, 1 an expectation failed, 2 invalid input, 74 cannot write to stdout",
     )
-    parser.add_argument("--version", action=Version, nargs=0, help="tell the version, and whether the engine is compiled")
+    parser.add_argument("--version", action=Version, nargs=0, help="print the version, and whether the engine is compiled")
     commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True, parser_class=Parser)
     for group in [group for group, names in GROUPS.items() if command in names] or GROUPS:
         group.add_commands(commands)

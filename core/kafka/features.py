@@ -29,7 +29,7 @@ def check_feature(name: str, level: int) -> None:
     """
     if name not in FEATURES:
         near = difflib.get_close_matches(name, FEATURES, n=1, cutoff=0.5)
-        raise ValueError(f"unknown feature '{name[:80]}'; " + (f"did you mean '{near[0]}'?" if near else f"known is {', '.join(FEATURES)}"))
+        raise ValueError(f"unknown feature '{name[:80]}'; " + (f"did you mean '{near[0]}'?" if near else f"use {', '.join(FEATURES)}"))
     if not 0 <= level <= FEATURES[name]:
         raise ValueError(f"{name} has levels 0 to {FEATURES[name]}, not {level}")
 
@@ -43,6 +43,6 @@ def finalized(release: Release, features: tuple[tuple[str, int], ...]) -> Releas
     for name, level in features:
         check_feature(name, level)
         if level and not release.elr_feature:
-            raise ValueError(f"release {release.name} has no {name}; take 4.0 or a later release, or level 0")
+            raise ValueError(f"release {release.name} has no {name}; use release 4.0 or later, or level 0")
         release = attrs.evolve(release, elr=bool(level))
     return release

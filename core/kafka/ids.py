@@ -41,7 +41,7 @@ class TopicPartition(NamedTuple):
         """
         topic, dash, number = text.rpartition("-")
         if not dash or not topic or not number.isdecimal() or not number.isascii() or len(number) > 9:
-            raise ValueError(f"'{text}' is no partition; write topic-number, for example orders-0")
+            raise ValueError(f"'{text}' is not a partition; write topic-number, for example orders-0")
         return cls(topic, int(number))
 
 

@@ -248,7 +248,7 @@ class Release(ReprMixin):
             if guard not in GUARDS:
                 near = difflib.get_close_matches(guard, GUARDS, n=1, cutoff=0.5)
                 raise ValueError(
-                    f"unknown guard '{guard}'" + (f"; did you mean '{near[0]}'?" if near else f"; known are {', '.join(GUARDS)}")
+                    f"unknown guard '{guard}'" + (f"; did you mean '{near[0]}'?" if near else f"; use one of {', '.join(GUARDS)}")
                 )
         changes: dict[str, Any] = {guard.replace("-", "_"): False for guard in off}
         if "elr" in off:
@@ -270,7 +270,7 @@ class Release(ReprMixin):
         if found is None:
             near = difflib.get_close_matches(name, RELEASES, n=1, cutoff=0.6)
             hint = f"did you mean {near[0]}? " if near else ""
-            raise ValueError(f"unknown release '{name}'; {hint}known are {', '.join(RELEASES)}")
+            raise ValueError(f"unknown release '{name}'; {hint}use one of {', '.join(RELEASES)}")
         return found
 
 

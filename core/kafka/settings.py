@@ -125,13 +125,15 @@ class Setting(ReprMixin):
         """The full name of a class, or an empty one."""
         names = {name: name for name in ("", *self.classes)} | {name.rpartition(".")[2]: name for name in self.classes}
         if text not in names:
-            raise ValueError(f"{self.name} takes {' or '.join(name.rpartition('.')[2] for name in self.classes)}, not '{text}'; '' is none")
+            raise ValueError(
+                f"{self.name} takes {' or '.join(name.rpartition('.')[2] for name in self.classes)}, not '{text}'; '' means none"
+            )
         return names[text]
 
     def scope_error(self, *, broker: bool, topic: bool) -> str:
         """Why it cannot be set for a broker, for a topic, or (neither) for the whole cluster; empty if it can."""
         if topic and self.scope != "topic":
-            return f"{self.name} is no topic setting; set it for a broker or for the whole cluster"
+            return f"{self.name} is not a topic setting; set it for a broker or for the whole cluster"
         if broker and self.scope == "controller":
             return f"{self.name} is a setting of the controller; set it for the whole cluster"
         if self.type == "list" and not topic:
@@ -144,7 +146,7 @@ def _throttled_replicas(name: str, text: str) -> str:
     entries = [entry.strip() for entry in text.split(",")] if text.strip() else []
     if entries == ["*"] or all(re.fullmatch("[0-9]{1,9}:[0-9]{1,9}", entry) for entry in entries):
         return ",".join(entries)
-    raise ValueError(f"{name} takes '*' or replicas as partition:broker,partition:broker, not '{text}'; '' is none of them")
+    raise ValueError(f"{name} takes '*' or replicas as partition:broker,partition:broker, not '{text}'; '' means no replicas")
 
 
 ALL_REPLICAS: Final = frozenset((-1,))
@@ -191,146 +193,146 @@ _LONGEST_MS: Final = 3_650 * 86_400_000
 """Ten years, the longest time the laboratory's clock measures."""
 
 _ALL: Final = (
-    Setting("min.insync.replicas", "int", 1, "topic", True, "How many in-sync replicas an acks=all write needs.", least=1),
+    Setting("min.insync.replicas", "int", 1, "topic", True, "How many in-sync replicas a write with acks=all needs.", least=1),
     Setting(
         "unclean.leader.election.enable", "boolean", False, "topic", True,
-        "May a replica outside the ISR lead when no member of it is alive? What it lacks is lost.", older_defaults=(("0.10.2", True),),
+        "Whether a replica outside the ISR can become leader when no member of the ISR is alive. Records that it lacks are lost.", older_defaults=(("0.10.2", True),),
     ),
     Setting(
         "replica.lag.time.max.ms", "long", 30_000, "broker", False,
-        "A follower that has not caught up for this long leaves the ISR (up to 1.5 times as long, by the check's period).",
+        "A follower that has not caught up for this long leaves the ISR. Leaders check periodically, so it can take up to 1.5 times as long.",
         least=1, most=MAX_LONG, older_defaults=(("2.4", 10_000),),
     ),
     Setting(
         "replica.lag.max.messages", "long", 4_000, "broker", False,
-        "A follower that lacks more records leaves the ISR; releases before 0.9 only.", least=1, most=MAX_LONG,
+        "A follower that lacks more records than this leaves the ISR. Only in releases before 0.9.", least=1, most=MAX_LONG,
     ),
     Setting(
         "replica.fetch.wait.max.ms", "int", 500, "broker", False,
-        "How long a leader holds a follower's fetch that has nothing to carry.",
+        "How long a leader delays the answer to a follower's fetch when there are no new records.",
     ),
-    Setting("replica.fetch.min.bytes", "int", 1, "broker", False, "A follower's fetch is answered once this many bytes wait."),
-    Setting("replica.fetch.max.bytes", "int", 1_048_576, "broker", False, "Bytes of one partition in one answer to a follower."),
-    Setting("replica.fetch.response.max.bytes", "int", 10_485_760, "broker", False, "Bytes of all partitions in one answer to a follower."),
-    Setting("replica.fetch.backoff.ms", "int", 1_000, "broker", False, "How long a follower waits with a partition after an error."),
+    Setting("replica.fetch.min.bytes", "int", 1, "broker", False, "A leader answers a follower's fetch as soon as this many bytes are available."),
+    Setting("replica.fetch.max.bytes", "int", 1_048_576, "broker", False, "The maximum bytes per partition in an answer to a follower."),
+    Setting("replica.fetch.response.max.bytes", "int", 10_485_760, "broker", False, "The maximum bytes of all partitions in an answer to a follower."),
+    Setting("replica.fetch.backoff.ms", "int", 1_000, "broker", False, "How long a follower waits after an error before it fetches the partition again."),
     Setting(
         "replica.socket.timeout.ms", "int", 30_000, "broker", False,
-        "How long a follower waits for an answer before it gives the connection up.", least=1,
+        "How long a follower waits for an answer before it closes the connection.", least=1,
     ),
     Setting(
         "num.replica.fetchers", "int", 1, "broker", True,
-        "Fetcher threads from one broker to another; partitions are spread over them.", least=1, most=1_000,
+        "The number of fetcher threads from one broker to another. They share the partitions.", least=1, most=1_000,
     ),
     Setting(
         "replica.high.watermark.checkpoint.interval.ms", "long", 5_000, "broker", False,
         "How often a broker writes the high watermarks to disk.", least=1, most=MAX_LONG,
     ),
-    Setting("default.replication.factor", "int", 1, "broker", False, "Replication factor of a topic that names none.", least=1),
-    Setting("num.partitions", "int", 1, "broker", False, "Partitions of a topic that names none.", least=1),
+    Setting("default.replication.factor", "int", 1, "broker", False, "The replication factor of a topic that does not specify one.", least=1),
+    Setting("num.partitions", "int", 1, "broker", False, "The number of partitions of a topic that does not specify it.", least=1),
     Setting(
         "broker.heartbeat.interval.ms", "int", 2_000, "broker", False,
-        "How often a broker tells the controller that it lives.", least=1,
+        "How often a broker sends a heartbeat to the controller.", least=1,
     ),
-    Setting("broker.session.timeout.ms", "int", 9_000, "controller", False, "A broker that has been silent for longer is fenced.", least=1),
+    Setting("broker.session.timeout.ms", "int", 9_000, "controller", False, "The controller fences a broker that sends no heartbeat for this long.", least=1),
     Setting(
         "controller.quorum.fetch.timeout.ms", "int", 2_000, "controller", False,
-        "A voter that has not heard from the controllers' leader for longer stands for election; half as long again, and a leader without a majority resigns.",
+        "A voter that does not hear from the quorum leader for this long starts an election. A leader that does not hear from a majority for 1.5 times as long resigns.",
         least=1,
     ),
     Setting(
         "controller.quorum.election.timeout.ms", "int", 1_000, "controller", False,
-        "How long a voter waits for votes before it starts another election; up to as much again is added at random.", least=1,
+        "How long a voter waits for votes before it starts another election. A random delay of up to the same length is added.", least=1,
     ),
     Setting(
         "auto.leader.rebalance.enable", "boolean", True, "controller", False,
-        "Does the controller give leadership back to preferred leaders by itself?",
+        "Whether the controller periodically moves leadership back to preferred leaders.",
     ),
     Setting(
         "leader.imbalance.check.interval.seconds", "long", 300, "controller", False,
-        "Seconds between two checks for leaders that are not the preferred ones.", least=1, most=MAX_LONG,
+        "The seconds between checks for leaders that are not the preferred leaders.", least=1, most=MAX_LONG,
     ),
     Setting(
         "unclean.leader.election.interval.ms", "long", 300_000, "controller", False,
-        "How often the controller looks for partitions that a changed unclean.leader.election.enable could bring online.",
+        "How often the controller checks for partitions without a leader that an unclean election can bring online.",
         least=1, most=MAX_LONG,
     ),
     Setting(
         "leader.imbalance.per.broker.percentage", "int", 10, "controller", False,
-        "Leaderships are given back only to a broker that lacks more than this share of them; a ZooKeeper controller's, KRaft ignores it.",
+        "A ZooKeeper controller moves leadership back to a broker only if the broker lacks more than this percentage of its preferred partitions. KRaft ignores it.",
     ),
     Setting(
         "zookeeper.session.timeout.ms", "int", 18_000, "broker", False,
-        "A broker that ZooKeeper has not heard of for longer is dead to the controller; releases with ZooKeeper only.",
+        "If ZooKeeper does not hear from a broker for this long, its session expires, and the controller considers it dead. Only in releases with ZooKeeper.",
         least=1, older_defaults=(("2.4", 6_000),),
     ),
     Setting(
         "controlled.shutdown.enable", "boolean", True, "broker", False,
-        "Does a broker that is stopped hand its leaderships over first?",
+        "Whether a broker moves leadership to other brokers before it stops.",
     ),
     Setting(
         "num.network.threads", "int", 3, "broker", True,
-        "Threads that read requests and write responses (NetworkProcessorAvgIdlePercent).", least=1,
+        "The number of threads that read requests and write responses (NetworkProcessorAvgIdlePercent).", least=1,
     ),
-    Setting("num.io.threads", "int", 8, "broker", True, "Threads that work requests off (RequestHandlerAvgIdlePercent).", least=1),
+    Setting("num.io.threads", "int", 8, "broker", True, "The number of threads that process requests (RequestHandlerAvgIdlePercent).", least=1),
     Setting(
         "leader.replication.throttled.rate", "long", MAX_LONG, "broker", True,
-        "Bytes a second that a leader hands out of throttled partitions.", least=1, most=MAX_LONG,
+        "The maximum bytes per second that a broker sends to followers of throttled partitions.", least=1, most=MAX_LONG,
     ),
     Setting(
         "follower.replication.throttled.rate", "long", MAX_LONG, "broker", True,
-        "Bytes a second that a broker copies of throttled partitions.", least=1, most=MAX_LONG,
+        "The maximum bytes per second that a broker copies as a follower of throttled partitions.", least=1, most=MAX_LONG,
     ),
     Setting(
         "leader.replication.throttled.replicas", "list", "", "topic", True,
-        "Leaders whose partitions are throttled, as partition:broker,…, or *; where a topic says nothing, those of partitions that are reassigned.",
+        "The leaders that are throttled, as partition:broker,…, or *. By default, the leaders of partitions that are being reassigned.",
     ),
     Setting(
         "follower.replication.throttled.replicas", "list", "", "topic", True,
-        "Followers that are throttled, as partition:broker,…, or *; where a topic says nothing, those that a reassignment adds.",
+        "The followers that are throttled, as partition:broker,…, or *. By default, the replicas that a reassignment adds.",
     ),
     Setting(
         "replica.selector.class", "class", "", "broker", False,
-        "Where a leader sends consumers to read: empty, they stay; RackAwareReplicaSelector sends them to a replica in their rack (KIP-392).",
+        "Which replica consumers read from. If empty, the leader; with RackAwareReplicaSelector, a replica in the consumer's rack (KIP-392).",
         classes=("org.apache.kafka.common.replica.LeaderSelector", "org.apache.kafka.common.replica.RackAwareReplicaSelector"),
     ),
     Setting(
         "message.max.bytes", "int", 1_048_588, "broker", True,
-        "Largest record a broker takes from a producer.", older_defaults=(("2.4", 1_000_012),), of_topic="max.message.bytes",
+        "The largest record that a broker accepts from a producer.", older_defaults=(("2.4", 1_000_012),), of_topic="max.message.bytes",
     ),
     Setting(
         "log.segment.bytes", "int", 1_073_741_824, "broker", True,
-        "A segment is closed before it grows larger.", least=14, of_topic="segment.bytes",
+        "The maximum size of a segment. A new segment starts before this size is exceeded.", least=14, of_topic="segment.bytes",
     ),
     Setting(
         "log.roll.ms", "long", 604_800_000, "broker", True,
-        "A segment is closed when its first batch is older.", least=1, most=_LONGEST_MS, of_topic="segment.ms",
+        "The maximum age of a segment. A new segment starts when the first batch of the current one is older.", least=1, most=_LONGEST_MS, of_topic="segment.ms",
     ),
     Setting(
         "log.flush.interval.messages", "long", MAX_LONG, "broker", True,
-        "A log is flushed to disk when so many records are not; by default only when a segment is closed.",
+        "A log is flushed to disk when this many records are not flushed. By default, only when a segment is closed.",
         least=1, most=MAX_LONG, of_topic="flush.messages",
     ),
     Setting(
         "log.flush.interval.ms", "long", MAX_LONG, "broker", True,
-        "A log is flushed to disk when it was not for so long; looked at every log.flush.scheduler.interval.ms only.",
+        "A log is flushed to disk when it has not been flushed for this long. This is checked only every log.flush.scheduler.interval.ms.",
         least=0, most=MAX_LONG, of_topic="flush.ms",
     ),
     Setting(
         "log.flush.scheduler.interval.ms", "long", MAX_LONG, "broker", False,
-        "How often logs are looked through for those that log.flush.interval.ms wants flushed; by default never.", least=1, most=MAX_LONG,
+        "How often a broker checks for logs that are due for a flush by log.flush.interval.ms. By default, never.", least=1, most=MAX_LONG,
     ),
     Setting(
         "log.retention.ms", "long", 604_800_000, "broker", True,
-        "Segments whose youngest record is older are deleted; -1: never.", least=-1, most=_LONGEST_MS, of_topic="retention.ms",
+        "A segment is deleted when its newest record is older than this. -1: never.", least=-1, most=_LONGEST_MS, of_topic="retention.ms",
     ),
     Setting(
         "log.retention.bytes", "long", -1, "broker", True,
-        "The oldest segments are deleted while the log is at least this large without them; -1: never.",
+        "The oldest segments are deleted as long as the rest of the log has at least this size. -1: never.",
         least=-1, most=MAX_LONG, of_topic="retention.bytes",
     ),
     Setting(
         "log.retention.check.interval.ms", "long", 300_000, "broker", False,
-        "How often logs are looked through for old segments.", least=1, most=_LONGEST_MS,
+        "How often a broker checks for old segments to delete.", least=1, most=_LONGEST_MS,
     ),
     Setting(
         "log.flush.offset.checkpoint.interval.ms", "int", 60_000, "broker", False,
@@ -342,12 +344,12 @@ _ALL: Final = (
     ),
     Setting(
         "num.recovery.threads.per.data.dir", "int", 2, "broker", True,
-        "Threads that load and recover the logs of one log directory at the start, and flush them at shutdown.",
+        "The number of threads per log directory that load and recover logs at startup, and flush them at shutdown.",
         least=1, most=1_000, older_defaults=(("3.9", 1),),
     ),
     Setting(
         "log.dir.failure.timeout.ms", "long", 30_000, "broker", False,
-        "A broker that cannot tell the controller of a failed log directory for this long halts.", least=1, most=_LONGEST_MS,
+        "A broker halts if it cannot report a failed log directory to the controller for this long.", least=1, most=_LONGEST_MS,
     ),
 )  # fmt: skip
 
@@ -357,7 +359,9 @@ def _with_those_of_topics(settings: Iterable[Setting]) -> Iterator[Setting]:
     for each in settings:
         yield each
         if each.of_topic:
-            yield attrs.evolve(each, name=each.of_topic, scope="topic", meaning=f"{each.name} of a topic.", of_topic="", synonym=each.name)
+            yield attrs.evolve(
+                each, name=each.of_topic, scope="topic", meaning=f"{each.name} for a single topic.", of_topic="", synonym=each.name
+            )
 
 
 SETTINGS: Final[Mapping[str, Setting]] = {setting.name: setting for setting in _with_those_of_topics(_ALL)}

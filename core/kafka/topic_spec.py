@@ -53,16 +53,18 @@ class LogSpec(ReprMixin):
         """
         where = f"{name} on broker {self.broker}"
         if not 0 <= self.log_start <= self.hw <= self.leo <= MAX_OFFSET:
-            raise ValueError(f"{where}: log start {self.log_start}, HW {self.hw} and LEO {self.leo} must not fall, from 0 to {MAX_OFFSET}")
+            raise ValueError(
+                f"{where}: log start {self.log_start}, HW {self.hw} and LEO {self.leo} must be in this order, each from 0 to {MAX_OFFSET}"
+            )
         for (epoch, start), (next_epoch, next_start) in itertools.pairwise(self.epochs):
             if epoch >= next_epoch or start >= next_start:
                 raise ValueError(f"{where}: leader epoch {next_epoch} from {next_start} after {epoch} from {start}; both must rise")
         if self.epochs and not (self.epochs[0][0] >= 0 and self.epochs[-1][0] <= leader_epoch):
-            raise ValueError(f"{where}: its leader epochs must lie from 0 to {leader_epoch}, which the partition is in")
+            raise ValueError(f"{where}: its leader epochs must be from 0 to {leader_epoch}, the current leader epoch")
         if self.epochs and self.epochs[-1][1] > self.leo:
             raise ValueError(f"{where}: leader epoch {self.epochs[-1][0]} starts at {self.epochs[-1][1]}, past the LEO {self.leo}")
         if self.leo > self.log_start and not (self.epochs and self.epochs[0][1] <= self.log_start):
-            raise ValueError(f"{where}: no leader epoch covers its records from {self.log_start} on")
+            raise ValueError(f"{where}: no leader epoch covers its records from offset {self.log_start} on")
 
 
 @attrs.frozen(repr=False)
@@ -122,8 +124,8 @@ class PartitionSpec(ReprMixin):
         """
         isr = tuple(broker for broker in self.replicas if broker in up) if self.isr is None else self.isr
         if self.leader is not None and self.leader != NO_LEADER and self.leader not in isr:
-            why = "is not in its ISR" if self.isr is not None else "is down and so is not in its ISR"
-            raise ValueError(f"{name} is led by broker {self.leader}, which {why}; a leader is always in its own ISR")
+            why = "is not in its ISR" if self.isr is not None else "is down and therefore not in its ISR"
+            raise ValueError(f"{name} has leader {self.leader}, which {why}; a leader is always in its own ISR")
         for word, brokers in (("ELR", self.elr), ("last known ELR", self.last_known_elr)):
             for broker in brokers:
                 if broker not in self.replicas:
@@ -171,5 +173,5 @@ def reject_duplicates(what: str, names: list[int] | list[str]) -> None:
     seen: set[int | str] = set()
     for name in names:
         if name in seen:
-            raise ValueError(f"{what} {name} stands twice")
+            raise ValueError(f"{what} {name} appears twice")
         seen.add(name)

@@ -115,7 +115,7 @@ class FailDir(Act, word="fail-dir", does="make a log directory of a broker fail"
 
 @attrs.frozen(eq=False, repr=False)
 class RepairDir(Act, word="repair-dir", does="replace a failed log directory; the broker uses it after its next start"):
-    """Replace a failed log directory by an empty one, or (`empty: false`) restore it with its contents.
+    """Replace a failed log directory with an empty one, or (`empty: false`) restore it with its contents.
 
     The broker uses it after its next start.
     """
@@ -138,7 +138,7 @@ class MoveReplica(Act, word="move-replica", does="move a replica to another log 
 
 
 @attrs.frozen(eq=False, repr=False)
-class SlowDisk(Act, word="slow-disk", does="slow down the disk writes of a broker; 0 ends it"):
+class SlowDisk(Act, word="slow-disk", does="slow down the disk writes of a broker; 0 restores the speed"):
     """Each write to a broker's disk takes `delay`, one after another: those of its fetchers and those of producers' batches; 0 ends it."""
 
     broker: int
@@ -164,7 +164,7 @@ class StartController(Act, word="start-controller", does="start a killed control
 
 @attrs.frozen(eq=False, repr=False)
 class PauseController(Act, word="pause-controller", does="pause a dedicated controller, as a long GC pause does"):
-    """Pause a dedicated controller; when it resumes, it is a zombie: it still believes what it believed before, until it learns better."""
+    """Pause a dedicated controller; when it resumes, it is a zombie: it keeps its old state until it learns of a newer epoch."""
 
     node: str
 
@@ -183,7 +183,7 @@ class ResumeController(Act, word="resume-controller", does="resume a paused cont
 class Cut(Act, word="cut", does="cut the link between two nodes"):
     """Cut the link between two nodes; `one_way` cuts only from the first to the second.
 
-    Nodes: `b1`, `controller` (or `c1`; with ZooKeeper the broker that is it), `zookeeper`, a client.
+    Nodes: `b1`, `controller` (or `c1`; with ZooKeeper, the broker that is the controller), `zookeeper`, a client.
     """
 
     between: tuple[str, str]
@@ -208,7 +208,7 @@ class Isolate(Act, word="isolate", does="cut all links of a node"):
 class Link(Act, word="link", does="change a link's latency, jitter, or loss, or make a client's proxy repeat or reorder requests"):
     """Change a link in both directions: latency and jitter in µs, loss in parts per million.
 
-    TCP sends lost messages again, and neither repeats nor reorders messages. A proxy between a client and a broker can repeat a
+    TCP retransmits lost messages, and neither repeats nor reorders messages. A proxy between a client and a broker can repeat a
     request, or send it on another connection than the one before it: `duplicate` and `reorder` are the shares of requests on a
     client's link that such a proxy delivers twice, or lets later requests overtake. Each answer arrives once, and in order.
     """
@@ -304,7 +304,7 @@ class CancelReassignment(Act, word="cancel-reassignment", does="cancel a running
 class Unregister(Act, word="unregister", does="unregister a broker"):
     """`kafka-cluster unregister` (KRaft): the controller removes the registration of a broker, which loses its leaderships and leaves ISRs.
 
-    Its replicas stay assigned to it: reassign them before. If the process still runs, the controller refuses its heartbeats;
+    Its replicas remain assigned to it: reassign them first. If the process still runs, the controller refuses its heartbeats;
     it joins no ISR, and registers again only after a restart.
     """
 
@@ -313,9 +313,9 @@ class Unregister(Act, word="unregister", does="unregister a broker"):
 
 @attrs.frozen(eq=False, repr=False)
 class DeleteRecords(Act, word="delete-records", does="delete a partition's records below an offset"):
-    """`kafka-delete-records`: the records of a partition below an offset may no longer be read.
+    """`kafka-delete-records`: consumers can no longer read the records of a partition below an offset.
 
-    Without one, all below the high watermark.
+    Without an offset, all records below the high watermark.
     """
 
     partition: TopicPartition
@@ -323,7 +323,7 @@ class DeleteRecords(Act, word="delete-records", does="delete a partition's recor
 
 
 @attrs.frozen(eq=False, repr=False)
-class SetClock(Act, word="clock", does="set a node's clock wrong, or make it run too fast or too slow"):
+class SetClock(Act, word="clock", does="set a node's clock to a wrong time, or make it run too fast or too slow"):
     """Set the clock of a broker, a client, or the controller: `skew` is how far it is ahead (behind if negative), `drift` how fast it gains from now on.
 
     Brokers and the controller measure the durations of their settings by their clocks. Retention compares the time of day
@@ -342,7 +342,7 @@ class SetClock(Act, word="clock", does="set a node's clock wrong, or make it run
 class Produce(Act, word="produce", does="produce a burst of records"):
     """Produce records once, through a producer client; `partition` None spreads them over the topic's partitions.
 
-    By hand `to` names the broker that the producer still believes to be the leader. `config` has settings of the producer by their
+    By hand `to` names the broker that the producer still considers the leader. `config` has settings of the producer by their
     Kafka names, if it is new: delivery.timeout.ms, request.timeout.ms, metadata.max.age.ms, retries, max.in.flight.requests.per.connection.
     """
 
@@ -396,7 +396,7 @@ class Consume(Act, word="consume", does="start a consumer on a topic"):
     """Start a consumer that reads every partition of a topic; `reset` is its auto.offset.reset: earliest or latest.
 
     `rack` is its client.rack: with `replica.selector.class: RackAwareReplicaSelector` leaders send it to a replica there (KIP-392).
-    With `since` it begins at the first record of that virtual time (offsetsForTimes), or at the end if there is none.
+    With `since`, it starts at the first record of that virtual time (offsetsForTimes), or at the end if there is none.
     `config` has settings by their Kafka names: request.timeout.ms, metadata.max.age.ms.
     """
 
@@ -420,7 +420,7 @@ class StopConsume(Act, word="stop-consume", does="stop a consumer"):
 
 
 @attrs.frozen(eq=False, repr=False)
-class SetPace(Act, word="pace", does="step a running cluster by hand, or let it run by itself again"):
+class SetPace(Act, word="pace", does="step a running cluster by hand, or let it run on its own again"):
     """Switch a running cluster to another pace: `by-hand` or `timeline`.
 
     By hand, followers fetch and loads produce only as single acts say, and whatever is on its way arrives at once. Brokers keep
@@ -437,7 +437,7 @@ class SetPace(Act, word="pace", does="step a running cluster by hand, or let it 
 class Fetch(Act, word="fetch", does="by hand: a follower fetches, and the leader answers at once", by_hand=True):
     """By hand: one turn of a follower's fetcher, answered at once: it asks, the leader answers, it appends.
 
-    An answer at once carries the high watermark from before this very fetch. A fetcher that must first truncate does
+    Because the answer is immediate, it carries the high watermark from before this fetch. A fetcher that must first truncate does
     that in this turn too. `leader` picks one when the follower fetches from several.
     """
 
@@ -481,7 +481,7 @@ class Bounce(Act, word="bounce", does="by hand: restart a broker faster than the
     """By hand: a broker's process is restarted so fast that the controller does not notice.
 
     `clean` writes the high-watermark checkpoint first, as a shutdown does; otherwise the last checkpoint counts. With
-    `keep` it was the machine that went down: those partitions keep only what lies below that offset.
+    `keep`, the machine restarts instead: those partitions keep only records below that offset.
     """
 
     broker: int

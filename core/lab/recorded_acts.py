@@ -35,9 +35,9 @@ def recorded_act(word: str, arguments: str) -> Act:
     try:
         fields = json.loads(arguments)
     except (ValueError, RecursionError):
-        raise ValueError(f"{word}: its fields are no JSON: {arguments[:80]}") from None
+        raise ValueError(f"{word}: its fields are not valid JSON: {arguments[:80]}") from None
     if not isinstance(fields, dict):
-        raise ValueError(f"{word}: its fields are no JSON object: {arguments[:80]}")
+        raise ValueError(f"{word}: its fields are not a JSON object: {arguments[:80]}")
     known = attrs.fields_dict(act)
     values: dict[str, object] = {}
     for written, value in fields.items():

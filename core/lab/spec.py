@@ -154,7 +154,7 @@ class ClusterSpec(ReprMixin):
             if not 1 <= each.log_dirs <= MAX_LOG_DIRS:
                 raise ValueError(f"broker {each.id} has {each.log_dirs} log directories; use 1 to {MAX_LOG_DIRS}")
         if len(ids) > MAX_BROKERS:
-            raise ValueError(f"{len(ids):,} brokers; at most {MAX_BROKERS:,}")
+            raise ValueError(f"{len(ids):,} brokers; use at most {MAX_BROKERS:,}")
         if self.disk_speed < 1:
             raise ValueError("a disk reads at least 1 byte per second")
         reject_duplicates("topic", [topic.name for topic in self.topics])
@@ -166,7 +166,7 @@ class ClusterSpec(ReprMixin):
             client_setting_named(name).parse(value)
         self._check_controllers(ids)
         if self.network.loss_ppm > MAX_LOSS_PPM:
-            raise ValueError(f"the network loses {self.network.loss_ppm:,} messages of a million; at most {MAX_LOSS_PPM:,}")
+            raise ValueError(f"the network loses {self.network.loss_ppm:,} messages per million; use at most {MAX_LOSS_PPM:,}")
         reject_too_many(sum(topic.count for topic in self.topics), sum(topic.replicas for topic in self.topics))
         known = frozenset(ids)
         for topic in self.topics:
@@ -184,23 +184,23 @@ class ClusterSpec(ReprMixin):
                 partition.check_start(name)
                 leader = partition.leader
                 if leader is not None and leader != NO_LEADER and leader not in partition.replicas:
-                    raise ValueError(f"{name} is led by broker {leader}, which is not among its replicas")
+                    raise ValueError(f"{name} has leader {leader}, which is not among its replicas")
 
     def _check_controllers(self, brokers: list[int]) -> None:
         reject_duplicates("controller", list(self.controllers))
         if self.controllers and self.pace is Pace.BY_HAND:
-            raise ValueError("pace: by-hand has its one controller; leave 'controllers' out")
+            raise ValueError("pace: by-hand has a single controller; omit 'controllers'")
         if self.controller and self.controllers and self.controller not in self.controllers:
-            raise ValueError(f"controller {self.controller} is none of the voters, {', '.join(self.controllers)}")
+            raise ValueError(f"controller {self.controller} is not among the voters {', '.join(self.controllers)}")
         if self.controller and not self.controllers and broker_at(self.controller) not in brokers:
             raise ValueError(
-                f"controller {self.controller} is no broker of the cluster; before KRaft a broker is controller, for example b2"
+                f"controller {self.controller} is not a broker of the cluster; without KRaft, the controller is a broker, for example b2"
             )
         for name in self.controllers:
             kind, number = name[:1], name[1:]
             if kind not in ("b", "c") or not (number.isascii() and number.isdecimal()) or number != str(int(number)):
                 raise ValueError(
-                    f"controller {name} is no name for one; write c1 for a dedicated controller, b1 for one in broker 1's process"
+                    f"controller {name} is not a valid name; write c1 for a dedicated controller, or b1 for one in broker 1's process"
                 )
             if kind == "b" and int(number) not in brokers:
                 raise ValueError(f"controller {name} runs in the process of broker {number}, which the cluster does not have")
@@ -213,6 +213,6 @@ def reject_too_many(partitions: int, replicas: int) -> None:
         ValueError: how many there are, and how many are allowed.
     """
     if partitions > MAX_PARTITIONS:
-        raise ValueError(f"{partitions:,} partitions in the cluster; at most {MAX_PARTITIONS:,}")
+        raise ValueError(f"{partitions:,} partitions in the cluster; use at most {MAX_PARTITIONS:,}")
     if replicas > MAX_REPLICAS:
-        raise ValueError(f"{replicas:,} replicas in the cluster; at most {MAX_REPLICAS:,}")
+        raise ValueError(f"{replicas:,} replicas in the cluster; use at most {MAX_REPLICAS:,}")

@@ -93,7 +93,7 @@ class Agenda:
             self.moment, self.since = entry[0], self.order + self.in_order
         elif self.order + self.in_order - self.since > self.most:
             raise Standstill(
-                f"time stands still at {format_duration(self.moment)}: {self.most:,} things were scheduled at that moment{self.hint}"
+                f"time does not advance at {format_duration(self.moment)}: {self.most:,} entries are scheduled for that moment{self.hint}"
             )
         return entry
 

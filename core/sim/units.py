@@ -36,7 +36,7 @@ def parse_duration(text: str) -> int:
         while at < len(compact) and compact[at] == " ":
             at += 1
     if not compact or at != len(compact):
-        raise ValueError(f"'{text}' is no duration; write a number and a unit (us, ms, s, m, h, d), for example 500ms, 12s or 1m30s")
+        raise ValueError(f"'{text}' is not a duration; write a number and a unit (us, ms, s, m, h, d), for example 500ms, 12s, or 1m30s")
     return total
 
 

@@ -132,8 +132,8 @@ class _Splitter:
         """All describe lines."""
         self._drop_lone()
         for above, (first, topic, count) in self.nameless.items():
-            more = "" if count == 1 else " (so is 1 more row)" if count == 2 else f" (so are {count - 1} more rows)"
-            self.note(first, f"the row names no topic; read as one of topic {shown(topic)}, described at line {above}{more}")
+            more = "" if count == 1 else " (and so does 1 more row)" if count == 2 else f" (and so do {count - 1} more rows)"
+            self.note(first, f"the row names no topic; it is read as a row of topic {shown(topic)}, described at line {above}{more}")
         return self.found
 
     def take(self, number: int, line: str) -> None:
@@ -163,7 +163,7 @@ class _Splitter:
                 if doubt:
                     self.note(number, doubt)
                 return
-        self.note(number, f"left out, it is no line of kafka-topics --describe: {shown(bare)}")
+        self.note(number, f"ignored, not a line of kafka-topics --describe: {shown(bare)}")
         self._forget()
 
     def _describes(self, number: int, text: str) -> bool:
@@ -184,7 +184,7 @@ class _Splitter:
         if len(columns) == 1:
             return False
         if self.above is None:
-            self.note(number, f"left out, the row names no topic and none is described above it: {shown(text.strip())}")
+            self.note(number, f"ignored, the row names no topic and there is no topic above it: {shown(text.strip())}")
             self._forget()
             return True
         topic, line = self.above
@@ -220,7 +220,7 @@ class _Splitter:
 
     def _drop_lone(self) -> None:
         if self.lone is not None:
-            self.note(self.lone.line, f"left out, nothing is said about the topic: {shown(self.lone.columns[0][1])}")
+            self.note(self.lone.line, f"ignored, the line says nothing about the topic: {shown(self.lone.columns[0][1])}")
             self.lone = self.previous = None
 
     def _forget(self) -> None:
@@ -296,11 +296,11 @@ class _OpenConfigs:
             if not whole:
                 if "=" in piece.partition(",")[0]:
                     return None
-                doubt = f"read as more of the last value of the Configs at line {self.of_line.line}: {shown(piece)}"
+                doubt = f"read as a continuation of the last value of the Configs at line {self.of_line.line}: {shown(piece)}"
         elif not piece.startswith(","):
             if whole and self.tail_has_value:
                 glue = ","
-                doubt = f"read as a further setting of the Configs at line {self.of_line.line}, though no comma stands before it: {shown(piece)}"
+                doubt = f"read as another setting of the Configs at line {self.of_line.line}, although there is no comma before it: {shown(piece)}"
             else:
                 doubt = f"read as the wrapped rest of the Configs at line {self.of_line.line}: {shown(piece)}"
         self.of_line.wrapped.append(glue + piece)

@@ -74,7 +74,9 @@ class _Reader:
             values = self._values(line)
             topic = values["topic"]
             if _TOPIC.fullmatch(topic) is None:
-                self._refuse(line.line, f"{shown(topic)} is no topic name", "a name has 1 to 249 of the characters a-z A-Z 0-9 . _ -")
+                self._refuse(
+                    line.line, f"{shown(topic)} is not a topic name", "a topic name has 1 to 249 characters from a-z A-Z 0-9 . _ -"
+                )
             draft = drafts.setdefault(topic, _Draft())
             if "partition" in values:
                 self._add_row(draft, self._row(topic, values, line), line.line)
@@ -82,7 +84,7 @@ class _Reader:
                 self._refuse(
                     line.line,
                     f"topic {topic} has a second headline (the first is at line {draft.headline_at})",
-                    "give one description of it",
+                    "describe each topic once",
                 )
             else:
                 draft.headline, draft.headline_at = self._headline(topic, values, line), line.line
@@ -91,9 +93,9 @@ class _Reader:
             first, value = self._unknown_first[name]
             more = f" (and on {count - 1} more lines)" if count > 1 else ""
             if column_key(name) in CONFLUENT_COLUMNS:
-                words = f"column {shown(name)} is Confluent Server's, read for what it says about brokers: {shown(value)}{more}"
+                words = f"column {shown(name)} is from Confluent Server; only its broker ids are used: {shown(value)}{more}"
             else:
-                words = f"column {shown(name)} is none that Kafka prints, kept aside: {shown(value)}{more}"
+                words = f"Kafka prints no column {shown(name)}; it is kept but not used: {shown(value)}{more}"
             self._note(first, words)
         notes = [f"{self._source}:{line}: {words}" for line, words in sorted(self._notes, key=lambda entry: entry[0])]
         for what, count in self._told.items():
@@ -112,7 +114,7 @@ class _Reader:
                 if key in CONFLUENT_COLUMNS:
                     values[key] = value
             elif key in values:
-                self._refuse(line.line, f"column {name} stands twice in the line", "give each partition its own line")
+                self._refuse(line.line, f"column {name} appears twice in the line", "give each partition its own line")
             else:
                 values[key] = value
         return values
@@ -123,7 +125,7 @@ class _Reader:
                 self._refuse(line.line, f"the headline of topic {topic} has no {name}", "give the whole line, or the partition rows alone")
         topic_id = values.get("topicid", "")
         if topic_id and _TOPIC_ID.fullmatch(topic_id) is None:
-            self._note(line.line, f"TopicId {shown(topic_id)} is none that Kafka makes (22 characters of base64), kept as written")
+            self._note(line.line, f"TopicId {shown(topic_id)} is not in Kafka's format (22 characters of base64); it is kept as written")
         return DescribedTopic(
             name=topic,
             topic_id=topic_id,
@@ -138,13 +140,13 @@ class _Reader:
     def _config(self, text: str, line: int) -> tuple[tuple[str, str], ...]:
         settings, strays = split_settings(text)
         for stray in strays:
-            self._note(line, f"left out of Configs, it is no name=value: {shown(stray)}")
+            self._note(line, f"ignored in Configs, not name=value: {shown(stray)}")
         if text.endswith(","):
-            self._note(line, "Configs ends with a comma: settings behind it are missing from the text")
+            self._note(line, "Configs ends with a comma: the text lacks the settings after it")
         kept: dict[str, str] = {}
         for name, value in settings:
             if kept.setdefault(name, value) != value:
-                self._refuse(line, f"setting {name} stands twice in Configs, as {shown(kept[name])} and {shown(value)}", "give it once")
+                self._refuse(line, f"setting {name} appears twice in Configs, as {shown(kept[name])} and {shown(value)}", "give it once")
             if name in TOPIC_SETTINGS:
                 try:
                     setting_named(name).parse(value)
@@ -201,24 +203,26 @@ class _Reader:
                 if broker not in replicas:
                     self._refuse(
                         line,
-                        f"{column} of {name} lists broker {broker}, which is no replica of it",
+                        f"{column} of {name} lists broker {broker}, which is not a replica of it",
                         f"{column} can only list some of {among}",
                     )
         if row.has_leader and row.leader not in replicas:
-            self._refuse(line, f"{name} is led by broker {row.leader}, which is no replica of it", f"the leader is one of {among}, or none")
+            self._refuse(line, f"{name} has leader {row.leader}, which is not a replica of it", f"the leader is one of {among}, or none")
         if row.has_leader and row.leader not in row.isr:
-            self._refuse(line, f"{name} is led by broker {row.leader}, which is not in its Isr", "a leader is always in its own Isr")
+            self._refuse(line, f"{name} has leader {row.leader}, which is not in its Isr", "a leader is always in its own Isr")
         isr = frozenset(row.isr)
         for broker in row.elr or ():
             if broker in isr:
                 self._refuse(line, f"broker {broker} is in both Isr and Elr of {name}", "Elr lists replicas outside the Isr")
         if len(row.adding) == len(row.replicas):
-            self._refuse(line, f"{name} is adding all of its replicas", "Replicas lists the present replicas as well as those being added")
+            self._refuse(line, f"{name} is adding all of its replicas", "Replicas lists both the current replicas and those being added")
 
     def _add_row(self, draft: _Draft, row: DescribedPartition, line: int) -> None:
         if row.partition in draft.rows:
             first = draft.rows[row.partition][1]
-            self._refuse(line, f"partition {row.topic}-{row.partition} stands twice (first at line {first})", "give each partition one row")
+            self._refuse(
+                line, f"partition {row.topic}-{row.partition} appears twice (first at line {first})", "give each partition one row"
+            )
         draft.rows[row.partition] = (row, line)
 
     def _topic(self, name: str, draft: _Draft) -> DescribedTopic:
@@ -228,11 +232,12 @@ class _Reader:
             first = min(line for _, line in draft.rows.values())
             self._note(
                 first,
-                f"topic {name} has no headline (a filter prints none): its TopicId and settings are unknown, its size is taken from the rows",
+                f"topic {name} has no headline (filters omit it): its TopicId and settings are unknown, and its size is taken "
+                "from the rows",
             )
             return DescribedTopic(name, "", rows[-1].partition + 1, rows[0].replication_factor, (), rows, headed=False)
         if not rows:
-            self._note(draft.headline_at, f"topic {name} has a headline but no partition rows: where its replicas are is unknown")
+            self._note(draft.headline_at, f"topic {name} has a headline but no partition rows: the brokers of its replicas are unknown")
             return head
         beyond = rows[-1]
         if beyond.partition >= head.partitions:
@@ -244,14 +249,14 @@ class _Reader:
         if len(rows) != head.partitions:
             self._note(
                 draft.headline_at,
-                f"topic {name} has PartitionCount {head.partitions} but {len(rows)} row{'s' if len(rows) > 1 else ''} in the text; "
-                f"nothing is known of {missing_partitions(rows, head.partitions)}",
+                f"topic {name} has PartitionCount {head.partitions} but {len(rows)} row{'s' if len(rows) > 1 else ''} in the "
+                f"text; unknown: {missing_partitions(rows, head.partitions)}",
             )
         if all(row.replication_factor != head.replication_factor for row in rows):
             self._refuse(
                 draft.headline_at,
                 f"topic {name} has ReplicationFactor {head.replication_factor} but its rows have {rows[0].replication_factor} replicas",
-                "the headline counts the replicas of a row without those being added",
+                "the headline counts the replicas of a row, except those being added",
             )
         return attrs.evolve(head, rows=rows)
 
@@ -261,7 +266,7 @@ class _Reader:
         if value is None:
             return None
         if _LISTED.fullmatch(value) is None:
-            self._note(line, f"column {key.capitalize()} is not read, it is no list of broker ids: {shown(value)}")
+            self._note(line, f"column {key.capitalize()} is ignored, because it is not a list of broker ids: {shown(value)}")
             return None
         return self._ids(value, key.capitalize(), line)
 
@@ -282,22 +287,22 @@ class _Reader:
         ids = tuple(self._number(piece.strip(), column, line, remedy=remedy) for piece in text.split(","))
         if len(set(ids)) != len(ids):
             twice = next(broker for broker, count in Counter(ids).items() if count > 1)
-            self._refuse(line, f"{column} lists broker {twice} twice", "each broker holds one replica")
+            self._refuse(line, f"{column} lists broker {twice} twice", "each broker has one replica")
         self._lists[text] = ids
         return ids
 
     def _number(self, text: str, column: str, line: int, *, least: int = 0, remedy: str = "") -> int:
         if not (text.isascii() and text.isdecimal()):
-            self._refuse(line, f"{column} has {shown(text)}, which is no number", remedy or f"write a whole number from {least}")
+            self._refuse(line, f"{column} has {shown(text)}, which is not a number", remedy or f"write a whole number from {least}")
         digits = text.lstrip("0") or "0"
         if len(digits) > 10 or not least <= int(digits) <= MAX_BROKER_ID:
-            self._refuse(line, f"{column} has {shown(text)}, which is out of range", f"Kafka has {least} to {MAX_BROKER_ID} there")
+            self._refuse(line, f"{column} has {shown(text)}, which is out of range", f"the range is {least} to {MAX_BROKER_ID}")
         return int(digits)
 
     def _flag(self, values: Mapping[str, str], line: int) -> bool:
         value = values.get("markedfordeletion", "false").lower()
         if value not in ("true", "false"):
-            self._refuse(line, f"MarkedForDeletion has {shown(value)}", "Kafka prints true, or no such column")
+            self._refuse(line, f"MarkedForDeletion has {shown(value)}", "Kafka prints true, or omits the column")
         return value == "true"
 
     def _line_note(self, line: int, words: str) -> None:

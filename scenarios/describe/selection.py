@@ -52,9 +52,7 @@ def select_topics(topics: Sequence[DescribedTopic], pattern: str | None, release
             found = [topic for topic in topics if matches(topic.name)]
     except TimeLimitExceeded:
         shown = pattern if len(pattern) <= _SHOWN else f"{pattern[:_SHOWN]}…"
-        raise ValueError(
-            f"--topic: to match '{shown}' takes longer than {PATTERN_SECONDS} s; write it without repetitions within repetitions"
-        ) from None
+        raise ValueError(f"--topic: matching '{shown}' takes longer than {PATTERN_SECONDS} s; avoid nested repetitions") from None
     if not found and release.describe_asks_brokers:
         near = difflib.get_close_matches(spelled, [topic.name for topic in topics], n=1)
         raise ValueError(f"Topic '{pattern}' does not exist as expected" + (f"; did you mean '{near[0]}'?" if near else ""))
@@ -83,7 +81,7 @@ def _as_python(pattern: str) -> str:
         if kind == "foreign" and (text != "&&" or depth):
             if text == "(?P":
                 raise re.error("Java's groups are named (?<name>...)")
-            raise ValueError(f"{pattern}: '{text}' is part of Java's regular expressions that isrlab does not know")
+            raise ValueError(f"{pattern}: '{text}' is a part of Java's regular expressions that isrlab does not support")
         if kind == "quoted":
             parts.append(re.escape(token[kind]))
         elif kind in ("is", "isnot"):
@@ -95,7 +93,7 @@ def _as_python(pattern: str) -> str:
         elif kind == "end":
             parts.append(r"\Z")
         elif kind == "set" and depth:
-            raise ValueError(f"{pattern}: a set within a set is part of Java's regular expressions that isrlab does not know")
+            raise ValueError(f"{pattern}: a set within a set is a part of Java's regular expressions that isrlab does not support")
         else:
             depth += (kind == "set") - (text == "]" and depth > 0)
             parts.append(text)
@@ -105,7 +103,7 @@ def _as_python(pattern: str) -> str:
 def _class(pattern: str, name: str, *, negated: bool, inside: bool) -> str:
     ranges = _CLASSES.get(name)
     if ranges is None or (negated and inside):
-        raise ValueError(f"{pattern}: the class of characters {name} is part of Java's regular expressions that isrlab does not know")
+        raise ValueError(f"{pattern}: the character class {name} is a part of Java's regular expressions that isrlab does not support")
     return ranges if inside else f"[{'^' * negated}{ranges}]"
 
 

@@ -50,7 +50,7 @@ def to_cluster_spec(
     up = living(rows)
     mentioned = sorted({broker for row in rows for broker in row.replicas})
     if not mentioned:
-        _refuse(imported, "the text names no broker", "give partition rows, with Replicas and Isr")
+        _refuse(imported, "the text does not name any broker", "give partition rows, with Replicas and Isr")
     topics = tuple(_topic_spec(topic, imported, mentioned) for topic in imported.topics)
     spec = ClusterSpec(
         brokers=tuple(BrokerSpec(broker, up=broker in up) for broker in mentioned),
@@ -62,7 +62,7 @@ def to_cluster_spec(
     try:
         spec.check()
     except ValueError as problem:
-        _refuse(imported, str(problem), "give the text as kafka-topics printed it")
+        _refuse(imported, str(problem), "use the text as kafka-topics printed it")
     return spec, (*_broker_notes(rows, mentioned, up), *_partition_notes(rows, up), *_topic_notes(imported.topics))
 
 
@@ -90,13 +90,14 @@ def _topic_spec(topic: DescribedTopic, imported: DescribeImport, brokers: list[i
             _refuse(
                 imported,
                 f"topic {topic.name} has no rows and {topic.partitions} partitions",
-                f"give its partition rows; without them at most {_MOST_PLACED} partitions are placed",
+                f"give its partition rows; without them, at most {_MOST_PLACED} partitions can be placed",
             )
         if topic.replication_factor > len(brokers):
             _refuse(
                 imported,
-                f"topic {topic.name} has no rows and needs {topic.replication_factor} brokers to be placed, the text names {len(brokers)}",
-                "give its partition rows, or leave its headline out",
+                f"topic {topic.name} has no rows and needs {topic.replication_factor} brokers for its replicas, but the text "
+                f"names {len(brokers)}",
+                "give its partition rows, or omit its headline",
             )
         return TopicSpec(topic.name, topic.partitions, topic.replication_factor, config=topic.config, topic_id=topic.topic_id)
     count = topic.rows[-1].partition + 1
@@ -104,13 +105,13 @@ def _topic_spec(topic: DescribedTopic, imported: DescribeImport, brokers: list[i
         _refuse(
             imported,
             f"topic {topic.name} has rows up to partition {count - 1}, but none for {missing_partitions(topic.rows, count)}",
-            "a filter leaves healthy partitions out: give the output without one",
+            "filters omit healthy partitions: use the output without a filter",
         )
     if count - len(topic.rows) > _MOST_PLACED:
         _refuse(
             imported,
             f"topic {topic.name} has {len(topic.rows)} rows up to partition {count - 1}",
-            f"give more of them; at most {_MOST_PLACED} partitions without a row are placed",
+            f"give more rows; at most {_MOST_PLACED} partitions without a row can be placed",
         )
     given = {row.partition: row for row in topic.rows}
     return TopicSpec(
@@ -145,17 +146,17 @@ def _broker_notes(rows: list[DescribedPartition], mentioned: list[int], up: froz
             if broker in in_some_isr:
                 continue
             if broker in added:
-                yield f"broker {broker} starts up although it is in no Isr: a reassignment in progress adds it, which says nothing against it"
+                yield f"broker {broker} starts up although it is in no Isr: a reassignment is adding it, so it can be healthy"
             elif broker in observing:
-                yield f"broker {broker} starts up although it is in no Isr: it observes; the laboratory has no observers, it joins the Isr when it caught up"
+                yield f"broker {broker} starts up although it is in no Isr: it is an observer; the laboratory has no observers, so it joins the Isr when it catches up"
         elif broker in offline:
             yield f"broker {broker} starts down: its replicas are Offline"
         elif broker in in_some_isr:
-            yield f"broker {broker} starts down: it leads nothing and is in the Isr of leaderless partitions only"
+            yield f"broker {broker} starts down: it leads no partition, and is only in the Isr of partitions without a leader"
         else:
-            yield f"broker {broker} starts down: it leads nothing and is in no Isr"
+            yield f"broker {broker} starts down: it leads no partition and is in no Isr"
     if not up:
-        yield "every broker starts down: no partition has a leader; start brokers to see what comes back"
+        yield "every broker starts down: no partition has a leader; start brokers to see which partitions recover"
 
 
 def _partition_notes(rows: list[DescribedPartition], up: frozenset[int]) -> Iterable[str]:
@@ -178,13 +179,13 @@ def _partition_notes(rows: list[DescribedPartition], up: frozenset[int]) -> Iter
     if no_clean:
         yield f"empty Isr, so no clean election is possible: {_names(no_clean)}"
     if from_elr:
-        yield f"empty Isr, so only a replica of the Elr can lead without loss: {_names(from_elr)}"
+        yield f"empty Isr, so only a replica in the Elr can become leader without loss: {_names(from_elr)}"
     if alive_member:
-        yield f"no leader although a member of the Isr lives (it serves other partitions); starts without one, as the text says: {_names(alive_member)}"
+        yield f"no leader although a member of the Isr is up (it serves other partitions); as in the text, these start without a leader: {_names(alive_member)}"
     for broker in sorted(behind):
-        yield f"broker {broker} lives but is outside the Isr, its replica starts behind: {_names(behind[broker])}"
+        yield f"broker {broker} is up but outside the Isr, so its replica starts behind: {_names(behind[broker])}"
     if moving:
-        yield f"a reassignment is in progress and is not taken over; replicas stay as listed: {_names(moving)}"
+        yield f"a reassignment in progress is not imported; replicas stay as listed: {_names(moving)}"
 
 
 def _topic_notes(topics: Iterable[DescribedTopic]) -> Iterable[str]:
@@ -193,18 +194,18 @@ def _topic_notes(topics: Iterable[DescribedTopic]) -> Iterable[str]:
         count = topic.rows[-1].partition + 1 if topic.rows else 0
         if len(topic.rows) < count:
             yield (
-                f"topic {topic.name}: the text leaves out {missing_partitions(topic.rows, count)}; they are placed on the brokers in turn, "
-                "in sync where these live"
+                f"topic {topic.name}: the text lacks {missing_partitions(topic.rows, count)}; they are placed on the brokers "
+                "in turn, and are in sync where brokers are up"
             )
         if topic.headed and 0 < count < topic.partitions:
-            yield f"topic {topic.name} starts with {count} of its {topic.partitions} partitions: the text has no rows of the others"
+            yield f"topic {topic.name} starts with {count} of its {topic.partitions} partitions: the text has no rows for the others"
         inert.update((name, None) for name, _ in topic.config if name not in TOPIC_SETTINGS)
         if not topic.rows:
-            yield f"topic {topic.name} has no rows in the text: its {topic.partitions} partitions are placed as Kafka places a new topic"
+            yield f"topic {topic.name} has no rows in the text: its {topic.partitions} partitions are placed like those of a new topic"
         if topic.marked_for_deletion or any(row.marked_for_deletion for row in topic.rows):
-            yield f"topic {topic.name} is marked for deletion; it starts as any other topic"
+            yield f"topic {topic.name} is marked for deletion; it starts like any other topic"
     if inert:
-        yield f"settings that are shown but change nothing in the laboratory: {_some(list(inert), len(inert))}"
+        yield f"settings that are shown but have no effect in the laboratory: {_some(list(inert), len(inert))}"
 
 
 def _names(rows: list[DescribedPartition]) -> str:

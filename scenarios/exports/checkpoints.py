@@ -105,13 +105,13 @@ def read_tree(root: str | Path) -> Tree:
     try:
         for count, path in enumerate(_files(root, 0), start=1):
             if count > MAX_FILES:
-                raise InputError(f"{root}: more than {MAX_FILES:,} files; at most that many are read")
+                raise InputError(f"{root}: more than {MAX_FILES:,} files, which is the maximum")
             where = path.relative_to(root).as_posix()
             directory, _, name = where.partition("/log-dir-")
             number, _, name = name.partition("/")
             directory = f"{directory}/log-dir-{number}"
             if _DIRECTORY.fullmatch(directory) is None:
-                raise InputError(f"{path}: unexpected file; a tree holds broker-N/log-dir-N/…")
+                raise InputError(f"{path}: unexpected file; a directory tree contains broker-N/log-dir-N/…")
             text = text_file.read_text(path, most=MAX_BYTES)
             try:
                 _check(name, text)
@@ -121,7 +121,7 @@ def read_tree(root: str | Path) -> Tree:
     except OSError as wrong:
         raise InputError(f"{root}: cannot be read: {wrong.strerror or wrong}") from None
     if not found:
-        raise InputError(f"{root}: no log directory in it; a tree holds broker-N/log-dir-N/…")
+        raise InputError(f"{root}: there is no log directory in it; a directory tree contains broker-N/log-dir-N/…")
     return dict(sorted(found.items()))
 
 
@@ -133,11 +133,11 @@ def _files(folder: Path, depth: int) -> Iterator[Path]:
         if entry.is_file():
             yield Path(entry.path)
         elif not entry.is_dir(follow_symlinks=False):
-            raise InputError(f"{entry.path}: not a regular file; a tree holds broker-N/log-dir-N/… with regular files in it")
+            raise InputError(f"{entry.path}: not a regular file; a directory tree contains broker-N/log-dir-N/… with regular files")
         elif depth < _DEEPEST:
             yield from _files(Path(entry.path), depth + 1)
         else:
-            raise InputError(f"{entry.path}: unexpected folder; a tree holds broker-N/log-dir-N/topic-N/…")
+            raise InputError(f"{entry.path}: unexpected directory; a directory tree contains broker-N/log-dir-N/topic-N/…")
 
 
 def _check(name: str, text: str) -> None:
@@ -240,5 +240,5 @@ def cluster_at(source: str, at: int | None, log: bool) -> Cluster:
                 cluster.do(recorded_act(*event[4:6]))
         cluster.run_until(max(cluster.now, end if at is None else at))
     except (ValueError, KafkaError, ActRefused) as wrong:
-        raise InputError(f"{source}: the log's acts cannot be played again: {wrong}") from None
+        raise InputError(f"{source}: the log's acts cannot be replayed: {wrong}") from None
     return cluster

@@ -65,7 +65,7 @@ class OutputFile:
         except OSError as wrong:
             raise cannot_be_written(path, wrong) from None
         except ValueError:
-            raise InputError(f"{str(path)!r}: is no file name") from None
+            raise InputError(f"{str(path)!r}: not a file name") from None
 
     def _opened(self) -> io.FileIO:
         self._stream = stream_of(self.path)
@@ -318,14 +318,14 @@ def check_outputs(outputs: Mapping[str, str | Path | None], inputs: Iterable[str
     taken = {found: "what is read" for path in inputs if (found := _identity(path)) is not None}
     to_stdout = [option for option, path in outputs.items() if path is not None and is_stdout(path)]
     if len(to_stdout) > 1:
-        raise InputError(f"{to_stdout[1]}: stdout is what {to_stdout[0]} writes; name a file")
+        raise InputError(f"{to_stdout[1]}: {to_stdout[0]} already writes to stdout; name a file")
     for option, path in outputs.items():
         if path is None or str(path) == "-":
             continue
         try:
             _check_output(option, Path(path))
         except ValueError:
-            raise InputError(f"{option}: {str(path)!r} is no file name") from None
+            raise InputError(f"{option}: {str(path)!r} is not a file name") from None
         except OSError as wrong:
             raise InputError(f"{option}: {str(path)[:80]}: cannot be written: {wrong.strerror or wrong}") from None
         identity = _identity(path)

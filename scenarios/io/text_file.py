@@ -31,7 +31,7 @@ def read_bytes(path: str | Path, remedy: str = "", most: int = MAX_BYTES) -> byt
     except OSError as wrong:
         raise InputError(f"{path}: cannot be read: {wrong.strerror or wrong}{told}") from None
     except ValueError:
-        raise InputError(f"{str(path)[:80]!r}: is no file name{told}") from None
+        raise InputError(f"{str(path)[:80]!r}: not a file name{told}") from None
 
 
 def take(file: IO[bytes], source: str, most: int = MAX_BYTES) -> bytes:
@@ -42,11 +42,11 @@ def take(file: IO[bytes], source: str, most: int = MAX_BYTES) -> bytes:
     """
     data = file.read(most + 1)
     if len(data) > most:
-        raise InputError(f"{source}: the file has more than {most:,} bytes; at most that many are read")
+        raise InputError(f"{source}: the file has more than {most:,} bytes, which is the maximum")
     return data
 
 
-def decode(data: bytes, source: str, right: str = "give text in UTF-8") -> str:
+def decode(data: bytes, source: str, right: str = "use a text file in UTF-8") -> str:
     """The text of a file's bytes; `right` says what it should be.
 
     Raises:
@@ -62,11 +62,11 @@ def decode(data: bytes, source: str, right: str = "give text in UTF-8") -> str:
     except UnicodeDecodeError as wrong:
         before = data[: wrong.start]
         line, column = before.count(b"\n") + 1, wrong.start - (before.rfind(b"\n") + 1) + 1
-        named = "not UTF-16, though it begins as such" if encoding is not None else "not UTF-8"
+        named = "not UTF-16, although it starts like it" if encoding is not None else "not UTF-8"
         raise ScriptError(Place(source, line, column), "", f"the file is binary or {named}", right) from None
 
 
-def read_text(path: str | Path, right: str = "give text in UTF-8", remedy: str = "", most: int = MAX_BYTES) -> str:
+def read_text(path: str | Path, right: str = "use a text file in UTF-8", remedy: str = "", most: int = MAX_BYTES) -> str:
     """The text in a file.
 
     Raises:

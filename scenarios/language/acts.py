@@ -94,11 +94,11 @@ def _listed(act: type[Act], node: Items) -> tuple[Act, ...]:
     if first == "between":
         return (act(between=_link(node)),)  # type: ignore[call-arg]
     if first not in BROKERS and first != "node":
-        raise node.error(f"{act.word} takes no list", _example(act))
+        raise node.error(f"{act.word} does not accept a list", _example(act))
     if not node.nodes:
         raise node.error("an empty list", _example(act))
     if len(_required(act)) > 1:
-        raise node.error(f"a list is not enough for {act.word}", _example(act))
+        raise node.error(f"{act.word} needs more than a list", _example(act))
     return tuple(act(**{first: value}) for value in each(node, _example(act), partial(_value, act, first)))
 
 
@@ -130,7 +130,7 @@ def _partition_of(value: Node, topic: Node | None) -> TopicPartition:
     """A partition written as `orders-0`, where a topic may stand beside it."""
     tp = as_partition(value)
     if topic is not None and as_text(topic) != tp.topic:
-        raise value.error(f"{tp} is no partition of {as_text(topic)}", "leave 'topic' out or write the partition's number")
+        raise value.error(f"{tp} is not a partition of {as_text(topic)}", "leave 'topic' out or write the partition's number")
     return tp
 
 
@@ -149,7 +149,7 @@ def _settings(node: Fields) -> tuple[Act, ...]:
             if name not in ("topic", "broker", "force")
         }
         if not values:
-            raise node.error("no setting", "for example {min.insync.replicas: 2}")
+            raise node.error("there is no setting", "for example {min.insync.replicas: 2}")
     return tuple(Set(name=name, value=value, **scope) for name, value in values.items() if value is not None)
 
 
@@ -227,7 +227,7 @@ def _within(node: Node, name: str, value: int) -> int:
 def _link(node: Node) -> tuple[str, str]:
     items = as_items(node, "write the two nodes of the link, for example [1, 3]")
     if len(items.nodes) != 2:
-        raise node.error(f"{len(items.nodes)} nodes", "a link has two, for example [1, 3]")
+        raise node.error(f"{len(items.nodes)} nodes", "a link has two nodes, for example [1, 3]")
     first, second = (as_node_name(item) for item in items)
     if first == second:
         raise node.error(f"both ends are {first}", "a link joins two different nodes")
@@ -235,7 +235,7 @@ def _link(node: Node) -> tuple[str, str]:
 
 
 def _kept(node: Node) -> tuple[tuple[TopicPartition, int], ...]:
-    fields = as_fields(node, "write the offset each log had reached on disk, for example {orders-0: 5}")
+    fields = as_fields(node, "write the offset up to which each log was on disk, for example {orders-0: 5}")
     kept = []
     for name, value in fields.values.items():
         kept.append((as_partition(fields.key_node(name)), as_int(value)))

@@ -23,9 +23,9 @@ def _read_setting(fields: Fields, name: str, kind: str) -> str:
     value = fields.values[name]
     if name not in known:
         what = f"{kind or 'client'} setting"
-        raise fields.key_error(name, f"unknown {what} '{shortened(name)}'", did_you_mean(name, known, f"known are {', '.join(known)}"))
+        raise fields.key_error(name, f"unknown {what} '{shortened(name)}'", did_you_mean(name, known, f"use one of {', '.join(known)}"))
     if isinstance(value, (Fields, Items)):
-        raise value.error(f"{value.what()} stands where a single value belongs", "write the setting's value")
+        raise value.error(f"expected a single value, not {value.what()}", "write the setting's value")
     text = as_text(value, "write a whole number").strip()
     try:
         CLIENT_SETTINGS[name].parse(text)

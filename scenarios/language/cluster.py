@@ -112,7 +112,7 @@ def read_cluster(node: Node, *, recorded: bool = False) -> ClusterSpec:
             "control-plane", "features", "clients", "controller",
         )  # fmt: skip
         dirs = fields.read("log-dirs", lambda one: as_int(one, 1, MAX_LOG_DIRS), 1)
-        hint = "write how many, for example 'brokers: 3'"
+        hint = "write the number of brokers, for example 'brokers: 3'"
         brokers = fields.read_needed("brokers", hint, lambda one: _read_brokers(one, dirs), ())
         spec = ClusterSpec(
             brokers=brokers,
@@ -152,7 +152,7 @@ def _read_brokers(node: Node, dirs: int) -> tuple[BrokerSpec, ...]:
         count = as_int(node, 1, MAX_BROKERS)
         return tuple(BrokerSpec(broker, log_dirs=dirs) for broker in range(1, count + 1))
     if not node.nodes:
-        raise node.error("no broker", "a cluster needs at least one")
+        raise node.error("there is no broker", "a cluster needs at least one broker")
     if len(node.nodes) > MAX_BROKERS:
         raise node.error(f"{len(node.nodes):,} brokers", f"at most {MAX_BROKERS:,}")
     brokers: dict[int, BrokerSpec] = {}
@@ -160,7 +160,7 @@ def _read_brokers(node: Node, dirs: int) -> tuple[BrokerSpec, ...]:
         for item in node:
             broker = item.tried(lambda one: _read_broker(one, dirs), None)
             if broker is not None and brokers.setdefault(broker.id, broker) is not broker:
-                node.document.add(item.error(f"broker {broker.id} stands twice", "each broker has its own number"))
+                node.document.add(item.error(f"broker {broker.id} appears twice", "each broker has its own number"))
     return tuple(brokers.values())
 
 
@@ -170,7 +170,7 @@ def _read_controllers(node: Node, brokers: tuple[BrokerSpec, ...]) -> tuple[str,
         return each(node, "write the controllers by name, for example [c1, c2, c3]", as_node_name)
     if isinstance(node, Fields):
         node.only("combined")
-        combined = node.need("combined", "write {combined: true}, or the brokers that are controllers too: {combined: [1, 2, 3]}")
+        combined = node.need("combined", "write {combined: true}, or the brokers that are also controllers: {combined: [1, 2, 3]}")
         if isinstance(combined, Items):
             return tuple(broker_address(broker) for broker in as_brokers(combined))
         return tuple(broker_address(broker.id) for broker in brokers) if as_bool(combined) else ()
@@ -187,9 +187,7 @@ def _read_features(node: Node) -> tuple[tuple[str, int], ...]:
 
 def _read_feature(fields: Fields, name: str) -> int:
     if name not in FEATURES:
-        raise fields.key_error(
-            name, f"unknown feature '{shortened(name)}'", did_you_mean(name, FEATURES, f"known is {', '.join(FEATURES)}")
-        )
+        raise fields.key_error(name, f"unknown feature '{shortened(name)}'", did_you_mean(name, FEATURES, f"use {', '.join(FEATURES)}"))
     return as_int(fields.values[name], 0, FEATURES[name])
 
 
@@ -237,7 +235,7 @@ def _read_topic(topics: Fields, name: str) -> TopicSpec:
         check_topic_name(topics.key_node(name), name)
     if isinstance(node, Text) and node.empty:
         return TopicSpec(name)
-    fields = as_fields(node, "write what it has, for example {partitions: 1, replication-factor: 3}")
+    fields = as_fields(node, "write its partitions and replicas, for example {partitions: 1, replication-factor: 3}")
     with node.document.together():
         fields.only("partitions", "replication-factor", "replicas", "config", "topic-id")
         return _read_topic_fields(fields, name)
@@ -257,20 +255,20 @@ def _read_topic_fields(fields: Fields, name: str) -> TopicSpec:
         assignment = placed
     if replicas is not None:
         if imported:
-            raise replicas.error("the replicas stand in 'partitions' already", "leave one of the two out")
+            raise replicas.error("'partitions' already contains the replicas", "omit one of the two")
         hint = "write the replicas of each partition, for example [[1, 2, 3], [2, 3, 1]]"
         assignment = tuple(PartitionSpec(placed) for placed in each(replicas, hint, as_brokers))
     count = 1 if imported else fields.read("partitions", lambda one: as_int(one, 1, MAX_PARTITIONS), 1)
     if assignment and partitions is not None and not imported and count != len(assignment):
-        raise fields.values["partitions"].error(f"{count} partitions, but 'replicas' places {len(assignment)}", "leave 'partitions' out")
+        raise fields.values["partitions"].error(f"{count} partitions, but 'replicas' places {len(assignment)}", "omit 'partitions'")
     if (imported or replicas is not None) and not assignment:
-        raise fields.error("no partition", "a topic has at least one")
+        raise fields.error("there is no partition", "a topic has at least one partition")
     if assignment:
         count = len(assignment)
         placed_factor = len(assignment[0].replicas)
         if factor is not None and replicas is not None and factor != placed_factor:
             raise fields.values["replication-factor"].error(
-                f"replication factor {factor}, but 'replicas' has {placed_factor}", "leave 'replication-factor' out"
+                f"replication factor {factor}, but 'replicas' has {placed_factor}", "omit 'replication-factor'"
             )
         factor = placed_factor if factor is None else factor
     return TopicSpec(
@@ -298,11 +296,11 @@ def read_topic_config(node: Node, lenient: bool = False) -> tuple[tuple[str, str
 def _read_config(fields: Fields, name: str, lenient: bool) -> str:
     value = fields.values[name]
     if isinstance(value, (Fields, Items)):
-        raise value.error(f"{value.what()} stands where a single value belongs", "write the config's value")
+        raise value.error(f"expected a single value, not {value.what()}", "write the config's value")
     if name in TOPIC_SETTINGS:
         return render_value(_read_setting(fields, name, "topic"))
     if name in SETTINGS and name not in KAFKA_TOPIC_CONFIGS:
-        raise fields.key_error(name, f"{name} is no topic setting", "set it under 'cluster.settings'")
+        raise fields.key_error(name, f"{name} is not a topic setting", "set it under 'cluster.settings'")
     if name not in KAFKA_TOPIC_CONFIGS and not lenient:
         remedy = did_you_mean(name, sorted(KAFKA_TOPIC_CONFIGS), "see Kafka's documentation for the names")
         raise fields.key_error(name, f"unknown topic setting '{shortened(name)}'", remedy)
@@ -342,18 +340,18 @@ def _check_placement(cluster: Fields, spec: ClusterSpec, recorded: bool) -> None
 
 def _check_partition(node: Node, partition: PartitionSpec, known: set[int], up: set[int] | None) -> None:
     if not partition.replicas:
-        raise node.error("no replicas", "a partition has at least one")
+        raise node.error("there are no replicas", "a partition has at least one replica")
     if len(set(partition.replicas)) < len(partition.replicas):
-        raise node.error("a broker stands twice among the replicas", "each replica is on a different broker")
+        raise node.error("a broker appears twice among the replicas", "each replica needs a different broker")
     for replica in partition.replicas:
         if replica not in known:
             raise node.error(f"broker {replica} is not in the cluster", f"brokers are {_some(known)}")
     for member in partition.isr or ():
         if member not in partition.replicas:
-            raise node.error(f"broker {member} is in the ISR but not among the replicas", "the ISR is a part of the replicas")
+            raise node.error(f"broker {member} is in the ISR but not among the replicas", "the ISR is a subset of the replicas")
     leader = partition.leader
     if leader is not None and leader != NO_LEADER and leader not in partition.replicas:
-        raise node.error(f"the leader, broker {leader}, is not among the replicas", "a replica leads, or 'none'")
+        raise node.error(f"the leader, broker {leader}, is not among the replicas", "the leader is one of the replicas, or 'none'")
     if up is not None:
         try:
             partition.check_registration("the partition", up)

@@ -67,7 +67,7 @@ class _Parser:
 
     def need(self, text: str) -> None:
         if not self.took(text):
-            raise ConditionError(self.next.offset, f"{self.named(self.next)} stands where '{text}' belongs")
+            raise ConditionError(self.next.offset, f"expected '{text}', not {self.named(self.next)}")
 
     def named(self, token: Token) -> str:
         return "the end" if token.kind == "end" else f"'{token.text}'"
@@ -85,7 +85,7 @@ class _Parser:
         condition = self.alternatives()
         if self.next.kind != "end":
             raise ConditionError(
-                self.next.offset, f"'{self.next.text}' stands behind the end of the condition", "join conditions by and, or"
+                self.next.offset, f"unexpected '{self.next.text}' after the end of the condition", "join conditions with and, or"
             )
         return condition
 
@@ -102,7 +102,7 @@ class _Parser:
     def negated(self) -> Condition:
         self.depth += 1
         if self.depth > _MAX_NESTING:
-            raise ConditionError(self.next.offset, f"nested deeper than {_MAX_NESTING} levels")
+            raise ConditionError(self.next.offset, f"more than {_MAX_NESTING} levels of nesting")
         start = self.next.offset
         if self.took("not"):
             inside = self.negated()
@@ -130,11 +130,13 @@ class _Parser:
         if self.next.kind == "sign" and self.next.text in OPERATORS:
             return self.compared(start, left)
         if self.next.text == "=":
-            raise ConditionError(self.next.offset, "'=' compares nothing", "a comparison is written with two, ==")
+            raise ConditionError(self.next.offset, "'=' is not a comparison", "to compare, write ==")
         if left.type == BOOL and not left.literal:
             return Truth(left.text, left)
         raise ConditionError(
-            self.next.offset, f"{left.text} is compared with nothing", f"write a comparison, for example {left.text} == {_sample(left)}"
+            self.next.offset,
+            f"there is nothing to compare {left.text} with",
+            f"write a comparison, for example {left.text} == {_sample(left)}",
         )
 
     def compared(self, start: Token, left: Term) -> Condition:
@@ -142,17 +144,17 @@ class _Parser:
         at = self.next
         right = self.value(left)
         if left.literal and right.literal:
-            raise ConditionError(start.offset, "two fixed values are compared", "one side is a reading, for example hw(orders-0)")
+            raise ConditionError(start.offset, "this compares two fixed values", "one side must be a reading, for example hw(orders-0)")
         if left.literal:
             left = self.fitted(left, right, start)
         sizes = {IDS, ROW}
         by_size = (left.type in sizes) != (right.type in sizes) and NUMBER in (left.type, right.type)
         if not by_size and left.type != right.type and not (left.type in sizes and right.type in sizes):
             raise ConditionError(
-                at.offset, f"{left.text} is a {left.type}, {right.text} is a {right.type}", f"compare it with {_sample(left)}"
+                at.offset, f"{left.text} is a {left.type}, but {right.text} is a {right.type}", f"compare it with {_sample(left)}"
             )
         if op not in ("==", "!=") and not by_size and left.type not in (NUMBER, DURATION):
-            raise ConditionError(at.offset, f"a {left.type} is not larger or smaller", "compare it by == or !=")
+            raise ConditionError(at.offset, f"a {left.type} cannot be larger or smaller", "compare it with == or !=")
         return Compare(self.since(start.offset), left, op, right, by_size)
 
     def order(self, start: Token) -> Condition:
@@ -171,7 +173,7 @@ class _Parser:
             return self.listed(token)
         if token.kind != "word":
             raise ConditionError(
-                token.offset, f"{self.named(token)} stands where a value belongs", "write a reading such as hw(orders-0) or a number"
+                token.offset, f"expected a value, not {self.named(token)}", "write a reading such as hw(orders-0) or a number"
             )
         if token.text == "count":
             pattern = self.pattern()
@@ -216,7 +218,7 @@ class _Parser:
             if len(text) > 18:
                 raise ConditionError(token.offset, "the number is too large", "at most 18 digits")
             if like is not None and like.type == DURATION and int(text) != 0:
-                raise ConditionError(token.offset, f"'{text}' is no duration", "write a unit, for example 500ms")
+                raise ConditionError(token.offset, f"'{text}' is not a duration", "write a unit, for example 500ms")
             return _fixed(text, DURATION if like is not None and like.type == DURATION else NUMBER, int(text))
         if text[:1].isdigit():
             try:
@@ -240,17 +242,17 @@ class _Parser:
             else:
                 token = self.take()
                 if token.kind != "word":
-                    raise ConditionError(token.offset, f"{self.named(token)} stands where a broker belongs", "for example [1, 2]")
+                    raise ConditionError(token.offset, f"expected a broker, not {self.named(token)}", "for example [1, 2]")
                 ids.append(self.names.broker(token))
         if ids and pairs:
-            raise ConditionError(start.offset, "brokers and epochs stand in one list", "write [1, 2] or [(0, 0), (1, 5)]")
+            raise ConditionError(start.offset, "the list mixes brokers and epochs", "write [1, 2] or [(0, 0), (1, 5)]")
         text = self.since(start.offset)
         return _fixed(text, EPOCHS, pairs) if pairs else _fixed(text, IDS, ids)
 
     def number(self) -> int:
         token = self.take()
         if not _is_int(token.text) or len(token.text) > 18:
-            raise ConditionError(token.offset, f"{self.named(token)} stands where a number belongs")
+            raise ConditionError(token.offset, f"expected a number, not {self.named(token)}")
         return int(token.text)
 
     def arguments(self, name: Token, reading: Reading) -> tuple[Any, ...]:
@@ -264,13 +266,13 @@ class _Parser:
                 token = self.take()
                 if token.kind != "word":
                     raise ConditionError(
-                        token.offset, f"{self.named(token)} stands where a {kind.rstrip('?')} belongs", f"write {reading.written}"
+                        token.offset, f"expected a {kind.rstrip('?')}, not {self.named(token)}", f"write {reading.written}"
                     )
                 arguments.append(self.argument(token, kind.rstrip("?")))
             if not self.took(")"):
-                raise ConditionError(self.next.offset, f"{self.named(self.next)} stands where ')' belongs", f"write {reading.written}")
+                raise ConditionError(self.next.offset, f"expected ')', not {self.named(self.next)}", f"write {reading.written}")
         elif any(not kind.endswith("?") for kind in reading.arguments):
-            raise ConditionError(name.offset, f"{reading.name} of what?", f"write {reading.written}")
+            raise ConditionError(name.offset, f"{reading.name} needs an argument", f"write {reading.written}")
         return tuple(arguments)
 
     def argument(self, token: Token, kind: str) -> Any:
@@ -320,7 +322,7 @@ class _Parser:
         if token.text == "[" and types[column].startswith("tuple"):
             return [(index, self.listed(token).take(None))]  # type: ignore[arg-type]
         if token.kind != "word":
-            raise ConditionError(token.offset, f"{self.named(token)} stands where a value belongs")
+            raise ConditionError(token.offset, f"expected a value, not {self.named(token)}")
         if column == "partition" and not _is_int(token.text):
             tp = self.names.partition(token)
             return [(4 + list(types).index("topic"), tp.topic), (index, tp.partition)]
@@ -334,7 +336,7 @@ class _Parser:
                 raise ConditionError(token.offset, f"'{token.text}' is neither true nor false")
             return token.text == "true"
         if kind != "int":
-            raise ConditionError(token.offset, f"'{token.text}' is no list", "write a list, for example [1, 2]")
+            raise ConditionError(token.offset, f"'{token.text}' is not a list", "write a list, for example [1, 2]")
         if _is_int(token.text) and len(token.text) <= 18:
             return int(token.text)
         if token.text == "none":
@@ -348,7 +350,7 @@ class _Parser:
                 return parse_duration(token.text)
             except ValueError:
                 pass
-        raise ConditionError(token.offset, f"'{token.text}' is no number")
+        raise ConditionError(token.offset, f"'{token.text}' is not a number")
 
 
 def _is_int(text: str) -> bool:

@@ -47,7 +47,7 @@ class Names:
         try:
             tp = TopicPartition.parse(token.text)
         except ValueError:
-            raise ConditionError(token.offset, f"'{token.text}' is no partition", "write topic-number, for example orders-0") from None
+            raise ConditionError(token.offset, f"'{token.text}' is not a partition", "write topic-number, for example orders-0") from None
         if self.topics is not None:
             count = self.topics.get(tp.topic)
             if count is None:
@@ -62,7 +62,7 @@ class Names:
         """The broker a word names."""
         digits = token.text[1:] if token.text[:1] == "b" else token.text
         if not (digits.isascii() and digits.isdecimal()) or len(digits) > 10:
-            raise ConditionError(token.offset, f"'{token.text}' is no broker", "write a broker's number, for example 2 or b2")
+            raise ConditionError(token.offset, f"'{token.text}' is not a broker", "write a broker's number, for example 2 or b2")
         if self.brokers is not None and int(digits) not in self.brokers:
             raise ConditionError(token.offset, f"unknown broker {digits}", "brokers are " + ", ".join(map(str, sorted(self.brokers)[:12])))
         return int(digits)
@@ -72,7 +72,7 @@ class Names:
         if self.clients is not None and token.text not in self.clients:
             known = sorted(self.clients)
             raise ConditionError(
-                token.offset, f"unknown client '{token.text}'", did_you_mean(token.text, known) if known else "the script has none"
+                token.offset, f"unknown client '{token.text}'", did_you_mean(token.text, known) if known else "the script has no clients"
             )
         return token.text
 
@@ -147,7 +147,7 @@ class Compare(Condition):
 
     def got(self, moment: Moment) -> str:
         shown = show(self.left.take(moment), self.left.type)
-        return shown if self.right.literal else f"{shown} against {show(self.right.take(moment), self.right.type)}"
+        return shown if self.right.literal else f"{shown}, compared with {show(self.right.take(moment), self.right.type)}"
 
 
 @attrs.frozen(repr=False)
@@ -223,7 +223,7 @@ class Happened(Condition):
         if found:
             return f"{len(found)} of them, the first: {_shown(found[0])}"
         others = moment.events(self.pattern.kind)
-        return f"none; the last {self.pattern.kind}: {_shown(others[-1])}" if others else f"no {self.pattern.kind} at all"
+        return f"none; the last {self.pattern.kind}: {_shown(others[-1])}" if others else f"no {self.pattern.kind} event"
 
 
 @attrs.frozen(repr=False)

@@ -100,12 +100,12 @@ def read_guards(node: Node) -> tuple[str, ...]:
     for item in items:
         guard = as_text(item, "write a guard, for example maximal-isr")
         if guard not in GUARDS:
-            raise item.error(f"unknown guard '{guard[:40]}'", did_you_mean(guard, GUARDS, f"known are {', '.join(GUARDS)}"))
+            raise item.error(f"unknown guard '{guard[:40]}'", did_you_mean(guard, GUARDS, f"use one of {', '.join(GUARDS)}"))
         if guard in found:
-            raise item.error(f"guard {guard} stands twice", "once is enough")
+            raise item.error(f"guard {guard} appears twice", "name it once")
         found.append(guard)
     if not found:
-        raise node.error("no guard", "for example [maximal-isr]")
+        raise node.error("there is no guard", "for example [maximal-isr]")
     return tuple(found)
 
 
@@ -150,7 +150,7 @@ def _listed(node: Node, names: Names, under: Under, note: str) -> tuple[Expectat
         node.only("expect", "under", "note")
         inner_under, inner_note = node.get("under"), node.get("note")
         return read_expectations(
-            node.need("expect", "write what is expected"),
+            node.need("expect", "write an expectation"),
             names,
             under if inner_under is None else read_under(inner_under),
             note if inner_note is None else as_text(inner_note),
@@ -166,7 +166,7 @@ class _Table:
 
     def read(self, node: Fields) -> list[tuple[Place, Condition]]:
         if not node.values:
-            raise node.error("nothing is expected", "for example {orders-0: {leader: 2}, lost: 0}")
+            raise node.error("the expectation is empty", "for example {orders-0: {leader: 2}, lost: 0}")
         with node.document.together():
             found = [node.tried(partial(self.subject, key=key), ()) for key in node.values]
         return [one for each_key in found for one in each_key]
@@ -223,7 +223,7 @@ class _Table:
             return self.all_of("replica", node, (tp, broker))
         match = _PAIR.fullmatch(as_text(node, "write LEO/HW, for example 15/4"))
         if match is None:
-            raise node.error(f"{node.what()} is no LEO/HW", "write it as 15/4, or as {leo: 15, hw: 4}")
+            raise node.error(f"{node.what()} is not LEO/HW", "write it as 15/4, or as {leo: 15, hw: 4}")
         return [
             (node.place, comparison("leo", (tp, broker), "==", int(match[1]))),
             (node.place, comparison("hw", (tp, broker), "==", int(match[2]))),
@@ -257,7 +257,7 @@ class _Table:
             op = match[1]
             node = node.behind(match.end())
             if reading.type not in (NUMBER, DURATION) and op not in ("==", "!="):
-                raise node.error(f"a {reading.type} is not larger or smaller", "compare it by == or !=")
+                raise node.error(f"a {reading.type} cannot be larger or smaller", "compare it with == or !=")
         return node.place, comparison(reading.name, arguments, op, self.value(node, reading))
 
     def value(self, node: Node, reading: Reading) -> Any:
@@ -280,7 +280,7 @@ class _Table:
         for item in as_items(node, "write pairs of epoch and start offset, for example [[0, 0], [1, 5]]"):
             pair = as_items(item, "write a pair of epoch and start offset, for example [1, 5]")
             if len(pair.nodes) != 2:
-                raise item.error(f"{len(pair.nodes)} numbers", "a pair is epoch and start offset, for example [1, 5]")
+                raise item.error(f"{len(pair.nodes)} numbers", "a pair has an epoch and a start offset, for example [1, 5]")
             pairs.append((as_int(pair.nodes[0]), as_int(pair.nodes[1])))
         return pairs
 

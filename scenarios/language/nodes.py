@@ -230,7 +230,7 @@ def read_file(path: str | FilePath, remedy: str) -> str:
     """
     text = text_file.read_text(path, "a script is YAML text in UTF-8", remedy)
     if not text.strip():
-        raise ScriptError(Place(str(path), 1, 1), "", "the file is empty", "a script has at least a 'cluster:'")
+        raise ScriptError(Place(str(path), 1, 1), "", "the file is empty", "a script needs at least 'cluster:'")
     return text
 
 
@@ -246,15 +246,15 @@ def parse(text: str, source: str) -> Fields:
     except yaml.MarkedYAMLError as wrong:
         mark = wrong.problem_mark or wrong.context_mark
         place = Place(source, mark.line + 1, mark.column + 1) if mark is not None else Place(source, 1, 1)
-        raise ScriptError(place, "", f"this is not YAML: {shortened(str(wrong.problem or wrong.context or wrong), 100)}") from None
+        raise ScriptError(place, "", f"not valid YAML: {shortened(str(wrong.problem or wrong.context or wrong), 100)}") from None
     except yaml.reader.ReaderError as wrong:
         before = text[: wrong.position]
         place = Place(source, before.count("\n") + 1, wrong.position - (before.rfind("\n") + 1) + 1)
-        raise ScriptError(place, "", "the file holds control characters", "a script is YAML text in UTF-8") from None
+        raise ScriptError(place, "", "the file contains control characters", "a script is YAML text in UTF-8") from None
     except yaml.YAMLError as wrong:
-        raise ScriptError(Place(source, 1, 1), "", f"this is not YAML: {shortened(str(wrong), 100)}") from None
+        raise ScriptError(Place(source, 1, 1), "", f"not valid YAML: {shortened(str(wrong), 100)}") from None
     if root is None:
-        raise ScriptError(Place(source, 1, 1), "", "the file is empty", "a script has at least a 'cluster:'")
+        raise ScriptError(Place(source, 1, 1), "", "the file is empty", "a script needs at least 'cluster:'")
     return _mapping(root)
 
 
@@ -278,7 +278,7 @@ def _mapping(root: Node) -> Fields:
 
 def _node_of(data: object, document: Document, path: Path, depth: int) -> Node:
     if depth > MAX_DEPTH:
-        raise Node(document, 1, 1, path).error(f"nested deeper than {MAX_DEPTH} levels", "no field of a script is that deep")
+        raise Node(document, 1, 1, path).error(f"more than {MAX_DEPTH} levels of nesting", "no field of a script is nested that deep")
     if isinstance(data, dict):
         place = Place(document.source, 1, 1)
         values = {str(key): _node_of(value, document, (path, str(key)), depth + 1) for key, value in data.items()}
@@ -307,7 +307,7 @@ class _Builder:
                 continue
             if isinstance(event, yaml.DocumentStartEvent):
                 if root is not None:
-                    raise self.error(event, "", "a second YAML document begins here", "a script is one document")
+                    raise self.error(event, "", "a second YAML document starts here", "a script is one document")
                 root = self.node(next(self.events), "", 0)
         return root if not (isinstance(root, Text) and root.empty) else None
 
@@ -330,14 +330,14 @@ class _Builder:
         """Refuse what scripts do not use."""
         if isinstance(event, yaml.AliasEvent):
             alias = shortened(str(event.anchor))
-            raise self.error(event, path, f"the alias *{alias} is refused", "scripts have no anchors and aliases; write the value out")
+            raise self.error(event, path, f"the alias *{alias} is refused", "scripts cannot contain anchors or aliases; repeat the value")
         if event.anchor is not None:
             anchor = shortened(event.anchor)
-            raise self.error(event, path, f"the anchor &{anchor} is refused", "scripts have no anchors and aliases; write the value out")
+            raise self.error(event, path, f"the anchor &{anchor} is refused", "scripts cannot contain anchors or aliases; repeat the value")
         if event.tag is not None:
-            raise self.error(event, path, f"the tag {shortened(event.tag)} is refused", "scripts have plain values only")
+            raise self.error(event, path, f"the tag {shortened(event.tag)} is refused", "scripts contain only plain values")
         if depth > MAX_DEPTH:
-            raise self.error(event, "", f"nested deeper than {MAX_DEPTH} levels", "no field of a script is that deep")
+            raise self.error(event, "", f"more than {MAX_DEPTH} levels of nesting", "no field of a script is nested that deep")
 
     def counted(self, event: Any, path: Path, inside: int) -> None:
         """Refuse more values than a script can have."""
@@ -345,9 +345,7 @@ class _Builder:
         if inside >= MAX_ITEMS:
             raise self.error(event, path, f"more than {MAX_ITEMS:,} entries", "no list or mapping of a script is that long")
         if self.count > MAX_VALUES:
-            raise self.error(
-                event, path, f"more than {MAX_VALUES:,} values", f"so many are enough for {MAX_PARTITIONS:,} placed partitions"
-            )
+            raise self.error(event, path, f"more than {MAX_VALUES:,} values", f"that is enough for {MAX_PARTITIONS:,} placed partitions")
 
     def items(self, mark: Any, path: Path, depth: int) -> Items:
         nodes: list[Node] = []
@@ -363,13 +361,13 @@ class _Builder:
             self.counted(event, path, len(values))
             key_node = self.node(event, path, depth + 1)
             if not isinstance(key_node, Text):
-                raise key_node.error(f"{key_node.what()} stands where a key belongs", "a key is a plain word")
+                raise key_node.error(f"expected a key, not {key_node.what()}", "a key must be a plain word")
             key = sys.intern(key_node.text)
             if key == "<<" and not key_node.quoted:
-                raise key_node.error("the merge key << is refused", "write the fields out")
+                raise key_node.error("the merge key << is refused", "repeat the fields")
             value = self.node(next(self.events), (path, key), depth + 1)
             if key in values:
-                self.document.add(key_node.error(f"'{shortened(key)}' stands twice", f"it stands on line {keys[key].line} already"))
+                self.document.add(key_node.error(f"'{shortened(key)}' appears twice", f"it is already on line {keys[key].line}"))
                 continue
             keys[key] = key_node.place
             values[key] = value

@@ -51,7 +51,7 @@ def read_partition(node: Node) -> PartitionSpec:
 def _read_logs(fields: Fields, replicas: tuple[int, ...], leader_epoch: int) -> tuple[LogSpec, ...]:
     own: dict[int, Fields] = {}
     if (node := fields.get("logs")) is not None:
-        by_broker = as_fields(node, "write what each broker's log has, for example {3: {leo: 50, hw: 45}}")
+        by_broker = as_fields(node, "write the state of each broker's log, for example {3: {leo: 50, hw: 45}}")
         for name, value in by_broker.values.items():
             broker = as_broker(by_broker.key_node(name))
             own[broker] = as_fields(value, "write LEO and HW, for example {leo: 50, hw: 45}")
@@ -85,7 +85,7 @@ def _read_log(broker: int, own: Fields | None, common: Fields, leader_epoch: int
 def _pair(node: Node) -> tuple[int, int]:
     items = as_items(node, "write [leader epoch, start offset]")
     if len(items.nodes) != 2:
-        raise node.error(f"{len(items.nodes)} numbers", "an entry has two, [leader epoch, start offset]")
+        raise node.error(f"{len(items.nodes)} numbers", "an entry has two numbers, [leader epoch, start offset]")
     epoch, start = items
     return as_int(epoch, 0, MAX_LEADER_EPOCH), as_int(start, 0, MAX_OFFSET)
 

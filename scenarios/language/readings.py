@@ -205,83 +205,95 @@ def _stalled(moment: Moment, tp: TopicPartition | None = None) -> Any:
 _STATES: Final = tuple(str(state) for state in BrokerState)
 
 _ALL: Final = (
-    Reading("leader", ("partition",), BROKER, "who leads, or none", _of_partition(lambda view: view.leader)),
+    Reading("leader", ("partition",), BROKER, "the leader, or none", _of_partition(lambda view: view.leader)),
     Reading("leader-epoch", ("partition",), NUMBER, "the leader epoch", _of_partition(lambda view: view.leader_epoch)),
     Reading("partition-epoch", ("partition",), NUMBER, "the partition epoch", _of_partition(lambda view: view.partition_epoch)),
     Reading("isr", ("partition",), IDS, "the in-sync replicas, in any order", _of_partition(lambda view: view.isr)),
-    Reading("isr-row", ("partition",), ROW, "the in-sync replicas in the order that describe prints", _of_partition(lambda view: view.isr)),
+    Reading("isr-row", ("partition",), ROW, "the in-sync replicas in the order that kafka-topics --describe "
+        "prints", _of_partition(lambda view: view.isr)),
     Reading("elr", ("partition",), IDS, "the eligible leader replicas", _of_partition(lambda view: view.elr)),
     Reading("replicas", ("partition",), ROW, "the assigned replicas, the preferred leader first", _of_partition(lambda view: view.replicas)),
     Reading("min-isr", ("partition",), NUMBER, "the effective min.insync.replicas", _of_partition(lambda view: view.min_isr)),
-    Reading("leo", ("partition", "broker?"), NUMBER, "the log end offset, of the leader or of a broker's replica", _of_replica(lambda copy: copy.leo)),
-    Reading("hw", ("partition", "broker?"), NUMBER, "the high watermark, of the leader or of a broker's replica", _of_replica(lambda copy: copy.hw)),
+    Reading("leo", ("partition", "broker?"), NUMBER, "the log end offset of the leader, or of a broker's "
+        "replica", _of_replica(lambda copy: copy.leo)),
+    Reading("hw", ("partition", "broker?"), NUMBER, "the high watermark of the leader, or of a broker's "
+        "replica", _of_replica(lambda copy: copy.hw)),
     Reading(
-        "log-start", ("partition", "broker?"), NUMBER, "the log start offset, of the leader or of a broker's replica",
+        "log-start", ("partition", "broker?"), NUMBER, "the log start offset of the leader, or of a broker's replica",
         _of_replica(lambda copy: copy.log_start),
     ),
-    Reading("dir", ("partition", "broker"), NUMBER, "the log directory of a replica, from 1", _of_replica(lambda copy: copy.dir)),
+    Reading("dir", ("partition", "broker"), NUMBER, "the log directory of a replica, counted from 1", _of_replica(lambda copy: copy.dir)),
     Reading("epochs", ("partition", "broker?"), EPOCHS, "the leader-epoch cache", _of_replica(lambda copy: copy.epochs)),
     Reading(
-        "role", ("partition", "broker"), WORD, "what a replica believes to be", _of_replica(lambda copy: copy.role), ("leader", "follower", "offline")
+        "role", ("partition", "broker"), WORD, "the role of a replica, as its own broker sees it", _of_replica(lambda copy: copy.role), ("leader", "follower", "offline")
     ),
     Reading(
-        "fetch-state", ("partition", "broker"), WORD, "what a follower's fetcher does with the partition", _of_replica(lambda copy: copy.fetch_state),
+        "fetch-state", ("partition", "broker"), WORD, "the state of the partition in the follower's "
+            "fetcher", _of_replica(lambda copy: copy.fetch_state),
         ("fetching", "truncating", "delayed", "failed", "idle"),
     ),
-    Reading("state", ("broker",), WORD, "what a broker's process does", _of_broker(lambda view: str(view.state)), _STATES),
+    Reading("state", ("broker",), WORD, "the state of a broker's process", _of_broker(lambda view: str(view.state)), _STATES),
     Reading("fenced", ("broker",), BOOL, "whether the controller has fenced a broker", _of_broker(lambda view: view.fenced)),
     Reading("leaders", ("broker",), NUMBER, "how many partitions a broker leads", _of_broker(lambda view: view.leaders)),
     Reading("accepted", ("partition?",), NUMBER, "records that a leader has appended", _account("accepted")),
     Reading("acked", ("partition-or-client?",), NUMBER, "records acknowledged to producers", _account("acked")),
     Reading("committed", ("partition?",), NUMBER, "records below the high watermark", _committed),
-    Reading("exposed", ("partition?",), NUMBER, "committed records that a replica which may be elected lacks", _account("exposed")),
-    Reading("lost", ("partition?",), NUMBER, "records acknowledged or read that the leader's log lacks, each counted once", _account("lost")),
+    Reading("exposed", ("partition?",), NUMBER, "committed records that at least one electable replica lacks", _account("exposed")),
+    Reading("lost", ("partition?",), NUMBER, "acknowledged or read records that the leader's log lacks, each counted "
+        "once", _account("lost")),
     Reading(
         "lost-acknowledged", ("partition?",), NUMBER, "lost records that were acknowledged to their producer (acks 1 or all)",
         _account("lost_acknowledged"),
     ),
-    Reading("lost-read", ("partition?",), NUMBER, "lost records that a consumer had read, acknowledged or not", _account("lost_read")),
-    Reading("duplicated", ("partition?",), NUMBER, "records appended twice", _account("duplicated")),
-    Reading("diverged", ("partition?",), NUMBER, "offsets at which replicas hold different records for good", _account("diverged")),
-    Reading("sent", ("client",), NUMBER, "records a producer has sent", _of_client("sent")),
-    Reading("failed", ("client",), NUMBER, "records a producer has given up", _of_client("failed")),
-    Reading("retries", ("client",), NUMBER, "batches a producer has sent again", _of_client("retries")),
-    Reading("in-flight", ("client",), NUMBER, "batches a producer waits for", _of_client("in_flight")),
+    Reading("lost-read", ("partition?",), NUMBER, "lost records that a consumer had read, whether acknowledged or "
+        "not", _account("lost_read")),
+    Reading("duplicated", ("partition?",), NUMBER, "records that were appended twice", _account("duplicated")),
+    Reading("diverged", ("partition?",), NUMBER, "offsets at which replicas permanently have different records", _account("diverged")),
+    Reading("sent", ("client",), NUMBER, "records that a producer has sent", _of_client("sent")),
+    Reading("failed", ("client",), NUMBER, "records that a producer has given up on", _of_client("failed")),
+    Reading("retries", ("client",), NUMBER, "batches that a producer has retried", _of_client("retries")),
+    Reading("in-flight", ("client",), NUMBER, "batches that a producer is waiting for", _of_client("in_flight")),
     Reading(
         "p50-latency", ("client",), DURATION,
-        "median wait of a producer's batches until they were acknowledged or given up; without an answer for more than 1 s: until now", _latency(50),
+        "the median time from a batch's first send until it is acknowledged or given up; for a batch without an answer for "
+        "more than 1 s, until now", _latency(50),
         ages=True,
     ),
-    Reading("p99-latency", ("client",), DURATION, "99th percentile of it", _latency(99), ages=True),
-    Reading("max-latency", ("client",), DURATION, "the largest of it", _latency(100), ages=True),
-    Reading("longest-wait", ("client",), DURATION, "for how long the oldest batch of a producer has been without an answer", _longest_wait, ages=True),
-    Reading("read", ("client",), NUMBER, "records a consumer has read", _of_client("read")),
+    Reading("p99-latency", ("client",), DURATION, "the 99th percentile of the same", _latency(99), ages=True),
+    Reading("max-latency", ("client",), DURATION, "the maximum of the same", _latency(100), ages=True),
+    Reading("longest-wait", ("client",), DURATION, "how long a producer's oldest batch has been without an "
+        "answer", _longest_wait, ages=True),
+    Reading("read", ("client",), NUMBER, "records that a consumer has read", _of_client("read")),
     Reading("position", ("client", "partition"), NUMBER, "a consumer's next offset", _position),
-    Reading("reads-from", ("client", "partition"), BROKER, "the broker a consumer fetches from: the leader, or where that sent it", _reads_from),
+    Reading("reads-from", ("client", "partition"), BROKER, "the broker that a consumer fetches from: the leader, or the "
+        "replica that the leader named", _reads_from),
     Reading(
-        "status", ("partition",), WORD, "what clients experience of a partition",
+        "status", ("partition",), WORD, "the state of a partition as clients experience it",
         _of_partition(lambda view: status_word(view.status)), tuple(status_word(each) for each in PartitionStatus), ages=True,
     ),
     Reading(
         "stalled", ("partition?",), NUMBER,
-        "partitions whose acks=all writes wait though leader and ISR look well (of one partition: 1 or 0)", _stalled, ages=True,
+        "partitions whose acks=all writes wait although leader and ISR look healthy (for one partition: 1 or 0)", _stalled, ages=True,
     ),
     Reading("urp", (), NUMBER, "under-replicated partitions (UnderReplicatedPartitions)", _count(is_under_replicated)),
-    Reading("offline", (), NUMBER, "partitions without leader (OfflinePartitionsCount)", _count(is_offline)),
+    Reading("offline", (), NUMBER, "partitions without a leader (OfflinePartitionsCount)", _count(is_offline)),
     Reading(
-        "under-min-isr", (), NUMBER, "led partitions whose ISR is smaller than the effective min.insync.replicas (UnderMinIsrPartitionCount)",
+        "under-min-isr", (), NUMBER, "partitions with a leader whose ISR is smaller than the effective min.insync.replicas "
+            "(UnderMinIsrPartitionCount)",
         _count(lambda view: is_under_min_isr(view, view.min_isr)),
     ),
     Reading(
-        "at-min-isr", (), NUMBER, "led partitions whose ISR is just the effective min.insync.replicas (AtMinIsrPartitionCount)",
+        "at-min-isr", (), NUMBER, "partitions with a leader whose ISR has exactly the effective min.insync.replicas "
+            "(AtMinIsrPartitionCount)",
         _count(lambda view: is_at_min_isr(view, view.min_isr)),
     ),
-    Reading("controller-epoch", (), NUMBER, "the active controller's epoch, with a quorum of controllers", lambda moment: moment.view().controller_epoch),
+    Reading("controller-epoch", (), NUMBER, "the active controller's epoch, with a controller "
+        "quorum", lambda moment: moment.view().controller_epoch),
     Reading(
-        "active-controllers", (), NUMBER, "controllers that take themselves for the active one (ActiveControllerCount)",
+        "active-controllers", (), NUMBER, "controllers that consider themselves active (ActiveControllerCount)",
         lambda moment: moment.view().active_controllers,
     ),
-    Reading("majority", (), BOOL, "whether enough controllers run and can talk to each other", lambda moment: moment.view().majority),
+    Reading("majority", (), BOOL, "whether a majority of the controllers runs and can communicate", lambda moment: moment.view().majority),
     Reading("unclean-elections", (), NUMBER, "unclean elections so far", lambda moment: moment.view().unclean_elections),
     Reading("isr-shrinks", (), NUMBER, "ISR shrinks so far", lambda moment: moment.view().isr_shrinks),
     Reading("isr-expands", (), NUMBER, "ISR expansions so far", lambda moment: moment.view().isr_expands),

@@ -187,7 +187,7 @@ def read_script(text: str, source: str) -> Scenario:
 def _scenario_name(node: Node) -> str:
     text = as_text(node, "write a short name, for example unclean-election-on")
     if len(text) > 80 or not all(char.isalnum() or char in "-_." for char in text):
-        raise node.error(f"'{shortened(text)}' is no scenario name", "letters, digits and dashes, at most 80 of them")
+        raise node.error(f"'{shortened(text)}' is not a scenario name", "use letters, digits, and dashes, at most 80")
     return text
 
 
@@ -196,10 +196,10 @@ def _releases(node: Node) -> tuple[str, ...]:
         return (read_release(node),)
     found = each(node, "write a list of releases", read_release)
     if not found:
-        raise node.error("no release", 'for example ["0.10.2", "4.3"]')
+        raise node.error("there is no release", 'for example ["0.10.2", "4.3"]')
     for number, item in enumerate(node):
         if found[number] in found[:number]:
-            raise item.error(f"release {found[number]} stands twice", "each release is run once")
+            raise item.error(f"release {found[number]} appears twice", "name each release once")
     return found
 
 
@@ -207,9 +207,9 @@ def _read_steps(root: Fields, spec: ClusterSpec | None, releases: Sequence[str])
     """The steps, and the names that conditions can use; without a cluster every name is good."""
     timeline, by_hand = root.get("timeline"), root.get("steps")
     if timeline is not None and by_hand is not None:
-        raise root.key_error("steps", "both 'timeline' and 'steps'", "a script has one of the two")
+        raise root.key_error("steps", "both 'timeline' and 'steps'", "a script has only one of the two")
     if timeline is not None and spec is not None and spec.pace is Pace.BY_HAND:
-        raise root.key_error("timeline", "the cluster's pace is by-hand", "write 'steps:', or the pace timeline")
+        raise root.key_error("timeline", "the cluster's pace is by-hand", "write 'steps:', or set the pace to timeline")
     if by_hand is not None and spec is not None and spec.pace is Pace.TIMELINE:
         raise root.key_error("steps", "the cluster's pace is timeline", "write 'timeline:', or 'pace: by-hand' under 'cluster'")
     node = timeline if timeline is not None else by_hand
@@ -236,7 +236,7 @@ def _read_steps(root: Fields, spec: ClusterSpec | None, releases: Sequence[str])
         if step is not None and step.at is not None:
             if step.at < latest:
                 assert isinstance(item, Fields)
-                document.add(item.values["at"].error("this is earlier than the step before", "a timeline goes forward"))
+                document.add(item.values["at"].error("this is earlier than the step before", "times in a timeline cannot decrease"))
             latest = step.at
     return tuple(step for step in steps if step is not None), names
 
@@ -284,7 +284,7 @@ class _StepReader:
         """Refuse a step by hand where the cluster runs by itself; returns the pace after this step."""
         if self.word and ACTS[self.word].by_hand and pace is not Pace.BY_HAND:
             remedy = "write a step 'pace: by-hand' before it, or 'pace: by-hand' under 'cluster', and 'steps:'"
-            raise node.key_error(self.word, f"'{self.word}' is a step by hand", remedy)
+            raise node.key_error(self.word, f"'{self.word}' is a by-hand step", remedy)
         return next((Pace(act.pace) for act in self.acts if isinstance(act, SetPace)), pace)
 
     def check_together(self, releases: Sequence[str], node: Fields) -> None:
@@ -292,9 +292,11 @@ class _StepReader:
         value = node.values[self.word] if self.word else node
         for act in self.acts:
             if isinstance(act, Set) and act.topic is not None and act.broker is not None:
-                raise self._inside(value, "broker").error("both a topic and a broker", "a setting is one of a topic or of a broker")
+                raise self._inside(value, "broker").error(
+                    "both a topic and a broker", "a setting applies to a topic or to a broker, not to both"
+                )
             if isinstance(act, (Produce, Load)) and act.idempotence and act.acks != "all":
-                raise self._inside(value, "acks").error("an idempotent producer has acks all", "leave 'acks' out, or 'idempotence'")
+                raise self._inside(value, "acks").error("an idempotent producer needs acks all", "omit 'acks' or 'idempotence'")
             if not isinstance(act, (Produce, Load, Consume)) or not act.config or self.spec is None:
                 continue
             kind, idempotent = (CONSUMER, False) if isinstance(act, Consume) else (PRODUCER, act.idempotence)
@@ -354,7 +356,7 @@ class _StepReader:
         producer = getattr(act, "producer", None) or getattr(act, "consumer", None)
         if producer is not None and producer not in names.clients:
             raise value.error(
-                f"unknown client '{shortened(producer)}'", did_you_mean(producer, sorted(names.clients)) or "the script starts none"
+                f"unknown client '{shortened(producer)}'", did_you_mean(producer, sorted(names.clients)) or "the script starts no producer"
             )
         if isinstance(act, Set) and act.topic is not None and act.topic not in names.topics:
             raise value.error(f"unknown topic '{act.topic}'", did_you_mean(act.topic, names.topics))
@@ -376,14 +378,14 @@ class _StepReader:
             at, until, expect, note = node.get("at"), node.get("until"), node.get("expect"), node.get("note")
             when = [word for word in ("at", "wait", "until") if node.get(word) is not None]
             if len(when) > 1:
-                raise node.key_error(when[1], f"both '{when[0]}' and '{when[1]}'", "a step has one of at, wait, until")
+                raise node.key_error(when[1], f"both '{when[0]}' and '{when[1]}'", "a step has only one of at, wait, until")
             if node.get("within") is not None and until is None:
                 raise node.key_error("within", "'within' without 'until'", "write until: <condition>")
             for word, present in (("at", at), ("until", until)):
                 if self.pace is Pace.BY_HAND and present is not None:
-                    raise node.key_error(word, f"'{word}' at the pace by-hand", "there time moves only by 'wait'")
+                    raise node.key_error(word, f"'{word}' is not allowed at pace by-hand", "at this pace, time advances only with 'wait'")
             if not when and self.empty and expect is None and note is None:
-                raise node.error("a step without anything to do", "write at, wait, until, an act or expect")
+                raise node.error("the step is empty", "write at, wait, until, an act, or expect")
             meant = node.read("under", read_under, ALWAYS)
             said = node.read("note", as_text, "")
             return Step(

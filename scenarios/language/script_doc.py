@@ -20,7 +20,7 @@ DOCUMENT: Final = Path(__file__).parents[1] / "SCRIPTS.md"
 
 EXAMPLE: Final = """\
 scenario: a-broker-dies
-about: The leader of a partition is killed. Another in-sync replica leads, and nothing is lost.
+about: The leader of a partition is killed. Another in-sync replica becomes leader, and nothing is lost.
 releases: ["2.4", "4.3"]
 seed: 0
 cluster:
@@ -38,7 +38,7 @@ timeline:
     within: 10s
     expect: {placed-0: {isr: [2, 3]}, lost: 0}
   - wait: 2s
-    note: the producer's retries have been taken
+    note: the producer's retries have succeeded
     expect: {app: {failed: 0}}
 expect:
   - order [broker-stopped {broker=1}, leader-elected {leader=2}]
@@ -52,56 +52,66 @@ _HEAD: Final = f"""# Scripts
 
 <!-- Written by `python -m scenarios.language.script_doc` from scenarios/language and core/lab/acts.py. -->
 
-A script is YAML: a cluster, steps, and what is expected. `isrlab run FILE` runs it and checks, `isrlab play FILE` shows it. Scripts are data:
-nothing in them is evaluated as code, and YAML's anchors, aliases, tags and merge keys are refused. A wrong script is refused with
-`file:line:column: field: what is wrong; what would be right`; items of a list count from 1 there.
+A script is YAML: a cluster, steps, and expectations. `isrlab run FILE` runs the script and checks the expectations; `isrlab play FILE` shows it.
+Scripts are only data: nothing in them is evaluated as code, and YAML's anchors, aliases, tags, and merge keys are refused. Errors have the form
+`file:line:column: field: what is wrong; what would be right`. List items are counted from 1.
 
 ```yaml
 {EXAMPLE}```
 
-**Top level.** `scenario` (its name), `about` (its first sentence is what `isrlab scenarios list` shows), `releases` (it runs under each; without: the
-current one), `without` (guards that every run has switched off), `seed`, `cluster`, `timeline` or `steps`,
-`expect` (at the end). A script with a `cluster` only is a cluster to play.
+**Top level.** `scenario` (the name), `about` (`isrlab scenarios list` shows its first sentence), `releases` (the script runs under each; by default
+the current one), `without` (guards that are switched off in every run), `seed`, `cluster`, `timeline` or `steps`, and `expect` (checked at the end).
+A script that has only a `cluster` describes a cluster to play with.
 
-**cluster.** `brokers` (how many, with ids from 1, or a list: `[0, 1, {{id: 2, rack: a, up: false, settings: {{...}}}}]`), `topics` by name, `settings` by
-their Kafka names, `network` (`latency`, `jitter`, `loss` of every link), `pace` (`timeline` or `by-hand`), `startup` (from a broker's start to its
-registration), `recovery` (more of it without a clean-shutdown file), `controllers` (a quorum of voters: `3` for c1 to c3 on machines of their own,
-`{{combined: true}}` for one in every broker's process or `{{combined: [1, 2, 3]}}` in these, or the voters' names, `[c1, b2]`; without: one controller that
-does not fail), `controller` (who is the active one at the start: the broker that ZooKeeper has as controller, or a voter; without: the first that
-runs), `control-plane` (`by-release`: a broker elected through ZooKeeper before 3.3; or `kraft` under any release).
-`features` are levels that are not those of a new cluster of the release: `{{eligible.leader.replicas.version: 0}}` for one that was upgraded to 4.1 or
-later and keeps no ELR, `1` for one of 4.0 that does. `clients` are settings of producers and consumers that do not have their own (`config` of their acts), by their Kafka names:
-`{{delivery.timeout.ms: 8000, request.timeout.ms: 3000}}`; the others have the defaults of the release: before 2.1 `retries` is 0 and there is no
-delivery.timeout.ms. `controller` is the active controller in the acts `cut`, `heal`, `isolate`,
-`link`, `hold` and `release`; in `clock` without a quorum of voters; and in `kill-controller` and `pause-controller` with one. `kill`, `pause`, `shutdown`
-and the other acts on a broker take the broker's number. A topic has `partitions` and `replication-factor`, or `replicas` (the brokers of each
-partition, the preferred leader first), or, as `isrlab import` writes it,
-`partitions: [{{replicas: [1, 2], isr: [1], leader: 1, elr: [], last-known-elr: []}}]`;
-and `config` and `topic-id`. To stage a moment of a real cluster, such a partition also has `leader-epoch`, and for all its replicas `leo`, `hw`, `log-start`
-and `epochs` (the entries of leader-epoch-checkpoint); `logs` says by broker what differs:
-`{{replicas: [1, 2, 3], isr: [1, 2], leader: 1, leader-epoch: 7, leo: 60, epochs: [[0, 0], [7, 40]], logs: {{3: {{leo: 50, hw: 45, epochs: [[0, 0]]}}}}}}`. The HW is
-the LEO, and all records are of the leader epoch, if nothing says otherwise. Records below the leader's HW count as acknowledged.
+**cluster.** A cluster has these fields:
 
-**Steps.** Each is due `at` a time, after a `wait`, or when `until` holds a condition (`within` a time, 60s without; then it has failed); without any of these
-at once. Then its one act is done, then its `expect` is checked. `note` says what it shows. `under` keeps it to some releases: `{{before: "0.11"}}`,
-`{{since: "2.0"}}`, a list, or by the guards in force: `{{with: maximal-isr}}`, `{{without: maximal-isr}}`. At the
-pace `by-hand` the list is called `steps`, each fetch, answer and fencing is an act, and time moves only by `wait`.
-On a timeline the act `pace: by-hand` begins such steps, each with the time `at` which it is done, and `pace: timeline` ends them.
+- `brokers`: a number, with ids from 1, or a list: `[0, 1, {{id: 2, rack: a, up: false, settings: {{...}}}}]`.
+- `topics` by name, and `settings` by their Kafka names.
+- `network`: `latency`, `jitter`, and `loss` of every link.
+- `pace`: `timeline` or `by-hand`.
+- `startup`: the time from a broker's start to its registration. `recovery`: additional time after an unclean shutdown.
+- `controllers`: a quorum of voters. `3` means c1 to c3 on separate machines, `{{combined: true}}` means one in every broker's process,
+  `{{combined: [1, 2, 3]}}` means one in each of these, and a list such as `[c1, b2]` names the voters. By default, there is one controller that never fails.
+- `controller`: the active controller at the start, either a broker (with ZooKeeper) or a voter; by default the first one that is running.
+- `control-plane`: `by-release` (before 3.3, a broker elected through ZooKeeper) or `kraft` (under any release).
+- `features`: levels that differ from those of a new cluster of the release. `{{eligible.leader.replicas.version: 0}}` is a cluster that was upgraded to
+  4.1 or later and has no ELR; level `1` is a 4.0 cluster that has one.
+- `clients`: settings, by their Kafka names, of producers and consumers that have no settings of their own (`config` of their acts):
+  `{{delivery.timeout.ms: 8000, request.timeout.ms: 3000}}`. Other settings have the defaults of the release: before 2.1, `retries` is 0 and there is no
+  delivery.timeout.ms.
 
-**expect.** A condition, a table, or a list of both; `{{expect: ..., under: ..., note: ...}}` in a list keeps some to some releases. A table has partitions
-(`orders-0: {{leader: 2, isr: [1, 2], hw: 5}}`), replicas within (`1: 15/4` is LEO/HW on broker 1, or `1: {{leo: 15, epochs: [[0, 0]]}}`), brokers
-(`b2: {{state: stopped}}`), clients (`app: {{failed: 0}}`) and counts (`lost: 0`); `"<= 5"` compares otherwise than by equality.
+In the acts `cut`, `heal`, `isolate`, `link`, `hold`, and `release`, `controller` means the active controller; also in `clock` without a quorum of
+voters, and in `kill-controller` and `pause-controller` with one. `kill`, `pause`, `shutdown`, and the other acts on a broker take the broker's number.
 
-**Conditions.** Comparisons (`== != < <= > >=`) of readings with values or readings, joined by `and`, `or`, `not` and parentheses. Sets of brokers are
-written `[1, 2]`; compared with a number they stand for their size. Events: `happened KIND {{column=value, ...}}`,
-`never KIND {{...}}`, `count KIND {{...}} == 2`, `order [KIND {{...}}, KIND]`; kinds and columns are those of EVENTLOG.md,
-`partition=orders-0` means topic and partition. A reading that has nothing to say just now makes every comparison false.
+A topic has `partitions` and `replication-factor`, or `replicas` (the brokers of each partition, the preferred leader first), or, as `isrlab import`
+writes it, `partitions: [{{replicas: [1, 2], isr: [1], leader: 1, elr: [], last-known-elr: []}}]`. It can also have `config` and `topic-id`.
 
-**Values.** Durations `500us`, `10ms`, `1m30s`; shares `0.5%`; brokers `2` or `b2`; links `[1, controller]`; partitions `orders-0`.
+To start from a moment of a real cluster, such a partition can also have `leader-epoch` and, for all its replicas, `leo`, `hw`, `log-start`, and
+`epochs` (the entries of leader-epoch-checkpoint). `logs` lists the differences by broker:
+`{{replicas: [1, 2, 3], isr: [1, 2], leader: 1, leader-epoch: 7, leo: 60, epochs: [[0, 0], [7, 40]], logs: {{3: {{leo: 50, hw: 45, epochs: [[0, 0]]}}}}}}`.
+By default, the HW equals the LEO, and all records are of the leader epoch. Records below the leader's HW count as acknowledged.
 
-**Limits.** {MAX_BROKERS:,} brokers, {MAX_PARTITIONS:,} partitions and {MAX_REPLICAS:,} replicas in a cluster; {MAX_BYTES >> 20} MB of text; a link
-loses at most {write_ppm(MAX_LOSS_PPM)}, because TCP repeats a message until it arrives (use `cut` for a link that loses all). A wrong script is
-refused with all its mistakes, each with its line and column, and exit code 2.
+**Steps.** A step is due `at` a time, after a `wait`, or when the condition in `until` becomes true (`within` a time, 60s by default; otherwise
+the step fails). Without any of these, it is due at once. Then its act runs, and then its `expect` is checked. `note` says what the step shows. `under`
+limits the step to some releases: `{{before: "0.11"}}`, `{{since: "2.0"}}`, a list, or the guards in force: `{{with: maximal-isr}}`,
+`{{without: maximal-isr}}`. At the pace `by-hand`, the list is called `steps`: each fetch, answer, and fencing is an act, and time advances only with
+`wait`. On a timeline, the act `pace: by-hand` starts such steps, each of which has a time `at`, and `pace: timeline` ends them.
+
+**expect.** A condition, a table, or a list of both. In a list, `{{expect: ..., under: ..., note: ...}}` limits an expectation to some releases. A table
+has partitions (`orders-0: {{leader: 2, isr: [1, 2], hw: 5}}`), replicas within partitions (`1: 15/4` is LEO/HW on broker 1, or
+`1: {{leo: 15, epochs: [[0, 0]]}}`), brokers (`b2: {{state: stopped}}`), clients (`app: {{failed: 0}}`), and counts (`lost: 0`). For comparisons other than
+equality, write for example `"<= 5"`.
+
+**Conditions.** Comparisons (`== != < <= > >=`) of readings with values or other readings, joined with `and`, `or`, `not`, and parentheses. `[1, 2]` is
+a set of brokers; compared with a number, it means the size of the set. Events: `happened KIND {{column=value, ...}}`, `never KIND {{...}}`,
+`count KIND {{...}} == 2`, and `order [KIND {{...}}, KIND]`. EVENTLOG.md lists kinds and columns; `partition=orders-0` means topic and partition. If a
+reading has no value at the moment, every comparison with it is false.
+
+**Values.** Durations `500us`, `10ms`, `1m30s`; percentages `0.5%`; brokers `2` or `b2`; links `[1, controller]`; partitions `orders-0`.
+
+**Limits.** {MAX_BROKERS:,} brokers, {MAX_PARTITIONS:,} partitions, and {MAX_REPLICAS:,} replicas in a cluster; {MAX_BYTES >> 20} MB of text. A link
+loses at most {write_ppm(MAX_LOSS_PPM)}, because TCP repeats a message until it arrives; for a link that loses all messages, use `cut`. If a script
+has errors, it is refused with a list of all errors, each with its line and column, and exit code 2.
 """
 
 
@@ -112,8 +122,8 @@ def document() -> str:
         words = f" ({', '.join(reading.words)})" if reading.words else ""
         parts.append(f"| `{reading.written}` | {reading.type} | {reading.meaning}{words} |\n")
     parts.append(
-        "\n## Acts\n\nA lone value is the first field (`kill: 2`); a list of brokers does the act for each in turn (`fetch: [1, 2]`);\n"
-        "`set` also takes settings by name: `set: {min.insync.replicas: 2, topic: orders}`.\n"
+        "\n## Acts\n\nA single value is the first field (`kill: 2`). A list of brokers runs the act for each in turn (`fetch: [1, 2]`).\n"
+        "`set` also accepts settings by name: `set: {min.insync.replicas: 2, topic: orders}`.\n"
     )
     for word, act in ACTS.items():
         fields = [f"`{as_written(field.name)}`" + ("" if field.default is attrs.NOTHING else "?") for field in attrs.fields(act)]

@@ -36,14 +36,14 @@ def tokenize(text: str) -> list[Token]:
         ConditionError: a character that no condition has.
     """
     if len(text) > MAX_LENGTH:
-        raise ConditionError(0, f"a condition of {len(text):,} characters", f"at most {MAX_LENGTH:,}")
+        raise ConditionError(0, f"the condition has {len(text):,} characters", f"use at most {MAX_LENGTH:,}")
     tokens: list[Token] = []
     at, end = 0, len(text.rstrip())
     while at < end:
         match = _TOKEN.match(text, at)
         if match is None:
             wrong = text[at:].lstrip()[0]
-            remedy = "write words, numbers and ( ) [ ] { } == != < <= > >="
+            remedy = "write words, numbers, and ( ) [ ] { } == != < <= > >="
             raise ConditionError(len(text) - len(text[at:].lstrip()), f"'{wrong}' has no meaning here", remedy)
         kind = match.lastgroup or ""
         tokens.append(Token(kind, match[kind], match.start(kind)))

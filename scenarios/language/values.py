@@ -33,23 +33,23 @@ T = TypeVar("T")
 def as_fields(node: Node, remedy: str) -> Fields:
     """A mapping."""
     if not isinstance(node, Fields):
-        raise node.error(f"{node.what()} stands where a mapping belongs", remedy)
+        raise node.error(f"expected a mapping, not {node.what()}", remedy)
     return node
 
 
 def as_items(node: Node, remedy: str) -> Items:
     """A list."""
     if not isinstance(node, Items):
-        raise node.error(f"{node.what()} stands where a list belongs", remedy)
+        raise node.error(f"expected a list, not {node.what()}", remedy)
     return node
 
 
 def as_text(node: Node, remedy: str = "write a word") -> str:
     """A single value that is not empty."""
     if not isinstance(node, Text):
-        raise node.error(f"{node.what()} stands where a single value belongs", remedy)
+        raise node.error(f"expected a single value, not {node.what()}", remedy)
     if node.empty or not node.text.strip():
-        raise node.error("nothing is written here", remedy)
+        raise node.error("there is no value", remedy)
     return node.text.strip()
 
 
@@ -57,7 +57,7 @@ def as_setting(node: Node, setting: Setting) -> str:
     """What is written as a setting's value; only a list and a class may be empty, as ''."""
     if setting.type in ("list", "class") and isinstance(node, Text) and not node.empty:
         return node.text.strip()
-    return as_text(node, "write its value")
+    return as_text(node, "write a value")
 
 
 def as_int(node: Node, least: int = 0, most: int = MAX_COUNT) -> int:
@@ -66,7 +66,7 @@ def as_int(node: Node, least: int = 0, most: int = MAX_COUNT) -> int:
     text = as_text(node, remedy).replace("_", "")
     digits = text[1:] if text[:1] == "-" else text
     if not (digits.isascii() and digits.isdecimal()):
-        raise node.error(f"{node.what()} is no whole number", remedy)
+        raise node.error(f"{node.what()} is not a whole number", remedy)
     if len(digits) > 20 or not least <= int(text) <= most:
         raise node.error(f"{shortened(text)} is out of range", remedy)
     return int(text)
@@ -91,14 +91,14 @@ def as_word(node: Node, known: Iterable[str]) -> str:
 
 def as_duration(node: Node) -> int:
     """A duration in µs."""
-    text = as_text(node, "write a duration, for example 500ms, 12s or 1m30s")
+    text = as_text(node, "write a duration, for example 500ms, 12s, or 1m30s")
     if text == "0":
         return 0
     try:
         duration = parse_duration(text)
     except ValueError:
-        remedy = "write a number and a unit (us, ms, s, m, h, d), for example 500ms, 12s or 1m30s"
-        raise node.error(f"{node.what()} is no duration", remedy) from None
+        remedy = "write a number and a unit (us, ms, s, m, h, d), for example 500ms, 12s, or 1m30s"
+        raise node.error(f"{node.what()} is not a duration", remedy) from None
     if duration > MAX_DURATION:
         raise node.error(f"{shortened(text)} is too long", "at most ten years of virtual time (3650d)")
     return duration
@@ -109,10 +109,10 @@ def as_ppm(node: Node) -> int:
     text = as_text(node, "write a percentage, for example 5% or 0.1%")
     match = _PERCENT.fullmatch(text)
     if match is None:
-        raise node.error(f"{node.what()} is no percentage", "write one such as 5% or 0.1%, with at most four decimals")
+        raise node.error(f"{node.what()} is not a percentage", "write a percentage such as 5% or 0.1%, with at most four decimals")
     ppm = int(match[1]) * 10_000 + int((match[2] or "").ljust(4, "0"))
     if ppm > MILLION:
-        raise node.error(f"{text} is more than everything", "write 0% to 100%")
+        raise node.error(f"{text} is more than 100%", "write 0% to 100%")
     return ppm
 
 
@@ -123,7 +123,7 @@ def as_loss(node: Node) -> int:
         most = write_ppm(MAX_LOSS_PPM)
         raise node.error(
             f"{node.what()} is too much",
-            f"write at most {most}: TCP repeats a message until it arrives; use 'cut' for a link that loses all",
+            f"write at most {most}: TCP repeats a message until it arrives; for a link that loses all messages, use 'cut'",
         )
     return ppm
 
@@ -142,7 +142,7 @@ def as_broker(node: Node) -> int:
     text = as_text(node, "write a broker's number, for example 2")
     digits = text[1:] if text[:1] == "b" else text
     if not (digits.isascii() and digits.isdecimal()) or len(digits) > 10 or int(digits) > MAX_BROKER_ID:
-        raise node.error(f"{node.what()} is no broker", "write a broker's number, for example 2 or b2")
+        raise node.error(f"{node.what()} is not a broker", "write a broker's number, for example 2 or b2")
     return int(digits)
 
 
@@ -164,22 +164,22 @@ def as_partition(node: Node) -> TopicPartition:
     try:
         return TopicPartition.parse(text)
     except ValueError:
-        raise node.error(f"{node.what()} is no partition", "write topic-number, for example orders-0") from None
+        raise node.error(f"{node.what()} is not a partition", "write topic-number, for example orders-0") from None
 
 
 def as_node_name(node: Node) -> str:
     """A node's network address: a broker, `controller`, `zookeeper` or a client's name."""
-    remedy = "write a broker's number, 'controller' or a client's name"
+    remedy = "write a broker's number, 'controller', or a client's name"
     text = as_text(node, remedy)
     if not (text.isascii() and text.isdecimal()) and not _CLIENT_NAME.fullmatch(text):
-        raise node.error(f"{node.what()} is no node", remedy)
+        raise node.error(f"{node.what()} is not a node", remedy)
     return node_address(text)
 
 
 def check_topic_name(node: Node, name: str) -> str:
     """A topic's name, as Kafka allows it."""
     if not _TOPIC_NAME.fullmatch(name) or name in (".", ".."):
-        raise node.error(f"'{shortened(name)}' is no topic name", "letters, digits, '.', '_' and '-', at most 249 of them")
+        raise node.error(f"'{shortened(name)}' is not a topic name", "use letters, digits, '.', '_', and '-', at most 249")
     return name
 
 
@@ -187,7 +187,9 @@ def as_client_name(node: Node) -> str:
     """A producer's or consumer's name."""
     text = as_text(node, "write a client's name")
     if not _CLIENT_NAME.fullmatch(text) or node_address(text) != text or text in ("controller", "zookeeper"):
-        raise node.error(f"{node.what()} is no client name", "it begins with a letter and is not a broker's or the controller's")
+        raise node.error(
+            f"{node.what()} is not a client name", "it starts with a letter, and is not the name of a broker or of the controller"
+        )
     return text
 
 

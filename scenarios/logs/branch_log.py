@@ -67,6 +67,6 @@ class BranchLog:
 
     def cancel(self) -> bool:
         """Cancel and remove the incomplete file."""
-        self.failed = f"{self.path}: given up, nothing is written"
+        self.failed = f"{self.path}: cancelled, nothing is written"
         self._log.discard()
         return True

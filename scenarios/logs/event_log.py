@@ -278,30 +278,30 @@ def parse_header(line: bytes, source: str) -> tuple[Header, ClusterSpec, Release
         raise LogError(
             source,
             1,
-            "the file is empty; an event log begins with a header line" if not line else "no header; an event log begins with one",
+            "the file is empty; an event log starts with a header line"
+            if not line
+            else "there is no header; an event log starts with a header line",
         )
     if len(line) >= MAX_LINE and not line.endswith(b"\n"):
-        raise LogError(source, 1, f"the first line is longer than {MAX_LINE >> 20} MB; no header of an event log is")
+        raise LogError(source, 1, f"the first line is longer than {MAX_LINE >> 20} MB, so it is not the header of an event log")
     if line.count(b",") > MAX_VALUES:
-        raise LogError(source, 1, f"the first line has more than {MAX_VALUES:,} values; no header of an event log has")
+        raise LogError(source, 1, f"the first line has more than {MAX_VALUES:,} values, so it is not the header of an event log")
     try:
         raw = msgspec.json.decode(line)
     except RecursionError:
-        raise LogError(source, 1, "this is no event log: its first line is nested without end") from None
+        raise LogError(source, 1, "not an event log: the nesting in its first line is too deep") from None
     except (msgspec.DecodeError, UnicodeDecodeError):
-        raise LogError(source, 1, 'this is no event log; its first line would be a header such as {"isrlab": "event-log", ...}') from None
+        raise LogError(source, 1, 'not an event log; the first line of a log is a header such as {"isrlab": "event-log", ...}') from None
     if not isinstance(raw, dict) or raw.get("isrlab") != FORMAT:
         what = (
-            "no header: the event log's first line is missing"
-            if isinstance(raw, dict) and "seq" in raw
-            else "this is no event log of isrlab"
+            "no header: the event log's first line is missing" if isinstance(raw, dict) and "seq" in raw else "not an event log of isrlab"
         )
-        raise LogError(source, 1, f'{what}; it would begin with {{"isrlab": "{FORMAT}", "version": {VERSION}, ...}}')
+        raise LogError(source, 1, f'{what}; it would start with {{"isrlab": "{FORMAT}", "version": {VERSION}, ...}}')
     version = raw.get("version")
     if version != VERSION or isinstance(version, bool):
         newer = isinstance(version, int) and not isinstance(version, bool) and version > VERSION
-        why = "a newer isrlab wrote it; read it with that one" if newer else "there never was one"
-        raise LogError(source, 1, f"version {str(version)[:20]} of the format is not known: {why}; this isrlab reads version {VERSION}")
+        why = "a newer isrlab wrote it; use that version" if newer else "no such version exists"
+        raise LogError(source, 1, f"version {str(version)[:20]} of the format is unknown: {why}; this isrlab reads version {VERSION}")
     try:
         header = msgspec.convert(raw, Header)
         release = release_named(header.release)
@@ -334,10 +334,10 @@ class LogReader:
             self._file: BinaryIO = open_log_file(path)
         except OSError as wrong:
             raise InputError(
-                f"{self.source}: cannot be read: {wrong.strerror or wrong}; name an event log, as 'isrlab run --log FILE' writes it"
+                f"{self.source}: cannot be read: {wrong.strerror or wrong}; name an event log, such as 'isrlab run --log FILE' writes"
             ) from None
         except ValueError:
-            raise InputError(f"{self.source!r}: is no file name") from None
+            raise InputError(f"{self.source!r}: not a file name") from None
         try:
             self.header, self.spec = self._read_header()
         except BaseException:
@@ -372,7 +372,7 @@ class LogReader:
                 torn = not line.endswith(b"\n")
                 try:
                     if self.end is not None:
-                        raise LogError(self.source, number, "a line behind the end of the log")
+                        raise LogError(self.source, number, "there is a line after the end of the log")
                     if line.startswith(b'{"end"'):
                         self.end = msgspec.json.decode(line, type=End)
                         if self.end.events != last_seq:
@@ -385,7 +385,7 @@ class LogReader:
                     if torn:
                         self.torn = number
                         return
-                    raise LogError(self.source, number, f"this is no event: {one_line(wrong)}") from None
+                    raise LogError(self.source, number, f"not an event: {one_line(wrong)}") from None
                 if event[0] != last_seq + 1:
                     raise LogError(self.source, number, f"event {event[0]} follows event {last_seq}; lines are missing or out of order")
                 if event[1] < last_time:

@@ -19,8 +19,8 @@ _HEAD: Final = f"""# The event log, version {VERSION}
 
 <!-- Written by `python -m scenarios.logs.event_log_doc` from core/kafka/events. -->
 
-A session's log is JSON Lines in UTF-8: one object a line, each line ended by a newline. `isrlab run --log FILE` and
-`isrlab play` write it while the session runs, at least once in {FLUSH_SECONDS:g} s of wall time.
+A session's log is JSON Lines in UTF-8: one object per line, and each line ends with a newline. `isrlab run --log FILE` and
+`isrlab play` write it while the session runs, at least every {FLUSH_SECONDS:g} s of wall time.
 
 **Line 1, the header**
 
@@ -28,10 +28,10 @@ A session's log is JSON Lines in UTF-8: one object a line, each line ended by a 
 {{"isrlab": "event-log", "version": {VERSION}, "release": "4.3", "seed": 0, "scenario": "d6-unclean-election-on", "settings": {{"min.insync.replicas": "2"}}, "cluster": {{"brokers": [1, 2, 3]}}}}
 ```
 
-`scenario` is null for a cluster that was played freely. `settings` are the cluster-wide Kafka settings that were set,
-`cluster` is the whole cluster in the words of a script: brokers, topics with their placement, network, pace.
+`scenario` is null for a session without a scenario. `settings` are the cluster-wide Kafka settings that were changed.
+`cluster` is the whole cluster in the format of a script: brokers, topics with their placement, network, and pace.
 
-**Every further line, an event**
+**Every following line, an event**
 
 ```json
 {{"seq": 1, "t": 0, "cause": 0, "kind": "topic-created", "topic": "orders", "topic_id": "", "partitions": 1, "replication_factor": 3}}
@@ -40,37 +40,37 @@ A session's log is JSON Lines in UTF-8: one object a line, each line ended by a 
 | field | type | meaning |
 |---|---|---|
 | seq | int | counts from 1, without gaps |
-| t | int | virtual time in µs, never falling |
-| cause | int | seq of the event that led to this one, 0 for none (a timer of its own) |
-| kind | string | one of the kinds below; the columns after it are those of the kind, all of them, in this order |
+| t | int | virtual time in µs, never decreasing |
+| cause | int | seq of the event that caused this one, or 0 for none (a timer) |
+| kind | string | one of the kinds below; all columns of the kind follow, in this order |
 
-Across kinds a column of one name has one type, so that all events fit one wide table. Offsets are Kafka's: `to_offset` is
+Columns with the same name have the same type in all kinds, so all events fit into one wide table. Offsets are Kafka's: `to_offset` is
 exclusive. An id or epoch of -1 means none. `acks` is -1 for all.
 
-**Units and nulls.** Columns in `_us` are µs, in `_ppm` millionths; `bytes` are bytes; offsets, `records`, `partitions` and the other
-counts are numbers. Numbers fit 64 bits with sign. No column of a kind is ever null or left out: a string that does not apply is
-empty, a list is `[]`, a number is -1 or 0 as the kind says. In the header only `scenario` may be null.
+**Units and nulls.** Columns that end in `_us` are µs, and in `_ppm` parts per million; `bytes` are bytes; offsets, `records`, `partitions`, and other
+counts are numbers. Numbers are signed 64-bit integers. No column of a kind is ever null or missing: a string that does not apply is
+empty, a list is `[]`, and a number is -1 or 0, depending on the kind. In the header, only `scenario` can be null.
 
-**The last line** of a log that was closed is `{{"end": true, "t": 12000000, "events": 345}}`. Without it the process was
-killed. A last line without newline that is no whole object was being written then: readers report it and skip it. Any
-other malformed line is an error.
+**The last line** of a log that was closed is `{{"end": true, "t": 12000000, "events": 345}}`. Without this line, the
+process was killed. If the last line has no newline and is not a complete object, it was being written at that time: readers report it and skip
+it. Any other malformed line is an error.
 
-**Packed.** A name that ends in `.zst` makes it a row of Zstandard frames, one for every time it was flushed; unpacked (`zstd -dc`) it
-is the same bytes. All commands read both, and tell them apart by the first bytes. After a kill, what was flushed is readable, and of
-a frame that was being written the part that is there.
+**Compressed.** If the file name ends in `.zst`, the log is a sequence of Zstandard frames, one per flush; decompressed (`zstd -dc`), it has
+the same bytes. All commands read both formats, and detect them by the first bytes. After a kill, everything that was flushed is readable,
+and also the existing part of a frame that was being written.
 
-**Parquet.** `isrlab log convert` makes a dataset of logs and logs of a dataset, byte for byte. A session is a directory
+**Parquet.** `isrlab log convert` converts logs to a dataset and back, byte for byte. A session is a directory
 (`session=NAME`) of files sorted by `seq`. The columns are those of all kinds side by side, null where a kind does not have them,
-and `line`: text that is not made from the columns. A row of kind `log-header` (`seq` 0) holds the header line, one of kind `log-tail`
-what stands behind the last event: the end line, a torn line (`base64:…` if it is no text), nothing, or `no-newline` if the last line
-lacks its line break. An event has its `line` only if somebody wrote it otherwise than the laboratory does.
+and `line`: text that cannot be derived from the columns. A row of kind `log-header` (`seq` 0) contains the header line. A row of kind
+`log-tail` contains what follows the last event: the end line, an incomplete line (`base64:…` if it is not text), nothing, or `no-newline` if
+the last line lacks its line break. An event has a `line` only if it is formatted differently than by the laboratory.
 
-**What is refused.** A line is refused, with its number, if the cluster in the header cannot have such an event: it names a broker that is not
-there, a topic that no line above creates, a partition that the topic does not have, or a number out of its bounds, such as offset −5.
+**Validation.** A line is refused, with its number, if the cluster in the header cannot have such an event: if it names a broker that does
+not exist, a topic that no earlier line creates, a partition that the topic does not have, or a number out of range, such as offset −5.
 
-**Versions.** This program reads version {VERSION}, the first one, and refuses a newer one, saying so. A new kind or a new column raises the
-version only when an old reader would misunderstand the log: an older program refuses a kind that it does not know, with its line.
-When the version is raised, this page says what changed, and logs of all older versions stay readable.
+**Versions.** This program reads version {VERSION}, the first one, and refuses newer versions. A new kind or a new column raises the version
+only if an old reader would misunderstand the log: an older program refuses an unknown kind, with its line number.
+When the version is raised, this page lists the changes, and logs of all older versions remain readable.
 """
 
 

@@ -159,7 +159,7 @@ class LineDecoder:
     def _no_partition(self, topic: str, partition: int, count: int | None) -> str:
         if count is None:
             self._partitions[topic] = MAX_PARTITIONS  # Told once: its other lines are not wrong for a reason of their own.
-            return f"unknown topic '{topic[:40]}'; a line above would create it"
+            return f"unknown topic '{topic[:40]}'; no earlier line creates it"
         return f"unknown partition {topic[:40]}-{partition}; the topic has {count:,} partition{'s' if count != 1 else ''}, counted from 0"
 
     def _create(self, event: tuple[Any, ...]) -> None:
@@ -167,9 +167,9 @@ class LineDecoder:
         self._partitions[topic] = max(event[6], there or 0)
         if event[3] == TopicCreated.kind:
             if there is not None:
-                raise WrongEvent(f"topic '{topic[:40]}' is there already; a line above creates it", event)
+                raise WrongEvent(f"topic '{topic[:40]}' already exists; an earlier line creates it", event)
         elif there is not None and event[6] != there + event[5]:
-            raise WrongEvent(f"{topic[:40]} has {there:,} partitions; {event[5]:,} more are not {event[6]:,}", event)
+            raise WrongEvent(f"{topic[:40]} has {there:,} partitions, and {event[5]:,} more do not make {event[6]:,}", event)
 
 
 def _out_of_bounds(event: tuple[Any, ...]) -> str:

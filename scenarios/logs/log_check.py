@@ -65,7 +65,7 @@ def check_log(path: str | Path) -> Checked:
             if checked.count >= MAX_COUNTED:
                 break
     except OSError as wrong:
-        tell(f"{path}: cannot be read behind event {checked.events:,}: {wrong.strerror or wrong}")
+        tell(f"{path}: cannot be read after event {checked.events:,}: {wrong.strerror or wrong}")
     return checked
 
 
@@ -81,20 +81,20 @@ def _problems(path: Path, decode: LineDecoder, checked: Checked) -> Iterator[tup
         while line := file.readline(MAX_LINE):
             number += 1
             if len(line) == MAX_LINE and not line.endswith(b"\n"):
-                yield number, f"the line is longer than {MAX_LINE >> 20} MB; no event is"
+                yield number, f"the line is longer than {MAX_LINE >> 20} MB, so it is not an event"
                 _skip_line(file)
                 continue
             if end is not None:
-                yield number, "a line behind the end of the log"
+                yield number, "there is a line after the end of the log"
                 continue
             try:
                 if line.startswith(b'{"end"'):
                     end = msgspec.json.decode(line, type=End)
                     checked.end_us = end.t
                     if end.events != last_seq:
-                        yield number, f"the log ends with {end.events} events, but the last one is number {last_seq}"
+                        yield number, f"the end line says {end.events} events, but the last event has number {last_seq}"
                     if end.t < last_time:
-                        yield number, f"the log ends at {end.t} µs, before its last event at {last_time} µs"
+                        yield number, f"the end line says {end.t} µs, but the last event is at {last_time} µs"
                     continue
                 event = decode(line)
             except WrongEvent as wrong:
@@ -104,9 +104,9 @@ def _problems(path: Path, decode: LineDecoder, checked: Checked) -> Iterator[tup
                 event = wrong.event
             except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as wrong:
                 if line.endswith(b"\n"):
-                    yield number, f"this is no event: {one_line(wrong)}"
+                    yield number, f"not an event: {one_line(wrong)}"
                 else:
-                    yield number, "the last line is torn: the process was killed while it wrote; readers skip it"
+                    yield number, "the last line is incomplete: the process was killed while it was writing; readers skip it"
                 continue
             seq, time, cause = event[:3]
             if event[3] == Acted.kind:
@@ -115,22 +115,22 @@ def _problems(path: Path, decode: LineDecoder, checked: Checked) -> Iterator[tup
                 except ValueError as wrong:
                     yield number, one_line(wrong)
             if seq <= last_seq:
-                yield number, f"event {seq} follows event {last_seq}; lines are doubled or out of order"
+                yield number, f"event {seq} follows event {last_seq}; lines are duplicated or out of order"
             elif seq > last_seq + 1:
                 gap = f"event {last_seq + 1} is" if seq == last_seq + 2 else f"events {last_seq + 1} to {seq - 1} are"
                 yield number, f"event {seq} follows event {last_seq}; {gap} missing"
                 missing.append((last_seq + 1, seq))
             if time < last_time:
-                yield number, f"event {seq} at {time} µs is earlier than the one before, at {last_time} µs"
+                yield number, f"event {seq} at {time} µs is earlier than the previous event, at {last_time} µs"
             if not 0 <= cause < seq:
-                yield number, f"event {seq} names event {cause} as its cause; a cause comes before what it leads to, 0 is none"
+                yield number, f"event {seq} names event {cause} as its cause; a cause must come before its effect, and 0 means no cause"
             elif _stands_in(cause, missing):
                 yield number, f"event {seq} names event {cause} as its cause, which is missing"
             checked.events += 1
             last_seq, last_time = max(seq, last_seq), max(time, last_time)
     if end is None:
         checked.end_us = last_time
-        yield 0, "no end line: the process was killed; all events up to then are readable"
+        yield 0, "no end line: the process was killed; all events up to that point are readable"
 
 
 def _skip_line(file: IO[bytes]) -> None:

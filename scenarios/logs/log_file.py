@@ -90,7 +90,7 @@ class _Unpacked(io.RawIOBase):
                 self._packed = memoryview(self._file.read(_CHUNK))
                 if not self._packed:
                     if not self._came:
-                        raise OSError("it is cut short: not even the first line of what is packed in it is there")
+                        raise OSError("the file is truncated: not even its first line can be decompressed")
                     return 0
             self._unpack()
         self._came = True
@@ -107,10 +107,10 @@ class _Unpacked(io.RawIOBase):
         try:
             self._plain = memoryview(self._frame.decompress(piece))
         except self._error as wrong:
-            raise OSError(f"what is packed in it is damaged ({wrong})") from None
+            raise OSError(f"the compressed data is damaged ({wrong})") from None
         self._most += MOST_PER_BYTE * len(piece) - len(self._plain)
         if self._most < 0:
-            raise OSError(f"it unpacks to more than {MOST_PER_BYTE:,} times its size, which no event log does")
+            raise OSError(f"it decompresses to more than {MOST_PER_BYTE:,} times its size, which no event log does")
         self._packed = rest
         if self._frame.eof:
             self._packed = memoryview(bytes(self._frame.unused_data) + bytes(rest)) if self._frame.unused_data else rest

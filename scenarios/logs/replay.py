@@ -144,7 +144,7 @@ def _play(reader: LogReader, events: list[tuple[Any, ...]], lines: list[bytes], 
 def _missing(holding: _Holding, at: int, events: list[tuple[Any, ...]]) -> None:
     """Raise `_Differs` if the replay has fewer events than the log up to `at`."""
     if holding.count < at:
-        raise _Differs(holding.count + 2, in_words(events[holding.count]), "nothing of the sort by then")
+        raise _Differs(holding.count + 2, in_words(events[holding.count]), "no such event up to that time")
 
 
 def lines_of(replayed: Replayed) -> list[str]:
@@ -152,7 +152,7 @@ def lines_of(replayed: Replayed) -> list[str]:
     if replayed.same:
         return [f"same {replayed.source}: {replayed.events} events, {replayed.acts} acts, {format_duration(replayed.time)}"]
     return [
-        f"DIFFERS {replayed.source}:{replayed.line}: after {max(replayed.line - 2, 0)} events that are the same",
+        f"DIFFERS {replayed.source}:{replayed.line}: after {max(replayed.line - 2, 0)} identical events",
         f"  in the log  {replayed.recorded}",
         f"  replayed    {replayed.replayed}",
     ]

@@ -118,7 +118,7 @@ def _values(cluster: Cluster) -> list[tuple[str, str]]:
         ("records lost", str(account.lost)),
         ("of them acknowledged", str(account.lost_acknowledged)),
         ("of them read", str(account.lost_read)),
-        ("records that replicas hold otherwise than their leader", str(view.diverged)),
+        ("records that differ between replicas and leader", str(view.diverged)),
     ]
     for partition in view.partitions:
         name = str(partition.tp)
@@ -187,7 +187,7 @@ def lines(comparison: Comparison) -> list[str]:
         for name, event in zip(names, (difference.first, difference.second), strict=True):
             said.append(f"  {name:<{max(width, 14)}} {_event_in_words(event, difference)}")
         rows = unlike(base, outcome)
-        said.append("in the end:" if rows else "in the end both are the same")
+        said.append("at the end:" if rows else "at the end, both are the same")
         longest = max((len(row[0]) for row in rows), default=0)
         said.extend(f"  {row[0]:<{longest}}  {names[0]}: {row[1]}; {names[1]}: {row[2]}" for row in rows)
     return said
@@ -201,7 +201,7 @@ def _event_in_words(event: EventTuple | None, difference: Difference) -> str:
     if event[1] > difference.time:
         return f"nothing until {format_duration(event[1])}: {explain(event)}"
     if event[3] == "act" and other is not None and other[3] != "act":
-        return f"nothing, and goes on with: {explain(event)}"
+        return f"nothing; its next event: {explain(event)}"
     said = explain(event)
     if other is not None and other[3] == event[3] and explain(other) == said:
         columns = zip(KINDS[event[3]].columns, event[4:], other[4:], strict=True)

@@ -417,7 +417,7 @@ class Run:
             self._failure(
                 step.place,
                 f"at {format_duration(step.at)}",
-                f"it is {format_duration(self.cluster.now)} already, after the steps before",
+                f"the previous steps ended later, at {format_duration(self.cluster.now)}",
                 step.note,
             )
         for act in step.acts:

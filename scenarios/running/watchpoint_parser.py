@@ -54,7 +54,7 @@ def parse_watchpoint(text: str, view: ClusterView) -> Watchpoint:
     except ConditionError as wrong:
         raise ValueError(wrong.problem + (f"; {wrong.remedy}" if wrong.remedy else "")) from None
     if kinds_of(condition):
-        raise ValueError("this looks at past events; write what the state must be, as lost > 0, or an event's kind alone, as truncated")
+        raise ValueError("this looks at past events; write a state, such as lost > 0, or only the kind of an event, such as truncated")
     return BecomesTrue(_asked(condition.holds))
 
 
@@ -71,7 +71,7 @@ def _change(text: str, names: Names) -> Watchpoint:
         condition = parse_condition(text, names)
         term = condition.term if isinstance(condition, Truth) else None
     if term is None or kinds_of(condition):
-        raise ConditionError(0, f"'{text[:40]}' is no single reading", "write for example isr(orders-0) changes, or leader changes")
+        raise ConditionError(0, f"'{text[:40]}' is not a single reading", "write, for example, isr(orders-0) changes, or leader changes")
     return ValueChanges(_asked(term.take))
 
 

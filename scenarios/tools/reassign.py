@@ -73,10 +73,11 @@ def read_plan(text: str) -> Plan:
             raise InputError(f"no partition with topic, partition and replicas: {brief(entry)}")
         log_dirs = entry.get("log_dirs")
         if log_dirs is not None and not isinstance(log_dirs, list):
-            raise InputError(f"log_dirs is no list: {brief(entry)}")
+            raise InputError(f"log_dirs is not a list: {brief(entry)}")
         if log_dirs is not None and len(log_dirs) != len(replicas):
             raise InputError(
-                f"Size of replicas list {str(replicas)[:_QUOTED]} is different from size of log dirs list {str(log_dirs)[:_QUOTED]} for partition {tp}"
+                f"Size of replicas list {str(replicas)[:_QUOTED]} is different from size of log dirs list "
+                f"{str(log_dirs)[:_QUOTED]} for partition {tp}"
             )
         found.append((tp, tuple(replicas)))
     if not found:
@@ -102,7 +103,7 @@ def read_topics(text: str) -> list[str]:
     topics = [entry.get("topic") for entry in entries(document(text), "topics")]
     named = [topic for topic in topics if isinstance(topic, str)]
     if len(named) != len(topics):
-        raise InputError('topics to move are written {"topics":[{"topic":"foo"}],"version":1}')
+        raise InputError('write the topics to move as {"topics":[{"topic":"foo"}],"version":1}')
     twice = doubles(named)
     if twice:
         raise InputError(f"List of topics to reassign contains duplicate entries: {listed(twice)}")
@@ -118,11 +119,11 @@ def document(text: str) -> dict[str, Any]:
     try:
         found = json.loads(text)
     except RecursionError:
-        raise InputError("Failed to parse the JSON: it is nested without end") from None
+        raise InputError("Failed to parse the JSON: the nesting is too deep") from None
     except json.JSONDecodeError as wrong:
         raise InputError(f"Failed to parse the JSON: {wrong}") from None
     except ValueError:
-        raise InputError("Failed to parse the JSON: a number in it has thousands of digits") from None
+        raise InputError("Failed to parse the JSON: a number has thousands of digits") from None
     if not isinstance(found, dict) or found.get("version", 1) != 1:
         raise InputError(f"Not supported version field value {brief(found.get('version')) if isinstance(found, dict) else 'none'}")
     return found
@@ -138,10 +139,10 @@ def entries(found: dict[str, Any], name: str) -> list[dict[str, Any]]:
     if listed is None:
         return []
     if not isinstance(listed, list):
-        raise InputError(f"{name} is no list: {brief(listed)}")
+        raise InputError(f"{name} is not a list: {brief(listed)}")
     for entry in listed:
         if not isinstance(entry, dict):
-            raise InputError(f"an entry of {name} is no object: {brief(entry)}")
+            raise InputError(f"an entry of {name} is not an object: {brief(entry)}")
     return listed
 
 

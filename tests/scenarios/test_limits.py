@@ -38,7 +38,7 @@ UNBOUNDED = {
     ),
     "a list where one act needs more": (
         STEPS + "  - slow-disk: [1, 2]\n",
-        "3:16: timeline[1].slow-disk: a list is not enough for slow-disk; for example 'slow-disk: {broker: 2, delay: 50ms}'",
+        "3:16: timeline[1].slow-disk: slow-disk needs more than a list; for example 'slow-disk: {broker: 2, delay: 50ms}'",
     ),
     "a billion partitions": (
         STEPS + "  - create-topic: {topic: t, partitions: 1000000000}\n",
@@ -46,11 +46,11 @@ UNBOUNDED = {
     ),
     "a billion replicas": (
         "cluster: {brokers: 1000, topics: {t: {partitions: 200000, replication-factor: 1000}}}\n",
-        "1:10: cluster: 200,000,000 replicas in the cluster; at most 1,000,000",
+        "1:10: cluster: 200,000,000 replicas in the cluster; use at most 1,000,000",
     ),
     "many large topics": (
         "cluster: {brokers: 3, topics: {t: {partitions: 200000}, u: {partitions: 1}}}\n",
-        "1:10: cluster: 200,001 partitions in the cluster; at most 200,000",
+        "1:10: cluster: 200,001 partitions in the cluster; use at most 200,000",
     ),
     "10,000 brokers": ("cluster: {brokers: 10000}\n", "1:20: cluster.brokers: 10000 is out of range; write a whole number from 1 to 1000"),
     "60,000 brokers in a list": (
@@ -61,12 +61,15 @@ UNBOUNDED = {
         "cluster: {brokers: [" + "1," * 1_000_000 + "1]}\n",
         "1:400021: cluster.brokers: more than 200,000 entries; no list or mapping of a script is that long",
     ),
-    "5,000 deep": ("cluster: " + "[" * 5_000 + "]" * 5_000, "1:34: nested deeper than 24 levels; no field of a script is that deep"),
-    "5,000 deep mappings": ("cluster: " + "{a: " * 5_000 + "1" + "}" * 5_000, "1:103: nested deeper than 24 levels"),
+    "5,000 deep": (
+        "cluster: " + "[" * 5_000 + "]" * 5_000,
+        "1:34: more than 24 levels of nesting; no field of a script is nested that deep",
+    ),
+    "5,000 deep mappings": ("cluster: " + "{a: " * 5_000 + "1" + "}" * 5_000, "1:103: more than 24 levels of nesting"),
     "5,000 digits": (f"cluster: {{brokers: {'9' * 5_000}}}\n", f"1:20: cluster.brokers: {'9' * 39}… is out of range"),
     "a duration of 5,000 digits": (
         f"cluster: {{brokers: 3, startup: {'9' * 5_000}s}}\n",
-        f"1:32: cluster.startup: '{'9' * 39}…' is no duration",
+        f"1:32: cluster.startup: '{'9' * 39}…' is not a duration",
     ),
     "a condition of 5,000 digits": (
         CLUSTER + f"expect: hw(orders-{'1' * 1_900}) == 1\n",
@@ -78,7 +81,7 @@ UNBOUNDED = {
     ),
     "a billion laughs": (
         "a: &a [x, x]\nb: &b [*a, *a]\ncluster: {brokers: *b}\n",
-        "1:4: a: the anchor &a is refused; scripts have no anchors and aliases; write the value out",
+        "1:4: a: the anchor &a is refused; scripts cannot contain anchors or aliases; repeat the value",
     ),
     "a word of 1,000 letters": (STEPS + "  - k" + "i" * 1_000 + "l: 1\n", "3:5: timeline[1]: unknown word 'kiiii"),
     "a key of a megabyte": ("cluster: {brokers: 3}\n? " + "x" * 1_000_000 + "\n: 1\n", "2:3: script: unknown word 'xxxx"),
@@ -112,14 +115,14 @@ def test_acts_have_the_same_bounds() -> None:
     cluster = Cluster(ClusterSpec((BrokerSpec(1), BrokerSpec(2)), (TopicSpec("t", 2, 2),)), CURRENT, 1)
     for act, words in (
         (acts.Link(("b1", "b2"), loss_ppm=MAX_LOSS_PPM + 1), "a link loses at most 99 %"),
-        (acts.CreateTopic("u", 10**9, 2), "that would be 1,000,000,002 partitions in the cluster; at most 200,000"),
-        (acts.CreateTopic("u", 1_000, 1_001), "that would be 1,001,004 replicas in the cluster; at most 1,000,000"),
-        (acts.CreatePartitions("t", 10**9), "that would be 1,000,000,000 partitions in the cluster; at most 200,000"),
+        (acts.CreateTopic("u", 10**9, 2), "that would be 1,000,000,002 partitions in the cluster; use at most 200,000"),
+        (acts.CreateTopic("u", 1_000, 1_001), "that would be 1,001,004 replicas in the cluster; use at most 1,000,000"),
+        (acts.CreatePartitions("t", 10**9), "that would be 1,000,000,000 partitions in the cluster; use at most 200,000"),
     ):
         with pytest.raises(ActRefused) as refused:
             cluster.do(act)
         assert str(refused.value).startswith(words), refused.value
-    with pytest.raises(ValueError, match="the network loses 1,000,000 messages of a million; at most 990,000"):
+    with pytest.raises(ValueError, match="the network loses 1,000,000 messages per million; use at most 990,000"):
         Cluster(ClusterSpec((BrokerSpec(1),), network=NetworkSpec(loss_ppm=1_000_000)), CURRENT, 1)
 
 
@@ -138,12 +141,13 @@ def test_what_a_large_cluster_has_can_be_written() -> None:
 def test_a_cluster_whose_time_stands_still_is_refused(release: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = tmp_path / "still.yaml"
     path.write_text(
-        f"releases: '{release}'\ncluster:\n  brokers: 2\n  topics: {{t: {{partitions: 1, replication-factor: 2}}}}\n  network: {{latency: 0}}\n"
+        f"releases: '{release}'\ncluster:\n  brokers: 2\n  topics: {{t: {{partitions: 1, replication-factor: 2}}}}\n  network: "
+        f"{{latency: 0}}\n"
         "  settings: {replica.fetch.wait.max.ms: 0}\nexpect: lost == 0\ntimeline: [{wait: 1s}]\n"
     )
     assert main(["run", str(path)]) == 2
     assert capsys.readouterr().err == (
-        "isrlab: time stands still at 0s: 100,040 things were scheduled at that moment; a latency of 0 with replica.fetch.wait.max.ms 0, "
+        "isrlab: time does not advance at 0s: 100,040 entries are scheduled for that moment; a latency of 0 with replica.fetch.wait.max.ms 0, "
         "for example, takes no time: make one of them larger\n"
     )
 
@@ -190,16 +194,16 @@ def test_a_packed_bomb_is_refused_in_little_memory(name: str, command: list[str]
     assert "Traceback" not in done.stderr, done.stderr
     assert done.returncode in (1, 2)
     told = done.stderr + done.stdout
-    assert "unpacks to more than 300 times its size" in told or "no header" in told or "first line" in told, told
+    assert "decompresses to more than 300 times its size" in told or "no header" in told or "first line" in told, told
 
 
 LOGS = {
-    "deep header": (b'{"isrlab": "event-log", "cluster": ' + b"[" * 100_000, "s.jsonl:1: this is no event log"),
+    "deep header": (b'{"isrlab": "event-log", "cluster": ' + b"[" * 100_000, "s.jsonl:1: not an event log"),
     "deep event": (
         header() + b'{"seq": 1, "t": 0, "cause": 0, "kind": "act", "act": ' + b"[" * 100_000 + b"\n",
-        "s.jsonl:2: this is no event",
+        "s.jsonl:2: not an event",
     ),
-    "digits": (header() + b'{"seq": ' + b"9" * 5_000 + b', "t": 0, "cause": 0, "kind": "act"}\n', "s.jsonl:2: this is no event"),
+    "digits": (header() + b'{"seq": ' + b"9" * 5_000 + b', "t": 0, "cause": 0, "kind": "act"}\n', "s.jsonl:2: not an event"),
     "values": (
         b'{"isrlab": "event-log", "cluster": [' + b"[]," * 4_100_000 + b"[]]}\n",
         "s.jsonl:1: the first line has more than 4,000,000 values",
@@ -227,8 +231,8 @@ def test_a_log_without_bounds_is_refused(name: str, command: list[str], tmp_path
     [
         ("kil", "{}", "there is no act 'kil'"),
         ("kill", '{"broker": "one"}', 'kill: broker cannot be "one"'),
-        ("kill", "[" * 5_000, "kill: its fields are no JSON"),
-        ("kill", '{"broker": ' + "9" * 5_000 + "}", "kill: its fields are no JSON"),
+        ("kill", "[" * 5_000, "kill: its fields are not valid JSON"),
+        ("kill", '{"broker": ' + "9" * 5_000 + "}", "kill: its fields are not valid JSON"),
         ("kill", '{"broker": ' + "9" * 50 + "}", "kill: broker cannot be 9999"),
         ("cut", '{"between": []}', "cut: between cannot be []"),
         ("produce", '{"topic": "t", "records": 0}', "produce: records cannot be 0; it is from 1 to"),
@@ -289,16 +293,16 @@ def test_a_folder_that_is_no_tree_is_refused_soon(root: str, capsys: pytest.Capt
     started = time.process_time()
     assert main(["checkpoints", root]) == 2
     assert time.process_time() - started < 5
-    assert "a tree holds broker-N/log-dir-N/" in capsys.readouterr().err
+    assert "a directory tree contains broker-N/log-dir-N/" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(
     ("content", "words"),
     [
-        ("a = " + "[" * 5_000, "it is nested too deep"),
-        ("a = " + "9" * 5_000, "this is no TOML"),
+        ("a = " + "[" * 5_000, "the nesting is too deep"),
+        ("a = " + "9" * 5_000, "not valid TOML"),
         ("[keys]\nkill = " + "9" * 4_000, "[keys] kill: write a key or a list of keys"),
-        ("[keys]\n" + "".join(f"k{n} = 'x'\n" for n in range(50_000)), "[keys] k0: there is no such action"),
+        ("[keys]\n" + "".join(f"k{n} = 'x'\n" for n in range(50_000)), "[keys] k0: no such action"),
         ("#" * (1 << 20) + "\n", "the file has more than 1,048,576 bytes"),
     ],
 )

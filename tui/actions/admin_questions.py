@@ -16,11 +16,11 @@ def move_replica(context: ActionContext) -> Question:
     copy = p.copy_on(broker.id)
     options: list[tuple[str, tuple[Act, ...], str, str | None]] = []
     for number in range(1, broker.log_dirs + 1):
-        refused = "it is there" if number == copy.dir else "the directory has failed" if number in broker.failed_dirs else None
+        refused = "it is already there" if number == copy.dir else "the directory has failed" if number in broker.failed_dirs else None
         options.append(
             (f"to directory {number}", (acts.MoveReplica(p.tp, broker.id, number),), "a copy catches up, then takes over", refused)
         )
-    return Question(f"{p.tp} on b{broker.id}", "Move the replica within its broker.", numbered(options))
+    return Question(f"{p.tp} on b{broker.id}", "Moves the replica to another disk of the same broker.", numbered(options))
 
 
 def cannot_move(context: ActionContext) -> str | None:
@@ -31,7 +31,7 @@ def cannot_move(context: ActionContext) -> str | None:
     if broker.id not in p.replicas:
         return f"b{broker.id} has no replica of {p.tp}"
     if broker.log_dirs < 2:
-        return f"b{broker.id} has a single log directory; a script gives it more with log-dirs"
+        return f"b{broker.id} has only one log directory; set log-dirs in a script to give it more"
     return None
 
 
@@ -42,7 +42,7 @@ def reassign(context: ActionContext) -> Question:
     options: list[tuple[str, tuple[Act, ...], str, str | None]] = []
     if p.adding or p.removing:
         options.append(
-            ("give the running reassignment up", (acts.CancelReassignment(p.tp),), "as kafka-reassign-partitions --cancel", None)
+            ("cancel the running reassignment", (acts.CancelReassignment(p.tp),), "same as kafka-reassign-partitions --cancel", None)
         )
     selected = context.broker.id if context.broker is not None else -1
     away = [b.id for b in context.view.brokers if b.id not in now][:MOST_BROKERS]
@@ -53,7 +53,7 @@ def reassign(context: ActionContext) -> Question:
             (
                 f"b{other} instead of b{leaves}: {list(target)}",
                 (acts.Reassign(p.tp, target),),
-                "the new one catches up, then the old one goes",
+                "the new replica catches up, then the old one is removed",
                 None,
             )
         )
@@ -77,12 +77,12 @@ def delete_records(context: ActionContext) -> Question:
     half = leader.log_start + (leader.hw - leader.log_start) // 2
     empty = "nothing is committed above the log start" if leader.hw <= leader.log_start else None
     options: list[tuple[str, tuple[Act, ...], str, str | None]] = [
-        (f"below {half:,}", (acts.DeleteRecords(p.tp, half),), "half of what is committed", empty),
-        (f"below {leader.hw:,}", (acts.DeleteRecords(p.tp),), "all that is committed", empty),
+        (f"below {half:,}", (acts.DeleteRecords(p.tp, half),), "half of the committed records", empty),
+        (f"below {leader.hw:,}", (acts.DeleteRecords(p.tp),), "all committed records", empty),
     ]
     return Question(
         f"Delete records of {p.tp}",
-        f"Log start {leader.log_start:,}, HW {leader.hw:,}. Readers below the new log start are reset.",
+        f"Log start {leader.log_start:,}, HW {leader.hw:,}. Consumers below the new log start reset their position.",
         numbered(options),
     )
 
@@ -92,7 +92,7 @@ def cannot_delete(context: ActionContext) -> str | None:
     p = context.partition
     if p is None:
         return "no partition is selected; choose one with ↑ and ↓"
-    return f"nobody leads {p.tp}" if p.offline else None
+    return f"{p.tp} has no leader" if p.offline else None
 
 
 def create_topic(context: ActionContext) -> Question:
@@ -109,11 +109,13 @@ def create_topic(context: ActionContext) -> Question:
                 (
                     f"{partitions} partition{'s' if partitions > 1 else ''}, replication factor {factor}",
                     (act,),
-                    "one copy: a broker down means offline" if factor == 1 else "",
+                    "one copy: offline when its broker is down" if factor == 1 else "",
                     None,
                 )
             )
-    return Question(f"Create {name}", "Placed as Kafka places: leaders spread over brokers, replicas over racks.", numbered(options))
+    return Question(
+        f"Create {name}", "Placement follows Kafka: leaders are spread across brokers, and replicas across racks.", numbered(options)
+    )
 
 
 def consume(context: ActionContext) -> Question:
@@ -129,6 +131,6 @@ def consume(context: ActionContext) -> Question:
     options.append((f"start {name} at the end", (acts.Consume(topic, name, reset="latest"),), "auto.offset.reset=latest", None))
     return Question(
         f"Consumers of {topic}",
-        "A consumer reads what is below the high watermark; what it has read counts as relied on.",
+        "A consumer reads what is below the high watermark; records that it has read count in the durability account.",
         numbered(options),
     )

@@ -23,25 +23,25 @@ def toggle(context: ActionContext) -> tuple[Act, ...]:
 def toggled(context: ActionContext) -> str:
     """What the toggle would do now."""
     if context.pace is Pace.BY_HAND:
-        return "virtual time goes on; fetchers and loads run again."
-    return "virtual time stands still; followers fetch and clients produce only when you say so."
+        return "virtual time runs; fetchers and loads resume."
+    return "virtual time is paused; followers fetch and clients produce only when you tell them to."
 
 
 def cannot_toggle(context: ActionContext) -> str | None:
     """Only a running cluster with one KRaft controller is turned."""
     if context.built_by_hand:
-        return "this scenario is by hand from its start to its end"
+        return "this scenario runs by hand from start to end"
     if context.view.voters:
-        return "a running cluster with a quorum of controllers cannot be turned to by hand: its voters elect by timers of their own"
+        return "a running cluster with a controller quorum cannot switch to by hand: its voters hold elections on their own timers"
     if context.on_zookeeper:
-        return "a running cluster with ZooKeeper cannot be turned to by hand: its sessions live by pings; choose release 3.3 or later, or a scenario that is by hand, as e1-data-loss"
+        return "a running cluster with ZooKeeper cannot switch to by hand: its sessions depend on pings; choose release 3.3 or later, or a by-hand scenario such as e1-data-loss"
     return None
 
 
 def needs_by_hand(context: ActionContext) -> str | None:
     """Single fetches are for a cluster that is moved by hand."""
     if context.pace is not Pace.BY_HAND:
-        return f"the cluster runs by itself; {context.key('by-hand')} turns it to by hand"
+        return f"the cluster runs on its own; {context.key('by-hand')} switches it to by hand"
     return None
 
 
@@ -58,8 +58,8 @@ def no_round(context: ActionContext) -> str | None:
     partition = context.partition
     assert partition is not None
     if partition.offline:
-        return f"nobody leads {partition.tp}"
-    return None if followers(partition) else f"no follower of {partition.tp} lives"
+        return f"{partition.tp} has no leader"
+    return None if followers(partition) else f"no follower of {partition.tp} is up"
 
 
 def followers(partition: PartitionView) -> list[int]:
@@ -74,26 +74,26 @@ def fetch_round(context: ActionContext) -> TextPrompt:
     leader, all_of_them = partition.leader, followers(partition)
     names = [f"b{broker}" for broker in all_of_them]
     who = in_a_sentence(names)
-    each = "that many records" if len(names) == 1 else "as many records as you write for each"
+    each = "the number of records that you enter" if len(names) == 1 else "the number of records that you enter for it"
     example = " ".join("45678"[: len(names)])
 
     def wanted(text: str) -> tuple[Act, ...]:
         words = re.split(r"[\s,;]+", text) if text else ["all"] * len(names)
         if len(words) != len(names):
             raise ValueError(
-                f"{who}: write {len(names)} number{'' if len(names) == 1 else 's'}, for example {example}; nothing: all records"
+                f"{who}: enter {len(names)} number{'' if len(names) == 1 else 's'}, for example {example}, or nothing for all records"
             )
         counts = {broker: None if word == "all" else count_of(word) for broker, word in zip(all_of_them, words, strict=True) if word != "-"}
         if not counts:
-            raise ValueError("nobody would fetch")
+            raise ValueError("no follower would fetch")
         arrive = [acts.Arrive(broker, leader) for broker in counts]
         return (*arrive, *(acts.Answer(broker, leader, count) for broker, count in counts.items()))
 
     return TextPrompt(
         "round",
         f"{who} fetch from b{leader}",
-        f"Their requests arrive, then they are answered with {each}, for example {example}. "
-        "Nothing: all there is; - leaves a follower out. Other partitions of the same fetch get at most as many.",
+        f"Each request arrives, and the leader answers it with {each}, for example {example}. "
+        "Leave the line empty for all records; - skips a follower. Other partitions in the same fetch get at most that many.",
         "",
         wanted,
     )
@@ -103,26 +103,27 @@ def step(context: ActionContext) -> Question:
     """One step of the selected broker."""
     broker = context.broker
     assert broker is not None
-    dead = "its process does not run" if broker.state is BrokerState.STOPPED else None
+    dead = "its process is not running" if broker.state is BrokerState.STOPPED else None
     one = broker.id
 
     def counted(name: str, title: str, act: type[acts.Fetch] | type[acts.Answer]) -> TextPrompt:
         def wanted(text: str) -> tuple[Act, ...]:
             return (act(one, records=count_of(text) if text else None),)
 
-        return TextPrompt(name, title, "At most so many records of a partition; nothing: all there is.", "", wanted)
+        return TextPrompt(name, title, "The maximum number of records per partition. Leave the line empty for all records.", "", wanted)
 
     options = (
-        Option("f", f"b{one} fetches …", (), "asked and answered at once, with as many records as you say", dead, counted("fetch", f"b{one} fetches", acts.Fetch)),
+        Option("f", f"b{one} fetches …", (), "the leader answers at once, with the number of records you "
+            "enter", dead, counted("fetch", f"b{one} fetches", acts.Fetch)),
         Option("r", f"b{one}'s fetch arrives", (acts.Arrive(one),), "and waits at the leader", dead),
         Option(
-            "a", f"b{one}'s fetch is answered …", (), "log and HW as they are now", dead,
+            "a", f"b{one}'s fetch is answered …", (), "with the current log and HW", dead,
             counted("answer", f"b{one}'s fetch is answered", acts.Answer),
         ),
         Option("l", f"the answer to b{one} is lost", (acts.Answer(one, lost=True),), "the leader knows, the follower does not", dead),
         Option("x", f"the controller fences b{one}", (acts.Fence(one),), "its session has expired"),
         Option("b", f"b{one} restarts at once", (acts.Bounce(one),), "the controller does not notice", dead),
         Option("w", f"b{one} writes its checkpoint", (acts.Checkpoint(one),), "high watermarks to disk", dead),
-        Option("i", f"b{one} checks its ISRs", (acts.CheckIsr(one),), "drops who has not caught up", dead),
+        Option("i", f"b{one} checks its ISRs", (acts.CheckIsr(one),), "removes replicas that have not caught up", dead),
     )  # fmt: skip
-    return Question(f"b{one} by hand", "One step, carried out at once.", options)
+    return Question(f"b{one} by hand", "One step, which takes effect immediately.", options)

@@ -32,15 +32,15 @@ def gone(context: ActionContext) -> str:
     timeout = int(context.setting("zookeeper.session.timeout.ms" if context.on_zookeeper else "broker.session.timeout.ms", None)) / 1_000
     until = f"until its session expires (up to {timeout:g} s)"
     if led:
-        said = f"b{broker.id} leads {_partitions(len(led))}: unserved {until}" + (", then others lead" if alone < len(led) else "")
+        said = f"b{broker.id} leads {_partitions(len(led))}: unserved {until}" + (", then other brokers lead" if alone < len(led) else "")
     elif any(broker.id in p.isr for p in context.view.partitions):
-        said = f"b{broker.id} leads nothing; acks=all waits for it {until}, where it is in the ISR"
+        said = f"b{broker.id} leads no partition; where it is in the ISR, writes with acks=all wait {until}"
     else:
-        said = f"b{broker.id} leads nothing and is in no ISR: clients notice nothing"
+        said = f"b{broker.id} leads no partition and is in no ISR: clients are not affected"
     if alone:
-        said += f"; {_partitions(alone)} would have nobody to lead"
+        said += f"; {_partitions(alone)} would have no leader"
     if under:
-        said += f"; acks=all refused by {_partitions(under)}"
+        said += f"; writes with acks=all refused by {_partitions(under)}"
     return said + "."
 
 
@@ -50,12 +50,12 @@ def shut_down(context: ActionContext) -> str:
     assert broker is not None
     led, alone, under = _without(context, broker.id)
     moved = len(led) - alone
-    said = f"{_partitions(moved)} {'gets another leader' if moved == 1 else 'get other leaders'} first, then b{broker.id} ends"
+    said = f"{_partitions(moved)} {'gets a new leader' if moved == 1 else 'get new leaders'} first, then b{broker.id} stops"
     if not moved:
-        said = f"b{broker.id} ends"
+        said = f"b{broker.id} stops"
     if alone:
         said += f"; {_partitions(alone)} {'has' if alone == 1 else 'have'} no other member of the ISR and {'goes' if alone == 1 else 'go'} offline"
-    return said + (f"; acks=all refused by {_partitions(under)}" if under else "") + "."
+    return said + (f"; writes with acks=all refused by {_partitions(under)}" if under else "") + "."
 
 
 def unregistered(context: ActionContext) -> str:
@@ -63,18 +63,18 @@ def unregistered(context: ActionContext) -> str:
     broker = context.broker
     assert broker is not None
     led, alone, under = _without(context, broker.id)
-    said = f"The controller forgets b{broker.id}"
+    said = f"The controller unregisters b{broker.id}"
     if any(broker.id in p.isr for p in context.view.partitions):
-        said += ", which leaves every ISR"
+        said += " and removes it from all ISRs that have other members"
     if moved := len(led) - alone:
-        said += f"; {_partitions(moved)} {'gets another leader' if moved == 1 else 'get other leaders'}"
+        said += f"; {_partitions(moved)} {'gets a new leader' if moved == 1 else 'get new leaders'}"
     if alone:
         said += f"; {_partitions(alone)} {'goes' if alone == 1 else 'go'} offline"
     if under:
-        said += f"; acks=all refused by {_partitions(under)}"
+        said += f"; writes with acks=all refused by {_partitions(under)}"
     if broker.replicas:
-        said += f"; {broker.replicas:,} {'replica stays' if broker.replicas == 1 else 'replicas stay'} assigned to it"
-    return said + "; it registers again only when its process is started anew."
+        said += f"; {broker.replicas:,} {'replica remains' if broker.replicas == 1 else 'replicas remain'} assigned to it"
+    return said + "; it registers again only after a restart."
 
 
 def started(context: ActionContext) -> str:
@@ -83,9 +83,9 @@ def started(context: ActionContext) -> str:
     assert broker is not None
     lacks = sum(max(c.leo for c in p.copies) - p.copy_on(broker.id).leo for p in context.view.partitions if broker.id in p.replicas)
     waiting = sum(p.offline and broker.id in (p.isr or p.elr) for p in context.view.partitions)
-    some = f"some {lacks:,} records" if lacks > 1 else "1 record" if lacks else "nothing: it lacks none"
-    said = f"b{broker.id} loads its logs, truncates where it must, and fetches {some}"
-    return said + (f"; {_partitions(waiting)} can be led again" if waiting else "") + "."
+    some = f"about {lacks:,} records" if lacks > 1 else "1 record" if lacks else "nothing, because it lacks no records"
+    said = f"b{broker.id} loads its logs, truncates them where necessary, and fetches {some}"
+    return said + (f"; {_partitions(waiting)} can have a leader again" if waiting else "") + "."
 
 
 def frozen(context: ActionContext) -> str:
@@ -93,8 +93,8 @@ def frozen(context: ActionContext) -> str:
     broker = context.broker
     assert broker is not None
     if broker.state is BrokerState.PAUSED:
-        return f"b{broker.id} goes on with what it believed; where others lead by now it is fenced by its epoch."
-    return gone(context).replace("unserved until", "it still takes itself for their leader; unserved until", 1)
+        return f"b{broker.id} resumes with the state it had; if another broker leads a partition by now, requests with the old epoch are refused."
+    return gone(context).replace("unserved until", "it still considers itself their leader; unserved until", 1)
 
 
 def isolated(context: ActionContext) -> str:
@@ -102,11 +102,11 @@ def isolated(context: ActionContext) -> str:
     broker = context.broker
     assert broker is not None
     if broker.state is BrokerState.STOPPED:
-        return f"b{broker.id} has no process; started again it reaches nobody until the links heal."
+        return f"b{broker.id} is stopped; after a start, it reaches no other node until its links are healed."
     led, _, _ = _without(context, broker.id)
     if not led:
-        return f"b{broker.id} runs on alone; it leads nothing, and leaves the ISRs it is in."
-    return f"b{broker.id} runs on and goes on leading {_partitions(len(led))} in its own eyes; the others elect without it."
+        return f"b{broker.id} keeps running but is isolated; it leads no partition, and is removed from the ISRs of others."
+    return f"b{broker.id} keeps running and still considers itself the leader of {_partitions(len(led))}; the other brokers get new leaders without it."
 
 
 def unclean(context: ActionContext) -> str:
@@ -115,23 +115,25 @@ def unclean(context: ActionContext) -> str:
     own = topic is not None and context.overridden(UNCLEAN, topic)
     where = f"topic {topic}" if own else "the whole cluster"
     if context.setting(UNCLEAN, topic):
-        return f"Off for {where}: only the ISR (and ELR) may lead."
+        return f"Off for {where}: only members of the ISR (or ELR) can be elected."
     changed = [p for p in context.view.partitions if (p.tp.topic == topic if own else not context.overridden(UNCLEAN, p.tp.topic))]
-    return f"On for {where}: {_partitions(unclean_change(changed, context.view.up).elected)} would get a leader from outside the ISR; what it lacks is lost."
+    return f"On for {where}: {_partitions(unclean_change(changed, context.view.up).elected)} would get a leader from outside the ISR; records that it lacks are lost."
 
 
 def elect_unclean(context: ActionContext) -> str:
     """What an unclean election of the selected partition would lose."""
     p = context.partition
     assert p is not None
-    return f"{p.tp} gets a leader from those alive; up to {only_on_stopped_brokers(p):,} records that only dead replicas hold are lost."
+    return (
+        f"{p.tp} gets a leader from the live replicas; up to {only_on_stopped_brokers(p):,} records that only dead replicas hold are lost."
+    )
 
 
 def elect_preferred(context: ActionContext) -> str:
     """How many leaderships an election of the preferred leaders moves."""
     other = sum(p.leader != p.replicas[0] for p in context.view.partitions)
     able = sum(p.leader != p.replicas[0] and p.replicas[0] in p.isr for p in context.view.partitions)
-    return f"{_partitions(other)} {'is' if other == 1 else 'are'} led by another than their preferred leader; {able} of those can be given back."
+    return f"{_partitions(other)} {'is' if other == 1 else 'are'} not led by the preferred leader; {able} of them can be moved back."
 
 
 def healed(context: ActionContext) -> str:

@@ -16,10 +16,10 @@ from tui.actions.context import MOST_BROKERS, ActionContext, Option, Question, n
 
 DELAYS: Final = (
     (0, "as before"),
-    (5_000, "5 ms a write"),
-    (50_000, "50 ms a write"),
-    (500_000, "500 ms a write"),
-    (5_000_000, "5 s a write"),
+    (5_000, "5 ms per write"),
+    (50_000, "50 ms per write"),
+    (500_000, "500 ms per write"),
+    (5_000_000, "5 s per write"),
 )
 """What a write to a slow disk may take, µs."""
 
@@ -36,12 +36,14 @@ def power_loss(context: ActionContext) -> Question:
     """How much of what was not flushed had reached the disk when the power went."""
     one = context.the_broker.id
     options = (
-        Option("d", "drawn for each log", (acts.PowerLoss(one),), "some of the unflushed tail is gone"),
+        Option("d", "random for each log", (acts.PowerLoss(one),), "part of the unflushed tail is lost"),
         Option("l", "all of it is lost", (acts.PowerLoss(one, unflushed="lost"),), "logs end at their recovery points"),
-        Option("k", "all of it had been written", (acts.PowerLoss(one, unflushed="kept"),), "as kill -9 does"),
+        Option("k", "all of it had reached the disk", (acts.PowerLoss(one, unflushed="kept"),), "same as kill -9"),
     )
     return Question(
-        f"The machine of b{one} loses power", "What lay only in memory: the unflushed tail of its logs (screen 2 shows how much).", options
+        f"The machine of b{one} loses power",
+        "How much of the unflushed tail of its logs is lost? Screen 2 shows how long the tail is.",
+        options,
     )
 
 
@@ -49,10 +51,10 @@ def slow_disk(context: ActionContext) -> Question:
     """How long a write of the selected broker takes from now on."""
     broker = context.the_broker
     one, now = broker.id, broker.disk_delay_us
-    same = "so it is now" if now else f"the disk of b{one} is not slow"
+    same = "this is the current value" if now else f"the disk of b{one} is not slow"
     return Question(
         f"Disk of b{one}",
-        "Each write of followers' fetchers and producers' batches takes this long, one after another.",
+        "Each write takes this long, for records from followers' fetches and from producers. Writes run one after another.",
         numbered([(words, (acts.SlowDisk(one, delay),), "", same if delay == now else None) for delay, words in DELAYS]),
     )
 
@@ -65,21 +67,26 @@ def directories(context: ActionContext) -> Question:
     for number in range(1, broker.log_dirs + 1):
         if number in broker.failed_dirs:
             options.append(
-                (f"replace directory {number} by an empty one", (acts.RepairDir(broker.id, number),), "found at the next start", None)
+                (
+                    f"replace directory {number} with an empty one",
+                    (acts.RepairDir(broker.id, number),),
+                    "takes effect at the next start",
+                    None,
+                )
             )
             options.append(
                 (
-                    f"repair directory {number}, its logs are there",
+                    f"repair directory {number}, with its logs intact",
                     (acts.RepairDir(broker.id, number, empty=False),),
-                    "found at the next start",
+                    "takes effect at the next start",
                     None,
                 )
             )
         else:
-            note = "the last one that works: the broker halts" if last else "its replicas go offline"
-            refused = "its process does not run" if broker.state is BrokerState.STOPPED else None
+            note = "the last working directory: the broker halts" if last else "its replicas go offline"
+            refused = "its process is not running" if broker.state is BrokerState.STOPPED else None
             options.append((f"directory {number} fails", (acts.FailDir(broker.id, number),), note, refused))
-    return Question(f"Log directories of b{broker.id}", "A disk dies, or is replaced.", numbered(options))
+    return Question(f"Log directories of b{broker.id}", "Fails a disk, or replaces a failed one.", numbered(options))
 
 
 def link_quality(context: ActionContext) -> Question:
@@ -96,22 +103,22 @@ def link_quality(context: ActionContext) -> Question:
             (
                 f"{here} ↔ {node}: 200 ms",
                 (acts.Link((here, node), latency=200_000, jitter=20_000, loss_ppm=0),),
-                "a slow link, as between continents",
+                "a slow link, such as between continents",
                 None,
             )
         )
         options.append(
-            (f"{here} ↔ {node}: 10 % loss", (acts.Link((here, node), loss_ppm=100_000),), "TCP sends again: late, in order", None)
+            (f"{here} ↔ {node}: 10 % loss", (acts.Link((here, node), loss_ppm=100_000),), "TCP retransmits: late but in order", None)
         )
         options.append(
             (
-                f"{here} ↔ {node}: as new",
+                f"{here} ↔ {node}: back to normal",
                 (acts.Link((here, node), latency=view.latency_us, jitter=view.jitter_us, loss_ppm=view.loss_ppm),),
                 new,
-                None if {here, node} in changed else "it is as new",
+                None if {here, node} in changed else "it is already back to normal",
             )
         )
-    return Question(f"Links of {here}", "Slow or lossy, not cut (c cuts).", numbered(options))
+    return Question(f"Links of {here}", "Makes a link slow or lossy. To cut a link, press c.", numbered(options))
 
 
 def hold(context: ActionContext) -> Question:
@@ -125,11 +132,13 @@ def hold(context: ActionContext) -> Question:
         for pair in ((here, node), (node, here)):
             arrow = f"{pair[0]} → {pair[1]}"
             if pair in held:
-                options.append((f"release {arrow}", (acts.Release(pair),), "what was held arrives now, in order", None))
+                options.append((f"release {arrow}", (acts.Release(pair),), "held messages arrive now, in order", None))
             else:
-                options.append((f"hold {arrow}", (acts.Hold(pair),), "messages wait until released", None))
+                options.append((f"hold {arrow}", (acts.Hold(pair),), "messages wait until you release them", None))
     return Question(
-        f"Messages of {here}", "Held back, not lost: a lost answer, a late request, a zombie that has not heard.", numbered(options)
+        f"Messages of {here}",
+        "Messages are delayed, not lost: use this for a late request, an overdue answer, or a zombie leader.",
+        numbered(options),
     )
 
 
@@ -139,14 +148,14 @@ def controllers(context: ActionContext) -> Question:
     for voter in context.view.voters:
         if voter.name.startswith("b"):
             continue
-        role = "the active one" if voter.active else voter.role
+        role = "active" if voter.active else voter.role
         if voter.role == "stopped":
-            options.append((f"start {voter.name}", (acts.StartController(voter.name),), "its log and its vote are on disk", None))
+            options.append((f"start {voter.name}", (acts.StartController(voter.name),), "its log and vote are on disk", None))
         else:
             options.append((f"kill {voter.name}", (acts.KillController(voter.name),), role, None))
             options.append((f"freeze {voter.name}", (acts.PauseController(voter.name),), role, None))
-            options.append((f"thaw {voter.name}", (acts.ResumeController(voter.name),), "it believes what it believed", None))
-    return Question("Controllers", "A majority must be able to talk, or the metadata stand still.", numbered(options))
+            options.append((f"thaw {voter.name}", (acts.ResumeController(voter.name),), "it resumes with the state it had", None))
+    return Question("Controllers", "Without a majority that can communicate, metadata cannot change.", numbered(options))
 
 
 def no_controllers(context: ActionContext) -> str | None:
@@ -154,5 +163,5 @@ def no_controllers(context: ActionContext) -> str | None:
     if any(not voter.name.startswith("b") for voter in context.view.voters):
         return None
     if context.view.voters:
-        return "the controllers live in broker processes here; kill or freeze the broker"
-    return "this cluster has no dedicated controllers; d9-dedicated-controllers has (7 starts it)"
+        return "the controllers run in broker processes here; kill or freeze the broker"
+    return "this cluster has no dedicated controllers; the scenario d9-dedicated-controllers has them (press 7)"

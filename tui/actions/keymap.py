@@ -26,8 +26,8 @@ from tui.actions.registry import ACTIONS, BY_ID
 
 RESERVED: Final = {
     "up": "moves the selection", "down": "moves the selection", "left": "chooses a broker", "right": "chooses a broker",
-    "pageup": "moves the selection", "pagedown": "moves the selection", "home": "moves the selection", "tab": "goes from panel to panel",
-    "shift+tab": "goes from panel to panel", "escape": "closes what came up", "ctrl+p": "opens the palette", "ctrl+c": "leaves",
+    "pageup": "moves the selection", "pagedown": "moves the selection", "home": "moves the selection", "tab": "moves between panels",
+    "shift+tab": "moves between panels", "escape": "closes dialogs and menus", "ctrl+p": "opens the palette", "ctrl+c": "leaves",
     "ctrl+z": "suspends the playground",
 }  # fmt: skip
 """Keys that are no action's, and what they do."""
@@ -105,9 +105,9 @@ def load_keymap(path: Path | None = None) -> Keymap:
     try:
         data = tomllib.loads(text)
     except (tomllib.TOMLDecodeError, ValueError) as wrong:
-        raise InputError(f"{path}: this is no TOML: {' '.join(str(wrong).split())[:200]}") from None
+        raise InputError(f"{path}: not valid TOML: {' '.join(str(wrong).split())[:200]}") from None
     except RecursionError:
-        raise InputError(f'{path}: this is no keymap: it is nested too deep; write [keys], and below it for example kill = "J"') from None
+        raise InputError(f'{path}: not a keymap: the nesting is too deep; write [keys], and below it for example kill = "J"') from None
     return keymap_of(data, str(path))
 
 
@@ -120,15 +120,15 @@ def keymap_of(data: Mapping[str, Any], source: str) -> Keymap:
     for section in data:
         if section != "keys":
             raise InputError(
-                f"{source}: '{section[:40]}' is not known here; write the section [keys], and below it for example kill = \"J\""
+                f"{source}: '{section[:40]}' is not a known section; write the section [keys], and below it for example kill = \"J\""
             )
     wanted = data.get("keys", {})
     if not isinstance(wanted, dict):
-        raise InputError(f'{source}: keys is a section; write [keys], and below it for example kill = "J"')
+        raise InputError(f'{source}: keys must be a section; write [keys], and below it for example kill = "J"')
     changed: dict[str, tuple[str, ...]] = {}
     for action, value in wanted.items():
         if action not in BY_ID:
-            raise InputError(f"{source}: [keys] {action[:40]}: there is no such action; {did_you_mean(action, BY_ID, 'see isrlab keys')}")
+            raise InputError(f"{source}: [keys] {action[:40]}: no such action; {did_you_mean(action, BY_ID, 'see isrlab keys')}")
         values = value if isinstance(value, list) else [value]
         if not values or not all(isinstance(one, str) and one for one in values):
             raise InputError(f'{source}: [keys] {action}: write a key or a list of keys, for example "J" or ["n", "f8"]')
@@ -147,7 +147,7 @@ def _name(key: str, where: str) -> str:
     elif len(key) > 1 and name not in _KNOWN:
         simple = [one for one in _KNOWN if "+" not in one]
         raise InputError(
-            f"{where}: '{key[:40]}' is no key; {did_you_mean(name, simple, 'write for example K, +, f5, ctrl+k, alt+k, space')}"
+            f"{where}: '{key[:40]}' is not a key; {did_you_mean(name, simple, 'write for example K, +, f5, ctrl+k, alt+k, space')}"
         )
     if name in RESERVED and not any(name in names and where.endswith(action) for action, names in _ALWAYS.items()):
         raise InputError(f"{where}: {key_text(name)} {RESERVED[name]}; choose another key")
@@ -161,7 +161,9 @@ def _refuse_clashes(changed: Mapping[str, tuple[str, ...]], source: str) -> None
         for key in changed.get(action) or BY_ID[action].keys:
             if key in owner:
                 mine, other = (action, owner[key]) if action in changed else (owner[key], action)
-                raise InputError(f"{source}: [keys] {mine}: {key_text(key)} is the key of '{other}' already; give that another one too")
+                raise InputError(
+                    f"{source}: [keys] {mine}: {key_text(key)} is already the key of '{other}'; give that action another key too"
+                )
             owner[key] = action
 
 

@@ -45,12 +45,16 @@ def cut(context: ActionContext) -> Question:
     links = set(view.cut_links)
     for key, node, note in nodes:
         if (here, node) in links or (node, here) in links:
-            options.append(Option(key, f"heal {here} ↔ {node}", (acts.Heal((here, node)),), "is cut now"))
+            options.append(Option(key, f"heal {here} ↔ {node}", (acts.Heal((here, node)),), "already cut"))
         else:
             options.append(Option(key, f"cut {here} ↔ {node}", (acts.Cut((here, node)),), note))
             if node == CONTROLLER or node in controllers or node.startswith("b"):
-                one_way.append(Option("", f"cut only {here} → {node}", (acts.Cut((here, node), one_way=True),), "the way back works"))
-                one_way.append(Option("", f"cut only {here} ← {node}", (acts.Cut((node, here), one_way=True),), "the way there works"))
+                one_way.append(
+                    Option("", f"cut only {here} → {node}", (acts.Cut((here, node), one_way=True),), "the other direction works")
+                )
+                one_way.append(
+                    Option("", f"cut only {here} ← {node}", (acts.Cut((node, here), one_way=True),), "the other direction works")
+                )
     return Question(f"Link of {here} to…", "Messages on a cut link are lost.", tuple(options + one_way[:MOST_NODES]))
 
 
@@ -64,17 +68,17 @@ def min_isr(context: ActionContext) -> Question:
     options = tuple(
         Option(
             str(number) if number < 10 else "", f"{MIN_ISR} = {number}", (acts.Set(MIN_ISR, str(number), topic=topic),),
-            _meaning(number, most, capped=capped), "is so now" if number == now else None,
+            _meaning(number, most, capped=capped), "current value" if number == now else None,
         )
         for number in range(1, most + 2)
     )  # fmt: skip
-    return Question(f"{MIN_ISR} of {topic}", f"Now {now}, with {most} replicas.", options)
+    return Question(f"{MIN_ISR} of {topic}", f"The current value is {now}; the topic has up to {most} replicas.", options)
 
 
 def _meaning(number: int, replicas: int, *, capped: bool) -> str:
     spare = spare_replicas(number, replicas, capped=capped)
     if spare < 0:
-        return "more than there are replicas: all refused"
+        return "more than the replicas: all writes refused"
     if number > replicas:
         return f"counts as {replicas}: no broker may fail"
     return "no broker may fail" if spare == 0 else "one broker may fail" if spare == 1 else f"{spare} brokers may fail"
@@ -90,9 +94,9 @@ def acks(context: ActionContext) -> Question:
             now = ("all" if producer.acks < 0 else str(producer.acks)) == value
             key = value[0] if number == 0 else ""
             options.append(
-                Option(key, f"{producer.name}: acks={value}", (acts.Acks(value, producer.name),), note, "is so now" if now else None)
+                Option(key, f"{producer.name}: acks={value}", (acts.Acks(value, producer.name),), note, "current value" if now else None)
             )
-    return Question("acks", "What the producer waits for from now on.", tuple(options))
+    return Question("acks", "What the producer waits for, from its next batch on.", tuple(options))
 
 
 def produce(context: ActionContext) -> TextPrompt:
@@ -104,7 +108,7 @@ def produce(context: ActionContext) -> TextPrompt:
         return (acts.Produce(partition.topic, count_of(text), partition=partition.partition, acks=acks_of),)
 
     return TextPrompt(
-        "produce", f"Produce to {partition}", f"How many records in one burst, for example 10 or 5k; acks={acks_of}.", "100", wanted
+        "produce", f"Produce to {partition}", f"The number of records in one burst, for example 10 or 5k; acks={acks_of}.", "100", wanted
     )
 
 
@@ -117,9 +121,9 @@ def load(context: ActionContext) -> Question:
         name = f"load-{topic}"
     acks_of = "all" if running is None or running.acks < 0 else str(running.acks)
     stop = (acts.StopLoad(name),) if running is not None else ()
-    options = [Option("0", "stop", stop, "", None if running is not None else "nothing runs")]
+    options = [Option("0", "stop", stop, "", None if running is not None else "no load is running")]
     for number, rate in enumerate(RATES, start=1):
         now = running is not None and running.rate == rate
         start = acts.Load(topic, rate, acks=acks_of, producer=name)
-        options.append(Option(str(number), f"{rate:,} records/s", (*stop, start), "", "is so now" if now else None))
+        options.append(Option(str(number), f"{rate:,} records/s", (*stop, start), "", "current value" if now else None))
     return Question(f"Steady load on {topic}", f"Producer {name}, acks={acks_of}.", tuple(options))

@@ -11,7 +11,7 @@ from tui.actions.context import ActionContext
 from tui.analysis.per_state_cache import cached_per_state
 from tui.session.playback import SPEEDS
 
-READ_ONLY: Final = "the session was opened read-only; without --read-only acting begins a branch"
+READ_ONLY: Final = "the session is read-only; without --read-only, the first action starts a branch"
 """Why nobody may act."""
 
 
@@ -36,7 +36,7 @@ def cannot_start(context: ActionContext) -> str | None:
     if broker is None:
         return "no broker is selected; choose one with ← and →"
     if broker.state is not BrokerState.STOPPED:
-        return f"b{broker.id} already runs"
+        return f"b{broker.id} is already running"
     return None
 
 
@@ -44,7 +44,7 @@ def cannot_shut_down(context: ActionContext) -> str | None:
     """Only a running broker shuts down in good order."""
     reason = needs_process(context)
     if reason is None and context.broker is not None and context.broker.state is not BrokerState.RUNNING:
-        return f"b{context.broker.id} is {context.broker.state}; only a running broker shuts down in good order"
+        return f"b{context.broker.id} is {context.broker.state}; only a running broker can shut down cleanly"
     return reason
 
 
@@ -59,7 +59,7 @@ def cannot_unregister(context: ActionContext) -> str | None:
     if broker is None:
         return needs_broker(context)
     if context.on_zookeeper:
-        return "with ZooKeeper a broker's registration goes with its session; there is nothing to unregister"
+        return "with ZooKeeper, a broker's registration ends with its session; there is nothing to unregister"
     return f"b{broker.id} is not registered" if broker.broker_epoch < 0 else None
 
 
@@ -74,7 +74,7 @@ def no_unclean_election(context: ActionContext) -> str | None:
     if partition is None:
         return "no partition is selected; choose one with ↑ and ↓"
     if not partition.offline:
-        return f"{partition.tp} is led by b{partition.leader}; an unclean election is for a partition that nobody leads"
+        return f"{partition.tp} is led by b{partition.leader}; an unclean election needs a partition without a leader"
     if not could_elect_uncleanly(partition, context.view.up):
         return f"no replica of {partition.tp} is up; start a broker first"
     return None
@@ -83,10 +83,10 @@ def no_unclean_election(context: ActionContext) -> str | None:
 def no_preferred_election(context: ActionContext) -> str | None:
     """Some partition has to be led by another than its preferred leader."""
     if not context.view.partitions:
-        return "there is no partition"
+        return "there are no partitions"
     view = context.view
     if cached_per_state(view, "preferred", lambda: all(p.leader == p.replicas[0] for p in view.partitions)):
-        return "every partition is led by its preferred leader already"
+        return "the preferred leader already leads every partition"
     return None
 
 
@@ -100,30 +100,30 @@ def no_producer(context: ActionContext) -> str | None:
     return (
         None
         if context.view.producers
-        else f"nobody produces; start a load with {context.key('load')} or a burst with {context.key('produce')}"
+        else f"there is no producer; start a load with {context.key('load')} or a burst with {context.key('produce')}"
     )
 
 
 def time_stands(context: ActionContext) -> str | None:
     """By hand nothing goes by itself."""
     if context.pace is Pace.BY_HAND and not context.built_by_hand and not context.in_the_past:
-        return f"by hand virtual time stands still; {context.key('by-hand')} lets it run, {context.key('step')} goes to the next event"
+        return f"virtual time is paused while you step by hand; {context.key('by-hand')} lets it run, and {context.key('step')} goes to the next event"
     return None
 
 
 def nothing_done(context: ActionContext) -> str | None:
     """Something has to have been done before this moment."""
-    return None if context.can_undo else "nothing that could be undone was done before this moment"
+    return None if context.can_undo else "there is nothing to undo before this moment"
 
 
 def nothing_undone(context: ActionContext) -> str | None:
     """Something has to be to come that was done."""
-    return None if context.can_redo else "nothing to come was done on this branch"
+    return None if context.can_redo else "there is nothing to redo on this branch"
 
 
 def fastest(context: ActionContext) -> str | None:
     """There is a highest speed."""
-    return f"{SPEEDS[-1]:g}× is the fastest; {context.key('full-speed')} goes as fast as it can" if context.speed >= SPEEDS[-1] else None
+    return f"{SPEEDS[-1]:g}× is the fastest; {context.key('full-speed')} runs as fast as possible" if context.speed >= SPEEDS[-1] else None
 
 
 def slowest(context: ActionContext) -> str | None:
@@ -138,11 +138,11 @@ def nothing_before(context: ActionContext) -> str | None:
 
 def no_future(context: ActionContext) -> str | None:
     """There has to be more of this branch."""
-    return None if context.in_the_past else f"this is the newest moment of this branch; let it play with {context.key('play')}"
+    return None if context.in_the_past else f"this is the latest moment of this branch; continue with {context.key('play')}"
 
 
 def no_cause(context: ActionContext) -> str | None:
     """The selected event, or something to ask about, has to have a cause."""
     if context.event is None or not (context.page or context.focus == "events"):
-        return None if context.partition is not None or context.broker is not None else "there is neither broker nor partition"
-    return None if context.event[2] else "this event has no cause: it was an act, or a timer of its own"
+        return None if context.partition is not None or context.broker is not None else "there are no brokers and no partitions"
+    return None if context.event[2] else "this event has no recorded cause: it is an act, or a timer expired"

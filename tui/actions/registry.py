@@ -57,61 +57,64 @@ def _elect_preferred(context: ActionContext) -> tuple[Act, ...]:
 
 
 ACTIONS: Final[tuple[Action, ...]] = (
-    Action("play", ("space",), "play/pause", "Let virtual time run, or hold it.", TIME, refusals.time_stands, call="toggle_play", footer=1),
-    Action("step", ("n", "full_stop"), "step", "Go on to the next event of any kind, and pause there.", TIME, call="step", footer=2),
+    Action("play", ("space",), "play/pause", "Run or pause virtual time.", TIME, refusals.time_stands, call="toggle_play", footer=1),
+    Action("step", ("n", "full_stop"), "step", "Advance to the next event of any kind, and pause there.", TIME, call="step", footer=2),
     Action(
         "step-notable", ("N", "greater_than_sign"), "next notable",
-        "Go on to the next election, ISR change, truncation, error or loss, and pause there.", TIME, call="step_notable", footer=3,
+        "Advance to the next election, ISR change, truncation, error, or loss, and pause there.", TIME, call="step_notable", footer=3,
     ),
     Action(
-        "step-back", ("comma",), "step back", "Back to before the last event or act; an act is undone by that.", TIME, refusals.nothing_before,
+        "step-back", ("comma",), "step back", "Go back to just before the last event or act. This undoes an act.", TIME, refusals.nothing_before,
         call="step_back", shown=",", footer=10,
     ),
     Action(
-        "step-back-notable", ("left_square_bracket",), "back notable", "Back to the notable event before.", TIME, refusals.nothing_before,
+        "step-back-notable", ("left_square_bracket",), "back notable", "Go back to the previous notable "
+            "event.", TIME, refusals.nothing_before,
         call="step_back_notable", shown="[", footer=31,
     ),
     Action(
-        "to-end", ("right_square_bracket",), "to the end", "Forward to the newest moment of this branch, through everything that was done.",
+        "to-end", ("right_square_bracket",), "to the end", "Go to the latest moment of this branch, and repeat all acts on the way.",
         TIME, refusals.no_future, call="to_end", shown="]", footer=32,
     ),
     Action(
-        "go-to", ("g",), "go to", "Go to a virtual time (12s, 1m30s) or to an event by its number (#120).", TIME, call="go_to", footer=33,
+        "go-to", ("g",), "go to", "Go to a virtual time (12s, 1m30s), or to an event by its number (#120).", TIME, call="go_to", footer=33,
     ),
     Action(
-        "undo", ("left_curly_bracket",), "undo", "Back to just before what was done last. Acting there begins a branch; the old future is kept.",
+        "undo", ("left_curly_bracket",), "undo", "Go back to just before the last act. An action there starts a branch, and the old future is kept.",
         TIME, refusals.nothing_done, call="undo", shown="{", footer=32,
     ),
     Action(
-        "redo", ("right_curly_bracket",), "redo", "Forward to just after what was done next on this branch.", TIME, refusals.nothing_undone,
+        "redo", ("right_curly_bracket",), "redo", "Redo the next act of this branch: go forward to just after "
+            "it.", TIME, refusals.nothing_undone,
         call="redo", shown="}", footer=33,
     ),
     Action("jump", ("j",), "jump", "Go to a bookmark, to the start, or to the end of another branch.", TIME, call="jump", footer=34),
     Action("bookmark", ("B",), "bookmark", "Mark this moment with a note.", TIME, call="bookmark", footer=35),
     Action(
-        "until", ("w",), "stop when", "Play on until a condition becomes true, for example lost > 0 or isr(orders-0) < 2.", TIME,
+        "until", ("w",), "stop when", "Play until a condition becomes true, for example lost > 0 or isr(orders-0) < 2.", TIME,
         call="until", footer=36,
     ),
     Action(
-        "back-until", ("W",), "back to when", "Back to the last moment at which a condition became true.", TIME, refusals.nothing_before,
+        "back-until", ("W",), "back to when", "Go back to the last moment at which a condition became true.", TIME, refusals.nothing_before,
         call="back_until", footer=37,
     ),
     Action(
         "diff", ("D",), "difference",
-        "What differs between this moment and another: a bookmark, where you were before a jump, any time or event; the compare "
-        "screen is for branches.", TIME, call="diff", footer=38,
+        "Show the differences between this moment and a bookmark, the moment before a jump, or any time or event.", TIME, call="diff", footer=38,
     ),
     Action(
-        "faster", ("plus", "equals_sign"), "faster", "The next higher speed, up to 1000×.", TIME, refusals.fastest, call="faster", shown="+",
+        "faster", ("plus", "equals_sign"), "faster", "Use the next higher speed, up to 1000×.", TIME, refusals.fastest, call="faster", shown="+",
         footer=4,
     ),
     Action(
-        "slower", ("minus", "underscore"), "slower", "The next lower speed, down to 0.1×.", TIME, refusals.slowest, call="slower", shown="-",
+        "slower", ("minus", "underscore"), "slower", "Use the next lower speed, down to 0.1×.", TIME, refusals.slowest, call="slower", shown="-",
         footer=5,
     ),
-    Action("full-speed", ("x",), "full speed", "As fast as it can; again: back to the speed before.", TIME, call="full_speed", footer=30),
+    Action("full-speed", ("x",), "full speed", "Run as fast as possible. Press again to return to the previous "
+        "speed.", TIME, call="full_speed", footer=30),
     Action(
-        "kill", ("k",), "kill", "kill -9: the process is gone, its logs stay, and nobody is told.", BROKER, refusals.needs_process,
+        "kill", ("k",), "kill", "Kill the broker's process (kill -9). Its logs remain, and the controller is not "
+            "notified.", BROKER, refusals.needs_process,
         build=lambda s: (acts.Kill(_broker(s)),), effect=effects.gone, footer=6,
     ),
     Action(
@@ -119,11 +122,12 @@ ACTIONS: Final[tuple[Action, ...]] = (
         effect=effects.started, footer=7,
     ),
     Action(
-        "shutdown", ("d",), "shut down", "Controlled shutdown: leaderships move away first, then the process ends.", BROKER,
+        "shutdown", ("d",), "shut down", "Shut the broker down cleanly: its partitions get new leaders first, then the process "
+            "stops.", BROKER,
         refusals.cannot_shut_down, build=lambda s: (acts.Shutdown(_broker(s)),), effect=effects.shut_down, footer=20,
     ),
     Action(
-        "freeze", ("z",), "freeze/thaw", "Freeze the process as a long GC pause does, or let it go on.", BROKER, refusals.needs_process,
+        "freeze", ("z",), "freeze/thaw", "Freeze the process, as a long GC pause does, or let it continue.", BROKER, refusals.needs_process,
         build=_freeze, effect=effects.frozen, footer=8,
     ),
     Action(
@@ -131,15 +135,16 @@ ACTIONS: Final[tuple[Action, ...]] = (
         footer=21,
     ),
     Action(
-        "power-loss", ("O",), "power off", "The machine loses power: what was not flushed to disk is gone, too.", BROKER, refusals.needs_process,
+        "power-loss", ("O",), "power off", "Cut the power of the broker's machine. Records that are not flushed to disk can be "
+            "lost.", BROKER, refusals.needs_process,
         ask=fault_questions.power_loss,
     ),
     Action(
-        "slow-disk", ("Z",), "slow disk", "Each write of its disk takes time from now on, or no longer.", BROKER, refusals.needs_broker,
+        "slow-disk", ("Z",), "slow disk", "Make each disk write of the broker take time, or no longer.", BROKER, refusals.needs_broker,
         ask=fault_questions.slow_disk,
     ),
     Action(
-        "log-dir", ("F",), "log directory", "A log directory fails, or a failed one is replaced.", BROKER, refusals.needs_broker,
+        "log-dir", ("F",), "log directory", "Make a log directory fail, or replace a failed one.", BROKER, refusals.needs_broker,
         ask=fault_questions.directories,
     ),
     Action(
@@ -148,7 +153,7 @@ ACTIONS: Final[tuple[Action, ...]] = (
     ),
     Action(
         "unregister", ("A",), "unregister",
-        "Have the controller forget the broker, as kafka-cluster unregister does: it leaves every ISR; what is assigned to it stays so.",
+        "Unregister the broker, as kafka-cluster unregister does. It is removed from ISRs, but its replicas remain assigned to it.",
         BROKER, refusals.cannot_unregister, build=lambda s: (acts.Unregister(_broker(s)),), effect=effects.unregistered,
     ),
     Action("cut", ("c",), "cut link", "Cut the link to another node, or heal it.", NETWORK, refusals.needs_broker, ask=questions.cut, footer=9),
@@ -156,28 +161,30 @@ ACTIONS: Final[tuple[Action, ...]] = (
         "heal", ("h",), "heal all", "Heal every cut link.", NETWORK, refusals.nothing_to_heal, build=_heal_all, effect=effects.healed, footer=19,
     ),
     Action(
-        "link", ("L",), "slow link", "Make a link to another node slow or lossy, or as it was.", NETWORK, refusals.needs_broker,
+        "link", ("L",), "slow link", "Make a link to another node slow or lossy, or restore it.", NETWORK, refusals.needs_broker,
         ask=fault_questions.link_quality,
     ),
     Action(
-        "hold", ("H",), "hold messages", "Hold the messages on one way back, or let them go: a late request, a lost answer.", NETWORK,
+        "hold", ("H",), "hold messages", "Hold back the messages in one direction of a link, or release them, for example for "
+            "a late request.", NETWORK,
         refusals.needs_broker, ask=fault_questions.hold,
     ),
     Action(
-        "unclean", ("u",), "unclean on/off", f"Turn {UNCLEAN} on or off: may a replica outside the ISR lead?", CLUSTER,
+        "unclean", ("u",), "unclean on/off", f"Turn {UNCLEAN} on or off: can a replica outside the ISR become leader?", CLUSTER,
         build=_toggle_unclean, effect=effects.unclean, footer=11,
     ),
     Action(
-        "elect-unclean", ("U",), "elect unclean", "Elect a leader outside the ISR for the selected partition only; what it lacks is lost.",
+        "elect-unclean", ("U",), "elect unclean", "Elect a leader outside the ISR for the selected partition only. Records "
+            "that it lacks are lost.",
         CLUSTER, refusals.no_unclean_election, build=_elect_unclean, effect=effects.elect_unclean, footer=23,
     ),
     Action(
-        "elect-preferred", ("e",), "elect preferred", "Give leadership back to the preferred leaders.", CLUSTER, refusals.no_preferred_election,
+        "elect-preferred", ("e",), "elect preferred", "Make the preferred leaders lead again.", CLUSTER, refusals.no_preferred_election,
         build=_elect_preferred, effect=effects.elect_preferred, footer=22,
     ),
     Action(
         "reassign", ("R",), "reassign",
-        "Move the selected partition to other replicas, change their number or their order, or give a running move up.", CLUSTER,
+        "Move the selected partition to other replicas, change their number or order, or cancel a running move.", CLUSTER,
         refusals.needs_partition, ask=admin_questions.reassign,
     ),
     Action(
@@ -194,9 +201,9 @@ ACTIONS: Final[tuple[Action, ...]] = (
         "min-isr", ("m",), "min ISR", f"Change {MIN_ISR} of the selected partition's topic.", CLUSTER, refusals.needs_partition,
         ask=questions.min_isr, footer=12,
     ),
-    Action("acks", ("a",), "acks", "Change a producer's acks: 0, 1 or all.", CLIENTS, refusals.no_producer, ask=questions.acks, footer=13),
+    Action("acks", ("a",), "acks", "Change a producer's acks: 0, 1, or all.", CLIENTS, refusals.no_producer, ask=questions.acks, footer=13),
     Action(
-        "produce", ("p",), "produce", "Produce a burst of any number of records to the selected partition.", CLIENTS, refusals.needs_partition,
+        "produce", ("p",), "produce", "Produce a burst of records to the selected partition.", CLIENTS, refusals.needs_partition,
         ask=questions.produce, footer=14,
     ),
     Action(
@@ -209,104 +216,115 @@ ACTIONS: Final[tuple[Action, ...]] = (
     ),
     Action(
         "by-hand", ("b",), "by hand",
-        "Move the cluster by hand, or let it run by itself again. By hand virtual time stands still, and followers fetch and clients produce only "
-        "when you say so.", HAND, by_hand_steps.cannot_toggle, build=by_hand_steps.toggle, effect=by_hand_steps.toggled, footer=25,
+        "Step the cluster by hand, or let it run on its own again. By hand, virtual time is paused, and followers fetch and "
+        "clients produce only when you tell them to.", HAND, by_hand_steps.cannot_toggle, build=by_hand_steps.toggle, effect=by_hand_steps.toggled, footer=25,
     ),
     Action(
         "by-hand-round", ("v",), "fetch round",
-        "By hand: the fetches of the selected partition's followers arrive at its leader, then each is answered with as many records as you write.",
+        "By hand: the fetches of the selected partition's followers arrive at its leader, which answers each with the number "
+        "of records that you enter.",
         HAND, by_hand_steps.no_round, ask=by_hand_steps.fetch_round, footer=26,
     ),
     Action(
         "by-hand-step", ("E",), "single step",
-        "By hand: a single fetch, arrival, answer, lost answer, fencing, restart, checkpoint or ISR check of the selected broker.", HAND,
+        "By hand: a single fetch, arrival, answer, lost answer, fencing, restart, checkpoint, or ISR check of the selected broker.", HAND,
         by_hand_steps.no_step, ask=by_hand_steps.step, footer=27,
     ),
-    Action("screen-overview", ("1",), "overview", "Brokers, partitions, events.", SCREENS, call="leave_page_now"),
+    Action("screen-overview", ("1",), "overview", "Show brokers, partitions, and events.", SCREENS, call="leave_page_now"),
     Action(
         "screen-partition", ("2",), "partition",
-        "The selected partition in full: who holds its high watermark back, what waits, its replicas' disks and logs side by side.",
+        "Show the selected partition in detail: which replicas hold its high watermark back, what is waiting, and the "
+        "replicas' disks and logs side by side.",
         SCREENS, page="partition", footer=18,
     ),
     Action(
         "screen-lane", ("3",), "messages",
-        "The messages of the selected partition between its nodes: fetches, answers with the high watermark, elections, ISR changes.",
+        "Show the messages between the selected partition's nodes: fetches, answers with the high watermark, elections, and ISR changes.",
         SCREENS, page="lane", footer=19,
     ),
     Action(
         "screen-metrics", ("4",), "metrics",
-        "The metrics operators watch first, under their JMX names, with how they went; what is wrong stands first.", SCREENS,
+        "Show the metrics that operators watch first, with their JMX names and history. Metrics with problems come first.", SCREENS,
         page="metrics", footer=43,
     ),
     Action(
         "screen-durability", ("5",), "durability",
-        "The durability account: lost and exposed records by partition and producer, with the event that doomed them.", SCREENS,
+        "Show the durability account: lost and exposed records by partition and producer, with the event that caused it.", SCREENS,
         page="durability", footer=44,
     ),
     Action(
         "screen-settings", ("6",), "settings",
-        "Every Kafka setting: its value and who set it, its default, what a change does; Enter edits it.", SCREENS, page="settings",
+        "Show every Kafka setting: its value, where it is set, its default, and what a change does. Enter edits "
+        "it.", SCREENS, page="settings",
         footer=45,
     ),
     Action(
         "screen-scenarios", ("7",), "scenarios",
-        "The library by topic, with what each scenario shows; Enter starts one under the release you choose.", SCREENS, page="scenarios",
+        "Show the library by topic, and what each scenario shows. Enter starts one under the release that you "
+        "choose.", SCREENS, page="scenarios",
         footer=46,
     ),
     Action(
         "screen-compare", ("8",), "compare",
-        "This session beside another run in step with it: under another release, or another branch; differences are marked.", SCREENS,
+        "Show this session beside another run: the same script under another release, or another branch. Differences are marked.", SCREENS,
         page="compare", footer=47,
     ),
     Action(
         "search", ("slash",), "find",
-        "List only what has some words: partitions, brokers and events by name, number or state (b55, offline, orders-); settings and "
-        "scenarios by name or description. Esc lists all again.", SCREENS, call="search", shown="/", footer=18,
+        "Filter the lists by words: partitions, brokers, and events by name, number, or state (b55, offline, orders-); "
+        "settings and scenarios by name or description. Esc clears the filter.", SCREENS, call="search", shown="/", footer=18,
     ),
-    Action("back", ("escape",), "overview", "Back to the overview; there it drops the words that were looked for.", SCREENS, call="back", shown="Esc"),
+    Action("back", ("escape",), "overview", "Return to the overview. On the overview, clear the "
+        "filter.", SCREENS, call="back", shown="Esc"),
     Action(
         "cause", ("backspace", "less_than_sign"), "to its cause",
-        "From the selected cell (leader, ISR, high watermark, LEO, broker) to the event that last changed it, and from an event to "
-        "its cause; again and again.", SCREEN, refusals.no_cause, call="to_cause", shown="<", footer=26,
+        "Go from the selected cell (leader, ISR, high watermark, LEO, broker) to the event that last changed it, or from an "
+        "event to its cause. Press repeatedly to follow the chain.", SCREEN, refusals.no_cause, call="to_cause", shown="<", footer=26,
     ),
-    Action("filter", ("f",), "filter", "Events: notable ones, all without fetches, every one.", SCREEN, call="filter", footer=15),
+    Action("filter", ("f",), "filter", "Switch the event log between notable events, all events without fetches, and every "
+        "event.", SCREEN, call="filter", footer=15),
     Action("follow", ("G", "end"), "follow", "Follow the newest event again.", SCREEN, call="follow", footer=27),
-    Action("order", ("o",), "order", "Partitions by name, or the worst first as operators sort them; goes to the top.", SCREEN, call="order", footer=28),
+    Action("order", ("o",), "order", "Sort partitions by name or by severity, and go to the top of the "
+        "list.", SCREEN, call="order", footer=28),
     Action(
         "only", ("t",), "kafka-topics filter",
-        "Partitions: only unavailable, under-min-isr, at-min-isr or under-replicated ones, as kafka-topics tells them; then all.", SCREEN,
+        "Show only unavailable, under-min-isr, at-min-isr, or under-replicated partitions, as kafka-topics does; then all.", SCREEN,
         call="only", footer=41,
     ),
     Action(
-        "zoom", ("enter",), "look closer", "The selected partition, broker or event in full; a line of events with ▸ opens.", SCREEN,
+        "zoom", ("enter",), "look closer", "Show the selected partition, broker, or event in full. A line with ▸ opens a group "
+            "of events.", SCREEN,
         call="zoom", shown="⏎", footer=29,
     ),
     Action(
-        "colours", ("C",), "colours", "Choose the palette (colour-blind-safe, high contrast, light …), or ASCII instead of glyphs.", SCREEN,
+        "colours", ("C",), "colours", "Choose a palette (colour-blind-safe, high contrast, light …), or ASCII instead of glyphs.", SCREEN,
         call="colours",
     ),
-    Action("help", ("question_mark", "f1"), "help", "This page.", SCREEN, call="show_help", shown="?", footer=16),
+    Action("help", ("question_mark", "f1"), "help", "Show this page.", SCREEN, call="show_help", shown="?", footer=16),
     Action(
-        "glossary", ("K",), "words and symbols",
-        "What HW, LEO, ISR, ELR, epochs, min ISR, unclean election and all symbols mean, under this release.", SCREEN, call="show_glossary", footer=42,
+        "glossary", ("K",), "terms and symbols",
+        "Explain HW, LEO, ISR, ELR, epochs, min ISR, unclean election, and all symbols, for this "
+        "release.", SCREEN, call="show_glossary", footer=42,
     ),
-    Action("palette", ("colon",), "palette", "Every action, partition, broker and word of the glossary by name (Ctrl+P does the same).", SCREEN, call="palette", shown=":", footer=17),
+    Action("palette", ("colon",), "palette", "Find any action, partition, broker, or glossary term by name (Ctrl+P does the "
+        "same).", SCREEN, call="palette", shown=":", footer=17),
     Action(
         "copy", ("y",), "copy",
-        "Copy the selected event, or the selected partition as kafka-topics --describe prints it, to the clipboard; from a closer "
-        "look all that stands there.", SCREEN, call="copy", footer=40,
+        "Copy to the clipboard: the selected event, or the selected partition as kafka-topics --describe prints it. In a "
+        "detail view, copy all of its text.", SCREEN, call="copy", footer=40,
     ),
     Action(
         "save", ("S",), "save",
-        "Save the session: as a scenario script that isrlab run replays to the same events, or as an event log (.jsonl, .jsonl.zst).",
+        "Save the session as a scenario script, which isrlab run replays to the same events, or as an event log (.jsonl, .jsonl.zst).",
         SCREEN, call="save", footer=39,
     ),
     Action(
-        "picture", ("P",), "picture", "Save the screen, a dialog included, as an SVG picture in the working directory.", SCREEN,
+        "picture", ("P",), "picture", "Save the screen, including any dialog, as an SVG picture in the working directory.", SCREEN,
         call="picture",
     ),
     Action(
-        "quit", ("q", "ctrl+c"), "quit", "Leave; asks if acts are not saved. The event log, if one is written, is closed properly.", SCREEN, call="leave", footer=50,
+        "quit", ("q", "ctrl+c"), "quit", "Quit. If there are unsaved acts, the playground asks first. If an event log is being "
+            "written, it is completed.", SCREEN, call="leave", footer=50,
     ),
 )  # fmt: skip
 """Every action, in the order of the help screen."""
@@ -317,10 +335,10 @@ BY_ID: Final = {action.id: action for action in ACTIONS}
 MOVES: Final = (
     ("← →", "choose a broker"),
     ("↑ ↓", "choose a partition, or an event in the log"),
-    ("Tab", "go from panel to panel: brokers, partitions, events, timeline"),
-    ("← → Enter", "on the timeline: choose a mark, go there"),
-    ("PgUp PgDn Home", "go further"),
+    ("Tab", "move between panels: brokers, partitions, events, timeline"),
+    ("← → Enter", "on the timeline: choose a mark and go to it"),
+    ("PgUp PgDn Home", "scroll further"),
     ("Ctrl+Z", "suspend the playground; fg in the shell comes back to it"),
-    ("right click", "what can be done to a broker, or to a partition"),
+    ("right click", "open a menu of actions for a broker or a partition"),
 )
 """Keys that only move about, for the help screen."""

@@ -90,7 +90,7 @@ def _own(broker: BrokerView) -> Iterable[Fault]:
     for number in broker.failed_dirs:
         yield Fault(node, "", "", "dir", f"{number} of {broker.log_dirs} failed")
     if broker.disk_delay_us:
-        yield Fault(node, "", "", "disk", f"+{format_duration(broker.disk_delay_us)} a write")
+        yield Fault(node, "", "", "disk", f"+{format_duration(broker.disk_delay_us)} per write")
 
 
 def _links(view: ClusterView, node: str) -> Iterable[Fault]:

@@ -68,9 +68,9 @@ def _reason(p: PartitionView, broker: int, event_buffer: EventBuffer) -> str:
             return f"left {format_clock(left[1])}: {_proposal(event)}"
     else:
         if left is None or ring.first:
-            return "left before the oldest event in memory" if ring.first else "was outside from the start"
+            return "left before the oldest event in memory" if ring.first else "was outside the ISR from the start"
         if broker in p.adding:
-            return "is being added, and joins once it has caught up"
+            return "is being added, and joins the ISR when it has caught up"
     if left is None:
         return ""
     return f"left {format_clock(left[1])}: {_by_the_controller(left, broker, event_buffer)}"

@@ -145,64 +145,67 @@ _TOPICS: Final = "kafka.server:type=BrokerTopicMetrics,name="
 METRICS: Final[tuple[Metric, ...]] = (
     Metric(
         _CONTROLLER + "OfflinePartitionsCount",
-        "Partitions that nobody leads: they take no writes and give no reads. Bring a member of the ISR or ELR back.",
+        "Partitions without a leader: clients can neither write nor read. Restart a broker in the ISR or ELR.",
         lambda v: _controller(v, _census(v).offline), bad=_some,
     ),
     Metric(
         _MANAGER + "UnderMinIsrPartitionCount",
-        "Led partitions whose ISR is smaller than min.insync.replicas: writes with acks=all are refused.",
+        "Partitions with a leader whose ISR is smaller than min.insync.replicas: writes with acks=all are refused.",
         lambda v: _census(v).led["under-min"], bad=_some,
     ),
     Metric(
         _CONTROLLER + "ActiveControllerCount",
-        "Controllers that take themselves for the active one, summed; anything but 1 is an incident.",
+        "The number of controllers that consider themselves active. Any value other than 1 is an incident.",
         lambda v: _controller(v, v.active_controllers), bad=lambda value: value != 1,
     ),
     Metric(
         "kafka.controller:type=ControllerStats,name=UncleanLeaderElectionsPerSec",
-        "Leaders elected from outside the ISR; what they lacked is lost.",
+        "Leaders elected from outside the ISR. Records that they lacked are lost.",
         lambda v: _controller(v, v.unclean_elections), counts=True, bad=_some,
     ),
     Metric(
         _MANAGER + "UnderReplicatedPartitions",
-        "Led partitions with replicas outside the ISR; the first sign of a broker that is down or slow.",
+        "Partitions with replicas outside the ISR. This is the first sign of a broker that is down or slow.",
         lambda v: _census(v).led["under-replicated"], warn=_some,
     ),
     Metric(
         _MANAGER + "AtMinIsrPartitionCount",
-        "Led partitions that lose writes with acks=all when one more replica leaves the ISR.",
+        "Partitions that refuse writes with acks=all when one more replica leaves the ISR.",
         lambda v: _census(v).led["at-min"], warn=_some,
     ),
     Metric(
-        _MANAGER + "OfflineReplicaCount", "Replicas in log directories that do not work.",
+        _MANAGER + "OfflineReplicaCount", "Replicas in failed log directories.",
         lambda v: _census(v).offline_replicas, warn=_some,
     ),
     Metric(
-        _CONTROLLER + "FencedBrokerCount", "Brokers that the controller takes for dead, or not ready.",
+        _CONTROLLER + "FencedBrokerCount", "Brokers that the controller considers dead or not ready.",
         lambda v: _controller(v, sum(b.fenced for b in v.brokers)), warn=_some,
     ),
     Metric(
         _MANAGER + "IsrShrinksPerSec",
-        "Followers that leaders dropped from ISRs. Without a broker going down: disks, network, GC, or too short a replica.lag.time.max.ms.",
+        "Followers that leaders removed from ISRs. If no broker is down, check disks, the network, GC, and whether "
+        "replica.lag.time.max.ms is too short.",
         lambda v: _controller(v, v.isr_shrinks), counts=True, warn=_some,
     ),
     Metric(
-        _MANAGER + "IsrExpandsPerSec", "Followers that came back. Shrinks and expands in turn mean flapping.",
+        _MANAGER + "IsrExpandsPerSec", "Followers that rejoined ISRs. Alternating shrinks and expands mean flapping.",
         lambda v: _controller(v, v.isr_expands), counts=True,
     ),
     Metric(
         "kafka.server:type=ReplicaFetcherManager,name=MaxLag,clientId=Replica",
-        "Records that the furthest follower lacks below the high watermark.",
+        "Records below the high watermark that the slowest follower lacks.",
         _max_lag, fold="max", dear=True, warn=lambda value: value >= 1_000,
     ),
     Metric(
         "kafka.server:type=KafkaRequestHandlerPool,name=RequestHandlerAvgIdlePercent",
-        "Share of the request handlers' time without work, of the busiest broker; below 0.3 look, below 0.1 act. The costs behind it are the laboratory's.",
+        "The fraction of time that the request handlers of the busiest broker are idle. Investigate below 0.3, act below 0.1. "
+        "The cost of each request is the laboratory's estimate.",
         fold="min", bad=lambda value: value < 0.1, warn=lambda value: value < 0.3,
     ),
     Metric(
         "kafka.network:type=SocketServer,name=NetworkProcessorAvgIdlePercent",
-        "Share of the network threads' time without work, of the busiest broker. The costs behind it are the laboratory's.",
+        "The fraction of time that the network threads of the busiest broker are idle. The cost of each request is the "
+        "laboratory's estimate.",
         fold="min", bad=lambda value: value < 0.1, warn=lambda value: value < 0.3,
     ),
     Metric(_TOPICS + "FailedProduceRequestsPerSec", "Produce requests that were refused.", counts=True, warn=_some),
@@ -210,27 +213,28 @@ METRICS: Final[tuple[Metric, ...]] = (
     Metric(_TOPICS + "BytesInPerSec", "Bytes that leaders appended.", counts=True, flow=True, unit=" B"),
     Metric(_TOPICS + "ReplicationBytesInPerSec", "Bytes that followers copied.", counts=True, flow=True, unit=" B"),
     Metric(
-        _MANAGER + "ReassigningPartitions", "Led partitions that are on their way to other replicas.",
+        _MANAGER + "ReassigningPartitions", "Partitions that are being moved to other replicas.",
         lambda v: _census(v).led["reassigning"],
     ),
     Metric(
-        _CONTROLLER + "PreferredReplicaImbalanceCount", "Partitions led by another than their preferred leader (e gives leadership back).",
+        _CONTROLLER + "PreferredReplicaImbalanceCount", "Partitions that their preferred leader does not lead. To move "
+            "leadership back, press e.",
         lambda v: _controller(v, _census(v).imbalanced),
     ),
-    Metric(_MANAGER + "LeaderCount", "Partitions led.", lambda v: _census(v).led["led"]),
+    Metric(_MANAGER + "LeaderCount", "Partitions that a broker leads.", lambda v: _census(v).led["led"]),
     Metric(
         "kafka.producer:type=producer-metrics,name=request-latency-max",
-        "Milliseconds that the slowest producer's last acknowledged batch took, retries included.",
+        "How long the slowest producer's last acknowledged batch took in milliseconds, including retries.",
         lambda v: _controller(v, max((p.last_latency_us for p in v.producers), default=0) / 1_000), fold="max",
         warn=lambda value: value >= 1_000, unit=" ms",
     ),
-    Metric("records acknowledged", "Records that producers were told are in.", lambda v: _controller(v, v.acked), counts=True, flow=True, lab=True),
+    Metric("records acknowledged", "Records that were acknowledged to producers.", lambda v: _controller(v, v.acked), counts=True, flow=True, lab=True),
     Metric(
-        "records exposed", "Committed records that a replica lacks which may be elected: they hang on luck.",
+        "records exposed", "Committed records that at least one electable replica lacks. If that replica is elected, they are lost.",
         lambda v: _controller(v, v.exposed), warn=_some, lab=True,
     ),
     Metric(
-        "records lost", "Records that were acknowledged or read and are not in the log that counts, each counted once.",
+        "records lost", "Records that were acknowledged or read but are not in the log of the current leader, each counted once.",
         lambda v: _controller(v, v.lost), bad=_some, lab=True,
     ),
 )  # fmt: skip

@@ -25,14 +25,14 @@ def write_crash_report(loaded: LoadedSession, traceback: str) -> list[str]:
         loaded.session.close()
     base = _free_name(loaded)
     if base is None:
-        return [*lines, f"the session is not saved: neither {Path.cwd()} nor {tempfile.gettempdir()} can be written to"]
+        return [*lines, f"the session is not saved: neither {Path.cwd()} nor {tempfile.gettempdir()} is writable"]
     script, trace = base.with_name(f"{base.name}.yaml"), base.with_name(f"{base.name}.traceback.txt")
     if _write(script, lambda: _script(loaded, script)):
-        lines.append(f"the session is saved as {script}; 'isrlab play {script}' plays it again")
+        lines.append(f"the session is saved as {script}; to open it again, run 'isrlab play {script}'")
     else:
         lines.append("the session could not be saved as a script")
     if loaded.log is not None:
-        lines.append(f"its event log is {loaded.log}; 'isrlab play {loaded.log}' opens it where it ended")
+        lines.append(f"its event log is {loaded.log}; to open it where it ended, run 'isrlab play {loaded.log}'")
     if _write(trace, lambda: traceback):
         lines.append(f"the traceback is in {trace}; please report it")
     return lines

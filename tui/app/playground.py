@@ -67,7 +67,7 @@ class ActionProvider(Provider):
             if action.id == "palette":
                 continue
             reason = action.refuse(context)
-            about = action.words(context) if reason is None else f"not now: {reason}"
+            about = action.words(context) if reason is None else f"unavailable: {reason}"
             entries.append((reason is not None, action, f"{action.label}  ({main_screen.key(action.id)})", about))
         entries.sort(key=lambda entry: entry[0])
         return [(action, text, _caller(main_screen, action), escape(escape_value(about))) for _, action, text, about in entries]
@@ -206,7 +206,7 @@ class Playground(App[int]):
             return
         count = len(event.text)
         self.main_screen.prompts.say(
-            f"pasted {count:,} character{'' if count == 1 else 's'}: only a line to write in takes a pasted text", refused=True
+            f"pasted {count:,} character{'' if count == 1 else 's'}: you can paste only into an input line", refused=True
         )
 
     async def on_event(self, event: events.Event) -> None:
@@ -266,7 +266,7 @@ class Playground(App[int]):
         """What a closer look shows, to the clipboard."""
         if isinstance(self.screen, DetailsDialog):
             self.copy_to_clipboard(self.screen.text)
-            self.main_screen.prompts.say("copied what stands here")
+            self.main_screen.prompts.say("copied this text")
 
     def action_command_palette(self) -> None:
         """Textual's own key for its palette opens the playground's."""

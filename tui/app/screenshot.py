@@ -36,14 +36,14 @@ def _timed(text: str) -> tuple[int, int]:
     """`2@10`: broker 2 at second 10, in µs."""
     match = _AT.fullmatch(text)
     if match is None:
-        raise argparse.ArgumentTypeError(f"'{text}' is no broker and second; write for example 2@10")
+        raise argparse.ArgumentTypeError(f"'{text}' is not a broker and a second; write for example 2@10")
     return int(match[1]), int(float(match[2]) * SECOND)
 
 
 def _size(text: str) -> tuple[int, int]:
     match = _SIZE.fullmatch(text)
     if match is None:
-        raise argparse.ArgumentTypeError(f"'{text}' is no size; write for example 120x40")
+        raise argparse.ArgumentTypeError(f"'{text}' is not a size; write for example 120x40")
     return int(match[1]), int(match[2])
 
 
@@ -81,20 +81,20 @@ async def draw(app: Playground, size: tuple[int, int], keys: Sequence[str], titl
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """The command; returns its exit code."""
-    parser = argparse.ArgumentParser(prog="python -m tui.app.screenshot", description="Draw the playground into an SVG file.")
-    parser.add_argument("out", type=Path, help="file to write")
+    parser = argparse.ArgumentParser(prog="python -m tui.app.screenshot", description="Draw the playground as an SVG picture.")
+    parser.add_argument("out", type=Path, help="the file to write")
     parser.add_argument("--size", type=_size, default=(120, 40), help="columns and rows, for example 120x40")
-    parser.add_argument("--seconds", type=float, default=30.0, help="virtual seconds to play before the picture")
-    parser.add_argument("--scenario", help="name in the library, or a file")
-    parser.add_argument("--release", help="Kafka release to run under")
-    parser.add_argument("--steps", type=int, help="steps of the scenario to carry out, instead of --seconds")
+    parser.add_argument("--seconds", type=float, default=30.0, help="the virtual seconds to play before the picture")
+    parser.add_argument("--scenario", help="a scenario from the library, or a file")
+    parser.add_argument("--release", help="the Kafka release to run")
+    parser.add_argument("--steps", type=int, help="the number of steps of the scenario to run, instead of --seconds")
     parser.add_argument("--kill", type=_timed, action="append", default=[], metavar="B@S", help="kill broker B at second S")
     parser.add_argument("--start", type=_timed, action="append", default=[], metavar="B@S", help="start broker B at second S")
     parser.add_argument("--pause", type=_timed, action="append", default=[], metavar="B@S", help="freeze broker B at second S")
     parser.add_argument("--isolate", type=_timed, action="append", default=[], metavar="B@S", help="cut broker B off at second S")
-    parser.add_argument("--keys", default="", help="keys to press at the end, by Textual's names, separated by commas")
-    parser.add_argument("--ascii", action="store_true", help="in ASCII")
-    parser.add_argument("--no-colour", action="store_true", help="without colours")
+    parser.add_argument("--keys", default="", help="the keys to press at the end: Textual's names, separated by commas")
+    parser.add_argument("--ascii", action="store_true", help="use ASCII instead of glyphs")
+    parser.add_argument("--no-colour", action="store_true", help="use no colours")
     parser.add_argument("--palette", choices=sorted(PALETTES), default="dark", help="the palette")
     options = parser.parse_args(arguments)
     try:

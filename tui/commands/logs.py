@@ -17,49 +17,53 @@ def add_commands(commands: Any) -> None:
     log = commands.add_parser("log", help="check an event log, or write it in another format")
     log_commands = log.add_subparsers(title="commands", metavar="COMMAND", required=True, parser_class=Parser)
     check = log_commands.add_parser(
-        "check", help="name every line that is wrong: sequence, times, causes, a torn tail; exit 2 if there is one"
+        "check", help="report every wrong line: sequence numbers, times, causes, or an incomplete last line; exit 2 if there is one"
     )
-    check.add_argument("logs", nargs="+", metavar="LOG", help="event logs, or directories of *.jsonl")
+    check.add_argument("logs", nargs="+", metavar="LOG", help="event logs, or directories of *.jsonl files")
     check.set_defaults(command=_log_check)
-    export = log_commands.add_parser("export", help="write a session for another program")
+    export = log_commands.add_parser("export", help="convert a session for another program")
     export.add_argument("log", metavar="LOG")
     export.add_argument("--perfetto", metavar="FILE", required=True, help="a Chrome trace, for ui.perfetto.dev; '-' is stdout")
     export.set_defaults(command=_log_export)
 
-    converting = log_commands.add_parser("convert", help="JSON Lines to Parquet and back, byte for byte; packed (.zst) or not")
-    converting.add_argument("logs", nargs="+", metavar="LOG", help="event logs, directories of them, or a directory that convert wrote")
+    converting = log_commands.add_parser("convert", help="convert JSON Lines to Parquet and back, byte for byte; compressed (.zst) or not")
+    converting.add_argument(
+        "logs", nargs="+", metavar="LOG", help="event logs, directories of event logs, or a directory that 'log convert' wrote"
+    )
     converting.add_argument(
         "-o",
         "--output",
         metavar="OUT",
         required=True,
-        help="a file *.jsonl or *.jsonl.zst, or a directory: for Parquet, or for the JSON Lines of a dataset",
+        help="a *.jsonl or *.jsonl.zst file, or a directory: for Parquet, or for the JSON Lines of a dataset",
     )
     add_spark_options(converting)
-    converting.add_argument("-q", "--quiet", action="store_true", help="say nothing")
+    converting.add_argument("-q", "--quiet", action="store_true", help="print nothing")
     converting.set_defaults(command=_log_convert)
 
-    replaying = commands.add_parser("replay", help="play event logs again and hold every event against them: exit 1 if one differs")
-    replaying.add_argument("logs", nargs="+", metavar="LOG", help="event logs, or directories of *.jsonl")
+    replaying = commands.add_parser("replay", help="replay event logs and compare every event; exit 1 if one differs")
+    replaying.add_argument("logs", nargs="+", metavar="LOG", help="event logs, or directories of *.jsonl files")
     replaying.set_defaults(command=_replay)
 
-    report = commands.add_parser("report", help="have Spark summarise event logs, one or several side by side")
+    report = commands.add_parser("report", help="summarise event logs with Spark, one or several side by side")
     report.add_argument(
         "logs",
         nargs="+",
         metavar="LOG",
-        help="event logs, directories or patterns of them, what 'log convert' wrote, or hdfs:, s3a: … addresses",
+        help="event logs, directories or glob patterns, the output of 'log convert', or addresses such as hdfs: or s3a:",
     )
-    report.add_argument("-o", "--output", metavar="DIR", help="write each table there, as Parquet if nothing else is said")
+    report.add_argument("-o", "--output", metavar="DIR", help="write each table to this directory, as Parquet by default")
     report.add_argument(
-        "--csv", action="store_true", help="with -o: as CSV, a file for each table (NAME.csv, NAME-2.csv … beyond 200,000 rows)"
+        "--csv", action="store_true", help="with -o: write CSV, one file for each table (and NAME-2.csv … beyond 200,000 rows)"
     )
-    report.add_argument("--parquet", action="store_true", help="with -o: as Parquet, also beside --csv")
-    report.add_argument("--compare", action="store_true", help="sessions side by side, and no other table on the terminal")
+    report.add_argument("--parquet", action="store_true", help="with -o: write Parquet, also in addition to --csv")
+    report.add_argument("--compare", action="store_true", help="print only the table that compares sessions")
     report.add_argument("--html", metavar="FILE", help="write one HTML file with charts and tables, instead of tables on the terminal")
     add_spark_options(report)
-    report.add_argument("--json", action="store_true", help="print the tables as one JSON document, of each at most the 10,000 worst rows")
-    report.add_argument("-q", "--quiet", action="store_true", help="no progress")
+    report.add_argument(
+        "--json", action="store_true", help="print the tables as one JSON document, with at most the 10,000 worst rows of each"
+    )
+    report.add_argument("-q", "--quiet", action="store_true", help="show no progress")
     report.set_defaults(command=_report)
 
 
@@ -113,9 +117,7 @@ def _has_spark(command: str) -> bool:
 
     if importlib.util.find_spec("pyspark") is not None:
         return True
-    complain(
-        f"{command} needs PySpark, which is not installed; 'make report LOG=…' brings it, or install it with: pip install 'isrlab[spark]'"
-    )
+    complain(f"{command} needs PySpark, which is not installed; use 'make report LOG=…', or install it with: pip install 'isrlab[spark]'")
     return False
 
 

@@ -18,19 +18,21 @@ FILTERS: Final = ("under-replicated", "unavailable", "under-min-isr", "at-min-is
 
 def add_commands(commands: Any) -> None:
     """Add `import`, `describe`, `checkpoints` and `metrics`."""
-    importing = commands.add_parser("import", help="make a cluster file of a kafka-topics --describe text")
-    importing.add_argument("source", metavar="DESCRIBE.txt", help="the text; '-' reads stdin")
-    importing.add_argument("-o", "--output", metavar="FILE", help="write there instead of stdout, which is also '-'")
+    importing = commands.add_parser("import", help="make a cluster file from the output of kafka-topics --describe")
+    importing.add_argument("source", metavar="DESCRIBE.txt", help="the output of kafka-topics --describe; '-' reads stdin")
+    importing.add_argument("-o", "--output", metavar="FILE", help="write to this file instead of stdout ('-')")
     importing.set_defaults(command=_import)
 
     describe = commands.add_parser("describe", help="print kafka-topics --describe for any moment of a log or a scenario")
-    describe.add_argument("source", metavar="LOG|SCENARIO", help="an event log, a scenario, or a describe text")
-    describe.add_argument("--at", metavar="TIME", help="virtual time, for example 12s; without: at the end")
-    describe.add_argument("--release", metavar="R", help="the Kafka release to run under and to print as")
+    describe.add_argument("source", metavar="LOG|SCENARIO", help="an event log, a scenario, or the output of kafka-topics --describe")
+    describe.add_argument("--at", metavar="TIME", help="the virtual time, for example 12s; by default the end")
+    describe.add_argument("--release", metavar="R", help="the Kafka release to run, and whose output format to use")
     describe.add_argument("--topic", metavar="T", help="topics whose whole name matches this Java regular expression; a comma stands for |")
     for name in FILTERS:
-        describe.add_argument(f"--{name}-partitions", action="store_true", help="as kafka-topics does")
-    describe.add_argument("--topics-with-overrides", action="store_true", help="only topics with settings of their own, without partitions")
+        describe.add_argument(f"--{name}-partitions", action="store_true", help="same as in kafka-topics")
+    describe.add_argument(
+        "--topics-with-overrides", action="store_true", help="print only topics with their own settings, without partitions"
+    )
     describe.set_defaults(command=_describe)
 
     checkpoints = commands.add_parser(
@@ -39,18 +41,22 @@ def add_commands(commands: Any) -> None:
     checkpoints.add_argument(
         "source",
         metavar="LOG|SCENARIO|DIR",
-        help="an event log, a scenario, or a directory of such files, of which it makes a cluster file",
+        help="an event log, a scenario, or a directory of checkpoint files to make a cluster file from",
     )
-    checkpoints.add_argument("--at", metavar="TIME", help="virtual time, for example 12s; without: at the end")
-    checkpoints.add_argument("-o", "--output", metavar="DIR", help="write there: broker-1/log-dir-1/replication-offset-checkpoint …")
-    checkpoints.add_argument("--check", metavar="DIR", help="tell what the files in there say otherwise: exit 1 if anything does")
+    checkpoints.add_argument("--at", metavar="TIME", help="the virtual time, for example 12s; by default the end")
+    checkpoints.add_argument(
+        "-o", "--output", metavar="DIR", help="write to this directory: broker-1/log-dir-1/replication-offset-checkpoint …"
+    )
+    checkpoints.add_argument(
+        "--check", metavar="DIR", help="compare with the files in this directory, and report differences; exit 1 if there are any"
+    )
     checkpoints.set_defaults(command=_checkpoints)
 
     metrics = commands.add_parser("metrics", help="print Kafka's metrics under their JMX names, for any moment of a log or a scenario")
     metrics.add_argument("source", metavar="LOG|SCENARIO", help="an event log or a scenario")
-    metrics.add_argument("--at", metavar="TIME", help="virtual time, for example 12s; without: at the end")
-    metrics.add_argument("--broker", metavar="N", help="this broker's only")
-    metrics.add_argument("--name", metavar="PATTERN", help="those with this in their name, or that match this shell pattern as a whole")
+    metrics.add_argument("--at", metavar="TIME", help="the virtual time, for example 12s; by default the end")
+    metrics.add_argument("--broker", metavar="N", help="print only the metrics of this broker")
+    metrics.add_argument("--name", metavar="PATTERN", help="print only metrics whose name contains this text or matches this shell pattern")
     add_run_options(metrics)
     metrics.set_defaults(command=_metrics)
 
@@ -131,7 +137,7 @@ def _metrics(arguments: argparse.Namespace) -> int:
     at = time_of(arguments.at)
     number = arguments.broker
     if number is not None and not (number.isascii() and number.isdecimal() and len(number) < 11):
-        raise InputError(f"--broker: '{number[:40]}' is no broker; write its number, for example 2")
+        raise InputError(f"--broker: '{number[:40]}' is not a broker; write its number, for example 2")
     if looks_like_log(arguments.source):
         from scenarios.logs.event_log import LogReader
 
@@ -148,7 +154,7 @@ def _metrics(arguments: argparse.Namespace) -> int:
         samples = metrics.of_scenario(scenario, release, seed_of(arguments.seed), at)
     found = list(metrics.lines(samples, None if number is None else int(number), arguments.name))
     if not found:
-        complain("no metric is called so there")
+        complain("no metric has such a name")
         return FAILED
     say_lines(found)
     return HELD

@@ -19,25 +19,25 @@ if TYPE_CHECKING:
 
 def add_commands(commands: Any) -> None:
     """Add `reassign` and `leader-election`."""
-    reassign = commands.add_parser("reassign", help="print what kafka-reassign-partitions prints, at any moment of a log or a scenario")
+    reassign = commands.add_parser("reassign", help="print what kafka-reassign-partitions prints, for any moment of a log or a scenario")
     _add_moment(reassign)
     action = reassign.add_mutually_exclusive_group(required=True)
     for name, about in (
         ("generate", "propose an assignment of topics to brokers"),
-        ("execute", "start the moves of a plan; the steps of a script go to stderr"),
-        ("verify", "say where the moves of a plan stand"),
-        ("list", "list the moves under way"),
-        ("cancel", "give the moves of a plan up"),
+        ("execute", "start the moves of a plan; print the steps for a script to stderr"),
+        ("verify", "print the status of the moves of a plan"),
+        ("list", "list the moves in progress"),
+        ("cancel", "cancel the moves of a plan"),
     ):
         action.add_argument(f"--{name}", dest="action", action="store_const", const=name, help=about)
     reassign.add_argument("--reassignment-json-file", metavar="FILE", help="the plan; '-' is stdin")
     reassign.add_argument("--topics-to-move-json-file", metavar="FILE", help="for --generate")
     reassign.add_argument("--broker-list", metavar="1,2,3", help="for --generate")
-    reassign.add_argument("--throttle", metavar="BYTES", help="for --execute: bytes a second")
-    reassign.add_argument("--additional", action="store_true", help="for --execute: although moves are under way")
+    reassign.add_argument("--throttle", metavar="BYTES", help="for --execute: bytes per second")
+    reassign.add_argument("--additional", action="store_true", help="for --execute: start even if other moves are in progress")
     reassign.set_defaults(command=_reassign)
 
-    election = commands.add_parser("leader-election", help="print what kafka-leader-election prints, at any moment of a log or a scenario")
+    election = commands.add_parser("leader-election", help="print what kafka-leader-election prints, for any moment of a log or a scenario")
     _add_moment(election)
     election.add_argument("--election-type", required=True, choices=["preferred", "unclean", "PREFERRED", "UNCLEAN"])
     election.add_argument("--topic", metavar="T")
@@ -48,9 +48,9 @@ def add_commands(commands: Any) -> None:
 
 
 def _add_moment(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("source", metavar="LOG|SCENARIO", help="an event log, a scenario, or a describe text")
-    parser.add_argument("--at", metavar="TIME", help="virtual time, for example 12s; without: at the end")
-    parser.add_argument("--release", metavar="R", help="the Kafka release to run under")
+    parser.add_argument("source", metavar="LOG|SCENARIO", help="an event log, a scenario, or the output of kafka-topics --describe")
+    parser.add_argument("--at", metavar="TIME", help="the virtual time, for example 12s; by default the end")
+    parser.add_argument("--release", metavar="R", help="the Kafka release to run")
 
 
 def _moment(arguments: argparse.Namespace) -> MetadataState:
@@ -122,5 +122,5 @@ def _number(option: str, text: str) -> int:
     from scenarios.errors import InputError
 
     if not (text.strip().isascii() and text.strip().isdecimal()) or len(text) > 18:
-        raise InputError(f"{option}: '{text[:40]}' is no number")
+        raise InputError(f"{option}: '{text[:40]}' is not a number")
     return int(text)

@@ -14,21 +14,24 @@ if TYPE_CHECKING:
 
 def add_run_options(parser: argparse.ArgumentParser, *, several: bool = False) -> None:
     """Add `--release`, `several` times if so, and `--seed`."""
-    about = "run under this Kafka release, for example 0.10.2, or '4.3 without GUARD'"
+    about = "the Kafka release to run, for example 0.10.2 or '4.3 without GUARD'"
     if several:
         parser.add_argument(
-            "--release", metavar="R", action="append", help=f"{about}; twice or more: side by side, with the first difference"
+            "--release",
+            metavar="R",
+            action="append",
+            help=f"{about}; give it several times to compare releases side by side, with the first difference",
         )
     else:
         parser.add_argument("--release", metavar="R", help=about)
-    parser.add_argument("--seed", metavar="N", help="the seed of everything random")
+    parser.add_argument("--seed", metavar="N", help="the seed of all random choices")
 
 
 def add_feature_option(parser: argparse.ArgumentParser) -> None:
     """Add `--feature`."""
     parser.add_argument(
         "--feature", metavar="NAME=LEVEL", action="append",
-        help="a feature level that is not the release's own: eligible.leader.replicas.version=0 for a cluster that was upgraded",
+        help="a feature level other than the release's default, for example eligible.leader.replicas.version=0 for an upgraded cluster",
     )  # fmt: skip
 
 
@@ -41,9 +44,11 @@ def features_of(texts: Sequence[str] | None) -> tuple[tuple[str, int], ...]:
     for text in texts or ():
         name, equals, level = text.partition("=")
         if not equals or not (level.isascii() and level.isdecimal()) or len(level) > 9:
-            raise InputError(f"--feature: '{text[:80]}' is no level; write NAME=LEVEL, for example eligible.leader.replicas.version=0")
+            raise InputError(
+                f"--feature: '{text[:80]}' is not a feature level; write NAME=LEVEL, for example eligible.leader.replicas.version=0"
+            )
         if name in levels:
-            raise InputError(f"--feature: {name} stands twice; write one level for each")
+            raise InputError(f"--feature: {name} is given twice; write one level for each feature")
         try:
             check_feature(name, int(level))
         except ValueError as wrong:
@@ -57,7 +62,7 @@ def add_spark_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--master", metavar="URL", help="where Spark runs: local[N], spark://host:7077, local-cluster[…], sc://host for Spark Connect"
     )
-    parser.add_argument("--conf", metavar="NAME=VALUE", action="append", default=[], help="a Spark setting; may stand several times")
+    parser.add_argument("--conf", metavar="NAME=VALUE", action="append", default=[], help="a Spark setting; can be given several times")
 
 
 def release_of(text: str | None) -> Release | None:
@@ -84,7 +89,7 @@ def seed_of(text: str | None) -> int | None:
     from scenarios.language.script import MAX_SEED
 
     if not (text.isascii() and text.isdecimal()) or len(text) > 19 or int(text) > MAX_SEED:
-        raise InputError(f"--seed: '{text[:40]}' is no seed; write a whole number from 0 to {MAX_SEED}")
+        raise InputError(f"--seed: '{text[:40]}' is not a seed; write a whole number from 0 to {MAX_SEED}")
     return int(text)
 
 
@@ -126,11 +131,11 @@ def add_display_options(parser: argparse.ArgumentParser) -> None:
     """Add what says how the playground is shown."""
     group = parser.add_argument_group("display")
     group.add_argument("--fps", metavar="N", help="frames per second, 1 to 60")
-    group.add_argument("--slow-link", action="store_true", help="write as little as possible: two frames a second, no mouse")
-    group.add_argument("--ascii", action="store_true", help="paint in ASCII (so does ISRLAB_ASCII=1)")
-    group.add_argument("--palette", metavar="NAME", help="dark, light, colour-blind, contrast, sixteen, or plain (so does NO_COLOR=1)")
+    group.add_argument("--slow-link", action="store_true", help="write as little as possible: two frames per second, no mouse")
+    group.add_argument("--ascii", action="store_true", help="use ASCII instead of glyphs (same as ISRLAB_ASCII=1)")
+    group.add_argument("--palette", metavar="NAME", help="dark, light, colour-blind, contrast, sixteen, or plain (same as NO_COLOR=1)")
     group.add_argument(
-        "--keys", metavar="FILE", help="a keymap; without: ~/.config/isrlab/keys.toml if there is one; 'isrlab keys' prints one"
+        "--keys", metavar="FILE", help="a keymap file; by default ~/.config/isrlab/keys.toml, if it exists; 'isrlab keys' prints a keymap"
     )
 
 
@@ -151,9 +156,9 @@ def display_of(arguments: argparse.Namespace) -> DisplayOptions:
     if arguments.fps is not None:
         text = arguments.fps
         if not (text.isascii() and text.isdecimal() and len(text) < 4 and 1 <= int(text) <= MOST_FRAMES):
-            raise InputError(f"--fps: '{text[:40]}' is no number of frames; write a whole number from 1 to {MOST_FRAMES}")
+            raise InputError(f"--fps: '{text[:40]}' is not a number of frames; write a whole number from 1 to {MOST_FRAMES}")
         fps = int(text)
     if arguments.palette is not None and arguments.palette not in PALETTES:
-        raise InputError(f"--palette: there is no '{arguments.palette[:40]}'; {did_you_mean(arguments.palette, PALETTES)}")
+        raise InputError(f"--palette: no palette '{arguments.palette[:40]}'; {did_you_mean(arguments.palette, PALETTES)}")
     keymap = load_keymap(None if arguments.keys is None else Path(arguments.keys))
     return DisplayOptions(fps, arguments.slow_link, True if arguments.ascii else None, arguments.palette, keymap)

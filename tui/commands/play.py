@@ -30,20 +30,20 @@ if TYPE_CHECKING:
 def add_commands(commands: Any) -> None:
     """Add `play`."""
     play = commands.add_parser(
-        "play", help="open the playground on a scenario, an old session, or a real cluster's kafka-topics --describe text"
+        "play", help="open the playground on a scenario, an old session, or a real cluster's kafka-topics --describe output"
     )
     add_target_options(play)
-    play.add_argument("--log", metavar="FILE", help="write the session's event log there")
+    play.add_argument("--log", metavar="FILE", help="write the session's event log to this file")
     play.add_argument(
         "--record",
         metavar="FILE",
-        help="save the session there when it ends: as a scenario script; FILE.jsonl or FILE.jsonl.zst: as --log does",
+        help="save the session when it ends: as a scenario script, or as an event log if FILE ends in .jsonl or .jsonl.zst",
     )
     add_display_options(play)
     play.set_defaults(command=_play)
 
-    keys = commands.add_parser("keys", help="print the playground's keymap, as a file to change")
-    keys.add_argument("--keys", metavar="FILE", help="a keymap to check and print, instead of the one in use")
+    keys = commands.add_parser("keys", help="print the playground's keymap, as a file that you can edit")
+    keys.add_argument("--keys", metavar="FILE", help="a keymap file to check and print, instead of the current one")
     keys.set_defaults(command=_keys)
 
 
@@ -53,12 +53,15 @@ def add_target_options(parser: argparse.ArgumentParser) -> None:
         "target",
         nargs="?",
         metavar="SCENARIO|LOG|DESCRIBE.txt",
-        help="a scenario of the library, a script, an old session's event log, or a describe text; without: a cluster that is alive",
+        help="a scenario from the library, a script, an old session's event log, or the output of kafka-topics --describe; by "
+        "default, a running cluster",
     )
     add_run_options(parser)
     add_feature_option(parser)
-    parser.add_argument("--at", metavar="TIME", help="with a LOG: the virtual time to open it at, for example 12s; without: its end")
-    parser.add_argument("--read-only", action="store_true", help="with a LOG: only look; otherwise acting begins a branch")
+    parser.add_argument("--at", metavar="TIME", help="with a LOG: the virtual time to open it at, for example 12s; by default its end")
+    parser.add_argument(
+        "--read-only", action="store_true", help="with a LOG: open it read-only; otherwise, the first action starts a branch"
+    )
 
 
 def target_of(arguments: argparse.Namespace) -> PlayTarget:
@@ -78,7 +81,7 @@ def target_of(arguments: argparse.Namespace) -> PlayTarget:
     if arguments.target is not None and looks_like_log(arguments.target):
         return _old_session(arguments)
     if arguments.read_only or arguments.at is not None:
-        raise InputError(f"--{'read-only' if arguments.read_only else 'at'}: is for an old session's event log; name one")
+        raise InputError(f"--{'read-only' if arguments.read_only else 'at'}: needs the event log of an old session; name one")
     if arguments.target is None:
         return PlayTarget(None, None, release or CURRENT, seed or 0, features=features)
     if (text := describe_text(arguments.target)) is not None:
@@ -123,10 +126,10 @@ def _open(arguments: argparse.Namespace) -> int:
     record = None if arguments.record is None else Path(arguments.record)
     if record is not None and record.name.endswith((".jsonl", ".jsonl.zst")):
         if log is not None:
-            raise InputError(f"--record: {record} is an event log, and --log names one, too; one of them is enough")
+            raise InputError(f"--record: {record} is an event log, and so is --log; use only one of them")
         option, log, record = "--record", record, None
     for name, path in ((option, log), ("--record", record)):
-        refuse_stdout(name, path, "a file: the playground is drawn there")
+        refuse_stdout(name, path, "a file; the playground itself uses stdout")
     check_outputs({"--record": record, option: log}, [arguments.target, arguments.keys])
     target = attrs.evolve(target, log=log, record=record)
     display = display_of(arguments)
@@ -150,7 +153,9 @@ def _old_session(arguments: argparse.Namespace) -> PlayTarget:
 
     for option in ("release", "seed", "feature"):
         if getattr(arguments, option) is not None:
-            raise InputError(f"--{option}: an old session is played as it was; save it as a script (--record FILE) and run that otherwise")
+            raise InputError(
+                f"--{option}: an old session plays as it was recorded; to change it, save it as a script (--record FILE) and run that"
+            )
     at = time_of(arguments.at)
     old = read_session(arguments.target)
     if at is not None and at > old.end:

@@ -23,13 +23,15 @@ if TYPE_CHECKING:
 
 def add_commands(commands: Any) -> None:
     """Add `run`."""
-    run = commands.add_parser("run", help="run scenarios without a screen and check what they expect")
+    run = commands.add_parser("run", help="run scenarios without a screen, and check their expectations")
     run.add_argument(
-        "scenarios", nargs="*", metavar="SCENARIO", help="scenarios of the library or script files; without: the whole library"
+        "scenarios", nargs="*", metavar="SCENARIO", help="scenarios from the library, or script files; by default the whole library"
     )
     add_run_options(run, several=True)
     add_feature_option(run)
-    run.add_argument("--log", metavar="FILE", help="write the event log there (a directory, ending in '/': a log for each run)")
+    run.add_argument(
+        "--log", metavar="FILE", help="write the event log to this file; if the path ends in '/', one log for each run in this directory"
+    )
     run.add_argument("--json", action="store_true", help="print the results as one JSON document")
     run.add_argument("--junit", metavar="FILE", help="write the results as JUnit XML")
     run.set_defaults(command=_run)
@@ -47,7 +49,7 @@ def _run(arguments: argparse.Namespace) -> int:
     wanted = [release for text in arguments.release or () if (release := release_of(text)) is not None]
     seed = seed_of(arguments.seed)
     if len({release.name for release in wanted}) < len(wanted):
-        raise InputError(f"--release: {', '.join(release.name for release in wanted)}: a release stands twice; name two different ones")
+        raise InputError(f"--release: {', '.join(release.name for release in wanted)}: a release is given twice; name two different ones")
     features = features_of(arguments.feature)
     scenarios = [catalogue.load(name).with_features(features) for name in arguments.scenarios or catalogue.names()]
     for scenario in scenarios:
@@ -177,7 +179,7 @@ def _check_files(
         try:
             os.makedirs(arguments.log, exist_ok=True)
         except OSError as wrong:
-            raise InputError(f"{arguments.log}: cannot be made: {wrong.strerror or wrong}") from None
+            raise InputError(f"{arguments.log}: cannot be created: {wrong.strerror or wrong}") from None
 
 
 def _log_paths(wanted: str | None, runs: list[tuple[Scenario, Release]]) -> list[str | None]:
@@ -192,13 +194,15 @@ def _log_paths(wanted: str | None, runs: list[tuple[Scenario, Release]]) -> list
         for path, (scenario, _) in zip(paths, runs, strict=True):
             if path in first:
                 raise InputError(
-                    f"--log: {first[path]} and {scenario.source} would both write {path}; give them different names ('scenario:') or run one at a time"
+                    f"--log: {first[path]} and {scenario.source} would both write {path}; give them different names "
+                    "('scenario:') or run one at a time"
                 )
             first[path] = scenario.source
         return list(paths)
     if len(runs) != 1:
         names = ", ".join(f"{scenario.name} ({release.name})" for scenario, release in runs[:4])
         raise InputError(
-            f"--log: one file for {len(runs)} runs ({names}{' …' if len(runs) > 4 else ''}); name one scenario and a --release, or a directory ending in '/'"
+            f"--log: one file for {len(runs)} runs ({names}{' …' if len(runs) > 4 else ''}); name one scenario and a "
+            "--release, or a directory ending in '/'"
         )
     return [wanted]

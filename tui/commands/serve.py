@@ -21,14 +21,17 @@ SESSIONS = "8"
 
 def add_commands(commands: Any) -> None:
     """Add `serve`."""
-    serve = commands.add_parser("serve", help="the playground in a browser; every tab plays for itself")
+    serve = commands.add_parser("serve", help="serve the playground to a browser; every tab has its own session")
     add_target_options(serve)
     serve.add_argument(
-        "--host", metavar="ADDRESS", default=HOST, help=f"address to listen at; without: {HOST}, which only this machine reaches"
+        "--host", metavar="ADDRESS", default=HOST, help=f"the address to listen on; by default {HOST}, which only this machine can reach"
     )
-    serve.add_argument("--port", metavar="N", default=PORT, help=f"port to listen at; without: {PORT}")
+    serve.add_argument("--port", metavar="N", default=PORT, help=f"the port to listen on; by default {PORT}")
     serve.add_argument(
-        "--max-sessions", metavar="N", default=SESSIONS, help=f"tabs that may be open at a time, each a process; without: {SESSIONS}"
+        "--max-sessions",
+        metavar="N",
+        default=SESSIONS,
+        help=f"the maximum number of open tabs, each of which is a process; by default {SESSIONS}",
     )
     add_display_options(serve)
     serve.set_defaults(command=_serve)
@@ -40,21 +43,20 @@ def _serve(arguments: argparse.Namespace) -> int:
     from scenarios.errors import InputError
 
     if importlib.util.find_spec("textual_serve") is None:
-        complain(
-            "serve needs textual-serve, which is not installed; 'make serve' brings it, or install it with: pip install 'isrlab[serve]'"
-        )
+        complain("serve needs textual-serve, which is not installed; use 'make serve', or install it with: pip install 'isrlab[serve]'")
         return BAD_INPUT
     text = arguments.port
     if not (text.isascii() and text.isdecimal() and len(text) < 6 and 0 < int(text) < 65536):
-        raise InputError(f"--port: '{text[:40]}' is no port; write a whole number from 1 to 65535")
+        raise InputError(f"--port: '{text[:40]}' is not a port; write a whole number from 1 to 65535")
     sessions = arguments.max_sessions
     if not (sessions.isascii() and sessions.isdecimal() and len(sessions) < 4 and int(sessions) > 0):
-        raise InputError(f"--max-sessions: '{sessions[:40]}' is no number of tabs; write a whole number from 1 to 999")
+        raise InputError(f"--max-sessions: '{sessions[:40]}' is not a number of tabs; write a whole number from 1 to 999")
     target_of(arguments)
     display_of(arguments)
     if not _loopback(arguments.host):
         complain(
-            f"{arguments.host} may be reached from other machines: whoever has the address with its token plays here, as you; 'ssh -L {text}:{HOST}:{text}' is safer"
+            f"{arguments.host} can be reached from other machines: anyone who has the address with its token can play here, as "
+            f"you; 'ssh -L {text}:{HOST}:{text}' is safer"
         )
     from tui.terminal.browser_server import serve
 

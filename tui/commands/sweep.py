@@ -12,26 +12,31 @@ from tui.exit_codes import BAD_INPUT
 
 def add_commands(commands: Any) -> None:
     """Add `sweep`."""
-    sweep = commands.add_parser("sweep", help="run a grid of settings under many seeds of drawn faults: what does each lose, and how often")
-    sweep.add_argument("grid", metavar="GRID", help="a grid's file, or one that comes with isrlab: weekly-crashes, power-and-racks")
-    sweep.add_argument("--runs", metavar="N", help="runs of each cell, seeds 1 to N; without: 100")
+    sweep = commands.add_parser(
+        "sweep", help="run a grid of settings with many seeds of random faults, and report what each cell loses, and how often"
+    )
+    sweep.add_argument("grid", metavar="GRID", help="a grid file, or a built-in grid: weekly-crashes, power-and-racks")
+    sweep.add_argument("--runs", metavar="N", help="the number of runs of each cell, with seeds 1 to N; by default 100")
     sweep.add_argument(
         "--until-width",
         metavar="W",
-        help="a cell gets no more runs once the 95 %% interval of its P(loss) is that narrow, for example 0.05",
+        help="stop running a cell when the 95 %% confidence interval of its P(loss) is at most this wide, for example 0.05",
     )
     sweep.add_argument(
-        "-o", "--output", metavar="DIR", help="keep finished runs there, and write CSV, JSON, HTML and losing seeds as scenarios"
+        "-o",
+        "--output",
+        metavar="DIR",
+        help="keep finished runs in this directory, and write CSV, JSON, HTML, and scenarios of seeds that lose records",
     )
-    sweep.add_argument("--html", metavar="FILE", help="write the report there")
+    sweep.add_argument("--html", metavar="FILE", help="write the report to this file")
     add_spark_options(sweep)
-    sweep.add_argument("--processes", metavar="N", help="without Spark, on N processes of this machine")
+    sweep.add_argument("--processes", metavar="N", help="run on N processes of this machine, without Spark")
     sweep.add_argument("--json", action="store_true", help="print the table as one JSON document")
-    sweep.add_argument("-q", "--quiet", action="store_true", help="no progress")
+    sweep.add_argument("-q", "--quiet", action="store_true", help="show no progress")
     sweep.add_argument("--cell", metavar="C", help="with --seed and --scenario: the cell to write as a scenario")
     sweep.add_argument("--seed", metavar="N", help="the seed to write as a scenario")
     sweep.add_argument(
-        "--scenario", metavar="FILE", help="write that cell and seed as a scenario that plays to the same loss; '-' is stdout"
+        "--scenario", metavar="FILE", help="write the run of that cell and seed as a scenario that reproduces the loss; '-' is stdout"
     )
     sweep.set_defaults(command=_sweep)
 
@@ -78,8 +83,8 @@ def _has_spark(master: str | None) -> bool:
     if importlib.util.find_spec("pyspark") is not None:
         return True
     complain(
-        "a sweep runs on PySpark, which is not installed; 'make report' brings it, or install it with: pip install 'isrlab[spark]'; "
-        "--processes 2 sweeps without it"
+        "a sweep runs on PySpark, which is not installed; use 'make report', or install it with: pip install 'isrlab[spark]'; "
+        "to sweep without it, use --processes 2"
     )
     return False
 
@@ -89,7 +94,7 @@ def _number(option: str, text: str, least: int, most: int) -> int:
 
     digits = text.replace("_", "")
     if not (digits.isascii() and digits.isdecimal()) or len(digits) > 12 or not least <= int(digits) <= most:
-        raise InputError(f"{option}: '{text[:40]}' is wrong; write a whole number from {least} to {most:,}")
+        raise InputError(f"{option}: '{text[:40]}' is not valid; write a whole number from {least} to {most:,}")
     return int(digits)
 
 
@@ -103,5 +108,5 @@ def _width(text: str | None) -> float | None:
     except ValueError:
         width = 0.0
     if not 0.001 <= width < 1:
-        raise InputError(f"--until-width: '{text[:40]}' is no width; write a number from 0.001 to 1, for example 0.05")
+        raise InputError(f"--until-width: '{text[:40]}' is not a width; write a number from 0.001 to 1, for example 0.05")
     return width

@@ -64,7 +64,7 @@ class HelpDialog(Dialog[None]):
         """A box with a line per action."""
         with VerticalScroll(id="box") as box:
             box.border_title = "Keys"
-            box.border_subtitle = f"{self.keymap.key('glossary')}: words and symbols   ↑ ↓: scroll   Esc: back"
+            box.border_subtitle = f"{self.keymap.key('glossary')}: terms and symbols   ↑ ↓: scroll   Esc: back"
             yield Static(self._text())
 
     def action_glossary(self) -> None:
@@ -86,13 +86,13 @@ class HelpDialog(Dialog[None]):
             text.append(f"{action.label:<17}", paint.strong if reason is None else paint.key_off)
             said = [(line, paint.text if reason is None else paint.key_off) for line in wrap(self.words[action.id], self.width - 30)]
             if reason is not None:
-                said += [(line, paint.muted) for line in wrap(f"now: {reason}", self.width - 30)]
+                said += [(line, paint.muted) for line in wrap(f"unavailable: {reason}", self.width - 30)]
             for number, (line, style) in enumerate(said):
                 text.append(("" if number == 0 else " " * 30) + line + "\n", style)
-        text.append("\nMoving about\n", paint.title_focused)
+        text.append("\nNavigation\n", paint.title_focused)
         for keys, what in MOVES:
             text.append(f"  {keys:<16}", paint.key).append(f"{what}\n", paint.text)
-        text.append("\nWords and symbols", paint.title_focused).append(f"  also with {self.keymap.key('glossary')}\n", paint.muted)
+        text.append("\nTerms and symbols", paint.title_focused).append(f"  also with {self.keymap.key('glossary')}\n", paint.muted)
         for strip in self.words_and_symbols:
             text.append_text(Text.assemble(*((s.text, s.style or "") for s in strip))).append("\n")
         text.append("\nMarks on the timeline\n", paint.title_focused)

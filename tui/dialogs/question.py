@@ -39,7 +39,7 @@ class QuestionDialog(Answered[Option | None]):
     """A question: an answer by its key, or with the arrows and Enter, or by mouse. Escape asks nothing."""
 
     BINDINGS: ClassVar[list[Binding | tuple[str, str] | tuple[str, str, str]]] = [
-        Binding("escape", "dismiss(None)", "never mind", show=False),
+        Binding("escape", "dismiss(None)", "cancel", show=False),
         LEAVE,
         PICTURE,
     ]
@@ -74,7 +74,7 @@ class QuestionDialog(Answered[Option | None]):
             rows.append(ListOption(text, id=str(number), disabled=not possible))
         with Vertical(id="box") as box:
             box.border_title = plain_text(self.question.title)
-            box.border_subtitle = "Esc: never mind"
+            box.border_subtitle = "Esc: cancel"
             yield Static(plain_text(self.question.about), id="about")
             yield Answers(*rows, id="options")
 

@@ -22,7 +22,7 @@ class TextLineDialog(Answered[str | None]):
     writes: ClassVar[bool] = True
 
     BINDINGS: ClassVar[list[Binding | tuple[str, str] | tuple[str, str, str]]] = [
-        Binding("escape", "dismiss(None)", "never mind", show=False),
+        Binding("escape", "dismiss(None)", "cancel", show=False),
         LEAVE,
     ]
 
@@ -56,7 +56,7 @@ class TextLineDialog(Answered[str | None]):
         """A box with a line to write in."""
         with Vertical(id="box") as box:
             box.border_title = plain_text(self._heading)
-            box.border_subtitle = "Enter: do it   Esc: never mind"
+            box.border_subtitle = "Enter: confirm   Esc: cancel"
             yield Static(plain_text(self._about), id="about")
             yield Input(self._text, id="text", select_on_focus=True)
             yield Static("", id="wrong")

@@ -113,7 +113,7 @@ class ActionRunner:
                 return
             said = self.session.event_sentence(seq) or act.word
         if self.session.branch is not branch:
-            said = f"{said}; you are on {self.session.branch.name} now, {branch.name} keeps the old future ({self.surface.key('jump')})"
+            said = f"{said}; you are now on {self.session.branch.name}; {branch.name} keeps the old future ({self.surface.key('jump')})"
         self.surface.refresh_view()
         self.surface.prompts.say(said)
 
@@ -148,4 +148,4 @@ class ActionRunner:
             if option is not None:
                 self.run(chosen[options.index(option)].id)
 
-        self.surface.prompts.ask(Question(title, "The keys do the same without this menu.", options), done)
+        self.surface.prompts.ask(Question(title, "The keys work without this menu, too.", options), done)

@@ -56,7 +56,7 @@ class Causes:
             else:
                 self._look_back_for(cells[at])
 
-        question = Question("What changed it last", f"From there {self.surface.key('cause')} goes on to its cause.", options)
+        question = Question("What changed it last", f"From there, {self.surface.key('cause')} goes to its cause.", options)
         self.surface.prompts.ask(question, chosen)
 
     def _look_back_for(self, cell: TrackedValue) -> None:

@@ -60,7 +60,7 @@ class HelpScreens:
 
     def explain(self, word: str = "") -> None:
         """What words and symbols mean; the one that is asked for first."""
-        self.surface.prompts.show_details("Words and symbols", self._glossary(min(120, self.surface.room), word))
+        self.surface.prompts.show_details("Terms and symbols", self._glossary(min(120, self.surface.room), word))
 
     def _glossary(self, width: int, first: str = "") -> list[Strip]:
         """The glossary, true under the release that runs."""
@@ -83,4 +83,4 @@ class HelpScreens:
                 app.use_palette(option.label)
             self.surface.refresh_view()
 
-        self.surface.prompts.ask(Question("Colours", "Every state has its glyph or word in each.", tuple(options)), chosen)
+        self.surface.prompts.ask(Question("Colours", "In every palette, each state has its own glyph or word.", tuple(options)), chosen)

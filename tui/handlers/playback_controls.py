@@ -94,4 +94,4 @@ class PlaybackControls:
         else:
             self._speed_before = self.session.playback.speed
             self.session.playback.set_speed(AS_FAST_AS_IT_CAN)
-            self.surface.prompts.say(f"as fast as it can; {self.surface.key('full-speed')} again goes back")
+            self.surface.prompts.say(f"as fast as possible; press {self.surface.key('full-speed')} again to go back")

@@ -39,8 +39,8 @@ class Saving:
         """Ask for a name, save, and when that is done do what comes then."""
         default = self.loaded.record or Path("session.yaml")
         about = (
-            "NAME.yaml: a scenario script, isrlab run replays it to the same events. NAME.jsonl or, packed, NAME.jsonl.zst: "
-            "the event log, isrlab replay checks it, isrlab play opens it."
+            "NAME.yaml is a scenario script: isrlab run replays it to the same events. NAME.jsonl (compressed: NAME.jsonl.zst) "
+            "is the event log: isrlab replay checks it, and isrlab play opens it."
         )
         self.surface.prompts.ask_text(
             "Save the session", about, str(default), self._file_name_error, lambda name: self._save_as(name, then)
@@ -59,7 +59,7 @@ class Saving:
             save(path, then)
             return
         options = (
-            Option("o", "overwrite it", (), f"{path.stat().st_size:,} bytes stand there"),
+            Option("o", "overwrite it", (), f"{path.stat().st_size:,} bytes exist"),
             Option("n", "another name", (), ""),
         )
 
@@ -69,11 +69,11 @@ class Saving:
             elif option is options[1]:
                 self.save_then(then)
 
-        self.surface.prompts.ask(Question(f"{path} exists", "Nothing is overwritten unasked.", options), chosen)
+        self.surface.prompts.ask(Question(f"{path} exists", "The file is not overwritten without your consent.", options), chosen)
 
     def _save_log(self, path: Path, then: Callable[[], object]) -> None:
         def written(failed: str) -> None:
-            told = f"saved as {path}: {self.session.end.seq:,} events; isrlab replay {path} checks it"
+            told = f"saved as {path}: {self.session.end.seq:,} events; to check it, run isrlab replay {path}"
             self.surface.prompts.say(failed or told, refused=bool(failed))
             if not failed:
                 self.unsaved = 0
@@ -92,7 +92,7 @@ class Saving:
             self.surface.prompts.say(str(wrong), refused=True)
         else:
             count = len(self.session.branch.act_events)
-            self.surface.prompts.say(f"saved as {path}: {count} acts; isrlab run {path} replays them")
+            self.surface.prompts.say(f"saved as {path}: {count} acts; to replay them, run isrlab run {path}")
             self.unsaved = 0
             then()
 
@@ -144,7 +144,7 @@ class Saving:
             return
         acts = "1 act is" if self.unsaved == 1 else f"{self.unsaved} acts are"
         options = (
-            Option("s", f"save and {label}", (), "as a script that replays, or as an event log"),
+            Option("s", f"save and {label}", (), "as a script or as an event log"),
             Option(key, label, (), f"{acts} not saved"),
             Option("n", "stay", ()),
         )
@@ -162,16 +162,16 @@ class Saving:
 def file_name_error(text: str) -> str | None:
     """What is wrong with the name of a file to save as."""
     if not text:
-        return "write a file's name, for example session.yaml"
+        return "enter a file name, for example session.yaml"
     if not text.endswith((*SCRIPT_NAMES, *LOG_NAMES)):
-        return "a script's name ends in .yaml, an event log's in .jsonl or .jsonl.zst"
+        return "the name of a script ends in .yaml, that of an event log in .jsonl or .jsonl.zst"
     path = Path(text)
     try:
         if "\0" in text:
-            raise ValueError("it has a null character")
+            raise ValueError("it contains a null character")
         if path.is_dir():
             return f"{text} is a directory"
         path.exists()
         return None if path.parent.is_dir() else f"there is no directory {path.parent}"
     except (OSError, ValueError) as wrong:
-        return f"this cannot be a file's name: {getattr(wrong, 'strerror', None) or wrong}"
+        return f"not a valid file name: {getattr(wrong, 'strerror', None) or wrong}"

@@ -68,7 +68,7 @@ class TimeTravel:
             self._say_undone(undone)
 
     def _say_undone(self, undone: PlayedAct) -> None:
-        self.surface.prompts.say(f"undone: {self.session.played_act_sentence(undone)}; {self.surface.key('redo')} does it again")
+        self.surface.prompts.say(f"undone: {self.session.played_act_sentence(undone)}; to redo it, press {self.surface.key('redo')}")
 
     def redo(self) -> None:
         """Do again what was undone."""
@@ -77,13 +77,13 @@ class TimeTravel:
             self.remember_moment()
             self.session.redo()
             self.surface.refresh_view()
-            self.surface.prompts.say(f"done again: {self.session.played_act_sentence(again)}")
+            self.surface.prompts.say(f"redone: {self.session.played_act_sentence(again)}")
 
     def step_back_notable(self) -> None:
         """Go back to the last notable event."""
         self.remember_moment()
         if not self.session.step_back_notable(self._has_arrived):
-            self.surface.prompts.say("no notable event before this one", refused=True)
+            self.surface.prompts.say("there is no earlier notable event", refused=True)
         self.surface.refresh_view()
 
     def to_end(self) -> None:
@@ -104,7 +104,7 @@ class TimeTravel:
         self.surface.prompts.ask_text(
             title,
             f"A virtual time such as 12s or 1m30s, or an event such as #{max(1, end.seq // 2)}. "
-            f"This branch was lived up to {format_clock(end.time)}, event #{end.seq}.",
+            f"This branch extends to {format_clock(end.time)}, event #{end.seq}.",
             "" if selected is None else f"#{selected[0]}",
             wrong,
             then,
@@ -120,13 +120,13 @@ class TimeTravel:
         if text.startswith("#"):
             digits = text[1:].strip().replace(",", "")
             if not (digits.isascii() and digits.isdecimal()) or len(digits) > 15:
-                raise ValueError("an event is # and its number, for example #120")
+                raise ValueError("for an event, enter # and its number, for example #120")
             number, last = int(digits), self.session.end.seq
             if not 1 <= number <= last:
-                raise ValueError(f"there is no event {number}; this branch has 1 to {last}")
+                raise ValueError(f"there is no event {number}; this branch has events 1 to {last}")
             return Destination(f"event {number}", seq=number)
         if text.isascii() and text.isdecimal():
-            raise ValueError("write a unit for a time, for example 12s, or # before an event's number")
+            raise ValueError("enter a time with a unit, for example 12s, or # and an event number")
         time = parse_duration(text)
         if time > MAX_TIME:
             raise ValueError("that is past the end of virtual time")
@@ -148,7 +148,7 @@ class TimeTravel:
     def _mark(self, note: str) -> None:
         self.session.bookmark(note)
         self.remember_moment(f"bookmark {note}".strip())
-        self.surface.prompts.say(f"bookmarked: {note or format_clock(self.surface.view.now)}; j jumps back to it")
+        self.surface.prompts.say(f"bookmarked: {note or format_clock(self.surface.view.now)}; to return to it, press j")
 
     def jump(self) -> None:
         """Offer bookmarks and branches, and go to one."""
@@ -175,7 +175,7 @@ class TimeTravel:
             offer(mark.note or "bookmark", where, go)
         for branch in session.branches[-MOST_LISTED:]:
             if branch is not session.branch:
-                since = f"parted from {branch.origin}" if branch.origin else "the first"
+                since = f"branched off {branch.origin}" if branch.origin else "the first"
                 offer(
                     f"end of {branch.name}",
                     f"{format_clock(branch.end.time)}, event {branch.end.seq}, {since}",
@@ -238,8 +238,9 @@ class TimeTravel:
         chosen = self.surface.context().partition
         partition = "orders-0" if chosen is None else chosen.tp
         about = (
-            f"A state, as lost > 0, urp > 0, isr({partition}) < 2, hw({partition}) >= 500, joined by and, or; a change, as leader changes, "
-            f"isr({partition}) changes; or an event, as truncated, leader-elected {{election=unclean}}."
+            f"A state, such as lost > 0, urp > 0, isr({partition}) < 2, hw({partition}) >= 500, joined by and, or; a change, "
+            "such as leader changes or "
+            f"isr({partition}) changes; or an event, such as truncated or leader-elected {{election=unclean}}."
         )
         self.surface.prompts.ask_text(title, about, "", self._condition_error, then, travels=True)
 
@@ -263,7 +264,7 @@ class TimeTravel:
             if found:
                 self._has_arrived()
             else:
-                self.surface.prompts.say(f"before this there was no such moment: {text}", refused=True)
+                self.surface.prompts.say(f"there is no such moment before this one: {text}", refused=True)
 
         self.session.back_to_when(self._watch_for(text), text, done)
         self.surface.refresh_view()
@@ -287,7 +288,7 @@ class TimeTravel:
                 words, view = moments[options.index(option)]
                 self._show_diff(words, view)
 
-        self.surface.prompts.ask(Question("Difference from", "What differs between then and this moment.", options), chosen)
+        self.surface.prompts.ask(Question("Differences from", "Shows what differs between that moment and this one.", options), chosen)
 
     def _diff_with_any(self) -> None:
         """Ask for the other moment, look at it, and show what differs."""
@@ -297,7 +298,7 @@ class TimeTravel:
             if (refused := self._moment_error(text)) is not None:
                 return refused
             late = self._moment_of(text).time > end.time
-            return f"this branch was lived up to {format_clock(end.time)}" if late else None
+            return f"this branch extends only to {format_clock(end.time)}" if late else None
 
         def look(text: str) -> None:
             def seen(view: ClusterView) -> None:
@@ -307,7 +308,7 @@ class TimeTravel:
             self.session.preview(self._moment_of(text), seen)
             self.surface.refresh_view()
 
-        self._ask_moment("Difference from", wrong, look)
+        self._ask_moment("Differences from", wrong, look)
 
     def _show_diff(self, words: str, view: ClusterView) -> None:
         lines = paint_diff(view, self.surface.view, words, self.surface.paint, self.surface.room)

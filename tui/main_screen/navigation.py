@@ -134,7 +134,7 @@ class Navigation:
         if self.page is None:
             self.surface.prompts.ask_text(
                 "Filter partitions, brokers and events",
-                "Words that all have to be there, for example b55, offline, orders-, dead, truncated, #120; empty shows all.",
+                "Enter words that must all match, for example b55, offline, orders-, dead, truncated, #120. An empty filter shows all.",
                 self.selection.words,
                 lambda _: None,
                 self.filter_by,
@@ -166,7 +166,7 @@ class Navigation:
             self.surface.rearrange()
             self.panels.page_panel.focus()
         if self.panels.layout is not None and self.panels.layout.size is SizeClass.MINIMAL:
-            self.surface.prompts.say("that screen needs 80×20; it comes up when there is room", refused=True)
+            self.surface.prompts.say("that screen needs 80×20 cells; it appears when there is room", refused=True)
         self.surface.show_now()
         if page.unfinished:
             self.surface.refresh_view()
@@ -191,4 +191,4 @@ class Navigation:
                 self.panels.events.go_to(seq)
                 self.panels.events.focus()
                 return
-        self.surface.prompts.say(f"event {seq} is no longer in memory; g and #{seq} goes back to it", refused=True)
+        self.surface.prompts.say(f"event {seq} is no longer in memory; to go back to it, press g and enter #{seq}", refused=True)

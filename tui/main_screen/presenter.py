@@ -143,7 +143,7 @@ class Presenter:
         if mark is None:
             return ""
         event = frame.event_buffer.find(mark.seq)
-        return f"{format_clock(mark.time)} #{mark.seq} {mark.kind if event is None else sentence(event)}  ⏎ goes there"
+        return f"{format_clock(mark.time)} #{mark.seq} {mark.kind if event is None else sentence(event)}  ⏎ goes to it"
 
     # --- unclean election ------------------------------------------------------------------------------------------
 
@@ -178,7 +178,7 @@ class Presenter:
             return ""
         if election is UncleanElection.NOBODY_UP:
             return (
-                "unclean ON: nobody is up"
+                "unclean ON: no replica is up"
                 if brief
                 else (f"unclean ON, but no replica of {p.tp} is up." if whole else "unclean ON, but none of its replicas is up.")
             )
@@ -190,13 +190,13 @@ class Presenter:
             return (
                 ("unclean ON" if whole else f"unclean ON: {key} does it")
                 if brief
-                else f"unclean ON: the controller acts when a broker comes or goes; {by_key}."
+                else f"unclean ON: the controller acts when a broker starts or stops; {by_key}."
             )
         at = format_duration(context.view.unclean_check_us // 1_000_000 * 1_000_000)
         return (
             (f"unclean ON: in {at}" if whole else f"unclean ON: in {at}; {key} now")
             if brief
-            else f"unclean ON: the controller looks again in {at}; {by_key}."
+            else f"unclean ON: the next check is in {at}; {by_key}."
         )
 
     # --- the selected thing ----------------------------------------------------------------------------------------

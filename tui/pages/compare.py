@@ -113,12 +113,12 @@ def paint_compare(
                 style = paint.bad if name in ("lost", "diverged", "exposed") else paint.warn
                 left, right = Row().add(one, style), Row().add(two, style)
             out.append(_line(f" {name}", left, right, label, half, paint, width, one != two))
-    below: list[Strip] = [rule("Where they part", "", width, paint.title, paint.faint, paint.muted)]
+    below: list[Strip] = [rule("First difference", "", width, paint.title, paint.faint, paint.muted)]
     if parted is None:
-        words = " Every event that both have had is the same." if different else " Every event so far is the same."
+        words = " All events that both have in common are the same." if different else " All events so far are the same."
         below.append(Row().add(words, paint.good).strip(width))
     for name, event in () if parted is None else ((names[0], parted.here), (names[1], parted.there)):
-        words = "nothing more by now" if event is None else f"{format_clock(event[1])} #{event[0]} {sentence(event)}"
+        words = "no further event yet" if event is None else f"{format_clock(event[1])} #{event[0]} {sentence(event)}"
         for number, line in enumerate(wrap(words, max(10, width - 18))):
             row = Row().add(f" {clip(name, 14):<15} " if number == 0 else " " * 17, paint.strong)
             below.append(row.join(coloured(line, paint, paint.muted if event is None else paint.text)).strip(width))
@@ -135,7 +135,7 @@ def paint_compare(
         row = Row().add(f" {glyph} ", style).add(clip_name(str(p.tp), label - 6), paint.partition).pad(label - 2)
         row.add("≠ " if other is None or mine != other_facts else "  ", paint.warn)
         left = _half(mine, other_facts, paint, half, plain)
-        right = _half(other_facts, mine, paint, half, plain) if other is not None else Row().add("not there", paint.bad)
+        right = _half(other_facts, mine, paint, half, plain) if other is not None else Row().add("missing", paint.bad)
         _join(row, left, right, label, half, paint)
         out.append(row.strip(width))
     while len(out) < height - len(below):
@@ -185,8 +185,9 @@ class ComparePage(Page):
         session = screen.session
         if self.second is None:
             words = (
-                "Beside this session another run can go in step with it: the same cluster, script and acts under another Kafka release, "
-                "or another branch of this session. What differs is marked, and the first event that differs is told. ⏎ chooses."
+                "Compare this session with another run that advances with it: the same cluster, script, and acts under another "
+                "Kafka release, or another branch of this session. The screen marks differences and shows the first event that "
+                "differs. To choose a run, press ⏎."
             )
             return [
                 rule("Side by side", "", width, paint.title_focused, paint.faint, paint.muted),
@@ -195,16 +196,14 @@ class ComparePage(Page):
         second = self.second
         run = session.run_so_far()
         self._arrived = second.advance_to(screen.view.now, run.steps, run.acts, within(BUDGET))
-        notes = [
-            f"{played.act.word} at {format_clock(played.time)} was impossible there: {reason}" for played, reason in second.refused[-3:]
-        ]
+        notes = [f"{played.act.word} at {format_clock(played.time)} was refused there: {reason}" for played, reason in second.refused[-3:]]
         if not self._arrived:
             notes.insert(0, f"It is catching up: {format_clock(second.now)} of {format_clock(screen.view.now)}.")
         names = (self._here(), second.words)
         now = screen.view.now
         ended = second.ended_before(now)
         if ended is not None:
-            notes.insert(0, f"{second.words} was lived up to {format_clock(ended)} only.")
+            notes.insert(0, f"{second.words} extends only to {format_clock(ended)}.")
         settled = self._arrived and not run.moving and ended is None and (run.stepwise or run.next_due is None or run.next_due > now)
         parted = second.compare(session.event_buffer, settled=settled)
         size = (width, height)
@@ -241,7 +240,7 @@ class ComparePage(Page):
         options = tuple(
             Option(str(number) if number < 10 else "", words, (), note) for number, (words, note, _) in enumerate(makers, start=1)
         )
-        question = Question("Compare with", "It goes in step with this session from now on.", options)
+        question = Question("Compare with", "From now on, it advances with this session.", options)
 
         def chosen(option: Option | None) -> None:
             if option is not None:

@@ -27,7 +27,7 @@ MOST_LISTED: Final = 200
 
 @attrs.frozen
 class HarmEntry:
-    """A line of the account: something lost or exposed, and the event behind it (0: no longer known)."""
+    """A line of the account: something lost or exposed, and the event cause (0: no longer known)."""
 
     harm: LostRecords | ExposedRecords
     event: int
@@ -107,8 +107,9 @@ def paint_durability(
     out.append(head.strip(width))
     if not entries:
         words = (
-            "Every record that was acknowledged or read is in the log that counts, and every replica that may be elected holds all that is "
-            "committed. To see harm: acks=1 and a kill (a 1, k), or an unclean election (u on, kill the ISR, start an old replica)."
+            "Every record that was acknowledged or read is in the log of the current leader, and every electable replica has "
+            "all committed records. To lose records, use acks=1 and kill the leader (a 1, k), or force an unclean election (u "
+            "on, kill the ISR, start an old replica)."
         )
         for line in wrap(words, width - 2):
             out.append(Row().add(f" {line}", paint.text).strip(width))
@@ -128,13 +129,13 @@ def paint_durability(
     if event is not None:
         why += paint_event_detail(event, find, paint, width)
     elif chosen.event:
-        why.append(Row().add(f" event {chosen.event} is no longer in memory; ⏎ goes back to its moment", paint.muted).strip(width))
+        why.append(Row().add(f" event {chosen.event} is no longer in memory; to go back to it, press ⏎", paint.muted).strip(width))
     why = why[: max(4, height * 3 // 5)]
     rows = max(1, height - len(out) - len(why) - 1)
     top = max(0, min(selected - rows // 2, len(entries) - rows))
     columns = (
         Column(""), Column("partition"), Column("producer", rank=2), Column("offsets"), Column("records", right=True),
-        Column("epoch", right=True, rank=3), Column("for whom", rank=1), Column("behind it", rest=True, least=16),
+        Column("epoch", right=True, rank=3), Column("for", rank=1), Column("cause", rest=True, least=16),
     )  # fmt: skip
     table: list[list[Cell]] = []
     for entry in entries[top : top + rows]:
@@ -164,7 +165,7 @@ def paint_durability(
 
 
 class DurabilityPage(Page):
-    """The page: ↑ and ↓ choose a harm, Enter shows the event behind it."""
+    """The page: ↑ and ↓ choose a harm, Enter shows the event cause."""
 
     name: ClassVar[str] = "durability"
 

@@ -182,7 +182,7 @@ class MessagesPage(Page):
         """Its lines now."""
         paint, lane = self.paint, self._update()
         if lane is None:
-            return [Row().add(" There is no partition.", paint.muted).strip(width)]
+            return [Row().add(" There are no partitions.", paint.muted).strip(width)]
         steps = list(lane.steps)
         cursor = self._place(steps)
         chosen = steps[cursor].event if steps and self._cursor is not None else steps[-1].event if steps else None

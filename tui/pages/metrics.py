@@ -151,7 +151,7 @@ def paint_metrics(
         )
     bad = sum(line.grade == 0 for line in lines)
     look = sum(line.grade == 1 for line in lines)
-    note = f"{bad} bad, {look} to look at" if bad or look else "all well"
+    note = f"{bad} bad, {look} to check" if bad or look else "no problems"
     if progress < 1:
         note = f"reading events, {progress:.0%} · {note}"
     out = [rule("Metrics", note, width, paint.title_focused, paint.faint, paint.bad if bad else paint.warn if look else paint.good)]
@@ -164,13 +164,13 @@ def paint_metrics(
 def _about(line: MetricLine, paint: Palette, width: int, since: int) -> list[Strip]:
     """The whole name of a metric, what it says, its worst so far."""
     metric = line.metric
-    rows = [rule("What it says", "", width, paint.title, paint.faint, paint.muted)]
+    rows = [rule("Meaning", "", width, paint.title, paint.faint, paint.muted)]
     rows.append(Row().add(f" {clip(metric.name, width - 2)}", paint.strong).strip(width))
     for text in wrap(metric.about, width - 2):
         rows.append(Row().add(f" {text}", paint.text).strip(width))
     said = []
     if metric.counts:
-        said.append(f"Count {number(line.now)}; the curve is its rate, now {number(line.rate)} a second")
+        said.append(f"The count is {number(line.now)}. The curve shows its rate, now {number(line.rate)} per second")
     elif line.samples:
         low = metric.fold == "min"
         worst = min(line.samples) if low else max(line.samples)

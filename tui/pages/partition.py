@@ -62,7 +62,7 @@ def high_watermark_reasons(detail: PartitionDetail, view: ClusterView, left: Map
     """
     p, leads = detail.view, detail.leads
     if p.offline:
-        words = f"Nobody leads {p.tp}: it waits for a live member of ISR {ids(p.isr)}" + (f" or ELR {ids(p.elr)}" if p.elr else "") + "."
+        words = f"{p.tp} has no leader: it waits for a live member of ISR {ids(p.isr)}" + (f" or ELR {ids(p.elr)}" if p.elr else "") + "."
         return [words, _who_could(detail), *([unclean] if unclean else []), *_gone(detail, left)]
     if p.status is PartitionStatus.LEADER_UNAVAILABLE or leads is None:
         return [not_served(p, view), *_gone(detail, left)]
@@ -74,16 +74,18 @@ def high_watermark_reasons(detail: PartitionDetail, view: ClusterView, left: Map
     said = []
     if leads.under_min_isr and leads.strict_min_isr:
         said.append(
-            f"HW held at {leader.hw:,}, {records}: ISR {ids(leads.isr)} is smaller than min.insync.replicas {leads.min_isr}, "
-            "and since 3.7 nothing is committed then."
+            f"HW is held at {leader.hw:,}, {records}: ISR {ids(leads.isr)} is smaller than min.insync.replicas "
+            f"{leads.min_isr}, so nothing is committed."
         )
     holders = [f for f in leads.followers if f.counts and f.leo < leader.leo]
     holders.sort(key=lambda f: (f.leo, f.broker))
     for number, follower in enumerate(holders):
-        held = f"HW held at {leader.hw:,}, {records}: " if number == 0 and not said else ""
+        held = f"HW is held at {leader.hw:,}, {records}: " if number == 0 and not said else ""
         said.append(held + _holder(detail, view, follower))
     if not said:
-        said.append(f"HW {leader.hw:,} of {leader.leo:,}: every replica that counts has all; it moves with the next fetch.")
+        said.append(
+            f"HW {leader.hw:,} of {leader.leo:,}: all replicas that HW waits for have all records; HW advances with their next fetch."
+        )
     return [*said, *_outsiders(detail, left)]
 
 
@@ -97,11 +99,11 @@ def _holder(detail: PartitionDetail, view: ClusterView, follower: FollowerState)
     else:
         words = f"{name} fetched up to {follower.leo:,}, last seen {ago(follower.fetched_us)} ago"
     if leads.pending and follower.broker in leads.isr and follower.broker not in leads.proposed:
-        asks = "writes the ISR without it to ZooKeeper" if leads.writes_isr else "has asked the controller to drop it from the ISR"
+        asks = "is writing the ISR without it to ZooKeeper" if leads.writes_isr else "has asked the controller to remove it from the ISR"
         return f"{words}; b{leads.broker} {asks}."
     if follower.broker not in leads.isr:
         joins = " and is about to join" if follower.broker in leads.maximal_isr else ""
-        return f"{words}; it counts although it is out of the ISR{joins}."
+        return f"{words}; HW waits for it although it is out of the ISR{joins}."
     since = follower.fetched_us if leads.by_fetch else follower.caught_up_us
     if since < 0:
         return words + "."
@@ -111,13 +113,11 @@ def _holder(detail: PartitionDetail, view: ClusterView, follower: FollowerState)
         period = max(1, leads.check_period_us)
         rounds = max(0, -(-(first + 1 - leads.next_check_us) // period))
         at = leads.next_check_us + rounds * period
-        words += f", by the present plan of b{leads.broker}'s isr-expiration (every {ago(period)}) in {ago(at)}, at {format_clock(detail.now + at)}"
+        words += f", according to the schedule of b{leads.broker}'s isr-expiration (every {ago(period)}) in {ago(at)}, at {format_clock(detail.now + at)}"
     broker = next((b for b in view.brokers if b.id == follower.broker), None)
     if broker is not None and not broker.fenced and broker.silent_us > 3_000_000 and broker.state is not BrokerState.RUNNING:
         left = max(0, detail.session_us - broker.silent_us)
-        words += (
-            f"; sooner if the controller takes it for dead: silent for {ago(broker.silent_us)} of {ago(detail.session_us)}, in {ago(left)}"
-        )
+        words += f"; sooner if its session expires: silent for {ago(broker.silent_us)} of {ago(detail.session_us)}, {ago(left)} left"
     return words + "."
 
 
@@ -144,11 +144,11 @@ def _outsiders(detail: PartitionDetail, left: Mapping[int, str]) -> list[str]:
         goal = max(leader.hw, leads.epoch_start)
         why = f"; it {left[copy.broker]}" if left.get(copy.broker) else ""
         if not copy.alive:
-            said.append(f"b{copy.broker} is out of the ISR and has no process{why}.")
+            said.append(f"b{copy.broker} is out of the ISR and is not running{why}.")
         elif follower is None or follower.leo < 0:
             said.append(f"b{copy.broker} is out of the ISR and has not fetched from this leader yet{why}.")
         elif follower.leo < goal:
-            said.append(f"b{copy.broker} is out of the ISR: {goal - follower.leo:,} records to go until its LEO reaches {goal:,}{why}.")
+            said.append(f"b{copy.broker} is out of the ISR: it needs {goal - follower.leo:,} more records to reach LEO {goal:,}{why}.")
         else:
             said.append(f"b{copy.broker} is out of the ISR, but has reached HW {leader.hw:,}: its next fetch may bring it back{why}.")
     return said
@@ -157,9 +157,9 @@ def _outsiders(detail: PartitionDetail, left: Mapping[int, str]) -> list[str]:
 def _who_could(detail: PartitionDetail) -> str:
     """Whom the controller could elect now."""
     if not detail.eligible:
-        return "The controller can elect nobody now."
+        return "The controller cannot elect any replica now."
     broker, word = detail.eligible[0]
-    lacks = "; what it lacks would be lost" if word == "unclean" else ""
+    lacks = "; records that it lacks would be lost" if word == "unclean" else ""
     return f"The controller could elect b{broker} ({word}){lacks}."
 
 
@@ -189,7 +189,7 @@ def paint_partition_page(
             lines.append(Row().add(" → " if number == 0 else "   ", paint.key).join(coloured(line, paint, paint.text)).strip(width))
     lines += _replicas(detail, paint, width, broker)
     lines += _sets(detail, paint, width)
-    lines.append(rule("Logs, as runs of leader epochs", "", width, paint.title, paint.faint, paint.muted))
+    lines.append(rule("Logs by leader epoch", "", width, paint.title, paint.faint, paint.muted))
     lines += paint_logs(detail, paint, width)
     lines += _waiting(detail, paint, width)
     lines += _disks(detail, paint, width, broker)
@@ -237,7 +237,7 @@ def _role(copy: ReplicaView, leader: int) -> str:
     if copy.role == "leader":
         return "leads" if copy.broker == leader else f"thinks it leads, e{copy.believes_epoch}"
     if copy.believes_leader != leader:
-        return "follows nobody" if copy.believes_leader < 0 else f"follows b{copy.believes_leader}, e{copy.believes_epoch}"
+        return "follows no leader" if copy.believes_leader < 0 else f"follows b{copy.believes_leader}, e{copy.believes_epoch}"
     return copy.fetch_state
 
 
@@ -268,7 +268,7 @@ def _sets(detail: PartitionDetail, paint: Palette, width: int) -> list[Strip]:
         items.append([("adding ", paint.muted), (ids(p.adding), paint.warn), (" removing ", paint.muted), (ids(p.removing), paint.warn)])
     after: list[tuple[str, Style]] = [("if the leader went: " if not p.offline else "could lead: ", paint.muted)]
     if not detail.eligible:
-        after.append(("nobody could lead", paint.bad))
+        after.append(("no replica could lead", paint.bad))
     for number, (broker, word) in enumerate(detail.eligible):
         style = paint.bad if word == "unclean" else paint.broker
         after += [(", " if number else "", paint.muted), (f"b{broker}", style), (f" ({word})", paint.muted)]
@@ -300,7 +300,7 @@ def _waiting(detail: PartitionDetail, paint: Palette, width: int) -> list[Strip]
         row = Row().add(f" {write.producer} ", paint.broker).add(f"{write.records:,} from {write.base:,}", paint.number)
         row.add(" until HW ", paint.muted).add(f"{write.required:,}", paint.committed)
         names = " ".join(f"b{broker}" for broker in write.waits_for)
-        row.add("  waits for ", paint.muted).add(names or "the ISR to be large enough", paint.broker if names else paint.bad)
+        row.add("  waits for ", paint.muted).add(names or "a large enough ISR", paint.broker if names else paint.bad)
         row.add(f"  times out in {ago(write.expires_us)}", paint.muted)
         lines.append(row.strip(width))
     if leads.waiting_total > MOST_WRITES:
@@ -375,7 +375,7 @@ class PartitionPage(Page):
         screen = self.screen
         tp = screen.selection.partition
         if tp is None:
-            return [Row().add(" There is no partition.", self.paint.muted).strip(width)]
+            return [Row().add(" There are no partitions.", self.paint.muted).strip(width)]
         detail = screen.session.partition_detail(tp)
         left, unclean = screen.isr_reasons.of(detail.view, screen.session.event_buffer), screen.unclean_words(detail.view)
         return self.window(paint_partition_page(detail, screen.view, self.paint, width, screen.selection.broker, left, unclean), height)

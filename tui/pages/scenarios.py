@@ -62,8 +62,8 @@ def topic_of(name: str) -> str:
 
 def library() -> list[ScenarioEntry]:
     """Everything there is to play, by topic."""
-    headline = "Three brokers, nine partitions, two producers, a consumer: break something."
-    about = "A cluster that is alive, and nothing planned. Kill, cut, change; every event says why."
+    headline = "Three brokers, nine partitions, two producers, and a consumer: break something."
+    about = "A running cluster without a script. Kill brokers, cut links, and change settings; every event says why it happened."
     found = [ScenarioEntry(FREE, "Playground", headline, about)]
     for name in catalogue.names():
         scenario = catalogue.load(name)
@@ -90,7 +90,7 @@ def paint_scenarios(
     note = (f"filter: {wanted} · " if wanted else "") + f"{len(entries)} of {total} · / filters · ⏎ starts"
     out = [rule("Scenarios", note, width, paint.title_focused, paint.faint, paint.muted)]
     if not entries:
-        return [*out, Row().add(f" No scenario has '{wanted}' in it; / changes the filter, Esc drops it.", paint.warn).strip(width)]
+        return [*out, Row().add(f" No scenario matches '{wanted}'. / changes the filter, Esc clears it.", paint.warn).strip(width)]
     chosen = entries[selected]
     about = _about(chosen, paint, width)[: max(5, height // 2)]
     rows = max(1, height - len(about) - 2)
@@ -156,7 +156,7 @@ def release_question(entry: ScenarioEntry) -> tuple[Question, list[PlayTarget]]:
         Option(str(number) if number < 10 else "", f"Kafka {name}", (), note)
         for number, (name, note) in enumerate(zip(names, notes, strict=True), start=1)
     )
-    return Question(f"Start {entry.name}", "The session that is open ends. Under which release?", options), targets
+    return Question(f"Start {entry.name}", "This ends the current session. Which release do you want to run?", options), targets
 
 
 class ScenariosPage(FilteredPage):
@@ -164,7 +164,7 @@ class ScenariosPage(FilteredPage):
 
     name: ClassVar[str] = "scenarios"
     what: ClassVar[str] = "scenarios"
-    words: ClassVar[str] = "Words of a name, a topic or a description, for example truncation or e1"
+    words: ClassVar[str] = "Enter words from a name, a topic, or a description, for example truncation or e1"
 
     _entries: list[ScenarioEntry] | None = None
     _selected = ""

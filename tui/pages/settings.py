@@ -103,7 +103,7 @@ def in_words(name: str, value: Value) -> str:
                 return f"{value // unit:,} {word}{'s' if value > unit else ''}"
         return f"{value / 1_000:g} s"
     if name.endswith((".bytes", ".rate")):
-        return ("some " if value % 1024 else "") + size_word(value) + ("/s" if name.endswith(".rate") else "")
+        return ("about " if value % 1024 else "") + size_word(value) + ("/s" if name.endswith(".rate") else "")
     return ""
 
 
@@ -123,26 +123,38 @@ def consequences(known: KnownSetting, place: SettingsScope, view: ClusterView, s
         changed = changed_with(known, place, view, settings)
         for value in range(1, max((len(p.replicas) for p in changed if not p.offline), default=0) + 1):
             led, refused, last = min_isr_change(changed, value, capped=place.release.capped_min_isr)
-            words = f"{value}: acks=all refused by {refused} of {led} partitions now" if refused else f"{value}: none refused now"
-            found.append(words + (f", {last} would lose writes with the next replica" if last and not refused else ""))
+            words = (
+                f"{value}: {refused} of {led} partitions would refuse acks=all now"
+                if refused
+                else f"{value}: no partition would refuse acks=all now"
+            )
+            found.append(words + (f", and {last} would with one more replica out of the ISR" if last and not refused else ""))
         return found
     if name == "unclean.leader.election.enable":
         elected, lacks = unclean_change(changed_with(known, place, view, settings), view.up)
         if not elected:
-            return ["No partition waits for a leader: turning it on elects nobody now, and endangers what replicas outside an ISR lack."]
-        return [f"true would elect a leader for {elected} offline partitions; the replicas alive lack up to {lacks:,} records."]
+            return [
+                "No partition is waiting for a leader, so turning it on elects no leader now. Later, records that replicas "
+                "outside an ISR lack are at risk."
+            ]
+        return [f"true would elect a leader for {elected} offline partitions; the live replicas lack up to {lacks:,} records."]
     if name == "replica.lag.time.max.ms":
         lag = settings.us(name) / 1_000_000
-        return [f"A follower that stops leaves the ISR after {lag:g} to {lag * 1.5:g} s; leaders look every {lag / 2:g} s."]
+        return [f"A follower that stops leaves the ISR after {lag:g} to {lag * 1.5:g} s; leaders check every {lag / 2:g} s."]
     if name == "broker.session.timeout.ms":
         return [
-            f"A broker that dies without a word is fenced, and its partitions get other leaders, after up to {settings.us(name) / 1_000_000:g} s."
+            "A broker that fails without notice is fenced, and its partitions get new leaders, after up to "
+            f"{settings.us(name) / 1_000_000:g} s."
         ]
     if name == "replica.fetch.wait.max.ms":
-        return ["Followers of idle partitions fetch this often; a high watermark travels with the next answer, so it may come this late."]
+        return [
+            "Followers of idle partitions fetch this often. A follower learns the high watermark from the next answer, so "
+            "it can be this late."
+        ]
     if name.endswith("throttled.rate"):
         return [
-            "Only replicas that are not in sync are held to it: those of the topic's throttled.replicas, else those that a reassignment moves."
+            "The limit applies only to replicas that are not in sync: those in the topic's throttled.replicas, or those that a "
+            "reassignment moves."
         ]
     return []
 
@@ -150,8 +162,8 @@ def consequences(known: KnownSetting, place: SettingsScope, view: ClusterView, s
 def takes_effect(setting: Setting) -> str:
     """When a change takes effect."""
     if setting.dynamic:
-        return "dynamic: a change takes effect as soon as the metadata reach a broker"
-    return "read-only: Kafka reads it when a process starts; here it can be forced, as if every broker had been restarted with it"
+        return "dynamic: a change takes effect when the metadata reaches a broker"
+    return "read-only: Kafka reads it when a process starts; here you can force a change, as if every broker had been restarted with it"
 
 
 def sentence_of(words: str) -> str:
@@ -170,7 +182,9 @@ def paint_settings(
     if not known:
         return [
             *out,
-            Row().add(f" No setting has '{wanted}' in its name or meaning; / changes the filter, Esc drops it.", paint.warn).strip(width),
+            Row()
+            .add(f" No setting matches '{wanted}' in its name or meaning. / changes the filter, Esc clears it.", paint.warn)
+            .strip(width),
         ]
     chosen = known[selected]
     about = _about(chosen, place, view, settings, paint, width)[: max(5, height // 2)]
@@ -213,10 +227,10 @@ def _about(known: KnownSetting, place: SettingsScope, view: ClusterView, setting
     scope = f"a {setting.scope}" + ("" if setting.scope_error(broker=False, topic=False) else ", or the whole cluster")
     lines.append((f"{setting.type}{span}; default {said(setting.default)}{older}; set for {scope}", paint.muted))
     if setting.synonym:
-        lines.append((f"where a topic has none of its own, {setting.synonym} holds", paint.muted))
+        lines.append((f"if a topic has no value of its own, {setting.synonym} applies", paint.muted))
     lines.append((takes_effect(setting), paint.muted))
     if not known.exists:
-        had = f"it is there since {setting.since}" if setting.since else f"{setting.until} was the last that had it"
+        had = f"it exists since {setting.since}" if setting.since else f"{setting.until} is the last release that has it"
         lines.append((f"Kafka {place.release.name} does not have it; {had}", paint.warn))
     elif setting.since or setting.until:
         spans = (f"since {setting.since}" if setting.since else "", f"until {setting.until}" if setting.until else "")
@@ -238,9 +252,10 @@ def edit_question(setting: Setting, value: str, place: SettingsScope) -> Questio
     if place.broker is not None and not setting.scope_error(broker=True, topic=False):
         options.append(Option("b", f"b{place.broker} only", (acts.Set(setting.name, value, broker=place.broker, force=force),)))
     about = (
-        "For whom?"
+        "Where does it apply?"
         if setting.dynamic
-        else "Kafka reads this one when a process starts. It is forced here, as if every broker had been restarted with it. For whom?"
+        else "Kafka reads this setting when a process starts. Here the change is forced, as if every broker had been restarted "
+        "with it. Where does it apply?"
     )
     return Question(f"{setting.name} = {value}", about, tuple(options))
 
@@ -250,7 +265,7 @@ class SettingsPage(FilteredPage):
 
     name: ClassVar[str] = "settings"
     what: ClassVar[str] = "settings"
-    words: ClassVar[str] = "A part of a name, or of what it means, for example isr or disk"
+    words: ClassVar[str] = "Enter part of a name or of a meaning, for example isr or disk"
 
     _selected = "min.insync.replicas"
     _known: list[KnownSetting] = []  # noqa: RUF012

@@ -41,7 +41,7 @@ def paint_diff(before: ClusterView, after: ClusterView, words: str, paint: Palet
     brokers = {b.id: b for b in before.brokers}
     for broker in after.brokers:
         old = brokers.get(broker.id)
-        words_then = "not there" if old is None else f"{old.state}{', fenced' if old.fenced else ''}"
+        words_then = "missing" if old is None else f"{old.state}{', fenced' if old.fenced else ''}"
         words_now = f"{broker.state}{', fenced' if broker.fenced else ''}"
         if words_then != words_now:
             lines.append(_line(f"b{broker.id}", [("", words_then, words_now)], paint, width))
@@ -64,7 +64,7 @@ def paint_diff(before: ClusterView, after: ClusterView, words: str, paint: Palet
         if old_count != new_count:
             lines.append(_line(name, [("", f"{old_count:,}", f"{new_count:,}")], paint, width))
     if len(lines) == count:
-        lines.append(Row().add("Nothing differs.", paint.good).strip(width))
+        lines.append(Row().add("There are no differences.", paint.good).strip(width))
     elif same:
         lines.append(Row().add(f"{same} partitions are the same." if same > 1 else "1 partition is the same.", paint.muted).strip(width))
     return lines

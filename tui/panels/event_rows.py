@@ -38,7 +38,7 @@ _NAMES: Final = {
     "records-recovered": ("1 partition's records back", "records of {} partitions back"),
     "alter-partition-refused": ("1 ISR change refused", "{} ISR changes refused"),
     "unflushed-lost": ("1 log lost what was not flushed", "{} logs lost what was not flushed"),
-    "log-restarted": ("1 log begun anew", "{} logs begun anew"),
+    "log-restarted": ("1 log restarted from empty", "{} logs restarted from empty"),
     "link-cut": ("1 link cut", "{} links cut"),
     "link-healed": ("1 link healed", "{} links healed"),
 }

@@ -320,8 +320,8 @@ class EventLog(Lines, can_focus=True):
     def _nothing(self) -> str:
         """Why no event is listed."""
         if self.ring.total:
-            return f"No event here has '{self.words}'."
-        return f"Nothing has happened yet. Kill a broker with {self.kill_key}, and watch what follows."
+            return f"No event matches '{self.words}'."
+        return f"Nothing has happened yet. To see what follows a failure, kill a broker with {self.kill_key}."
 
     def on_click(self, event: events.Click) -> None:
         """Select the event under the mouse; a second click on a line that others are folded into opens it."""

@@ -259,7 +259,7 @@ class GridPainter:
             keep = {row.tp for row in shown}
             self._rows = {tp: kept for tp, kept in self._rows.items() if tp in keep}
         if view.partitions and not order and len(lines) < height:
-            lines.append(Row().add("  No partition is like that.", paint.muted).strip(width))
+            lines.append(Row().add("  No partition matches the filter.", paint.muted).strip(width))
         while len(lines) < height:
             lines.append(blank(width))
         return lines[:height]

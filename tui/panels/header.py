@@ -31,7 +31,7 @@ class Clock(ReprMixin):
     """A scenario has come to its end."""
     progress: float | None = None
     """How much of a way into the past is done, 0 to 1."""
-    task_verb: str = "looking for"
+    task_verb: str = "searching for"
     """What is being done about what is sought."""
     branch: str = ""
     """The branch, when there are several."""
@@ -83,7 +83,7 @@ def paint_header(clock: Clock, paint: Palette, width: int) -> Strip:
         row.add(f"{clock.task_verb} {clock.task_target}", paint.warn)
         if clock.progress is not None:
             row.add(f"  {clock.progress * 100:.0f} %", paint.strong)
-        row.add(f"  {clock.play_key} gives up", paint.muted)
+        row.add(f"  {clock.play_key} cancels", paint.muted)
     elif clock.by_hand and not clock.playing:
         row.add("by hand", paint.warn).add(f"  {clock.hand_key} ends it", paint.muted)
     elif not clock.playing:
@@ -92,7 +92,7 @@ def paint_header(clock: Clock, paint: Palette, width: int) -> Strip:
         row.add(_pace(clock), paint.strong)
         if clock.reached is not None:
             row.add(
-                f"  keeps {_kept(clock.reached)}" if math.isinf(clock.speed) else f"  cannot keep up: {_kept(clock.reached)}", paint.warn
+                f"  runs at {_kept(clock.reached)}" if math.isinf(clock.speed) else f"  falling behind: {_kept(clock.reached)}", paint.warn
             )
     if clock.ended and not clock.playing:
         row.add("  end of the script", paint.muted)

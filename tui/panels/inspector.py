@@ -43,28 +43,28 @@ def not_served(p: PartitionView, view: ClusterView) -> str:
     leads = next((broker for broker in view.brokers if broker.id == p.leader), None)
     name, copy = f"b{p.leader}", p.copy_on(p.leader)
     if leads is None or not copy.alive:
-        return f"{name} leads on paper only: its process is gone; no new leader yet."
+        return f"{name} leads on paper only: it is not running; no new leader yet."
     if leads.state is BrokerState.PAUSED:
-        return f"{name} leads on paper only: its process stands still; no new leader yet."
+        return f"{name} leads on paper only: its process is paused; no new leader yet."
     if copy.role != "leader":
-        return f"{name} is elected but not serving: unaware of it, or its log directory has failed."
-    return f"{name} leads, but a client of the topic is cut off from it."
+        return f"{name} is elected but does not serve: it does not know yet, or its log directory has failed."
+    return f"{name} is the leader, but a client of the topic cannot reach it."
 
 
 def all_committed(p: PartitionView, view: ClusterView) -> str:
     """What to say of a partition whose leader's high watermark has reached the end of its log."""
     if p.lost:
-        whole = f"b{p.leader}'s whole log is committed, but it lacks lost records: {lost_words(p)}."
+        whole = f"All records of b{p.leader} are committed, but it lacks lost records: {lost_words(p)}."
     else:
         whole = "Everything is committed." if p.copy_on(p.leader).leo else "It is empty."
     if p.status is PartitionStatus.UNDER_MIN_ISR:
         return f"Writes with acks=all are refused: ISR {ids(p.isr)} is smaller than min.insync.replicas {p.min_isr}. {whole}"
     if p.stuck:
         names = " and ".join(f"b{broker}" for broker in p.stuck)
-        return f"{names}, in the ISR, cannot fetch: the next write with acks=all waits. {whole}"
+        return f"{names} cannot fetch but {'is' if len(p.stuck) == 1 else 'are'} in the ISR: the next write with acks=all waits. {whole}"
     if p.status is PartitionStatus.STALLED:
         delay = view.broker(p.leader).disk_delay_us
-        takes = f" takes {format_duration(delay)} a write" if delay else " still has writes to do"
+        takes = f" takes {format_duration(delay)} per write" if delay else " still has pending writes"
         return f"Further writes wait: b{p.leader}'s disk{takes}. {whole}"
     return whole
 
@@ -72,7 +72,7 @@ def all_committed(p: PartitionView, view: ClusterView) -> str:
 def high_watermark_sentence(p: PartitionView, view: ClusterView) -> str:
     """Why the high watermark of a partition is where it is, in a sentence."""
     if p.offline:
-        return f"Nobody leads: it waits for a live member of ISR {ids(p.isr)}" + (f" or ELR {ids(p.elr)}." if p.elr else ".")
+        return f"No leader: the partition waits for a live member of ISR {ids(p.isr)}" + (f" or ELR {ids(p.elr)}." if p.elr else ".")
     leader = p.copy_on(p.leader)
     if p.status is PartitionStatus.LEADER_UNAVAILABLE or not leader.alive:
         return not_served(p, view)
@@ -81,10 +81,10 @@ def high_watermark_sentence(p: PartitionView, view: ClusterView) -> str:
     waiting = leader.leo - leader.hw
     records = "1 record waits" if waiting == 1 else f"{waiting:,} records wait"
     if is_under_min_isr(p, p.min_isr) and release_named(view.release).strict_min_isr:
-        return f"ISR {ids(p.isr)} is smaller than min.insync.replicas {p.min_isr}: HW held at {leader.hw}, {records}."
+        return f"ISR {ids(p.isr)} is smaller than min.insync.replicas {p.min_isr}: HW is held at {leader.hw}, {records}."
     if p.held_by in ((p.leader,), ()):
         return f"HW {leader.hw}: {records} for the followers' next fetch."
-    return f"HW held at {leader.hw} by {_holders(p)}: {records}."
+    return f"HW is held at {leader.hw} by {_holders(p)}: {records}."
 
 
 def _holders(p: PartitionView) -> str:
@@ -134,7 +134,7 @@ def paint_partition(
     gone = [f"b{broker} {why}." for broker, why in left.items() if why]
     said = " ".join(filter(None, (high_watermark_sentence(p, view), unclean)))
     if rows == 1 and unclean:
-        said = f"Nobody leads. {unclean}"
+        said = f"No leader. {unclean}"
     elif rows == 1 and gone and p.status.served and not p.lost:
         said = " ".join(gone)  # all is well but for who is missing: that is what has room
     sentences = wrap(said, width - 2)
@@ -201,9 +201,13 @@ def _replica(p: PartitionView, copy: ReplicaView, paint: Palette, name: int, dig
     if not copy.dir_online:
         believes = f"log directory {copy.dir} has failed"
     elif copy.moving_to:
-        believes = f"moves to log directory {copy.moving_to}, {copy.future_leo:,} copied"
+        believes = f"moving to log directory {copy.moving_to}, {copy.future_leo:,} copied"
     elif copy.alive and copy.believes_leader != p.leader:
-        believes = "follows nobody" if copy.believes_leader < 0 else f"believes b{copy.believes_leader} leads (epoch {copy.believes_epoch})"
+        believes = (
+            "follows no leader"
+            if copy.believes_leader < 0
+            else f"considers b{copy.believes_leader} the leader (epoch {copy.believes_epoch})"
+        )
     elif copy.fetch_state in ("truncating", "delayed", "failed"):
         believes = copy.fetch_state
     if believes:
@@ -284,7 +288,7 @@ def paint_event_detail(event: EventTuple, find: Callable[[int], EventTuple | Non
         cause = before[2]
         seen += 1
     if not event[2] and event[3] != "act":
-        lines.append(Row().add(" because a timer of its own ran out, or the session began", paint.muted).strip(width))
+        lines.append(Row().add(" because a timer expired, or the session started", paint.muted).strip(width))
     return lines
 
 

@@ -43,7 +43,7 @@ def paint_minimal(view: ClusterView, last: EventTuple | None, selected: int | No
         for line in wrap(sentence(last), max(1, width - 2)):
             lines.append(Row().add(" ", paint.text).join(coloured(line, paint, paint.text)).strip(width))
     if len(lines) + 1 < height:
-        lines.append(Row().add(" 80×20 and more shows everything.", paint.faint).strip(width))
+        lines.append(Row().add(" For all panels, enlarge the terminal to 80×20.", paint.faint).strip(width))
     while len(lines) < height:
         lines.append(blank(width))
     return lines[:height]

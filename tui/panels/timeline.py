@@ -74,9 +74,10 @@ LOOKS: Final[Mapping[str, tuple[str, str]]] = {
 """Glyph and style role of each sort, the weightiest first: where two fall on one cell that one shows."""
 
 WORDS: Final[Mapping[str, str]] = {
-    "bookmark": "a bookmark", "loss": "records lost, or logs diverged", "error": "records exposed, refused or duplicated; a partition offline",
+    "bookmark": "a bookmark", "loss": "records lost, or logs diverged", "error": "records exposed, refused, or duplicated; a "
+        "partition offline",
     "truncation": "a log truncated", "election": "a leader or controller elected", "shrink": "an ISR shrank", "expand": "an ISR grew",
-    "fenced": "a broker fenced, or gone from the controller", "fault": "something stopped, paused or cut", "act": "something done by hand",
+    "fenced": "a broker fenced or unregistered", "fault": "something stopped, paused, or cut", "act": "an act",
 }  # fmt: skip
 """What a mark of each sort says, for the help screen."""
 

@@ -29,31 +29,36 @@ class Term(ReprMixin):
 
 
 SYMBOLS: Final = (
-    Term(states.LEADER, "leader", "This replica leads the partition, by the controller's word.", "leader"),
-    Term(states.BELIEVES, "believes that it leads", "The controller has another leader; this broker has not heard of it yet.", "warn"),
-    Term(states.IN_ISR, "in the ISR, or up", "Of a replica: alive and in sync. Of a broker: it runs and is not fenced.", "good"),
-    Term(states.OUT, "out of the ISR, or fenced", "Of a replica: alive, but not in sync. Of a broker: it runs, and the controller takes it for dead.", "warn"),
-    Term(states.DOWN, "down", "No process. A replica marked so has left the ISR.", "bad"),
+    Term(states.LEADER, "leader", "This replica leads the partition, according to the controller.", "leader"),
+    Term(states.BELIEVES, "considers itself the leader", "The controller has elected another leader, and this broker does not "
+        "know yet.", "warn"),
+    Term(states.IN_ISR, "in the ISR, or up", "For a replica: it is alive and in sync. For a broker: it is running and not fenced.", "good"),
+    Term(states.OUT, "out of the ISR, or fenced", "For a replica: it is alive but not in sync. For a broker: it is running, "
+        "but the controller considers it dead.", "warn"),
+    Term(states.DOWN, "down", "The process is not running. A replica with this mark is no longer in the ISR.", "bad"),
     Term(
         states.DOWN_IN_ISR, "down, but still in the ISR",
-        "The controller has not noticed yet, or it was the last member. Until it leaves, nothing is committed.", "bad",
+        "The process is not running, but the replica is still in the ISR: the controller has not noticed yet, or it is the "
+        "last member. While it stays, nothing is committed.", "bad",
     ),
-    Term("‖", "paused, or stalled", "Of a broker: its process stands still. Of a partition: writes with acks=all wait.", "warn"),
-    Term("◌", "on its way", "A broker that starts or shuts down.", "warn"),
+    Term("‖", "paused, or stalled", "For a broker: its process is paused. For a partition: writes with acks=all wait.", "warn"),
+    Term("◌", "starting, or shutting down", "The broker is starting or shutting down.", "warn"),
     Term(states.COMMITTED * 2, "committed", "The part of a replica's log below its own high watermark.", "committed"),
-    Term(states.PENDING * 2, "not committed", "The part between its high watermark and its log end.", "pending"),
-    Term(states.MISSING * 2, "missing", "What the longest replica has and this one lacks.", "missing"),
-    Term("▸", "the selected cell", "In the events: a line that opens with Enter, or something that you did.", "key"),
+    Term(states.PENDING * 2, "not committed", "The part of a replica's log between its high watermark and its log end.", "pending"),
+    Term(states.MISSING * 2, "missing", "The records that the longest replica has and this replica lacks.", "missing"),
+    Term("▸", "the selected cell", "In the event log: a line that Enter opens, or an act.", "key"),
 )  # fmt: skip
 """Symbols of brokers and replicas. Those of partitions stand with their states, those of the timeline with its marks."""
 
 STATES: Final = {
-    PartitionStatus.OFFLINE: "No broker leads it: nobody can read or write.",
-    PartitionStatus.LEADER_UNAVAILABLE: "The controller names a leader that does not serve, because it is dead or paused, cut off from the clients, or has not taken over yet.",
+    PartitionStatus.OFFLINE: "No broker leads the partition: clients can neither read nor write.",
+    PartitionStatus.LEADER_UNAVAILABLE: "The elected leader does not serve clients: it is dead or paused, cut off from the "
+        "clients, or has not taken over yet.",
     PartitionStatus.UNDER_MIN_ISR: "The ISR is smaller than min.insync.replicas: writes with acks=all are refused.",
-    PartitionStatus.STALLED: "The leader serves, but a member of the ISR does not fetch: nothing is committed, and writes with acks=all wait.",
-    PartitionStatus.AT_MIN_ISR: "Replicas are missing; with one fewer in the ISR, writes with acks=all are refused.",
-    PartitionStatus.UNDER_REPLICATED: "Under-replicated: the ISR lacks replicas. Reads and writes go on.",
+    PartitionStatus.STALLED: "The leader serves, but a member of the ISR does not fetch. Nothing is committed, and writes with "
+        "acks=all wait.",
+    PartitionStatus.AT_MIN_ISR: "Replicas are missing from the ISR. If one more leaves, writes with acks=all are refused.",
+    PartitionStatus.UNDER_REPLICATED: "Under-replicated: replicas are missing from the ISR. Reads and writes continue.",
     PartitionStatus.HEALTHY: "All replicas are in the ISR, and the leader serves.",
 }  # fmt: skip
 """What clients experience in each state of a partition."""
@@ -69,137 +74,147 @@ def all_terms(release: Release, *, zookeeper: bool) -> tuple[Term, ...]:
     return (
         Term(
             "HW", "high watermark",
-            "The offset below which every record is committed. Consumers read up to it. The leader moves it when followers fetch; followers "
-            "learn of it with a later fetch." + (" It stands still while the ISR is smaller than min.insync.replicas." if release.strict_min_isr else ""),
+            "The offset below which every record is committed. Consumers read up to it. The leader advances it when followers "
+            "fetch. Followers learn the new value with a later fetch." + (" It does not advance while the ISR is smaller than "
+                "min.insync.replicas." if release.strict_min_isr else ""),
         ),
-        Term("LEO", "log end offset", "The offset that a replica's next record will have. The log holds everything from its start up to there."),
+        Term("LEO", "log end offset", "The offset of the next record that a replica appends. The log contains all records from "
+            "its start up to this offset."),
         Term(
-            "leader", "", "The replica that takes the writes of a partition and that followers fetch from. The controller chooses it. "
-            "The preferred leader is the first of the assigned replicas.",
+            "leader", "", "The replica that accepts the writes of a partition. Followers fetch from it. The controller elects "
+                "it. The preferred leader is the first of the assigned replicas.",
         ),
-        Term("AR", "assigned replicas", "The brokers that are to hold a copy of the partition, the preferred leader first."),
+        Term("AR", "assigned replicas", "The brokers that store a replica of the partition. The preferred leader comes first."),
         Term("ISR", "in-sync replicas", _isr(release, zookeeper)),
         Term(
             "OSR", "out-of-sync replicas",
-            "Assigned replicas outside the ISR. " + ("Unless one is in the ELR, only" if release.elr else "Only") + " an unclean election lets it lead.",
+            "Assigned replicas outside the ISR. Only an unclean election can make one of them "
+            "leader" + (", unless it is in the ELR." if release.elr else "."),
         ),
         Term("ELR", "eligible leader replicas", _elr(release)),
         Term("min ISR", "min.insync.replicas", _min_isr(release)),
         Term(
-            "acks", "", "What a producer waits for. 0: nothing. 1: the leader has appended the records. all (-1): the high watermark has passed them, "
-            "so every member of the ISR has them.",
+            "acks", "", "What a producer waits for. 0: it does not wait. 1: the leader has appended the records. all (-1): the "
+                "high watermark has passed the records, so every member of the ISR has them.",
         ),
-        Term("committed", "", "In the log of every replica that counts, below the high watermark. No clean election loses it."),
+        Term("committed", "", "A record below the high watermark: every replica that the high watermark waits for has it. No "
+            "clean election loses it."),
         Term("epoch, leader", "leader epoch", _leader_epoch(release)),
         Term(
             "epoch, partition", "partition epoch",
-            "The version of a partition's leader and ISR: it rises with each change of them. A change that was proposed from an older version is refused."
-            + (" ZooKeeper keeps it as the version of the partition's state znode." if zookeeper else ""),
+            "The version of a partition's leader and ISR: it rises with each change of either. A proposed change that is based "
+            "on an older version is refused."
+            + (" In ZooKeeper, it is the version of the partition's state znode." if zookeeper else ""),
         ),
         Term(
             "epoch, controller", "controller epoch",
-            "The number of the active controller's term. Brokers refuse requests of an older one, so a controller that was replaced does no harm."
+            "The number of the active controller's term. Brokers refuse requests with an older epoch, so a controller that has "
+            "been replaced can do no harm."
             if release.controller_epoch_fencing
-            else "The number of the active controller's term. The guard that refuses requests of an older one is switched off here.",
+            else "The number of the active controller's term. Here, the check that refuses requests with an older epoch is switched off.",
         ),
         Term(
             "epoch, broker", "broker epoch",
-            "The number of a broker's registration: a restarted broker gets a higher one"
-            + (", and an ISR change that names an older one is refused." if release.broker_epoch_in_isr else "."),
+            "The number of a broker's registration. A restarted broker gets a higher one"
+            + (", and an ISR change with an older one is refused." if release.broker_epoch_in_isr else "."),
         ),
         Term("unclean election", "unclean.leader.election.enable", _unclean(release, zookeeper)),
         Term("fencing", "", _fencing(zookeeper)),
-        Term("LSO", "last stable offset", "Where consumers with read_committed stop: at the first record of an open transaction, else at the high watermark. "
-             "Nothing here writes transactions, so it is the high watermark."),
+        Term("LSO", "last stable offset", "The offset up to which read_committed consumers read: the first record of an open "
+            "transaction, or the high watermark. There are no transactions here, so it equals the high watermark."),
         Term("truncation", "", _truncation(release)),
-        Term("lost", "", "Acknowledged to a producer, or read by a consumer, and no longer in the log of whoever leads."),
-        Term("exposed", "", "Committed, but a replica that may be elected lacks it."),
+        Term("lost", "", "A record that was acknowledged to a producer or read by a consumer, and is no longer in the leader's log."),
+        Term("exposed", "", "A committed record that an electable replica lacks."),
         Term("diverged", "", "Two live replicas hold different records at the same offset below both their high watermarks."),
-        Term("lag", "", "How many records a follower lacks of what its leader has."),
+        Term("lag", "", "The number of records by which a follower is behind its leader."),
         Term("controller", "", _controller(zookeeper)),
     )  # fmt: skip
 
 
 def _isr(release: Release, zookeeper: bool) -> str:
-    said = "The replicas, the leader included, that the high watermark waits for. Each of them can lead without loss. "
+    said = "The replicas, including the leader, that the high watermark waits for. Each of them can become leader without loss. "
     if release.counts_lag:
-        said += "A follower leaves when it is more than replica.lag.max.messages behind, or has not fetched for replica.lag.time.max.ms."
+        said += "A follower leaves the ISR when it is more than replica.lag.max.messages behind, or has not fetched for replica.lag.time.max.ms."
     else:
-        said += "A follower leaves when it has not caught up with the leader's log end for replica.lag.time.max.ms."
+        said += "A follower leaves the ISR when it has not caught up with the leader's log end for replica.lag.time.max.ms."
     if zookeeper:
         said += " It also leaves when its ZooKeeper session ends."
     else:
         said += " It also leaves when the controller fences its broker."
-    said += " It joins when its log reaches the high watermark"
+    said += " A replica joins the ISR when its log reaches the high watermark"
     return said + (" and the start of the leader's epoch." if release.expand_needs_epoch_start else ".")
 
 
 def _elr(release: Release) -> str:
     if not release.elr:
-        return "Replicas that left an ISR of the minimum size and may still lead without loss (KIP-966). This cluster keeps none."
+        return "Replicas that left an ISR of the minimum size and can still become leader without loss (KIP-966). This cluster does not track them."
     return (
-        "Replicas that left the ISR when it was at its minimum size. While the ISR is smaller than that nothing is committed, so they still "
-        "hold every committed record and may lead without loss (KIP-966)."
+        "Replicas that left the ISR when it was at its minimum size. While the ISR is smaller than that, nothing is committed. "
+        "So these replicas still have every committed record, and can become leader without loss (KIP-966)."
     )
 
 
 def _min_isr(release: Release) -> str:
-    said = "How many replicas must be in the ISR for writes with acks=all. With fewer they are refused: NOT_ENOUGH_REPLICAS. "
-    said += "acks=1 and acks=0 do not ask for it. In the column ISR/min, [1,3]/2 is an ISR of brokers 1 and 3 with a minimum of 2."
-    return said + (" More than the replication factor counts as the replication factor." if release.capped_min_isr else "")
+    said = "How many replicas must be in the ISR for writes with acks=all. With fewer, these writes are refused (NOT_ENOUGH_REPLICAS). "
+    said += "Writes with acks=1 or acks=0 ignore it. In the column ISR/min, [1,3]/2 is an ISR of brokers 1 and 3 with a minimum of 2."
+    return said + (" A value above the replication factor counts as the replication factor." if release.capped_min_isr else "")
 
 
 def _leader_epoch(release: Release) -> str:
-    said = "The number of a leadership: it rises with each new leader of a partition. "
+    said = "A number that rises with each new leader of a partition. "
     if release.truncation:
         return (
-            said
-            + "Logs note where each epoch starts; from that a follower finds what to cut. In the columns, L3 is leader epoch 3 and 0@0 is epoch 0 from offset 0."
+            said + "Logs record where each epoch starts, and a follower uses this to find where to truncate. In the columns, L3 is "
+            "leader epoch 3, and 0@0 is epoch 0 from offset 0."
         )
-    return said + "Logs do not know it under this release: followers cut to their own high watermark."
+    return said + "In this release, logs do not record it: followers truncate to their own high watermark."
 
 
 def _unclean(release: Release, zookeeper: bool) -> str:
-    said = "A replica outside the ISR leads because no other can. The partition serves again; what the new leader lacks is lost. "
-    said += "Allowed by unclean.leader.election.enable, or asked for once with U. "
+    said = "The election of a replica outside the ISR, because no other replica is available. The partition serves clients again, but records that the new leader lacks are lost. "
+    said += "The setting unclean.leader.election.enable allows it, and the key U requests it once. "
     if zookeeper:
-        return said + "When it is switched on for the whole cluster or for a topic, the controller acts at once."
+        return said + "When you enable it for the cluster or for a topic, the controller acts at once."
     if release.elects_unclean_later:
         return (
             said
-            + "When it is switched on, the controller acts when it looks again: every unclean.leader.election.interval.ms, 5 minutes by default."
+            + "After you enable it, the controller acts at its next check: every unclean.leader.election.interval.ms, 5 minutes by default."
         )
-    return said + "When it is switched on, the controller acts at the partition's next change."
+    return said + "After you enable it, the controller acts at the next change of the partition."
 
 
 def _fencing(zookeeper: bool) -> str:
     if zookeeper:
         return (
-            "Shutting out who is out of date. A broker that ZooKeeper hears nothing from for zookeeper.session.timeout.ms loses its session: the "
-            "controller elects others where it led, and takes it out of the ISRs. Requests with an older epoch are refused."
+            "Excluding nodes with outdated state. If ZooKeeper does not hear from a broker for zookeeper.session.timeout.ms, "
+            "the broker's session expires: the controller elects new leaders for its partitions, and removes it from ISRs. "
+            "Requests with an older epoch are refused."
         )
     return (
-        "Shutting out who is out of date. A broker without heartbeats for broker.session.timeout.ms is fenced: it leaves every ISR, and others "
-        "lead where it led. It is unfenced once it is heard again and has caught up with the metadata. Requests with an older epoch are refused."
+        "Excluding nodes with outdated state. If a broker sends no heartbeat for broker.session.timeout.ms, the controller "
+        "fences it: it is removed from ISRs that have other members, and its partitions get new leaders. The controller "
+        "unfences it when heartbeats arrive again and it has caught up with the metadata. Requests with an older epoch are refused."
     )
 
 
 def _truncation(release: Release) -> str:
-    said = "A follower cuts from its log what its leader does not have, before it fetches. "
-    return said + ("It asks by leader epochs where the logs part." if release.truncation else "It cuts to its own high watermark.")
+    said = "Before a follower fetches, it removes records from its log that the leader does not have. "
+    return said + (
+        "It uses leader epochs to find where the logs diverge." if release.truncation else "It truncates to its own high watermark."
+    )
 
 
 def _controller(zookeeper: bool) -> str:
     if zookeeper:
-        return "The broker that won /controller in ZooKeeper. It elects leaders and tells brokers what leads where."
-    return "The active one of the KRaft quorum. It elects leaders, keeps the ISRs and fences brokers; brokers follow its metadata log."
+        return "The broker that holds /controller in ZooKeeper. It elects partition leaders, and notifies the brokers."
+    return "The active member of the KRaft quorum. It elects partition leaders, stores the ISRs, and fences brokers. Brokers follow its metadata log."
 
 
 def states_of_partitions() -> tuple[Term, ...]:
     """A partition's states with their symbols, the worst first."""
     looks = ((states.STATUS_LOOKS[status], STATES[status]) for status in PartitionStatus)
     terms = [Term(f"{glyph} {word}", "", text, role) for (glyph, word, role), text in looks]
-    return (*terms, Term("≠ diverged", "", "Replicas hold different records at the same offsets.", "bad"))
+    return (*terms, Term("≠ diverged", "", "Replicas have different records at the same offsets.", "bad"))
 
 
 def paint_glossary(release: Release, paint: Palette, width: int, *, zookeeper: bool, first: str = "") -> list[Strip]:
@@ -209,7 +224,7 @@ def paint_glossary(release: Release, paint: Palette, width: int, *, zookeeper: b
     asked = [term for term in terms if term.term == first]
     if asked:
         lines += [line for term in asked for line in paint_term(term, paint, width)] + [Row().strip(width)]
-    for title, some in (("Words", terms), ("States of a partition", states_of_partitions()), ("Symbols", SYMBOLS)):
+    for title, some in (("Terms", terms), ("States of a partition", states_of_partitions()), ("Symbols", SYMBOLS)):
         lines.append(Row().add(title, paint.title_focused).strip(width))
         lines += [line for term in some if term not in asked for line in paint_term(term, paint, width)]
         lines.append(Row().strip(width))

@@ -20,5 +20,5 @@ def count_of(text: str) -> int:
     found = re.fullmatch(r"([0-9]{1,3}(?:,[0-9]{3})+|[0-9]{1,12}) ?([kKmM]?)", text.strip(), re.ASCII)
     count = int(found[1].replace(",", "")) * _UNITS[found[2].lower()] if found is not None else 0
     if not 1 <= count <= MOST_RECORDS:
-        raise ValueError(f"write a number of records from 1 to {MOST_RECORDS:,}, for example 10 or 5k")
+        raise ValueError(f"enter a number of records from 1 to {MOST_RECORDS:,}, for example 10 or 5k")
     return count

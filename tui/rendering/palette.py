@@ -164,11 +164,11 @@ PALETTES: Final = {name: made_of(hues, bold=name == "contrast") for name, hues i
 """Every palette by its name."""
 
 ABOUT: Final = {
-    "dark": "calm, on a dark ground",
-    "light": "on a light ground",
+    "dark": "calm, on a dark background",
+    "light": "on a light background",
     "colour-blind": "good blue, warning yellow, bad magenta",
     "contrast": "high contrast, nothing dimmed",
-    "sixteen": "the sixteen colours of an old terminal",
+    "sixteen": "the sixteen colours of old terminals",
     "plain": "no colour at all",
 }
 """What each palette is, for who chooses."""

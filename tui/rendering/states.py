@@ -31,7 +31,7 @@ MISSING: Final = "·"
 """What the longest replica has and this one lacks."""
 
 LEGEND: Final = (
-    f"{LEADER} leader  {IN_ISR} in ISR  {OUT} out  {DOWN} down ({DOWN_IN_ISR} yet in ISR)  "
+    f"{LEADER} leader  {IN_ISR} in ISR  {OUT} out  {DOWN} down ({DOWN_IN_ISR} still in ISR)  "
     f"{COMMITTED}{COMMITTED} committed {PENDING}{PENDING} not yet {MISSING}{MISSING} missing"
 )
 """What the grid's glyphs mean."""

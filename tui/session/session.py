@@ -69,7 +69,7 @@ class Session(History):
             case TravelTask() | LogReplayTask():
                 return "going to"
             case None | SearchTask():
-                return "looking for"
+                return "searching for"
             case _:
                 return "writing"
 

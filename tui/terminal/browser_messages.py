@@ -54,5 +54,5 @@ def cells(number: object) -> int:
     if isinstance(number, str) and number.isascii() and number.isdecimal() and len(number) < 5:
         number = int(number)
     if type(number) is not int or not 1 <= number <= MOST_CELLS:
-        raise ValueError(f"{number!r} is no number of cells")
+        raise ValueError(f"{number!r} is not a number of cells")
     return number

@@ -43,7 +43,8 @@ _BEHIND_TOKEN: Final = re.compile(r"|ws|[A-Za-z0-9_-]{12}/|ws/[A-Za-z0-9_-]{12}"
 """What there is: an address for new tabs, one of each page, and where pages call back."""
 
 HEADERS: Final = {
-    "Content-Security-Policy": "default-src 'none'; script-src 'self' 'unsafe-inline'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; "
+    "Content-Security-Policy": "default-src 'none'; script-src 'self' 'unsafe-inline'; style-src 'self' 'unsafe-inline'; "
+    "img-src 'self' data:; "
     "font-src 'self' data:; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
     "X-Frame-Options": "DENY",
     "X-Content-Type-Options": "nosniff",
@@ -105,7 +106,7 @@ class PlayServer(Server):
 
     async def on_startup(self, app: web.Application) -> None:
         """Say where to look."""
-        complain(f"open {self.public_url}/{self._token}/ in a browser; Ctrl+C ends it")
+        complain(f"open {self.public_url}/{self._token}/ in a browser; press Ctrl+C to stop")
 
     async def _make_app(self) -> web.Application:
         app = await super()._make_app()
@@ -129,10 +130,10 @@ class PlayServer(Server):
             first, _, rest = request.path.lstrip("/").partition("/")
             told = hmac.compare_digest(first.encode(), self._token.encode())
         except ValueError:
-            raise web.HTTPBadRequest(text="that is no address") from None
+            raise web.HTTPBadRequest(text="not a valid address") from None
         # What the page is made of is no secret; of everything else there is only what stands behind the token.
         if not (told and _BEHIND_TOKEN.fullmatch(rest)) and first != "static":
-            raise web.HTTPForbidden(text="open the address that isrlab serve printed; it has a token in it")
+            raise web.HTTPForbidden(text="open the address that isrlab serve printed, including its token")
         return await handler(request)
 
     async def handle_new(self, request: web.Request) -> web.StreamResponse:
@@ -159,9 +160,9 @@ class PlayServer(Server):
             cells(request.query.get("width", "80"))
             cells(request.query.get("height", "24"))
         except ValueError:
-            raise web.HTTPBadRequest(text="that is no request of the playground's page") from None
+            raise web.HTTPBadRequest(text="not a request from the playground's page") from None
         if not here:
-            raise web.HTTPForbidden(text="a page from elsewhere may not play here")
+            raise web.HTTPForbidden(text="a page from another site cannot play here")
         name = request.match_info.get("tab") or secrets.token_urlsafe(TAB_BYTES)
         self._refuse_more(name)
         before, tab = self._tabs.get(name), _Tab()
@@ -205,13 +206,13 @@ class PlayServer(Server):
         if name not in self._tabs and len(self._tabs) >= self.sessions:
             several = f"{self.sessions} playgrounds are" if self.sessions > 1 else "1 playground is"
             raise web.HTTPServiceUnavailable(
-                text=f"{several} open here, and no more may be (--max-sessions); close a tab, and load this again"
+                text=f"{several} open here, which is the maximum (--max-sessions); close a tab, and reload this page"
             )
 
     def _refuse_others(self, request: web.Request) -> None:
         """A name that points here but is not this server's is a page's trick to get at it."""
         if _HOST.fullmatch(request.headers.get("Host", "")) is None:
-            raise web.HTTPBadRequest(text="the Host header is no host")
+            raise web.HTTPBadRequest(text="the Host header is not a valid host")
         asked = urlsplit(f"//{request.host}").hostname
         wanted = {self.host, "localhost", "127.0.0.1", "::1"}
         if self.host not in ("0.0.0.0", "::", "") and asked not in wanted:
@@ -256,4 +257,4 @@ def _try_to_listen(host: str, port: int) -> None:
             trial.bind(address)
     except OSError as wrong:
         more = "; choose another with --port" if wrong.errno in (errno.EADDRINUSE, errno.EACCES) else ""
-        raise InputError(f"cannot listen at {host}:{port}: {wrong.strerror or wrong}{more}") from None
+        raise InputError(f"cannot listen on {host}:{port}: {wrong.strerror or wrong}{more}") from None

@@ -76,20 +76,20 @@ _BOTH: Final = (PRODUCER, CONSUMER)
 _ALL: Final = (
     ClientSetting(
         "delivery.timeout.ms", 120_000, (PRODUCER,),
-        "A batch that has no acknowledgement after this long is given up; at least request.timeout.ms.", since="2.1",
+        "The producer gives up on a batch that is not acknowledged within this time. Must be at least linger.ms + request.timeout.ms.", since="2.1",
     ),
     ClientSetting(
-        "request.timeout.ms", 30_000, _BOTH, "A request that has no answer after this long has failed, and the connection is closed.",
+        "request.timeout.ms", 30_000, _BOTH, "A request without an answer within this time fails, and the client closes the connection.",
         least=1, older_defaults=((CONSUMER, "0.8.2", 30_000), (CONSUMER, "0.9", 40_000), (CONSUMER, "1.1", 305_000)),
     ),
-    ClientSetting("metadata.max.age.ms", 300_000, _BOTH, "A client asks who leads at least this often.", least=1),
+    ClientSetting("metadata.max.age.ms", 300_000, _BOTH, "A client refreshes its metadata, such as partition leaders, at least this often.", least=1),
     ClientSetting(
-        "retries", MAX_INT, (PRODUCER,), "How often a batch is sent again after an error that may pass.",
+        "retries", MAX_INT, (PRODUCER,), "How many times the producer retries a batch after a retriable error.",
         older_defaults=((PRODUCER, "2.0", 0),),
     ),
     ClientSetting(
         "max.in.flight.requests.per.connection", 5, (PRODUCER,),
-        "How many batches of a partition may be on their way at once; with more than 1, retries without idempotence may change their order.",
+        "The maximum number of unacknowledged batches per partition. Above 1, retries without idempotence can reorder batches.",
         least=1,
     ),
 )  # fmt: skip
@@ -126,7 +126,7 @@ def client_setting_named(name: str, kind: str = "") -> ClientSetting:
     known = [setting.name for setting in _ALL if not kind or kind in setting.of]
     if name not in known:
         near = difflib.get_close_matches(name, known, n=1, cutoff=0.5)
-        hint = f"did you mean '{near[0]}'?" if near else f"known are {', '.join(known)}"
+        hint = f"did you mean '{near[0]}'?" if near else f"use one of {', '.join(known)}"
         raise ValueError(f"unknown {kind or 'client'} setting '{name[:80]}'; {hint}")
     return CLIENT_SETTINGS[name]
 

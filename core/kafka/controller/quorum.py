@@ -149,9 +149,7 @@ class Quorum:
         self._first_end = len(self.metadata)
         running = [voter for voter in self.voters.values() if voter.host.network.alive[voter.name]]
         if first and first not in [voter.name for voter in running]:
-            raise ValueError(
-                f"controller {first} cannot be the active one: running voters are {', '.join(voter.name for voter in running)}"
-            )
+            raise ValueError(f"controller {first} cannot be active; running voters: {', '.join(voter.name for voter in running)}")
         running.sort(key=lambda voter: voter.name != first)
         if len(running) < self.majority:
             for voter in running:

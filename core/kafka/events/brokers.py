@@ -17,7 +17,7 @@ _STOPPED: Final = {
 }
 
 
-_MAY_NOT_LEAD: Final = "it may no longer lead, and leaves ISRs that have other members"
+_MAY_NOT_LEAD: Final = "it can no longer lead, and leaves ISRs that have other members"
 
 
 class BrokerStopped(Event, kind="broker-stopped", source="BrokerServer#shutdown", level=NOTABLE, words={"how": tuple(_STOPPED)}):
@@ -128,8 +128,8 @@ class BrokerFenced(Event, kind="broker-fenced", source="ReplicationControlManage
         if self.limit_us < 0:
             return f"the controller fenced b{self.broker}: {_MAY_NOT_LEAD}"
         return (
-            f"the controller fenced b{self.broker}: no heartbeat within broker.session.timeout.ms ({format_duration(self.limit_us)}); "
-            f"{_MAY_NOT_LEAD}"
+            f"the controller fenced b{self.broker}: no heartbeat within broker.session.timeout.ms ({format_duration(self.limit_us)}), "
+            "so it can no longer lead"
         )
 
 

@@ -104,7 +104,7 @@ class PartitionChanged(Event, kind="partition-changed", source="PartitionChangeB
 _ELECTED: Final = {
     "clean": "the first live ISR member in replica order",
     "preferred": "the preferred replica, which is in the ISR",
-    "unclean": "outside the ISR, because {allowed}; the records it lacks are lost",
+    "unclean": "an unclean election, so the records it lacks are lost",
     "eligible": "from the eligible leader replicas (ELR), because the ISR was empty",
     "last-known": "the last known leader, because the ISR and the ELR were empty",
 }
@@ -126,9 +126,7 @@ class LeaderElected(
 
     def sentence(self) -> str:
         before = "a time without a leader" if self.old_leader < 0 else f"b{self.old_leader}"
-        allowed = "an unclean election was requested" if self.reason == "asked for" else "unclean.leader.election.enable is true"
-        how = _ELECTED[self.election].format(allowed=allowed)
-        return f"b{self.leader} leads {self.tp} in epoch {self.leader_epoch} after {before}: {how} ({_because(self.reason)})"
+        return f"b{self.leader} leads {self.tp} in epoch {self.leader_epoch} after {before}: {_ELECTED[self.election]} ({_because(self.reason)})"
 
 
 class PartitionOffline(Event, kind="partition-offline", source="PartitionChangeBuilder#electLeader", level=NOTABLE):
@@ -142,11 +140,8 @@ class PartitionOffline(Event, kind="partition-offline", source="PartitionChangeB
     reason: str
 
     def sentence(self) -> str:
-        nobody = f"no member of ISR {ids(self.isr)}" if self.isr else "no member of its ISR or ELR"
-        return (
-            f"{self.tp} is offline: {nobody} may lead ({_because(self.reason)}), nor may another replica: "
-            "unclean.leader.election.enable is false, or none is alive"
-        )
+        members = f"no member of ISR {ids(self.isr)}" if self.isr else "no member of its ISR or ELR"
+        return f"{self.tp} is offline ({_because(self.reason)}): {members} can lead, and no unclean election is possible"
 
 
 class ElectionRefused(Event, kind="election-refused", source="ReplicationControlManager#electLeaders"):

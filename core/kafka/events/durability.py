@@ -56,8 +56,8 @@ class RecordsLost(
         them = "it" if count == 1 else "them"
         return (
             f"LOST: {records(count)} of {self.tp} ({offsets(self.from_offset, self.to_offset)} of epoch {self.epoch}; "
-            f"{_whose(self.lost_acknowledged, self.lost_read, count)}): b{self.broker}, which leads in epoch {self.leader_epoch}, "
-            f"lacks {them} because of event {self.doomed_by}"
+            f"{_whose(self.lost_acknowledged, self.lost_read, count)}): leader b{self.broker} (epoch {self.leader_epoch}) "
+            f"lacks {them} since event {self.doomed_by}"
         )
 
 

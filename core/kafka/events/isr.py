@@ -38,7 +38,7 @@ class IsrShrinkByCount(Event, kind="isr-shrink-by-count", source="Partition#getO
     def sentence(self) -> str:
         return (
             f"b{self.broker} wants to remove {brokers(self.out)} from the ISR of {self.tp}: {records(self.missing)} behind, "
-            f"which exceeds replica.lag.max.messages ({self.limit_records:,}), although {'it fetches' if len(self.out) == 1 else 'they fetch'} in time"
+            f"replica.lag.max.messages is {self.limit_records:,}"
         )
 
 

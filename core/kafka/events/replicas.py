@@ -167,7 +167,7 @@ class EpochAnswered(Event, kind="epoch-answered", source="AbstractFetcherThread#
 
 
 _TRUNCATED: Final = {
-    "high-watermark": "cut at its own high watermark, because no leader epoch shows where the logs diverge",
+    "high-watermark": "it used its own high watermark, for lack of a leader epoch",
     "leader-epoch": "b{leader} answered where the leader epoch ends (KIP-101)",
     "diverging-epoch": "b{leader} answered its fetch with a diverging epoch (KIP-595)",
     "out-of-range": "the log of b{leader} ends there",
@@ -191,8 +191,8 @@ class Truncated(Event, kind="truncated", source="UnifiedLog#truncateTo", level=N
 
     def sentence(self) -> str:
         return (
-            f"b{self.broker} truncated {self.tp} from {self.to_offset} to {self.from_offset} "
-            f"(dropping {offsets(self.from_offset, self.to_offset)}): {_TRUNCATED[self.rule].format(leader=self.leader)}"
+            f"b{self.broker} truncated {self.tp} to {self.from_offset}, "
+            f"dropping {offsets(self.from_offset, self.to_offset)}: {_TRUNCATED[self.rule].format(leader=self.leader)}"
         )
 
 

@@ -17,9 +17,9 @@ class SessionExpired(Event, kind="session-expired", source="zookeeper.session.ti
         why = (
             ""
             if self.limit_us < 0
-            else f" after {format_duration(self.silent_us)} of silence (zookeeper.session.timeout.ms is {format_duration(self.limit_us)})"
+            else f": silent for {format_duration(self.silent_us)} (zookeeper.session.timeout.ms is {format_duration(self.limit_us)})"
         )
-        return f"ZooKeeper ended the session of b{self.broker}{why} and deleted its znodes, such as /brokers/ids/{self.broker}"
+        return f"ZooKeeper deleted the session and znodes of b{self.broker}{why}"
 
 
 class BrokerJoined(Event, kind="broker-joined", source="KafkaZkClient#registerBroker", level=NOTABLE):
@@ -105,8 +105,8 @@ class ReplicasOffline(Event, kind="replicas-offline", source="KafkaController#pr
 
     def sentence(self) -> str:
         return (
-            f"b{self.broker} answered LeaderAndIsr with KAFKA_STORAGE_ERROR for {count_of(self.partitions, 'partition')}, "
-            f"so {count_of(self.offline, 'replica is', 'replicas are')} offline there; the controller elects other leaders"
+            f"b{self.broker} answered LeaderAndIsr for {count_of(self.partitions, 'partition')} with KAFKA_STORAGE_ERROR, "
+            f"so {count_of(self.offline, 'replica is', 'replicas are')} offline there"
         )
 
 

@@ -49,7 +49,7 @@ def parse_offsets(text: str, name: str = HIGH_WATERMARKS) -> dict[TopicPartition
             raise ValueError(f"{name} line {number}: found {line!r}; it must be `topic partition offset`, for example `orders 0 1200`")
         tp = TopicPartition(parts[0], int(parts[1]))
         if tp in offsets:
-            raise ValueError(f"{name} line {number}: {tp} stands twice")
+            raise ValueError(f"{name} line {number}: {tp} appears twice")
         offsets[tp] = int(parts[2])
     if len(offsets) != int(lines[1]):
         raise ValueError(f"{name} line 2: it announces {int(lines[1])} entries, but {len(offsets)} follow")

@@ -42,7 +42,7 @@ def execute(cluster: ClusterNodes, act: acts.Act) -> int:
         ActRefused: the act is impossible now.
     """
     if act.by_hand and not cluster.by_hand:
-        raise ActRefused(f"{act.word} is a step by hand; turn the cluster to 'pace: by-hand' first")
+        raise ActRefused(f"{act.word} is a by-hand step; switch the cluster to 'pace: by-hand' first")
     cluster.deliver_pending()
     handler = _HANDLERS[type(act)](cluster, act)
     next(handler)

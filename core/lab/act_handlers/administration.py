@@ -34,8 +34,7 @@ def _set(cluster: ClusterNodes, act: acts.Set) -> find.CheckThenDo:
         raise ActRefused(str(wrong)) from None
     if not setting.dynamic and not act.force:
         raise ActRefused(
-            f"Cannot update these configs dynamically: Set({act.name}); Kafka reads it when a broker starts. "
-            "Set it in the cluster's settings, or write force: true to have it at once"
+            f"Cannot update these configs dynamically: Set({act.name}); Kafka reads it when a broker starts. Set it in the cluster's settings, or write force: true to apply it at once"
         )
     if act.topic is not None and act.broker is not None:
         raise ActRefused(f"set {act.name} for a topic or for a broker, not for both")
@@ -100,7 +99,7 @@ def _unregister(cluster: ClusterNodes, act: acts.Unregister) -> find.CheckThenDo
     controller = cluster.controller
     if not isinstance(controller, Controller):
         raise ActRefused(
-            "The target cluster does not support the broker unregistration API. With ZooKeeper a broker's registration goes with its session"
+            "The target cluster does not support the broker unregistration API. With ZooKeeper, a broker's registration ends with its session"
         )
     find.require_controller(cluster)
     try:
@@ -127,7 +126,7 @@ def _reassign(cluster: ClusterNodes, act: acts.Reassign) -> find.CheckThenDo:
 
 def _cancel_reassignment(cluster: ClusterNodes, act: acts.CancelReassignment) -> find.CheckThenDo:
     if not cluster.release.alters_reassignments:
-        raise ActRefused("a reassignment that runs cannot be given up before 2.4 (KIP-455)")
+        raise ActRefused("releases before 2.4 cannot cancel a running reassignment (KIP-455)")
     _check_reassignment(cluster, act.partition, None)
     yield
     cluster.submit_admin_request(AlterPartitionReassignment(act.partition, None))

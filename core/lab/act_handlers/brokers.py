@@ -34,9 +34,9 @@ def _power_loss(cluster: ClusterNodes, act: acts.PowerLoss) -> find.CheckThenDo:
 def _shutdown(cluster: ClusterNodes, act: acts.Shutdown) -> find.CheckThenDo:
     broker = find.running_broker(cluster, act.broker)
     if broker.state is BrokerState.STOPPING:
-        raise ActRefused(f"broker {act.broker} is shutting down already")
+        raise ActRefused(f"broker {act.broker} is already shutting down")
     if broker.address in cluster.paused:
-        raise ActRefused(f"broker {act.broker} is paused and hears no signal; resume it, or kill it")
+        raise ActRefused(f"broker {act.broker} is paused and cannot receive a signal; resume it, or kill it")
     if broker.state is BrokerState.STARTING:
         raise ActRefused(f"broker {act.broker} is still starting; wait, or kill it")
     yield
@@ -61,7 +61,7 @@ def _start(cluster: ClusterNodes, act: acts.Start) -> find.CheckThenDo:
 def _pause(cluster: ClusterNodes, act: acts.Pause) -> find.CheckThenDo:
     broker = find.running_broker(cluster, act.broker)
     if broker.address in cluster.paused:
-        raise ActRefused(f"broker {act.broker} is paused already; resume it")
+        raise ActRefused(f"broker {act.broker} is already paused; resume it")
     yield
     cluster.pause(broker.address)
     cluster.journal.emit(events.BrokerPaused.kind, broker.id)

@@ -17,7 +17,7 @@ def _fetchers(cluster: ClusterNodes, follower: int, leader: int | None) -> list[
     broker = find.running_broker(cluster, follower)
     found = [fetcher for fetcher in broker.fetcher_manager.fetchers.values() if fetcher.states and leader in (None, fetcher.leader)]
     if not found:
-        raise ActRefused(f"broker {follower} follows nothing" + (f" that broker {leader} leads" if leader is not None else ""))
+        raise ActRefused(f"broker {follower} follows no partition" + (f" that broker {leader} leads" if leader is not None else ""))
     return found
 
 
@@ -57,7 +57,7 @@ def _answer(cluster: ClusterNodes, act: acts.Answer) -> find.CheckThenDo:
         if session.follower == act.follower and session.parked is not None and act.leader in (None, leader.id)
     ]
     if not waiting:
-        raise ActRefused(f"no fetch of broker {act.follower} is waiting; let it arrive first")
+        raise ActRefused(f"no fetch from broker {act.follower} is waiting; let one arrive first")
     yield
     for leader, session in waiting:
         if act.lost:
@@ -71,7 +71,7 @@ def _fence(cluster: ClusterNodes, act: acts.Fence) -> find.CheckThenDo:
     if registration is None:
         raise ActRefused(f"broker {act.broker} is not registered")
     if registration.fenced:
-        raise ActRefused(f"broker {act.broker} is fenced already")
+        raise ActRefused(f"broker {act.broker} is already fenced")
     yield
     cluster.controller.fence(act.broker, by_session=False)
 
@@ -101,12 +101,12 @@ def _set_pace(cluster: ClusterNodes, act: acts.SetPace) -> find.CheckThenDo:
         raise ActRefused(f"pace is by-hand or timeline, not {act.pace}")
     by_hand = act.pace == "by-hand"
     if by_hand is cluster.by_hand:
-        raise ActRefused("the cluster moves by hand already" if by_hand else "the cluster runs by itself already")
+        raise ActRefused("the cluster already runs by hand" if by_hand else "the cluster already runs on its own")
     if cluster.spec.pace is Pace.BY_HAND:
-        raise ActRefused("this cluster was built to be moved by hand")
+        raise ActRefused("this cluster can only run by hand")
     if cluster.zookeeper or cluster.quorum is not None:
-        what = "a controller elected through ZooKeeper" if cluster.zookeeper else "a quorum of controllers"
-        raise ActRefused(f"a running cluster turns to by-hand with one KRaft controller, and this one has {what}")
+        what = "a controller elected through ZooKeeper" if cluster.zookeeper else "a controller quorum"
+        raise ActRefused(f"only a running cluster with one KRaft controller can switch to by-hand, and this one has {what}")
     yield
     by_hand_mode.switch(cluster, by_hand=by_hand)
 

@@ -21,7 +21,7 @@ def _check_idempotence(cluster: ClusterNodes, act: acts.Produce | acts.Load, ack
     if idempotent and acks_value != -1:
         raise ActRefused("Must set acks to all in order to use the idempotent producer. Otherwise we cannot guarantee idempotence.")
     if known is not None and act.idempotence and not known.idempotent:
-        raise ActRefused(f"producer {act.producer} is there already, without idempotence; give the idempotent one another name")
+        raise ActRefused(f"producer {act.producer} already exists, without idempotence; give the idempotent producer another name")
 
 
 def _config(cluster: ClusterNodes, kind: str, config: tuple[tuple[str, str], ...], *, idempotent: bool = False) -> ClientConfig:
@@ -49,7 +49,7 @@ def _producer_config(cluster: ClusterNodes, act: acts.Produce | acts.Load) -> Cl
     if known is None:
         return config
     if act.config and config != known.config:
-        raise ActRefused(f"producer {act.producer} is there already, with other settings; give the one with these settings another name")
+        raise ActRefused(f"producer {act.producer} already exists, with other settings; give the producer with these settings another name")
     return known.config
 
 
@@ -75,9 +75,9 @@ def _check_client(cluster: ClusterNodes, name: str, topic: str, kind: type, what
             raise ActRefused(f"{name} is a broker's or the controller's name; give the {what} another")
         return
     if not isinstance(known, kind):
-        raise ActRefused(f"{name} is no {what}; give it another name")
+        raise ActRefused(f"{name} is not a {what}; use another name")
     if known.topic != topic:  # type: ignore[attr-defined]
-        raise ActRefused(f"{what} {name} works on topic {known.topic}; give the new one another name")  # type: ignore[attr-defined]
+        raise ActRefused(f"{what} {name} already uses topic {known.topic}; give the new one another name")  # type: ignore[attr-defined]
 
 
 def _produce(cluster: ClusterNodes, act: acts.Produce) -> find.CheckThenDo:
@@ -95,7 +95,9 @@ def _produce(cluster: ClusterNodes, act: acts.Produce) -> find.CheckThenDo:
 
     if act.to is not None:
         if not cluster.by_hand:
-            raise ActRefused("produce to a named broker needs a cluster with pace: by-hand; elsewhere producers find the leader themselves")
+            raise ActRefused(
+                "producing to a specific broker needs a cluster with pace: by-hand; otherwise, producers find the leader on their own"
+            )
         find.running_broker(cluster, act.to)
     yield
     producer = _producer(cluster, act.producer, act.topic, acks_value, config, idempotent=act.idempotence)
@@ -150,10 +152,10 @@ def _consume(cluster: ClusterNodes, act: acts.Consume) -> find.CheckThenDo:
     if act.reset not in ("earliest", "latest"):
         raise ActRefused(f"reset is earliest or latest, not {act.reset}")
     if act.consumer in cluster.nodes:
-        raise ActRefused(f"consumer {act.consumer} is there already")
+        raise ActRefused(f"consumer {act.consumer} already exists")
     release, config = cluster.release, _config(cluster, CONSUMER, act.config)
     if act.since is not None and not release.finds_by_time:
-        raise ActRefused(f"release {release.name} finds no record by its time; leave 'since' out, or take 0.10.2 or a later one")
+        raise ActRefused(f"release {release.name} cannot find records by time; omit 'since', or use 0.10.2 or later")
     yield
     consumer = Consumer(act.consumer, act.topic, act.reset, tuple(cluster.brokers), cluster.network, cluster.journal, cluster.account)
     consumer.config = config

@@ -21,11 +21,11 @@ def _set_clock(cluster: ClusterNodes, act: acts.SetClock) -> find.CheckThenDo:
     if abs(act.drift_ppm) > MAX_DRIFT_PPM:
         raise ActRefused(f"a clock gains or loses at most {MAX_DRIFT_PPM // 10_000} %")
     if act.node == ZOOKEEPER or (cluster.quorum is not None and act.node == CONTROLLER):
-        raise ActRefused(f"the clock of {act.node} is always right; set that of a broker, of a client, or of the one controller")
+        raise ActRefused(f"the clock of {act.node} is always right; set the clock of a broker, of a client, or of a single controller")
     name = find.node(cluster, act.node)
     node = cluster.nodes[name]
     if name in cluster.controllers:
-        raise ActRefused(f"the clock of {name} is always right; set that of a broker, of a client, or of the one controller")
+        raise ActRefused(f"the clock of {name} is always right; set the clock of a broker, of a client, or of a single controller")
     yield
     cluster.journal.emit(events.ClockSet.kind, name, act.skew, act.drift_ppm)
     clock = Clock(act.skew, act.drift_ppm, cluster.now)

@@ -21,8 +21,8 @@ def _controller(cluster: ClusterNodes, name: str) -> ControllerNode:
     found = cluster.controllers.get(name)
     if found is None:
         if cluster.quorum is not None and name in cluster.quorum.voters:
-            raise ActRefused(f"controller {name} runs in the process of broker {name[1:]}; do it to the broker")
-        names = ", ".join(cluster.controllers) or "none of their own process; write 'controllers: 3' in the cluster"
+            raise ActRefused(f"controller {name} runs in the process of broker {name[1:]}; apply the act to the broker")
+        names = ", ".join(cluster.controllers) or "no dedicated controllers; write 'controllers: 3' in the cluster"
         raise ActRefused(f"there is no controller {name}; there are {names}")
     return found
 
@@ -52,7 +52,7 @@ def _start_controller(cluster: ClusterNodes, act: acts.StartController) -> find.
 def _pause_controller(cluster: ClusterNodes, act: acts.PauseController) -> find.CheckThenDo:
     controller = _running_controller(cluster, act.node)
     if controller.address in cluster.paused:
-        raise ActRefused(f"controller {act.node} is paused already; resume it")
+        raise ActRefused(f"controller {act.node} is already paused; resume it")
     yield
     cluster.pause(controller.address)
     cluster.journal.emit(events.ControllerPaused.kind, controller.address)

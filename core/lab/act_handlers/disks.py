@@ -27,7 +27,7 @@ def _dir(broker: Broker, number: int) -> LogDir:
 def _fail_dir(cluster: ClusterNodes, act: acts.FailDir) -> find.CheckThenDo:
     broker = find.running_broker(cluster, act.broker)
     if not _dir(broker, act.dir).online:
-        raise ActRefused(f"log directory {act.dir} of broker {act.broker} has failed already")
+        raise ActRefused(f"log directory {act.dir} of broker {act.broker} has already failed")
     if broker.state is BrokerState.STARTING:
         raise ActRefused(f"broker {act.broker} is still starting; wait")
     yield
@@ -38,7 +38,7 @@ def _repair_dir(cluster: ClusterNodes, act: acts.RepairDir) -> find.CheckThenDo:
     broker = find.broker(cluster, act.broker)
     directory = _dir(broker, act.dir)
     if directory.online:
-        raise ActRefused(f"log directory {act.dir} of broker {act.broker} works")
+        raise ActRefused(f"log directory {act.dir} of broker {act.broker} has not failed")
     yield
     directory.repaired = "empty" if act.empty else "kept"
     cluster.journal.emit(events.LogDirRepaired.kind, broker.id, act.dir, act.empty)
@@ -49,11 +49,11 @@ def _move_replica(cluster: ClusterNodes, act: acts.MoveReplica) -> find.CheckThe
     if not _dir(broker, act.dir).online:
         raise ActRefused(f"log directory {act.dir} of broker {act.broker} has failed")
     if act.partition not in broker.partitions:
-        raise ActRefused(f"broker {act.broker} has no replica of {act.partition} that works")
+        raise ActRefused(f"broker {act.broker} has no working replica of {act.partition}")
     if broker.disk.dir_of(act.partition) == act.dir:
-        raise ActRefused(f"{act.partition} is in log directory {act.dir} of broker {act.broker} already")
+        raise ActRefused(f"{act.partition} is already in log directory {act.dir} of broker {act.broker}")
     if act.partition in broker.disk.futures:
-        raise ActRefused(f"{act.partition} is moving on broker {act.broker} already")
+        raise ActRefused(f"{act.partition} is already moving on broker {act.broker}")
     yield
     broker.log_directories.move(act.partition, act.dir)
 
@@ -73,7 +73,7 @@ def _delete_records(cluster: ClusterNodes, act: acts.DeleteRecords) -> find.Chec
     leader = cluster.brokers.get(registration.leader)
     partition = None if leader is None or leader.state is BrokerState.STOPPED else leader.partitions.get(act.partition)
     if partition is None or not partition.is_leader:
-        raise ActRefused(f"nobody leads {act.partition} now")
+        raise ActRefused(f"{act.partition} has no leader now")
     offset = -1 if act.offset is None else act.offset
     yield
     delete_records(partition, offset)

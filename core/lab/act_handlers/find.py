@@ -48,7 +48,7 @@ def node(cluster: ClusterNodes, name: str) -> str:
     if name == CONTROLLER and name not in cluster.nodes:
         name = cluster.controller_address
         if not name:
-            raise ActRefused("no broker is controller just now")
+            raise ActRefused("no broker is the controller now")
     if name not in cluster.nodes:
         raise ActRefused(f"there is no node {name}; there are {', '.join(cluster.nodes)}")
     return name
@@ -83,7 +83,7 @@ def check_keep(of: Broker, keep: tuple[tuple[TopicPartition, int], ...]) -> None
         if tp not in of.disk.logs:
             raise ActRefused(f"broker {of.id} has no replica of {tp}")
         if offset < 0:
-            raise ActRefused(f"{tp} cannot keep up to offset {offset}; offsets begin with 0")
+            raise ActRefused(f"{tp} cannot keep records up to offset {offset}; offsets start at 0")
 
 
 def require_controller(cluster: ClusterNodes) -> None:

@@ -53,7 +53,7 @@ def _link(cluster: ClusterNodes, act: acts.Link) -> find.CheckThenDo:
     proxied = act.duplicate_ppm is not None or act.reorder_ppm is not None
     if proxied and a not in cluster.clients and b not in cluster.clients:
         raise ActRefused(
-            f"{a} and {b} talk over TCP, which delivers once and in order; a proxy that repeats or reorders requests stands between a client and a broker"
+            f"{a} and {b} talk over TCP, which delivers once and in order; a proxy that repeats or reorders requests can only be between a client and a broker"
         )
 
     if act.loss_ppm is not None and act.loss_ppm > MAX_LOSS_PPM:
@@ -76,7 +76,7 @@ def _hold(cluster: ClusterNodes, act: acts.Hold) -> find.CheckThenDo:
     direction = find.pair(cluster, act.between)
     link = cluster.network.links.get(direction)
     if link is not None and link.held:
-        raise ActRefused(f"messages {direction[0]} → {direction[1]} are held already; release them")
+        raise ActRefused(f"messages {direction[0]} → {direction[1]} are already held; release them")
     yield
     cluster.network.hold(direction)
     cluster.journal.emit(events.LinkHeld.kind, *direction)
@@ -89,10 +89,10 @@ def _release(cluster: ClusterNodes, act: acts.Release) -> find.CheckThenDo:
         raise ActRefused(f"messages {direction[0]} → {direction[1]} are not held")
     if act.messages is not None and not 1 <= act.messages <= len(link.waiting):
         raise ActRefused(
-            f"{len(link.waiting)} messages {direction[0]} → {direction[1]} are held; release 1 to so many, or leave 'messages' out"
+            f"{len(link.waiting)} messages {direction[0]} → {direction[1]} are held; release at most that many, or omit 'messages'"
         )
     if act.messages is not None and link.cut:
-        raise ActRefused(f"the link {direction[0]} → {direction[1]} is cut, too; heal it first")
+        raise ActRefused(f"the link {direction[0]} → {direction[1]} is also cut; heal it first")
     yield
     count = cluster.network.release(direction, cluster.now, act.messages)
     cluster.journal.emit(events.LinkReleased.kind, *direction, count)

@@ -34,8 +34,7 @@ def build(cluster: ClusterNodes) -> None:
     assert isinstance(controller, Controller)
     if cluster.spec.controller:
         raise ValueError(
-            f"controller {cluster.spec.controller} cannot be the active one: this cluster has one controller, in no broker's process, that does not "
-            "fail; leave it out, name 'controllers' too, or take a release with ZooKeeper"
+            f"controller {cluster.spec.controller} cannot be active: this cluster has a single controller that never fails; omit 'controller', add 'controllers', or use a release with ZooKeeper"
         )
     cluster.nodes[CONTROLLER] = controller
     epochs = make_brokers(cluster, controller)

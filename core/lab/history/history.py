@@ -252,7 +252,7 @@ class History:
     def _begin_search(self, what: str, search: SearchTask) -> None:
         def ended() -> None:
             if search.exhausted:
-                self.notices.append(f"{what}: nothing of the kind up to {format_clock(self.cluster.now)}")
+                self.notices.append(f"{what}: there is none up to {format_clock(self.cluster.now)}")
 
         self.start_task(what, search, ended)
 
@@ -359,7 +359,7 @@ class History:
             before = Position(undone.steps, self.replay_run.acts_done - 1, undone.time)
             self.go_to(Destination("the moment before the act", position=before), then=then)
             return True
-        self.go_to(Destination("the event before", seq=self.replay_run.seq_before_step_of(last)), then=then)
+        self.go_to(Destination("the previous event", seq=self.replay_run.seq_before_step_of(last)), then=then)
         return True
 
     def step_back_notable(self, then: Callable[[], None] | None = None) -> bool:
@@ -368,7 +368,7 @@ class History:
         earlier = [mark.seq for mark in self.branch.marks if mark.seq <= before and self._is_notable(mark.seq)]
         if not earlier:
             return False
-        self.go_to(Destination("the notable event before", seq=earlier[-1]), then=then)
+        self.go_to(Destination("the previous notable event", seq=earlier[-1]), then=then)
         return True
 
     def _is_notable(self, seq: int) -> bool:

@@ -76,18 +76,18 @@ class LogReplayTask:
                 recorded = events[self._compared]
                 self._stop_at_difference(_difference(recorded, event))
             elif self._compared >= len(events) and event[1] < self._recording.end:
-                self._stop_at_difference(f"it has {len(events)} events, and now there are more")
+                self._stop_at_difference(f"the log has only {len(events)} events")
         self._compared += 1
 
     def cancel(self) -> bool:
         """Leave it at what was played so far."""
-        self._stop_at_difference("not played any further")
+        self._stop_at_difference("the replay stopped")
         self.replay_run.event_tap.sink = self._sink_before
         return True
 
     def _stop_at_difference(self, how: str) -> None:
         line = min(self._compared, len(self._recording.events)) + 2
-        self.differs = f"{self._recording.source}:{line}: {how}; the session is shown up to there"
+        self.differs = f"{self._recording.source}:{line}: {how}; the session is shown up to that point"
 
     def advance(self, should_yield: ShouldYield = never_yield) -> bool:
         """Go on until it is enough; True at the end, or where it parts from the log."""
@@ -124,7 +124,7 @@ class LogReplayTask:
 
 def _difference(recorded: EventTuple, event: EventTuple) -> str:
     """What differs between an event of the log and the one that comes now."""
-    begin = f"played now, event {recorded[0]}"
+    begin = f"in the replay, event {recorded[0]}"
     if recorded[3] != event[3] or recorded[1] != event[1]:
         return f"{begin} is not {_shortened_sentence(recorded)} but {_shortened_sentence(event)}"
     names = ("seq", "t", "cause", "kind", *KINDS[event[3]].columns)

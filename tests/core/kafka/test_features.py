@@ -65,7 +65,7 @@ def test_a_broker_level_min_isr_is_refused_only_while_it_is_on() -> None:
 
 @pytest.mark.parametrize("release", ["2.8", "3.9", "4.3 without elr"])
 def test_a_release_that_lacks_it_refuses_it(release: str) -> None:
-    with pytest.raises(ValueError, match=f"release {release} has no eligible.leader.replicas.version; take 4.0 or a later release"):
+    with pytest.raises(ValueError, match=f"release {release} has no eligible.leader.replicas.version; use release 4.0 or later"):
         finalized(release_named(release), ((ELR_VERSION, 1),))
     assert not finalized(release_named(release), ((ELR_VERSION, 0),)).elr
 
@@ -75,7 +75,7 @@ def test_a_release_that_lacks_it_refuses_it(release: str) -> None:
     [
         ((("eligible.leader.replica.version", 1),), "did you mean 'eligible.leader.replicas.version'"),
         (((ELR_VERSION, 2),), "has levels 0 to 1, not 2"),
-        (((ELR_VERSION, 1), (ELR_VERSION, 0)), "feature eligible.leader.replicas.version stands twice"),
+        (((ELR_VERSION, 1), (ELR_VERSION, 0)), "feature eligible.leader.replicas.version appears twice"),
     ],
 )
 def test_a_wrong_feature_is_refused(features: tuple[tuple[str, int], ...], words: str) -> None:

@@ -152,16 +152,16 @@ def test_the_same_acts_make_the_same_events_also_from_a_snapshot_in_between() ->
 @pytest.mark.parametrize("act", [acts.Fetch(2), acts.Arrive(2), acts.Answer(2), acts.Fence(2)])
 def test_steps_by_hand_are_for_a_cluster_that_is_moved_by_hand(act: acts.Act) -> None:
     cluster, _ = running()
-    with pytest.raises(ActRefused, match="turn the cluster to 'pace: by-hand' first"):
+    with pytest.raises(ActRefused, match="switch the cluster to 'pace: by-hand' first"):
         cluster.do(act)
 
 
 def test_the_pace_is_changed_once_and_where_it_can_be() -> None:
     cluster, _ = running()
-    with pytest.raises(ActRefused, match="runs by itself already"):
+    with pytest.raises(ActRefused, match="already runs on its own"):
         cluster.do(BY_ITSELF)
     cluster.do(BY_HAND)
-    with pytest.raises(ActRefused, match="by hand already"):
+    with pytest.raises(ActRefused, match="already runs by hand"):
         cluster.do(BY_HAND)
     with pytest.raises(ActRefused, match="through ZooKeeper"):
         Cluster(SPEC, release_named("2.8")).do(BY_HAND)

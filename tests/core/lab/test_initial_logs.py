@@ -133,10 +133,10 @@ def test_a_voter_is_the_active_controller_at_the_start() -> None:
 @pytest.mark.parametrize(
     ("release", "changes", "words"),
     [
-        ("4.3", {"controller": "b2"}, "this cluster has one controller"),
-        ("2.4", {"controller": "b9"}, "controller b9 is no broker of the cluster"),
-        ("4.3", {"controller": "c4", "controllers": ("c1", "c2", "c3")}, "controller c4 is none of the voters, c1, c2, c3"),
-        ("2.4", {"controller": "b3", "brokers": (BrokerSpec(1), BrokerSpec(2), BrokerSpec(3, up=False))}, "brokers that run are b1, b2"),
+        ("4.3", {"controller": "b2"}, "this cluster has a single controller"),
+        ("2.4", {"controller": "b9"}, "controller b9 is not a broker of the cluster"),
+        ("4.3", {"controller": "c4", "controllers": ("c1", "c2", "c3")}, "controller c4 is not among the voters c1, c2, c3"),
+        ("2.4", {"controller": "b3", "brokers": (BrokerSpec(1), BrokerSpec(2), BrokerSpec(3, up=False))}, "running brokers: b1, b2"),
     ],
 )
 def test_who_cannot_be_controller(release: str, changes: dict[str, object], words: str) -> None:
@@ -147,12 +147,12 @@ def test_who_cannot_be_controller(release: str, changes: dict[str, object], word
 @pytest.mark.parametrize(
     ("log", "words"),
     [
-        (LogSpec(1, 5, 6, 0, ((0, 0),)), "t-0 on broker 1: log start 0, HW 6 and LEO 5 must not fall"),
+        (LogSpec(1, 5, 6, 0, ((0, 0),)), "t-0 on broker 1: log start 0, HW 6 and LEO 5 must be in this order"),
         (LogSpec(1, 5, 5, 0, ((1, 0), (0, 3))), "leader epoch 0 from 3 after 1 from 0; both must rise"),
-        (LogSpec(1, 5, 5, 0, ((0, 0), (8, 3))), "must lie from 0 to 7"),
+        (LogSpec(1, 5, 5, 0, ((0, 0), (8, 3))), "must be from 0 to 7"),
         (LogSpec(1, 5, 5, 0, ((0, 0), (1, 6))), "leader epoch 1 starts at 6, past the LEO 5"),
-        (LogSpec(1, 5, 5, 0, ((0, 2),)), "no leader epoch covers its records from 0 on"),
-        (LogSpec(1, 5, 5), "no leader epoch covers its records from 0 on"),
+        (LogSpec(1, 5, 5, 0, ((0, 2),)), "no leader epoch covers its records from offset 0 on"),
+        (LogSpec(1, 5, 5), "no leader epoch covers its records from offset 0 on"),
         (LogSpec(9, 0, 0), "t-0 has a log on broker 9, which is not among its replicas"),
         (LogSpec(2, 70, 5, 0, ENTRIES), "a follower has more records of leader epoch 7 than its leader, broker 1"),
     ],

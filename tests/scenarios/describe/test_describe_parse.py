@@ -57,7 +57,7 @@ def test_what_the_texts_say() -> None:
 def test_a_line_that_repeats_a_column_continues_nothing() -> None:
     imported = parse_describe(HEAD + "\n" + ROW + "  Isr: 1,2\n", "f")
     assert imported.topics[0].rows[0].isr == (1,)
-    assert imported.notes == ("f:3: left out, it is no line of kafka-topics --describe: 'Isr: 1,2'",)
+    assert imported.notes == ("f:3: ignored, not a line of kafka-topics --describe: 'Isr: 1,2'",)
 
 
 def indented(text: str) -> str:
@@ -164,13 +164,13 @@ def test_configs(configs: str, settings: list[tuple[str, str]]) -> None:
         (
             "a.b=1\nc.d=2",
             [("a.b", "1"), ("c.d", "2")],
-            "<stdin>:2: read as a further setting of the Configs at line 1, though no comma stands before it: 'c.d=2'",
+            "<stdin>:2: read as another setting of the Configs at line 1, although there is no comma before it: 'c.d=2'",
         ),
-        ("a.b=x,\ny", [("a.b", "x,y")], "<stdin>:2: read as more of the last value of the Configs at line 1: 'y'"),
-        ("a.b=1\nDone in 3 s", [("a.b", "1")], "<stdin>:2: left out, it is no line of kafka-topics --describe: 'Done in 3 s'"),
-        ("a.b=1\ndone", [("a.b", "1")], "<stdin>:2: left out, it is no line of kafka-topics --describe: 'done'"),
-        ("a.b=1,", [("a.b", "1")], "<stdin>:1: Configs ends with a comma: settings behind it are missing from the text"),
-        ("junk,a.b=1", [("a.b", "1")], "<stdin>:1: left out of Configs, it is no name=value: 'junk'"),
+        ("a.b=x,\ny", [("a.b", "x,y")], "<stdin>:2: read as a continuation of the last value of the Configs at line 1: 'y'"),
+        ("a.b=1\nDone in 3 s", [("a.b", "1")], "<stdin>:2: ignored, not a line of kafka-topics --describe: 'Done in 3 s'"),
+        ("a.b=1\ndone", [("a.b", "1")], "<stdin>:2: ignored, not a line of kafka-topics --describe: 'done'"),
+        ("a.b=1,", [("a.b", "1")], "<stdin>:1: Configs ends with a comma: the text lacks the settings after it"),
+        ("junk,a.b=1", [("a.b", "1")], "<stdin>:1: ignored in Configs, not name=value: 'junk'"),
     ],
 )
 def test_configs_in_doubt_are_noted(configs: str, settings: list[tuple[str, str]], doubt: str) -> None:
@@ -187,9 +187,9 @@ def test_columns_of_other_distributions_are_kept_aside() -> None:
     assert [each.aside for each in imported.topics[0].rows] == [(("Offline", "2"), ("Live Observers", ""))] * 2
     assert imported.topics[0].aside == (("Rack", "a"),)
     assert imported.notes == (
-        "x.txt:1: column 'Rack' is none that Kafka prints, kept aside: 'a'",
-        "x.txt:2: column 'Offline' is Confluent Server's, read for what it says about brokers: '2' (and on 1 more lines)",
-        "x.txt:2: column 'Live Observers' is Confluent Server's, read for what it says about brokers: '' (and on 1 more lines)",
+        "x.txt:1: Kafka prints no column 'Rack'; it is kept but not used: 'a'",
+        "x.txt:2: column 'Offline' is from Confluent Server; only its broker ids are used: '2' (and on 1 more lines)",
+        "x.txt:2: column 'Live Observers' is from Confluent Server; only its broker ids are used: '' (and on 1 more lines)",
     )
     assert (imported.topics[0].rows[0].offline, imported.topics[0].rows[0].observers) == ((2,), ())
     assert parse_describe(HEAD + "\n" + ROW).topics[0].rows[0].offline is None
@@ -210,7 +210,7 @@ def test_observers_are_no_missing_replicas() -> None:
 def test_observers_that_are_no_brokers_are_noted(value: str) -> None:
     imported = parse_describe(HEAD + "\n" + ROW.replace("\n", f"\tObservers: {value}\n"), "f")
     assert imported.topics[0].rows[0].observers == ()
-    assert f"f:2: column Observers is not read, it is no list of broker ids: '{value}'" in imported.notes
+    assert f"f:2: column Observers is ignored, because it is not a list of broker ids: '{value}'" in imported.notes
 
 
 NAMELESS = "\tPartition: 0\tLeader: 1\tReplicas: 1,2\tIsr: 1\n\tPartition: 1\tLeader: 2\tReplicas: 2,1\tIsr: 2,1\n"
@@ -225,7 +225,9 @@ def test_a_row_without_topic_belongs_to_the_topic_above(between: str, mark: str)
     assert (topic.headed, topic.partitions, topic.config) == (True, 2, (("a.b", "1"),))
     assert [(row.partition, row.leader, row.isr) for row in topic.rows] == [(0, 1, (1,)), (1, 2, (2, 1))]
     first = 2 + between.count("\n")
-    assert imported.notes == (f"f:{first}: the row names no topic; read as one of topic 't', described at line 1 (so is 1 more row)",)
+    assert imported.notes == (
+        f"f:{first}: the row names no topic; it is read as a row of topic 't', described at line 1 (and so does 1 more row)",
+    )
 
 
 def test_rows_without_topic_of_two_topics() -> None:
@@ -235,24 +237,24 @@ def test_rows_without_topic_of_two_topics() -> None:
     assert [(topic.name, [row.partition for row in topic.rows]) for topic in imported.topics] == [("u", [0, 1]), ("t", [0])]
     assert (
         imported.notes[0]
-        == "f:1: topic u has no headline (a filter prints none): its TopicId and settings are unknown, its size is taken from the rows"
+        == "f:1: topic u has no headline (filters omit it): its TopicId and settings are unknown, and its size is taken from the rows"
     )
-    assert imported.notes[1] == "f:2: the row names no topic; read as one of topic 'u', described at line 1"
+    assert imported.notes[1] == "f:2: the row names no topic; it is read as a row of topic 'u', described at line 1"
 
 
 def test_a_row_without_topic_and_nothing_above_is_noted() -> None:
     text = NAMELESS + "$ kafka-topics.sh --describe --topic t\n" + HEAD + "\n" + ROW + "$ tail log\n" + NAMELESS
     imported = parse_describe(text, "f")
     assert [len(topic.rows) for topic in imported.topics] == [1]
-    assert [note.split(";")[0].split(" described")[0] for note in imported.notes] == [
-        f"f:{line}: left out, the row names no topic and none is" for line in (1, 2, 7, 8)
+    assert [note.split(" topic above it")[0] for note in imported.notes] == [
+        f"f:{line}: ignored, the row names no topic and there is no" for line in (1, 2, 7, 8)
     ]
 
 
 def test_the_rest_of_a_row_is_not_joined_to_a_headline() -> None:
     imported = parse_describe(HEAD + "\n  Leader: 1  Replicas: 1,2  Isr: 1\n" + ROW, "f")
     assert [row.partition for row in imported.topics[0].rows] == [0]
-    assert imported.notes == ("f:2: left out, it is no line of kafka-topics --describe: 'Leader: 1  Replicas: 1,2  Isr: 1'",)
+    assert imported.notes == ("f:2: ignored, not a line of kafka-topics --describe: 'Leader: 1  Replicas: 1,2  Isr: 1'",)
 
 
 def test_lines_that_were_wrapped_behind_the_topic() -> None:
@@ -263,8 +265,8 @@ def test_lines_that_were_wrapped_behind_the_topic() -> None:
     imported = parse_describe("Topic: orders\n\n" + HEAD + "\n" + ROW + "Topic: last", "f")
     assert [topic.name for topic in imported.topics] == ["t"]
     assert imported.notes == (
-        "f:1: left out, nothing is said about the topic: 'orders'",
-        "f:5: left out, nothing is said about the topic: 'last'",
+        "f:1: ignored, the line says nothing about the topic: 'orders'",
+        "f:5: ignored, the line says nothing about the topic: 'last'",
     )
 
 
@@ -272,7 +274,7 @@ def test_lines_that_were_wrapped_behind_the_topic() -> None:
 def test_a_described_line_behind_a_prompt_is_noted(mark: str) -> None:
     imported = parse_describe(HEAD + "\n" + ROW + mark + ROW.strip().replace("n: 0", "n: 1") + "\n", "f")
     assert len(imported.notes) == 1
-    assert imported.notes[0].startswith("f:3: left out, it is no line of kafka-topics --describe: ")
+    assert imported.notes[0].startswith("f:3: ignored, not a line of kafka-topics --describe: ")
 
 
 def test_an_excerpt_keeps_its_rows_and_says_what_is_missing() -> None:
@@ -280,13 +282,11 @@ def test_an_excerpt_keeps_its_rows_and_says_what_is_missing() -> None:
     imported = parse_describe(text, "f")
     (topic,) = imported.topics
     assert (topic.partitions, [row.partition for row in topic.rows]) == (12, [0, 4, 6])
-    assert imported.notes == (
-        "f:1: topic t has PartitionCount 12 but 3 rows in the text; nothing is known of partitions 1 to 3, 5 and 7 to 11",
-    )
+    assert imported.notes == ("f:1: topic t has PartitionCount 12 but 3 rows in the text; unknown: partitions 1 to 3, 5 and 7 to 11",)
     assert render_describe([topic], RELEASES["3.6"]) == text
     every_other = HEAD.replace("Count: 1", "Count: 40") + "\n" + "".join(ROW.replace("n: 0", f"n: {n}") for n in range(0, 40, 2))
     assert parse_describe(every_other, "f").notes == (
-        "f:1: topic t has PartitionCount 40 but 20 rows in the text; nothing is known of partitions 1, 3, 5, 7, 9, 11, 13, 15 and 12 more",
+        "f:1: topic t has PartitionCount 40 but 20 rows in the text; unknown: partitions 1, 3, 5, 7, 9, 11, 13, 15 and 12 more",
     )
 
 
@@ -306,7 +306,8 @@ def test_notes_are_bounded() -> None:
 def test_a_reassignment_and_a_deletion(gap: str) -> None:
     text = (
         "Topic: t\tPartitionCount: 1\tReplicationFactor: 2\tConfigs: a.b=1\tMarkedForDeletion: true\n"
-        "\tTopic: t\tPartition: 0\tLeader: 1\tReplicas: 3,1,2\tIsr: 1,2\tAdding Replicas: 3\tRemoving Replicas: \tElr: \tLastKnownElr: N/A\tMarkedForDeletion: true\n"
+        "\tTopic: t\tPartition: 0\tLeader: 1\tReplicas: 3,1,2\tIsr: 1,2\tAdding Replicas: 3\tRemoving Replicas: \tElr: "
+        "\tLastKnownElr: N/A\tMarkedForDeletion: true\n"
     )
     (topic,) = parse_describe(text.replace("\t", gap)).topics
     assert (topic.config, topic.marked_for_deletion) == ((("a.b", "1"),), True)
@@ -321,28 +322,30 @@ def test_output_of_a_filter_has_no_headline() -> None:
     (topic,) = imported.topics
     assert (topic.headed, topic.partitions, topic.replication_factor, [row.partition for row in topic.rows]) == (False, 5, 2, [0, 4])
     assert imported.notes == (
-        "f:1: topic t has no headline (a filter prints none): its TopicId and settings are unknown, its size is taken from the rows",
+        "f:1: topic t has no headline (filters omit it): its TopicId and settings are unknown, and its size is taken from the rows",
     )
 
 
 def test_headline_without_rows() -> None:
     imported = parse_describe(HEAD + "a.b=1\n", "f")
     assert attrs.astuple(imported.topics[0], recurse=False)[:6] == ("t", "fhp4CXTzTzihEt9mhspQ_Q", 1, 2, (("a.b", "1"),), ())
-    assert imported.notes == ("f:1: topic t has a headline but no partition rows: where its replicas are is unknown",)
+    assert imported.notes == ("f:1: topic t has a headline but no partition rows: the brokers of its replicas are unknown",)
 
 
 def test_other_lines_are_reported_one_by_one() -> None:
     text = "WARNING: \x07 old\n" + HEAD + "\n" + ROW + "Topic: Kafka replication explained\n" + "x" * 200 + "\n"
     assert parse_describe(text, "f").notes == (
-        "f:1: left out, it is no line of kafka-topics --describe: 'WARNING: \\x07 old'",
-        "f:4: left out, it is no line of kafka-topics --describe: 'Topic: Kafka replication explained'",
-        "f:5: left out, it is no line of kafka-topics --describe: '" + "x" * 77 + "...'",
+        "f:1: ignored, not a line of kafka-topics --describe: 'WARNING: \\x07 old'",
+        "f:4: ignored, not a line of kafka-topics --describe: 'Topic: Kafka replication explained'",
+        "f:5: ignored, not a line of kafka-topics --describe: '" + "x" * 77 + "...'",
     )
 
 
 def test_a_topic_id_that_kafka_does_not_make_is_noted() -> None:
     imported = parse_describe(HEAD.replace("Etp", "").replace("fhp4", "f") + "\n" + ROW, "f")
-    assert imported.notes == ("f:1: TopicId 'fCXTzTzihEt9mhspQ_Q' is none that Kafka makes (22 characters of base64), kept as written",)
+    assert imported.notes == (
+        "f:1: TopicId 'fCXTzTzihEt9mhspQ_Q' is not in Kafka's format (22 characters of base64); it is kept as written",
+    )
 
 
 WHOLE = HEAD + "min.insync.replicas=2\n" + ROW
@@ -355,26 +358,29 @@ WHOLE = HEAD + "min.insync.replicas=2\n" + ROW
         ("  \n\n", "f:1: the text is empty"),
         ("\x00\x01\x7fELF\x00\n\x00", "f:1: there is no line of kafka-topics --describe in this text; paste its output"),
         ("$ kafka-topics.sh --list\norders\n", "f:1: there is no line of kafka-topics --describe"),
-        (WHOLE + ROW, "f:3: partition t-0 stands twice (first at line 2); give each partition one row"),
-        (WHOLE + WHOLE, "f:3: topic t has a second headline (the first is at line 1); give one description of it"),
-        (WHOLE.replace("Isr: 1", "Isr: 1,7"), "f:2: Isr of t-0 lists broker 7, which is no replica of it; Isr can only list some of 1,2"),
-        (WHOLE.replace("Isr: 1", "Isr: 1\tElr: 9"), "f:2: Elr of t-0 lists broker 9, which is no replica of it"),
+        (WHOLE + ROW, "f:3: partition t-0 appears twice (first at line 2); give each partition one row"),
+        (WHOLE + WHOLE, "f:3: topic t has a second headline (the first is at line 1); describe each topic once"),
+        (
+            WHOLE.replace("Isr: 1", "Isr: 1,7"),
+            "f:2: Isr of t-0 lists broker 7, which is not a replica of it; Isr can only list some of 1,2",
+        ),
+        (WHOLE.replace("Isr: 1", "Isr: 1\tElr: 9"), "f:2: Elr of t-0 lists broker 9, which is not a replica of it"),
         (WHOLE.replace("Isr: 1", "Isr: 1\tElr: 1"), "f:2: broker 1 is in both Isr and Elr of t-0; Elr lists replicas outside the Isr"),
         (WHOLE.replace("Isr: 1", "Isr: 1\tAdding Replicas: 1,2"), "f:2: t-0 is adding all of its replicas"),
         (
             WHOLE.replace("Leader: 1", "Leader: 5"),
-            "f:2: t-0 is led by broker 5, which is no replica of it; the leader is one of 1,2, or none",
+            "f:2: t-0 has leader 5, which is not a replica of it; the leader is one of 1,2, or none",
         ),
         (
             WHOLE.replace("Leader: 1", "Leader: 2"),
-            "f:2: t-0 is led by broker 2, which is not in its Isr; a leader is always in its own Isr",
+            "f:2: t-0 has leader 2, which is not in its Isr; a leader is always in its own Isr",
         ),
-        (WHOLE.replace("Leader: 1", "Leader: one"), "f:2: Leader has 'one', which is no number; write a broker id, or none"),
-        (WHOLE.replace("Leader: 1", "Leader: -7"), "f:2: Leader has '-7', which is no number"),
-        (WHOLE.replace("Leader: 1\t", "Leader: \t"), "f:2: Leader has '', which is no number; write a broker id, or none"),
+        (WHOLE.replace("Leader: 1", "Leader: one"), "f:2: Leader has 'one', which is not a number; write a broker id, or none"),
+        (WHOLE.replace("Leader: 1", "Leader: -7"), "f:2: Leader has '-7', which is not a number"),
+        (WHOLE.replace("Leader: 1\t", "Leader: \t"), "f:2: Leader has '', which is not a number; write a broker id, or none"),
         (
             WHOLE.replace("Count: 1", "Count: 99999999999"),
-            "f:1: PartitionCount has '99999999999', which is out of range; Kafka has 1 to 2147483647 there",
+            "f:1: PartitionCount has '99999999999', which is out of range; the range is 1 to 2147483647",
         ),
         (WHOLE.replace("Count: 1", "Count: 0"), "f:1: PartitionCount has '0', which is out of range"),
         (
@@ -385,19 +391,19 @@ WHOLE = HEAD + "min.insync.replicas=2\n" + ROW
         (WHOLE.replace("\tReplicationFactor: 2", ""), "f:1: the headline of topic t has no ReplicationFactor"),
         (
             WHOLE.replace("Replicas: 1,2", "Replicas: 1,two"),
-            "f:2: Replicas has 'two', which is no number; write broker ids separated by commas, for example 1,2,3",
+            "f:2: Replicas has 'two', which is not a number; write broker ids separated by commas, for example 1,2,3",
         ),
-        (WHOLE.replace("Replicas: 1,2", "Replicas: 1,,2"), "f:2: Replicas has '', which is no number"),
-        (WHOLE.replace("Replicas: 1,2", "Replicas: 1,1"), "f:2: Replicas lists broker 1 twice; each broker holds one replica"),
+        (WHOLE.replace("Replicas: 1,2", "Replicas: 1,,2"), "f:2: Replicas has '', which is not a number"),
+        (WHOLE.replace("Replicas: 1,2", "Replicas: 1,1"), "f:2: Replicas lists broker 1 twice; each broker has one replica"),
         (WHOLE.replace("Replicas: 1,2\tIsr: 1", "Replicas: \tIsr: "), "f:2: t-0 has no replicas; Replicas lists at least one broker id"),
         (WHOLE.replace("Replicas: 1,2", "Replicas: 1," + "9" * 5000), "f:2: Replicas has '" + "9" * 77 + "...', which is out of range"),
-        (WHOLE.replace("Replicas: 1,2", "Replicas: 1,٣"), "f:2: Replicas has '٣', which is no number"),
+        (WHOLE.replace("Replicas: 1,2", "Replicas: 1,٣"), "f:2: Replicas has '٣', which is not a number"),
         (WHOLE.replace("\tIsr: 1", ""), "f:2: the row of topic t has no Isr; give the whole line"),
-        (WHOLE.replace("Isr: 1", "Isr: 1\tIsr: 2"), "f:2: column Isr stands twice in the line"),
+        (WHOLE.replace("Isr: 1", "Isr: 1\tIsr: 2"), "f:2: column Isr appears twice in the line"),
         (WHOLE.replace("Isr: 1", "Isr: 1\tMarkedForDeletion: 3"), "f:2: MarkedForDeletion has '3'; Kafka prints true"),
-        (WHOLE.replace("Topic: t\tPartition", "Topic: a/b\tPartition"), "f:2: 'a/b' is no topic name; a name has 1 to 249"),
+        (WHOLE.replace("Topic: t\tPartition", "Topic: a/b\tPartition"), "f:2: 'a/b' is not a topic name; a topic name has 1 to 249"),
         (WHOLE.replace("replicas=2", "replicas=two"), "f:1: Configs: min.insync.replicas takes a whole number, not 'two'"),
-        (WHOLE.replace("replicas=2", "replicas=2,a.b=1,a.b=2"), "f:1: setting a.b stands twice in Configs, as '1' and '2'; give it once"),
+        (WHOLE.replace("replicas=2", "replicas=2,a.b=1,a.b=2"), "f:1: setting a.b appears twice in Configs, as '1' and '2'; give it once"),
     ],
 )
 def test_malformed_texts_give_one_clear_message(text: str, message: str) -> None:

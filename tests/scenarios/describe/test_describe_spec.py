@@ -41,10 +41,10 @@ def test_a_leaderless_cluster_stays_leaderless() -> None:
     assert spec.brokers == (BrokerSpec(0, up=False), BrokerSpec(1, up=False), BrokerSpec(2, up=False))
     assert spec.topics[0].assignment == (PartitionSpec((2, 0), (), -1), PartitionSpec((0, 1), (), -1), PartitionSpec((1, 2), (), -1))
     assert notes == (
-        "broker 0 starts down: it leads nothing and is in no Isr",
-        "broker 1 starts down: it leads nothing and is in no Isr",
-        "broker 2 starts down: it leads nothing and is in no Isr",
-        "every broker starts down: no partition has a leader; start brokers to see what comes back",
+        "broker 0 starts down: it leads no partition and is in no Isr",
+        "broker 1 starts down: it leads no partition and is in no Isr",
+        "broker 2 starts down: it leads no partition and is in no Isr",
+        "every broker starts down: no partition has a leader; start brokers to see which partitions recover",
         "empty Isr, so no clean election is possible: iis-0, iis-1, iis-2",
     )
 
@@ -55,8 +55,8 @@ def test_the_last_isr_member_of_a_leaderless_partition_is_down() -> None:
     assert spec.brokers == (BrokerSpec(1), BrokerSpec(3, up=False))
     assert spec.topics[0].assignment[0] == PartitionSpec((3, 1), (3,), -1)
     assert notes == (
-        "broker 3 starts down: it leads nothing and is in the Isr of leaderless partitions only",
-        "broker 1 lives but is outside the Isr, its replica starts behind: t-0",
+        "broker 3 starts down: it leads no partition, and is only in the Isr of partitions without a leader",
+        "broker 1 is up but outside the Isr, so its replica starts behind: t-0",
     )
 
 
@@ -65,7 +65,8 @@ def test_a_live_isr_member_without_a_leader_is_noted() -> None:
     assert spec.brokers == (BrokerSpec(1), BrokerSpec(3))
     assert spec.topics[0].assignment[0].leader == -1
     assert (
-        notes[0] == "no leader although a member of the Isr lives (it serves other partitions); starts without one, as the text says: t-0"
+        notes[0] == "no leader although a member of the Isr is up (it serves other partitions); as in the text, these start "
+        "without a leader: t-0"
     )
 
 
@@ -80,14 +81,14 @@ def test_elr_and_reassignment_and_deletion() -> None:
     assert spec.topics[0].assignment[0] == PartitionSpec((1, 2), (), -1, elr=(2,), last_known_elr=(1,))
     assert spec.topics[0].config == (("segment.index.bytes", "1"), ("min.insync.replicas", "2"), ("cleanup.policy", "compact,delete"))
     assert notes == (
-        "broker 3 starts up although it is in no Isr: a reassignment in progress adds it, which says nothing against it",
-        "empty Isr, so only a replica of the Elr can lead without loss: t-0",
-        "broker 1 lives but is outside the Isr, its replica starts behind: t-0, t-1",
-        "broker 2 lives but is outside the Isr, its replica starts behind: t-0",
-        "broker 3 lives but is outside the Isr, its replica starts behind: t-1",
-        "a reassignment is in progress and is not taken over; replicas stay as listed: t-1",
-        "topic t is marked for deletion; it starts as any other topic",
-        "settings that are shown but change nothing in the laboratory: segment.index.bytes, cleanup.policy",
+        "broker 3 starts up although it is in no Isr: a reassignment is adding it, so it can be healthy",
+        "empty Isr, so only a replica in the Elr can become leader without loss: t-0",
+        "broker 1 is up but outside the Isr, so its replica starts behind: t-0, t-1",
+        "broker 2 is up but outside the Isr, so its replica starts behind: t-0",
+        "broker 3 is up but outside the Isr, so its replica starts behind: t-1",
+        "a reassignment in progress is not imported; replicas stay as listed: t-1",
+        "topic t is marked for deletion; it starts like any other topic",
+        "settings that are shown but have no effect in the laboratory: segment.index.bytes, cleanup.policy",
     )
 
 
@@ -95,7 +96,7 @@ def test_long_lists_are_counted() -> None:
     text = head(20, 2) + "".join(row(n, "1", "1,2", "1") for n in range(20)) + head(1, 2, topic="u") + row(0, "2", "1,2", "1,2", topic="u")
     notes = to_cluster_spec(parse_describe(text))[1]
     assert notes == (
-        "broker 2 lives but is outside the Isr, its replica starts behind: t-0, t-1, t-2, t-3, t-4, t-5, t-6, t-7 and 12 more",
+        "broker 2 is up but outside the Isr, so its replica starts behind: t-0, t-1, t-2, t-3, t-4, t-5, t-6, t-7 and 12 more",
     )
 
 
@@ -105,7 +106,7 @@ def test_rows_that_a_filter_left_out_are_not_invented() -> None:
         to_cluster_spec(parse_describe(text, "f"))
     assert str(refused.value) == (
         "f: topic t has rows up to partition 2000000000, but none for partitions 0 to 1 and 3 to 1999999999; "
-        "a filter leaves healthy partitions out: give the output without one"
+        "filters omit healthy partitions: use the output without a filter"
     )
 
 
@@ -119,11 +120,11 @@ def test_a_headline_without_rows_is_placed_or_refused() -> None:
     known = head(1, 2) + row(0, "1", "1,2", "1,2")
     spec, notes = to_cluster_spec(parse_describe(known + head(4, 2, topic="u")))
     assert (spec.topics[1].partitions, spec.topics[1].replication_factor, spec.topics[1].assignment) == (4, 2, ())
-    assert notes == ("topic u has no rows in the text: its 4 partitions are placed as Kafka places a new topic",)
+    assert notes == ("topic u has no rows in the text: its 4 partitions are placed like those of a new topic",)
     for text, message in (
-        (known + head(4, 3, topic="u"), "f: topic u has no rows and needs 3 brokers to be placed, the text names 2; "),
+        (known + head(4, 3, topic="u"), "f: topic u has no rows and needs 3 brokers for its replicas, but the text names 2; "),
         (known + head(2_000_000_000, 1, topic="u"), "f: topic u has no rows and 2000000000 partitions; "),
-        (head(1, 1), "f: the text names no broker; give partition rows, with Replicas and Isr"),
+        (head(1, 1), "f: the text does not name any broker; give partition rows, with Replicas and Isr"),
     ):
         with pytest.raises(DescribeError) as refused:
             to_cluster_spec(parse_describe(text, "f"))
@@ -154,8 +155,8 @@ def test_an_excerpt_becomes_a_cluster_of_its_rows() -> None:
         PartitionSpec((3, 1), (3,), -1),
     )
     assert notes[-2:] == (
-        "topic t: the text leaves out partitions 1 to 2; they are placed on the brokers in turn, in sync where these live",
-        "topic t starts with 5 of its 9 partitions: the text has no rows of the others",
+        "topic t: the text lacks partitions 1 to 2; they are placed on the brokers in turn, and are in sync where brokers are up",
+        "topic t starts with 5 of its 9 partitions: the text has no rows for the others",
     )
     Cluster(spec, CURRENT).run_until(SECOND)
 
@@ -182,7 +183,7 @@ def test_observers_are_not_down() -> None:
     text = head(1, 4) + row(0, "2", "2,1,3,4", "2,1", "\tOffline: \tObservers: 3,4")
     spec, notes = to_cluster_spec(parse_describe(text))
     assert [broker.up for broker in spec.brokers] == [True] * 4
-    assert notes[0].startswith("broker 3 starts up although it is in no Isr: it observes")
+    assert notes[0].startswith("broker 3 starts up although it is in no Isr: it is an observer")
     spec, notes = to_cluster_spec(parse_describe(text.replace("Offline: ", "Offline: 3")))
     assert [broker.id for broker in spec.brokers if not broker.up] == [3]
     assert notes[0] == "broker 3 starts down: its replicas are Offline"
@@ -195,5 +196,5 @@ def test_a_replica_that_offline_leaves_out_lags_and_lives() -> None:
     assert [(broker.id, broker.up) for broker in spec.brokers] == [(1, True), (2, True), (3, False)]
     assert notes == (
         "broker 3 starts down: its replicas are Offline",
-        "broker 1 lives but is outside the Isr, its replica starts behind: t-0",
+        "broker 1 is up but outside the Isr, so its replica starts behind: t-0",
     )

@@ -93,9 +93,9 @@ def test_patterns_are_javas(pattern: str, names: list[str]) -> None:
         ("or(ders", r"or\(ders is an invalid regex\."),
         ("(?P<x>a)", "is an invalid regex"),
         ("order", r"Topic 'order' does not exist as expected; did you mean 'orders'\?"),
-        ("[a-z&&[^o]]+", "'&&' is part of Java's regular expressions that isrlab does not know"),
+        ("[a-z&&[^o]]+", "'&&' is a part of Java's regular expressions that isrlab does not support"),
         ("[a[bc]]", "a set within a set"),
-        (r"\p{IsGreek}", "the class of characters Greek"),
+        (r"\p{IsGreek}", "the character class Greek"),
     ],
 )
 def test_patterns_that_are_refused(pattern: str, words: str) -> None:
@@ -111,7 +111,7 @@ def test_before_2_2_a_pattern_that_nothing_matches_prints_nothing() -> None:
 def test_a_pattern_that_backtracks_without_end_is_refused_in_time(pattern: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(selection, "PATTERN_SECONDS", 0.2)
     begin = time.monotonic()
-    with pytest.raises(ValueError, match=r"takes longer than 0\.2 s; write it without repetitions within repetitions"):
+    with pytest.raises(ValueError, match=r"takes longer than 0\.2 s; avoid nested repetitions"):
         select_topics(topics("a" * 60 + "_"), pattern, NEW)
     assert time.monotonic() - begin < 5
     assert signal.getitimer(signal.ITIMER_REAL) == (0, 0)
@@ -125,6 +125,4 @@ def test_the_command_says_in_one_line_that_a_pattern_takes_too_long(tmp_path: Pa
     command = [sys.executable, "-m", "tui", "describe", str(script), "--topic", "(a+)+$"]
     run = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=60, check=False)
     assert (run.returncode, run.stdout) == (2, "")
-    assert run.stderr == (
-        f"isrlab: {script}: --topic: to match '(a+)+$' takes longer than 5 s; write it without repetitions within repetitions\n"
-    )
+    assert run.stderr == (f"isrlab: {script}: --topic: matching '(a+)+$' takes longer than 5 s; avoid nested repetitions\n")

@@ -47,7 +47,7 @@ def test_an_offset_checkpoint_is_written_as_kafka_writes_it() -> None:
         ("0\nx\n", "line 2: found 'x'; it must be the number of entries"),
         ("0\n2\na 0 1\n", "line 2: it announces 2 entries, but 1 follow"),
         ("0\n1\na 0 -1\n", "line 3: found 'a 0 -1'; it must be `topic partition offset`"),
-        ("0\n2\na 0 1\na 0 2\n", "line 4: a-0 stands twice"),
+        ("0\n2\na 0 1\na 0 2\n", "line 4: a-0 appears twice"),
     ],
 )
 def test_a_wrong_offset_checkpoint_is_refused_with_its_line(text: str, message: str) -> None:
@@ -138,4 +138,4 @@ def test_a_pipe_in_a_tree_is_refused(linked: bool, tmp_path: Path, capsys: pytes
         pipe.rename(place)
     for command in (["checkpoints", str(out)], ["checkpoints", "b2-high-watermark", "--check", str(out)]):
         assert main(command) == 2
-        assert f"{place}: not a regular file; a tree holds broker-N/log-dir-N/… with regular files in it" in capsys.readouterr().err
+        assert f"{place}: not a regular file; a directory tree contains broker-N/log-dir-N/… with regular files" in capsys.readouterr().err

@@ -343,11 +343,11 @@ def test_a_dash_is_stdout_and_nothing_else_stands_there(
         (["report", "log.jsonl", "-o", "-"], "-o: '-' is stdout; name a directory"),
         (["log", "convert", "log.jsonl", "-o", "-"], "-o: '-' is stdout; name a file or a directory"),
         (["sweep", "grid.yaml", "-o", "-"], "-o: '-' is stdout; name a directory"),
-        (["play", "small.yaml", "--log", "-"], "--log: '-' is stdout; name a file: the playground is drawn there"),
-        (["play", "small.yaml", "--record", "-"], "--record: '-' is stdout; name a file: the playground is drawn there"),
-        (["run", "small.yaml", "--log", "-", "--junit", "-"], "--log: stdout is what --junit writes; name a file"),
-        (["run", "small.yaml", "--json", "--junit", "-"], "--junit: stdout is what --json writes; name a file"),
-        (["report", "log.jsonl", "--json", "--html", "/dev/stdout"], "--html: stdout is what --json writes; name a file"),
+        (["play", "small.yaml", "--log", "-"], "--log: '-' is stdout; name a file; the playground itself uses stdout"),
+        (["play", "small.yaml", "--record", "-"], "--record: '-' is stdout; name a file; the playground itself uses stdout"),
+        (["run", "small.yaml", "--log", "-", "--junit", "-"], "--log: --junit already writes to stdout; name a file"),
+        (["run", "small.yaml", "--json", "--junit", "-"], "--junit: --json already writes to stdout; name a file"),
+        (["report", "log.jsonl", "--json", "--html", "/dev/stdout"], "--html: --json already writes to stdout; name a file"),
     ],
 )
 def test_where_stdout_cannot_be_a_dash_is_refused(arguments: list[str], told: str, here: Path, capfd: pytest.CaptureFixture[str]) -> None:

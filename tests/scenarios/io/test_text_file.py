@@ -48,7 +48,7 @@ def test_a_script_in_utf_16_is_read(tmp_path: Path, capsys: pytest.CaptureFixtur
 @pytest.mark.parametrize(
     ("data", "words"),
     [
-        (codecs.BOM_UTF16_LE + b"T\0o", "x:1:5: the file is binary or not UTF-16, though it begins as such"),
+        (codecs.BOM_UTF16_LE + b"T\0o", "x:1:5: the file is binary or not UTF-16, although it starts like it"),
         (codecs.BOM_UTF16_LE + b"\x00\xd8\n\x00", "x:1:3: the file is binary or not UTF-16"),
         (b"T\0op", "x:1:1: the file is binary"),
         (b"\0\0\0\0", "x:1:1: the file is binary"),

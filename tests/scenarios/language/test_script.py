@@ -229,7 +229,7 @@ def test_data_that_is_nested_deeper_than_any_script_is_refused() -> None:
     deep: list[object] = []
     for _ in range(30):
         deep = [deep]
-    with pytest.raises(ScriptError, match="nested deeper than 24 levels"):
+    with pytest.raises(ScriptError, match="more than 24 levels of nesting"):
         cluster_from_data({"brokers": deep}, "header")
 
 
@@ -329,5 +329,5 @@ def test_a_timeline_may_go_by_hand_for_a_while() -> None:
     scenario = read_script(RUNNING % "pace: by-hand", "s.yaml")
     result = run_scenario(scenario, CURRENT)
     assert result.held, result.failures
-    with pytest.raises(ScriptError, match="'arrive' is a step by hand; write a step 'pace: by-hand' before it"):
+    with pytest.raises(ScriptError, match="'arrive' is a by-hand step; write a step 'pace: by-hand' before it"):
         read_script(RUNNING % "note: nothing", "s.yaml")

@@ -43,24 +43,24 @@ without: [maximal]
 """
 
 EXPECTED = """\
-1:11: scenario: 'many words' is no scenario name
-2:8: about: a list stands where a single value belongs
+1:11: scenario: 'many words' is not a scenario name
+2:8: about: expected a single value, not a list
 3:7: seed: -3 is out of range
 4:19: releases[2]: unknown release '9.9'
 6:21: cluster.brokers[1]: unknown word 'rak'; did you mean 'rack'?
-6:33: cluster.brokers[3]: broker 2 stands twice
-6:36: cluster.brokers[4]: 'x' is no broker
-7:12: cluster.startup: '2 parsecs' is no duration
-9:26: cluster.topics.orders.partitions: 'many' is no whole number
+6:33: cluster.brokers[3]: broker 2 appears twice
+6:36: cluster.brokers[4]: 'x' is not a broker
+7:12: cluster.startup: '2 parsecs' is not a duration
+9:26: cluster.topics.orders.partitions: 'many' is not a whole number
 9:41: cluster.topics.orders.config: unknown topic setting 'retention.mss'; did you mean 'retention.ms'?
 9:80: cluster.topics.orders.config.min.insync.replicas: min.insync.replicas takes a whole number, not 'two'
 11:14: cluster.settings: unknown setting 'min.insync.replica'; did you mean 'min.insync.replicas'?
 11:62: cluster.settings.replica.lag.time.max.ms: replica.lag.time.max.ms takes a whole number, not 'soon'
 12:19: cluster.network.loss: '100%' is too much; write at most 99%
-12:34: cluster.network.latency: '5' is no duration
+12:34: cluster.network.latency: '5' is not a duration
 13:1: script: unknown word 'timelime'; did you mean 'timeline'?
 16:5: timeline[1]: unknown word 'kil'; did you mean 'kill'?
-17:9: timeline[2].at: 'later' is no duration
+17:9: timeline[2].at: 'later' is not a duration
 18:30: timeline[2].produce: unknown word 'record'; did you mean 'records'?
 18:47: timeline[2].produce.acks: unknown word '7'
 """.splitlines()
@@ -76,16 +76,16 @@ def test_all_mistakes_of_a_script_are_reported_in_order(tmp_path: Path, capsys: 
     assert len(lines) == MAX_SHOWN + 1
     for line, expected in zip(lines, EXPECTED, strict=False):
         assert line.startswith(f"isrlab: {path}:{expected}"), line
-    assert lines[-1] == f"isrlab: {path}: and 9 more mistakes"
+    assert lines[-1] == f"isrlab: {path}: and 9 more errors"
     with pytest.raises(ScriptMistakes) as caught:
         read_script(SCRIPT, "w")
     assert [str(wrong).split("; ")[0] for wrong in caught.value.mistakes[MAX_SHOWN:]] == [
-        "w:19:17: timeline[3].until: '=' compares nothing (in: lost = 0)",
-        "w:20:13: timeline[3].within: 'x' is no duration",
+        "w:19:17: timeline[3].until: '=' is not a comparison (in: lost = 0)",
+        "w:20:13: timeline[3].within: 'x' is not a duration",
         "w:21:32: timeline[4].set.min.insync.replicas: min.insync.replicas takes a whole number, not 'two'",
         "w:21:37: timeline[4].set: unknown setting 'unclean.leader.election.enabled'",
-        "w:22:5: timeline[5]: '5' stands where a mapping belongs",
-        "w:24:18: expect[1]: the end stands where a value belongs (in: lost == 0 and)",
+        "w:22:5: timeline[5]: expected a mapping, not '5'",
+        "w:24:18: expect[1]: expected a value, not the end (in: lost == 0 and)",
         "w:25:6: expect[2]: unknown word 'losst'",
         "w:25:27: expect[2].orders-0: a partition has no 'leeder'",
         "w:26:11: without[1]: unknown guard 'maximal'",
@@ -101,8 +101,8 @@ def test_no_mistake_is_a_consequence_of_another() -> None:
             "w",
         )
     assert [str(wrong).split(";")[0] for wrong in caught.value.mistakes] == [
-        "w:1:20: cluster.brokers: 'x' is no whole number",
-        "w:4:39: timeline[2].produce.records: 'many' is no whole number",
+        "w:1:20: cluster.brokers: 'x' is not a whole number",
+        "w:4:39: timeline[2].produce.records: 'many' is not a whole number",
     ]
 
 
@@ -130,15 +130,15 @@ def test_a_script_of_nothing_but_mistakes_is_not_read_to_its_end() -> None:
         read_script("cluster: {brokers: 3}\ntimeline:\n" + "  - kil: 1\n" * 50_000, "w")
     assert time.process_time() - started < 8
     assert len(caught.value.mistakes) == MAX_MISTAKES
-    assert caught.value.lines[-1] == f"w: and at least {MAX_MISTAKES - MAX_SHOWN} more mistakes"
+    assert caught.value.lines[-1] == f"w: and at least {MAX_MISTAKES - MAX_SHOWN} more errors"
 
 
 def test_a_logs_header_reports_its_cluster_the_same_way() -> None:
     with pytest.raises(ScriptMistakes) as caught:
         cluster_from_data({"brokers": [1, "x"], "pace": "fast", "network": {"loss": None, "latency": True}}, "s.jsonl")
     assert [(wrong.field, wrong.problem) for wrong in caught.value.mistakes] == [
-        ("cluster.brokers[2]", "'x' is no broker"),
-        ("cluster.network.latency", "'true' is no duration"),
+        ("cluster.brokers[2]", "'x' is not a broker"),
+        ("cluster.network.latency", "'true' is not a duration"),
         ("cluster.pace", "unknown word 'fast'"),
     ]
 
@@ -167,8 +167,8 @@ CONSTANTS_EXPECTED = """\
 4:32: timeline[2].set.min.insync.replicas: min.insync.replicas takes a number from 1 to 2147483647, not 0
 5:45: timeline[3].set.value: min.insync.replicas takes a number from 1 to 2147483647, not 0
 6:49: timeline[4].set.value: replica.lag.time.max.ms takes a whole number, not 'soon'
-7:49: timeline[5].set.value: replica.lag.time.max.ms is no topic setting; set it for a broker or for the whole cluster
-8:71: timeline[6].set.broker: both a topic and a broker; a setting is one of a topic or of a broker
+7:49: timeline[5].set.value: replica.lag.time.max.ms is not a topic setting; set it for a broker or for the whole cluster
+8:71: timeline[6].set.broker: both a topic and a broker; a setting applies to a topic or to a broker, not to both
 9:29: timeline[7].clock.drift: '-100%' is out of range; write -50% to 50%
 10:29: timeline[8].clock.drift: '50.0001%' is out of range; write -50% to 50%
 11:35: timeline[9].slow-disk.delay: '11s' is out of range; write 0us to 10s
@@ -176,7 +176,7 @@ CONSTANTS_EXPECTED = """\
 12:63: timeline[10].produce.config: unknown producer setting 'linger.ms'
 13:44: timeline[11].load.config: delivery.timeout.ms should be equal to or larger than linger.ms + request.timeout.ms
 14:63: timeline[12].load.config: Must set retries to non-zero when using the idempotent producer.
-15:61: timeline[13].load.acks: an idempotent producer has acks all; leave 'acks' out, or 'idempotence'
+15:61: timeline[13].load.acks: an idempotent producer needs acks all; omit 'acks' or 'idempotence'
 16:39: timeline[14].consume.config: unknown consumer setting 'retries'
 """
 

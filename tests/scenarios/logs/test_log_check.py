@@ -63,22 +63,22 @@ def test_every_problem_is_named_with_its_line(log: Path, tmp_path: Path) -> None
     changed[-2]["t"] = -1
     changed[-1]["events"] = count + 1
     told = problems_of(tmp_path, changed)
-    assert told[0] == ":4: event 3 names event 3 as its cause; a cause comes before what it leads to, 0 is none"
+    assert told[0] == ":4: event 3 names event 3 as its cause; a cause must come before its effect, and 0 means no cause"
     assert told[1].startswith(":8: unknown kind 'isr-shrank'; did you mean 'isr-shrunk'?")
     assert told[2] == ":9: event 8 follows event 6; event 7 is missing"
     assert any(text.startswith(f":{count + 1}: event {count} at -1 µs is earlier") for text in told)
-    assert told[-1] == f":{count + 2}: the log ends with {count + 1} events, but the last one is number {count}"
+    assert told[-1] == f":{count + 2}: the end line says {count + 1} events, but the last event has number {count}"
 
 
 def test_a_killed_session_is_readable_and_not_in_order(log: Path, tmp_path: Path) -> None:
     lines = lines_of(log)[:-1]
-    assert problems_of(tmp_path, lines) == [": no end line: the process was killed; all events up to then are readable"]
-    assert problems_of(tmp_path, lines, tail='{"seq": 9')[0].startswith(f":{len(lines) + 1}: the last line is torn")
+    assert problems_of(tmp_path, lines) == [": no end line: the process was killed; all events up to that point are readable"]
+    assert problems_of(tmp_path, lines, tail='{"seq": 9')[0].startswith(f":{len(lines) + 1}: the last line is incomplete")
 
 
 def test_a_line_behind_the_end_and_a_file_that_is_no_log(log: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     lines = lines_of(log)
-    assert problems_of(tmp_path, [*lines, lines[-2]]) == [f":{len(lines) + 1}: a line behind the end of the log"]
+    assert problems_of(tmp_path, [*lines, lines[-2]]) == [f":{len(lines) + 1}: there is a line after the end of the log"]
     (tmp_path / "empty.jsonl").write_bytes(b"")
     (tmp_path / "newer.jsonl").write_text(json.dumps(lines[0] | {"version": 99}) + "\n")
     capsys.readouterr()

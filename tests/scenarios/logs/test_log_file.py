@@ -79,19 +79,19 @@ def test_cut_off_anywhere_what_is_whole_is_read(tmp_path: Path) -> None:
 def test_cut_off_within_its_first_line_it_is_not_called_empty(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     packed = written(tmp_path / "s.jsonl.zst", 20)
     packed.write_bytes(packed.read_bytes()[:40])
-    with pytest.raises(InputError, match="cannot be read: it is cut short: not even the first line of what is packed in it is there"):
+    with pytest.raises(InputError, match="cannot be read: the file is truncated: not even its first line can be decompressed"):
         LogReader(packed)
     for command in (["log", "check"], ["replay"], ["describe"], ["log", "export", "--perfetto", "-"]):
         assert main([*command, str(packed)]) == 2
         said = capsys.readouterr().err
-        assert "cut short" in said
+        assert "the file is truncated" in said
         assert "empty" not in said
 
 
 def test_damage_is_one_message_with_its_line(tmp_path: Path) -> None:
     packed = written(tmp_path / "s.jsonl.zst", 20)
     packed.write_bytes(packed.read_bytes() + bytes(100))
-    with pytest.raises(InputError, match=r"s\.jsonl\.zst:\d+: .*cannot be read from here on: what is packed in it is damaged"):
+    with pytest.raises(InputError, match=r"s\.jsonl\.zst:\d+: .*cannot be read from here on: the compressed data is damaged"):
         list(LogReader(packed))
     assert any("damaged" in problem for problem in check_log(packed).problems)
 

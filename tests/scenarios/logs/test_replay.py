@@ -55,7 +55,7 @@ def test_an_act_is_read_back_as_it_was(act: type[acts.Act]) -> None:
     ("word", "args", "said"),
     [
         ("kil", "{}", "no act 'kil'"),
-        ("kill", "[1]", "no JSON object"),
+        ("kill", "[1]", "not a JSON object"),
         ("kill", '{"broker":"1"}', 'broker cannot be "1"'),
         ("kill", "{}", "kill lacks broker"),
         ("cut", '{"between":"b1"}', 'between cannot be "b1"'),
@@ -197,17 +197,17 @@ def test_the_first_difference_is_named(tmp_path: Path, capsys: pytest.CaptureFix
     path.write_bytes(b"\n".join(lines))
     assert main(["replay", str(path)]) == 1
     out = capsys.readouterr().out
-    assert f"{path}:{cut + 1}: after {cut - 1} events that are the same" in out
-    assert "in the log  event 26 at 0s, truncated: b1 truncated orders-0 from 2 to 0" in out
-    assert "replayed    event 26 at 0s, truncated: b1 truncated orders-0 from 2 to 1" in out
+    assert f"{path}:{cut + 1}: after {cut - 1} identical events" in out
+    assert "in the log  event 26 at 0s, truncated: b1 truncated orders-0 to 0" in out
+    assert "replayed    event 26 at 0s, truncated: b1 truncated orders-0 to 1" in out
 
     header = json.loads(whole.split(b"\n")[0])
     assert header["release"] == "0.10.2"
     path.write_bytes(whole.replace(b'"release":"0.10.2"', b'"release":"0.11"', 1))
     assert main(["replay", str(path)]) == 1
     out = capsys.readouterr().out
-    assert "in the log  event 26 at 0s, truncated: b1 truncated orders-0 from 2 to 1" in out
-    assert "replayed    nothing of the sort by then" in out
+    assert "in the log  event 26 at 0s, truncated: b1 truncated orders-0 to 1" in out
+    assert "replayed    no such event up to that time" in out
 
     # An act that never was: what followed from it does not come out.
     without = [line for line in whole.split(b"\n") if b'"act":"bounce"' not in line]

@@ -42,10 +42,8 @@ def test_e1_parts_where_the_follower_cuts() -> None:
     assert unlike["records lost"] == ("1", "0")
     assert unlike["orders-0 on b1, LEO/HW"] == ("1/1", "2/2")
     truncated, goes_on = comparison.lines(compared)[2:4]
-    assert truncated.startswith("  0.10.2         b1 truncated orders-0 from 2 to 1")
-    assert goes_on == '  4.3            nothing, and goes on with: You: kill {"broker":2}', (
-        "an act that follows is no answer to a difference"
-    )
+    assert truncated.startswith("  0.10.2         b1 truncated orders-0 to 1")
+    assert goes_on == '  4.3            nothing; its next event: You: kill {"broker":2}', "an act that follows is no answer to a difference"
 
 
 def test_the_same_rules_give_the_same_events() -> None:
@@ -88,7 +86,7 @@ def test_a_script_switches_guards_off() -> None:
     ("old", "new", "said"),
     [
         ("without: [request-time-leo]\nrel", "without: [request-time-leos]\nrel", "did you mean 'request-time-leo'?"),
-        ("without: [request-time-leo]\nrel", "without: [elr, elr]\nrel", "stands twice"),
+        ("without: [request-time-leo]\nrel", "without: [elr, elr]\nrel", "appears twice"),
         ("with: request-time-leo", "with: []", "no guard"),
     ],
 )

@@ -130,7 +130,7 @@ def test_what_fails_without_being_expected() -> None:
     assert got.startswith("refused: ")
     assert failures(head + "  - until: lost > 0\n    within: 2s\n") == [("s.yaml:3:5", "lost > 0 within 2s", "0")]
     late = head + "  - until: lost > 0\n    within: 2s\n  - at: 1s\n    kill: 2\n"
-    assert failures(late)[1] == ("s.yaml:6:5", "at 1s", "it is 2s already, after the steps before")
+    assert failures(late)[1] == ("s.yaml:6:5", "at 1s", "the previous steps ended later, at 2s")
 
 
 def test_a_step_under_other_releases_is_left_out() -> None:

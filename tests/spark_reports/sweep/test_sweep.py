@@ -183,7 +183,7 @@ def test_the_command_sweeps_and_writes_a_seed_as_a_scenario(tmp_path: Path) -> N
 @pytest.mark.parametrize(
     ("arguments", "told"),
     [
-        (("g.yaml", "--runs", "0"), "--runs: '0' is wrong; write a whole number from 1"),
+        (("g.yaml", "--runs", "0"), "--runs: '0' is not valid; write a whole number from 1"),
         (("g.yaml", "--runs", "many"), "--runs: 'many' is wrong"),
         (("g.yaml", "--until-width", "2"), "--until-width: '2' is no width"),
         (("g.yaml", "--processes", "2", "--master", "local[2]"), "--processes does not use Spark"),

@@ -83,7 +83,7 @@ def test_what_is_refused_is_refused_by_the_cluster_too() -> None:
     loaded.session.do(acts.FailDir(1, 2))
     loaded.session.replay_run.advance_to(5 * SECOND)
     question = fault_questions.directories(context(loaded))
-    assert "replace directory 2 by an empty one" in [option.label for option in question.options]
+    assert "replace directory 2 with an empty one" in [option.label for option in question.options]
     assert "the broker halts" in question.options[0].note
     moves = admin_questions.move_replica(context(loaded))
     refused = [option for option in moves.options if option.refused]
@@ -126,7 +126,7 @@ def test_held_messages_can_be_released_and_a_move_given_up() -> None:
     loaded.session.do(acts.Reassign(now.partition.tp, (*now.partition.replicas, away)))
     loaded.session.replay_run.advance_to(5 * SECOND)
     question = admin_questions.reassign(context(loaded, tp=now.partition.tp))
-    assert question.options[0].label == "give the running reassignment up"
+    assert question.options[0].label == "cancel the running reassignment"
     loaded.session.do(question.options[0].acts[0])
 
 
@@ -176,7 +176,7 @@ def test_effects_are_told_in_numbers(act) -> None:  # type: ignore[no-untyped-de
         loaded.session.do(acts.Start(4))
         loaded.session.replay_run.advance_to(36 * SECOND)
         tp = next(p.tp for p in loaded.session.view().partitions if p.offline and any(c.alive for c in p.copies))
-        assert "gets a leader from those alive" in act.words(context(loaded, tp=tp))
+        assert "gets a leader from the live replicas" in act.words(context(loaded, tp=tp))
         return
     if act.id in ("start", "elect-preferred"):
         loaded.session.do(acts.Kill(1))
@@ -207,10 +207,10 @@ def test_isolating_says_what_it_does_to_a_leader_a_follower_and_to_one_without_a
     loaded = fresh()
     now = context(loaded)
     assert now.broker is not None
-    assert "goes on leading" in effects.isolated(now)
-    assert "leads nothing" in effects.isolated(attrs.evolve(now, view=view_of(attrs.evolve(partition(replica(2, 5, 5)), leader=2))))
+    assert "still considers itself the leader" in effects.isolated(now)
+    assert "leads no partition" in effects.isolated(attrs.evolve(now, view=view_of(attrs.evolve(partition(replica(2, 5, 5)), leader=2))))
     dead = attrs.evolve(now, broker=attrs.evolve(now.broker, state=BrokerState.STOPPED))
-    assert effects.isolated(dead) == "b1 has no process; started again it reaches nobody until the links heal."
+    assert effects.isolated(dead) == "b1 is stopped; after a start, it reaches no other node until its links are healed."
 
 
 def test_what_follows_when_a_broker_goes_is_told_for_none_one_and_many() -> None:
@@ -224,18 +224,18 @@ def test_what_follows_when_a_broker_goes_is_told_for_none_one_and_many() -> None
         partition(replica(1, 5, 5), replica(2, 5, 5)),
         partition(replica(1, 5, 5)),
     )
-    under = "; acks=all refused by 1 partition."
+    under = "; writes with acks=all refused by 1 partition."
     assert of(1, one) == (
-        f"b1 leads 1 partition: unserved {session}, then others lead{under}",
-        f"1 partition gets another leader first, then b1 ends{under}",
+        f"b1 leads 1 partition: unserved {session}, then other brokers lead{under}",
+        f"1 partition gets a new leader first, then b1 stops{under}",
     )
-    assert of(1, one, one)[1].startswith("2 partitions get other leaders first")
+    assert of(1, one, one)[1].startswith("2 partitions get new leaders first")
     assert of(1, alone) == (
-        f"b1 leads 1 partition: unserved {session}; 1 partition would have nobody to lead.",
-        "b1 ends; 1 partition has no other member of the ISR and goes offline.",
+        f"b1 leads 1 partition: unserved {session}; 1 partition would have no leader.",
+        "b1 stops; 1 partition has no other member of the ISR and goes offline.",
     )
-    assert of(2, one) == (f"b2 leads nothing; acks=all waits for it {session}, where it is in the ISR{under}", f"b2 ends{under}")
-    assert of(3, one) == ("b3 leads nothing and is in no ISR: clients notice nothing.", "b3 ends.")
+    assert of(2, one) == (f"b2 leads no partition; where it is in the ISR, writes with acks=all wait {session}{under}", f"b2 stops{under}")
+    assert of(3, one) == ("b3 leads no partition and is in no ISR: clients are not affected.", "b3 stops.")
 
 
 def test_unregistering_tells_what_it_does_and_why_it_cannot_be_done() -> None:
@@ -245,21 +245,22 @@ def test_unregistering_tells_what_it_does_and_why_it_cannot_be_done() -> None:
         view = view_of(*partitions)
         return attrs.evolve(context(fresh()), view=view, broker=view.broker(broker), partition=None)
 
-    one, again = partition(replica(1, 5, 5), replica(2, 5, 5)), "; it registers again only when its process is started anew."
+    one, again = partition(replica(1, 5, 5), replica(2, 5, 5)), "; it registers again only after a restart."
     assert effects.unregistered(of(1, one)).startswith(
-        "The controller forgets b1, which leaves every ISR; 1 partition gets another leader; acks=all refused by 1 partition"
+        "The controller unregisters b1 and removes it from all ISRs that have other members; 1 partition gets a new leader; "
+        "writes with acks=all refused by 1 partition"
     )
     assert effects.unregistered(of(1, partition(replica(1, 5, 5)))).startswith(
-        "The controller forgets b1, which leaves every ISR; 1 partition goes offline"
+        "The controller unregisters b1 and removes it from all ISRs that have other members; 1 partition goes offline"
     )
     nothing = attrs.evolve(of(3, one), broker=attrs.evolve(of(3, one).view.broker(3), replicas=0))
-    assert effects.unregistered(nothing) == f"The controller forgets b3{again}"
+    assert effects.unregistered(nothing) == f"The controller unregisters b3{again}"
     assert unregister.refuse(context(fresh())) is None
     assert "b3 is not registered" in str(
         unregister.refuse(attrs.evolve(nothing, broker=attrs.evolve(nothing.view.broker(3), broker_epoch=-1)))
     )
     zookeeper = attrs.evolve(nothing, view=attrs.evolve(nothing.view, controller="b1", voters=()))
-    assert "goes with its session" in str(unregister.refuse(zookeeper))
+    assert "ends with its session" in str(unregister.refuse(zookeeper))
 
 
 def test_the_filters_are_those_of_kafka_topics() -> None:
@@ -308,11 +309,13 @@ async def test_the_palette_tells_what_would_happen() -> None:
 
 def test_a_link_that_nobody_changed_is_not_made_new() -> None:
     loaded = fresh()
-    new = next(o for o in fault_questions.link_quality(context(loaded)).options if "b2: as new" in o.label)
-    assert new.refused == "it is as new"
+    new = next(o for o in fault_questions.link_quality(context(loaded)).options if "b2: back to normal" in o.label)
+    assert new.refused == "it is already back to normal"
     loaded.session.do(acts.Link(("b2", "b1"), latency=200_000))
-    new, other = (next(o for o in fault_questions.link_quality(context(loaded)).options if f"b{n}: as new" in o.label) for n in (2, 3))
-    assert (new.refused, other.refused) == (None, "it is as new")
+    new, other = (
+        next(o for o in fault_questions.link_quality(context(loaded)).options if f"b{n}: back to normal" in o.label) for n in (2, 3)
+    )
+    assert (new.refused, other.refused) == (None, "it is already back to normal")
     loaded.session.do(*new.acts)
     assert not loaded.session.view().changed_links
 
@@ -320,7 +323,7 @@ def test_a_link_that_nobody_changed_is_not_made_new() -> None:
 def test_as_new_is_as_the_cluster_s_other_links_are() -> None:
     loaded = load_session(PlayTarget(None, attrs.evolve(SPEC, network=NetworkSpec(latency=3_000, jitter=700, loss_ppm=20_000)), CURRENT))
     loaded.session.do(acts.Link(("b1", "b2"), latency=200_000, loss_ppm=0))
-    new = next(o for o in fault_questions.link_quality(context(loaded)).options if "b2: as new" in o.label)
+    new = next(o for o in fault_questions.link_quality(context(loaded)).options if "b2: back to normal" in o.label)
     assert new.note == "3ms, 2 % loss"
     loaded.session.do(*new.acts)
     assert not loaded.session.view().changed_links
@@ -331,7 +334,7 @@ async def test_as_new_writes_no_act_where_nothing_is_to_be_made_new() -> None:
         before = len(done(main_screen))
         await pilot.press("L")
         await pilot.pause()
-        assert "as new" in screen_text(app)
+        assert "back to normal" in screen_text(app)
         await pilot.press("3")
         await pilot.pause()
         assert len(done(main_screen)) == before

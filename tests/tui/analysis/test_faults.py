@@ -21,7 +21,7 @@ SPEC = ClusterSpec(brokers=tuple(BrokerSpec(i, log_dirs=2) for i in (1, 2, 3)), 
 
 FAULTS = [
     (acts.Pause(2), "b2 paused", 2, "paused"),
-    (acts.SlowDisk(1, 50_000), "b1 disk +50ms a write", 1, "disk +50ms a write"),
+    (acts.SlowDisk(1, 50_000), "b1 disk +50ms per write", 1, "disk +50ms per write"),
     (acts.FailDir(3, 2), "b3 dir 2 of 2 failed", 3, "dir 2 of 2 failed"),
     (acts.Cut(("b1", "b3")), "b1↔b3 cut", 1, "cut ↔ b3"),
     (acts.Cut(("b1", "controller"), one_way=True), "b1→controller cut", 1, "cut → controller"),
@@ -87,4 +87,4 @@ async def test_the_header_says_so_with_the_release_beside_it(size: tuple[int, in
         assert "! 3 faults: b2 paused" in header
         assert "Kafka " in header
         if size[0] >= 120:
-            assert "b2 paused, b1↔b3 cut, b1 disk +50ms a write" in header
+            assert "b2 paused, b1↔b3 cut, b1 disk +50ms per write" in header

@@ -114,14 +114,14 @@ async def test_and_its_opposite(keys: list[str], act: str) -> None:
 @pytest.mark.parametrize(
     ("keys", "reason"),
     [
-        (["s"], "b1 already runs"),
+        (["s"], "b1 is already running"),
         (["k", "k"], "b1 is stopped; start it with s"),
         (["k", "z"], "b1 is stopped"),
         (["h"], "no link is cut"),
         (["U"], "orders-0 is led by b"),
-        (["e"], "led by its preferred leader already"),
-        (["v"], "the cluster runs by itself; b turns it"),
-        (["z", "d"], "only a running broker shuts down"),
+        (["e"], "the preferred leader already leads every partition"),
+        (["v"], "the cluster runs on its own; b switches it"),
+        (["z", "d"], "only a running broker can shut down"),
     ],
 )
 async def test_what_is_impossible_says_why_and_does_nothing(keys: list[str], reason: str) -> None:
@@ -267,7 +267,7 @@ async def test_order_zoom_help_and_palette() -> None:
         assert "kill -9" in screen_text(app)
         await pilot.press("down", "down", "down", "down")
         await pilot.pause(0.1)
-        assert "now: b1 already runs" in screen_text(app)
+        assert "unavailable: b1 is already running" in screen_text(app)
         await pilot.press("escape", "colon")
         await pilot.pause(0.3)
         assert app.screen is not main_screen
@@ -303,7 +303,7 @@ async def test_a_question_can_be_left_without_an_answer() -> None:
         assert app.screen is main_screen
         assert done(main_screen) == []
         await pilot.press("m", "2")
-        assert "is so now" in said(app, main_screen)
+        assert "current value" in said(app, main_screen)
         assert done(main_screen) == []
 
 
@@ -366,7 +366,7 @@ async def test_all_panels_stand_at_every_size(size: tuple[int, int]) -> None:
 
 async def test_a_small_terminal_gets_the_calm_view_and_growing_brings_all_back() -> None:
     async with playing(size=(60, 12)) as (app, main_screen, pilot):
-        assert "80×20 and more" in screen_text(app)
+        assert "enlarge the terminal to 80×20" in screen_text(app)
         await pilot.press("k")
         assert done(main_screen) == ["kill b1"]
         await pilot.resize_terminal(120, 40)
@@ -437,9 +437,9 @@ async def test_the_right_button_asks_what_to_do_with_what_is_under_it() -> None:
         assert app.screen.question.title == "b2"
         assert "leads" in said["kill"].note
         assert said["kill"].refused is None
-        assert said["start"].refused == "b2 already runs"
+        assert said["start"].refused == "b2 is already running"
         assert said["heal all"].refused == "no link is cut"
-        assert "b2 already runs" in screen_text(app)
+        assert "b2 is already running" in screen_text(app)
         await pilot.press("k")
         await pilot.pause()
         assert done(main_screen) == ["kill b2"]

@@ -115,7 +115,7 @@ async def test_a_condition_that_never_comes_is_told() -> None:
         await pilot.press("w")
         await write(app, pilot, "lost > 0")
         await settled(main_screen, pilot)
-        assert "lost > 0: nothing of the kind up to 00:0" in said(app, main_screen)
+        assert "lost > 0: there is none up to 00:0" in said(app, main_screen)
 
 
 DIALOGS = ["c", "S", "w", "B", "?", "enter", "D", "j", ":", "O", "g", "C"]
@@ -167,4 +167,4 @@ async def test_keys_that_come_with_the_one_that_leaves_are_nobodys() -> None:
 
 @pytest.mark.parametrize("name", ["a" * 300 + ".yaml", "a\0b.yaml"])
 async def test_an_impossible_name_of_a_file_is_told(name: str) -> None:
-    assert "this cannot be a file's name" in str(file_name_error(name))
+    assert "not a valid file name" in str(file_name_error(name))

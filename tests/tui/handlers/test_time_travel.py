@@ -205,7 +205,7 @@ async def test_stop_when_a_condition_holds_and_back_to_when() -> None:
         await pilot.press("W")
         await write(app, pilot, "lost > 0")
         await settled(main_screen, pilot)
-        assert "there was no such moment: lost > 0" in said(app, main_screen)
+        assert "there is no such moment before this one: lost > 0" in said(app, main_screen)
         assert main_screen.view == first
 
 
@@ -233,7 +233,7 @@ async def test_a_way_back_shows_how_far_it_is_and_space_gives_it_up() -> None:
         await write(app, pilot, "20s")
         assert main_screen.session.progress is not None
         assert "going to 00:20.000" in screen_text(app)
-        assert "Space gives up" in screen_text(app)
+        assert "Space cancels" in screen_text(app)
         await pilot.press("space")
         await pilot.pause()
         assert main_screen.session.progress is None
@@ -258,4 +258,4 @@ async def test_any_moment_can_be_compared_with(moment: str, then: str) -> None:
         assert main_screen.session.view() == here, "looking elsewhere moved nothing"
         await pilot.press("escape", "D", "a")
         await write(app, pilot, "9h")
-        assert "this branch was lived up to 00:22.000" in screen_text(app)
+        assert "this branch extends only to 00:22.000" in screen_text(app)

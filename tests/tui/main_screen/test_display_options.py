@@ -201,10 +201,10 @@ def test_frames_per_second(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> N
 @pytest.mark.parametrize(
     ("given", "told"),
     [
-        (["--fps", "0"], "--fps: '0' is no number of frames; write a whole number from 1 to 60"),
-        (["--fps", "61"], "--fps: '61' is no number of frames; write a whole number from 1 to 60"),
-        (["--fps", "fast"], "--fps: 'fast' is no number of frames; write a whole number from 1 to 60"),
-        (["--palette", "contrasts"], "--palette: there is no 'contrasts'; did you mean 'contrast'?"),
+        (["--fps", "0"], "--fps: '0' is not a number of frames; write a whole number from 1 to 60"),
+        (["--fps", "61"], "--fps: '61' is not a number of frames; write a whole number from 1 to 60"),
+        (["--fps", "fast"], "--fps: 'fast' is not a number of frames; write a whole number from 1 to 60"),
+        (["--palette", "contrasts"], "--palette: no palette 'contrasts'; did you mean 'contrast'?"),
         (["--keys", "nowhere.toml"], "nowhere.toml: cannot be read: No such file or directory"),
     ],
 )
@@ -238,20 +238,20 @@ def test_the_printed_keymap_is_the_keymap() -> None:
 @pytest.mark.parametrize(
     ("text", "told"),
     [
-        ('[keys]\nkil = "J"', "[keys] kil: there is no such action; did you mean 'kill'?"),
-        ('[key]\nkill = "J"', "'key' is not known here; write the section [keys], and below it for example kill = \"J\""),
-        ('keys = "J"', 'keys is a section; write [keys], and below it for example kill = "J"'),
+        ('[keys]\nkil = "J"', "[keys] kil: no such action; did you mean 'kill'?"),
+        ('[key]\nkill = "J"', "'key' is not a known section; write the section [keys], and below it for example kill = \"J\""),
+        ('keys = "J"', 'keys must be a section; write [keys], and below it for example kill = "J"'),
         ("[keys]\nkill = 3", '[keys] kill: write a key or a list of keys, for example "J" or ["n", "f8"]'),
         ("[keys]\nkill = []", '[keys] kill: write a key or a list of keys, for example "J" or ["n", "f8"]'),
         ('[keys]\nkill = ["J", ""]', '[keys] kill: write a key or a list of keys, for example "J" or ["n", "f8"]'),
-        ('[keys]\nkill = "kk"', "[keys] kill: 'kk' is no key; write for example K, +, f5, ctrl+k, alt+k, space"),
-        ('[keys]\nkill = "spcae"', "[keys] kill: 'spcae' is no key; did you mean 'space'?"),
+        ('[keys]\nkill = "kk"', "[keys] kill: 'kk' is not a key; write for example K, +, f5, ctrl+k, alt+k, space"),
+        ('[keys]\nkill = "spcae"', "[keys] kill: 'spcae' is not a key; did you mean 'space'?"),
         ('[keys]\nkill = "up"', "[keys] kill: ↑ moves the selection; choose another key"),
         ('[keys]\nkill = "ctrl+c"', "[keys] kill: Ctrl+C leaves; choose another key"),
-        ('[keys]\nkill = "s"', "[keys] kill: s is the key of 'start' already; give that another one too"),
-        ('[keys]\nstart = "k"', "[keys] start: k is the key of 'kill' already; give that another one too"),
-        ('[keys]\nkill = "9"\nstart = "9"', "[keys] start: 9 is the key of 'kill' already; give that another one too"),
-        ("[keys\n", "this is no TOML: Expected ']' at the end of a table declaration (at line 1, column 6)"),
+        ('[keys]\nkill = "s"', "[keys] kill: s is already the key of 'start'; give that action another key too"),
+        ('[keys]\nstart = "k"', "[keys] start: k is already the key of 'kill'; give that action another key too"),
+        ('[keys]\nkill = "9"\nstart = "9"', "[keys] start: 9 is already the key of 'kill'; give that action another key too"),
+        ("[keys\n", "not valid TOML: Expected ']' at the end of a table declaration (at line 1, column 6)"),
     ],
 )
 def test_a_wrong_keymap_is_refused_with_what_would_be_right(text: str, told: str, tmp_path: Path) -> None:

@@ -198,11 +198,11 @@ async def test_what_a_scenario_is_about_is_seen_at_80_columns() -> None:
     target = PlayTarget(script, script.spec, release_named("0.10.2"), 0, title=script.name)
     async with playing(target, size=(80, 24), until=0) as (app, _, pilot):
         text = screen_text(app)
-        assert "Before 0.11 a restarted follower cuts its log to its own high watermark" in text
+        assert "Before 0.11, a restarted follower truncates its log to its own high watermark" in text
         assert "⏎ all of it" in text
         await pilot.press("enter")
         await pilot.pause()
-        assert "With leader epochs (KIP-101) it keeps m2." in " ".join(screen_text(app).replace("│", " ").split())
+        assert "With leader epochs (KIP-101), it keeps m2." in " ".join(screen_text(app).replace("│", " ").split())
         await pilot.press("escape", "n", "n", "n", "n")
         await pilot.pause()
-        assert "Scenario  Before 0.11 a restarted follower cuts" in screen_text(app)
+        assert "Scenario  Before 0.11, a restarted follower truncates" in screen_text(app)

@@ -81,6 +81,6 @@ def test_nothing_selected_is_said(surface: FakeSurface) -> None:
 def test_a_mark_is_told_by_its_event(surface: FakeSurface) -> None:
     surface.session.do(acts.Kill(1))
     mark = surface.session.branch.marks[-1]
-    assert surface.presenter.mark_text(surface.frame(), mark).endswith("⏎ goes there")
+    assert surface.presenter.mark_text(surface.frame(), mark).endswith("⏎ goes to it")
     assert f"#{mark.seq} " in surface.presenter.mark_text(surface.frame(), mark)
     assert surface.presenter.mark_text(surface.frame(), None) == ""

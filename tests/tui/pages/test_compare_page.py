@@ -60,7 +60,7 @@ def test_differences_stand_first_and_are_marked() -> None:
     assert "[1,2] HW 10 LEO 10/10" in row
     assert "[1] HW 10 LEO 10/8 lost 3" in row
     assert "a note" in "\n".join(text)
-    assert "Every event that both have had is the same." in "\n".join(text)
+    assert "All events that both have in common are the same." in "\n".join(text)
 
 
 def test_of_two_events_that_read_the_same_it_is_told_what_differs() -> None:
@@ -93,7 +93,7 @@ def test_what_only_one_run_has_had_is_where_they_part() -> None:
     view = session.view()
     below = "\n".join(line.text for line in paint_compare(view, main.view(), ("here", "main"), parted, (), COLOUR, (100, 24), 0)[0])
     assert "kill b2" in below
-    assert "main            nothing more by now" in below
+    assert "main            no further event yet" in below
     assert main.ended_before(SECOND) is None
     assert main.ended_before(2 * SECOND) == SECOND
 
@@ -122,4 +122,4 @@ async def test_two_branches_beside_each_other(size: tuple[int, int]) -> None:
         assert "branch 2" in text
         assert "main" in text
         assert "partitions differ" in text
-        assert "Where they part" in text
+        assert "First difference" in text

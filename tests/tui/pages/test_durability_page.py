@@ -51,7 +51,7 @@ def test_a_loss_names_producer_offsets_and_what_doomed_it() -> None:
     shown = text(cluster, event_buffer)
     assert "1 lost, 0 exposed" in shown
     assert "LOST, acknowledged" in shown
-    assert f"#{lost.event} b1 truncated orders-0 from 2 to 1" in shown
+    assert f"#{lost.event} b1 truncated orders-0 to 1" in shown
     assert "because" in shown
 
 

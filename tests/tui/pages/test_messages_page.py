@@ -68,7 +68,7 @@ def test_an_election_goes_from_the_controller_to_the_new_leader() -> None:
     _, made = lane()
     leads = [step for step in made.steps if step.event[3] == "became-leader"][-1]
     assert leads.source == "controller"
-    assert elected.label.startswith(f"{leads.node} is to lead")
+    assert elected.label.startswith(f"new leader {leads.node}")
 
 
 def test_nothing_of_other_partitions_is_in_it() -> None:

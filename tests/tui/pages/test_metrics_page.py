@@ -106,7 +106,7 @@ def test_a_flow_is_told_by_its_rates_in_every_column() -> None:
     line = MetricLine(flow, 9_000.0, {1: 4_000.0, 2: 5_000.0}, [0, SECOND], [0.0, 9_000.0], 2, 70.0, {1: 30.0, 2: 40.0})
     row, *about = [strip.text for strip in paint_metrics([line], [1, 2], SECOND, COLOUR, (120, 20), 0)[2:]]
     assert row.split()[2:7] == ["BytesInPerSec", "70", "B/s", "30", "40"]
-    assert "Count 9,000; the curve is its rate, now 70 a second; by broker: b1 4,000 b2 5,000" in "\n".join(about)
+    assert "The count is 9,000. The curve shows its rate, now 70 per second; by broker: b1 4,000 b2 5,000" in "\n".join(about)
 
 
 def test_the_folded_ones_follow_time_there_and_back() -> None:
@@ -179,10 +179,10 @@ async def test_the_page_by_its_keys(size: tuple[int, int]) -> None:
         await pilot.pause()
         text = screen_text(app)
         assert "UnderReplicatedPartitions" in text
-        assert "to look at" in text
+        assert "to check" in text
         assert text.index("UnderReplicatedPartitions") < text.index("OfflinePartitionsCount")
         await pilot.press("down", "down", "down")
-        assert "What it says" in screen_text(app)
+        assert "Meaning" in screen_text(app)
         await pilot.press("home", "1")
         assert "Partitions" in screen_text(app)
 

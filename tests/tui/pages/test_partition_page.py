@@ -55,7 +55,7 @@ def test_who_holds_the_high_watermark_back_and_until_when() -> None:
     view = cluster.partition_view(TP)
     held = view.copy_on(leader).hw
     assert said.startswith(
-        f"HW held at {held:,}, {view.copy_on(leader).leo - held} records wait: b{one} fetched up to {held:,}, last seen 3."
+        f"HW is held at {held:,}, {view.copy_on(leader).leo - held} records wait: b{one} fetched up to {held:,}, last seen 3."
     )
     assert detail.leads is not None
     seen = detail.leads.follower(one)
@@ -123,8 +123,8 @@ def test_nobody_leads() -> None:
         cluster.do(acts.Kill(broker))
     cluster.run_until(30 * SECOND)
     first, second = high_watermark_reasons(cluster.partition_detail(TP), cluster.view())
-    assert first.startswith("Nobody leads orders-0: it waits for a live member of ISR")
-    assert second == "The controller can elect nobody now."
+    assert first.startswith("orders-0 has no leader: it waits for a live member of ISR")
+    assert second == "The controller cannot elect any replica now."
 
 
 def test_what_waits_and_for_whom() -> None:

@@ -89,22 +89,25 @@ def test_what_a_change_would_do_now_in_numbers() -> None:
     known = {each.setting.name: each for each in gather(cluster.settings, place)}
     told = consequences(known["min.insync.replicas"], place, view, cluster.settings)
     assert told == [
-        "1: none refused now",
-        "2: none refused now, 9 would lose writes with the next replica",
-        "3: acks=all refused by 9 of 9 partitions now",
+        "1: no partition would refuse acks=all now",
+        "2: no partition would refuse acks=all now, and 9 would with one more replica out of the ISR",
+        "3: 9 of 9 partitions would refuse acks=all now",
     ]
-    assert "after 30 to 45 s; leaders look every 15 s" in consequences(known["replica.lag.time.max.ms"], place, view, cluster.settings)[0]
-    assert "endangers" in consequences(known["unclean.leader.election.enable"], place, view, cluster.settings)[0]
+    assert "after 30 to 45 s; leaders check every 15 s" in consequences(known["replica.lag.time.max.ms"], place, view, cluster.settings)[0]
+    assert "at risk" in consequences(known["unclean.leader.election.enable"], place, view, cluster.settings)[0]
 
 
 @pytest.mark.parametrize(
     ("release", "topic", "told"),
     [
-        ("4.1", "own", ["1: none refused now, 1 would lose writes with the next replica"]),
+        ("4.1", "own", ["1: no partition would refuse acks=all now, and 1 would with one more replica out of the ISR"]),
         (
             "4.1",
             "other",
-            ["1: none refused now, 1 would lose writes with the next replica", "2: acks=all refused by 1 of 1 partitions now"],
+            [
+                "1: no partition would refuse acks=all now, and 1 would with one more replica out of the ISR",
+                "2: 1 of 1 partitions would refuse acks=all now",
+            ],
         ),
     ],
 )
@@ -119,11 +122,11 @@ def test_a_change_is_counted_where_it_would_hold(release: str, topic: str, told:
     assert consequences(known["min.insync.replicas"], place, view_of(own, other), settings) == told
     unclean = attrs.evolve(other, leader=-1, copies=(replica(1, 9, 9, alive=False), replica(2, 5, 5)))
     said = consequences(known["unclean.leader.election.enable"], place, view_of(own, unclean), settings)
-    assert said == ["true would elect a leader for 1 offline partitions; the replicas alive lack up to 4 records."]
+    assert said == ["true would elect a leader for 1 offline partitions; the live replicas lack up to 4 records."]
 
 
 @pytest.mark.parametrize(
-    ("release", "words"), [("4.1", "counts as 2: no broker may fail"), ("3.6", "more than there are replicas: all refused")]
+    ("release", "words"), [("4.1", "counts as 2: no broker may fail"), ("3.6", "more than the replicas: all writes refused")]
 )
 def test_more_than_there_are_replicas(release: str, words: str) -> None:
     two = partition(replica(1, 5, 5), replica(2, 5, 5))
@@ -135,7 +138,7 @@ def test_more_than_there_are_replicas(release: str, words: str) -> None:
 def test_a_read_only_setting_is_forced_and_says_so() -> None:
     place = SettingsScope("orders", 2, Release.named("4.1"))
     question = edit_question(SETTINGS["replica.lag.time.max.ms"], "5000", place)
-    assert "It is forced here" in question.about
+    assert "Here the change is forced" in question.about
     assert [(option.key, option.acts[0].force, option.acts[0].broker) for option in question.options] == [("c", True, None), ("b", True, 2)]  # type: ignore[attr-defined]
     question = edit_question(SETTINGS["min.insync.replicas"], "1", place)
     assert [option.label for option in question.options] == ["topic orders", "the whole cluster", "b2 only"]
@@ -195,7 +198,7 @@ def test_milliseconds_and_bytes_are_told_as_people_say_them() -> None:
     assert in_words("log.retention.ms", 604_800_000) == "7 days"
     assert in_words("replica.lag.time.max.ms", 30_000) == "30 s"
     assert in_words("segment.bytes", 1_073_741_824) == "1 GiB"
-    assert in_words("message.max.bytes", 1_048_588) == "some 1 MiB"
+    assert in_words("message.max.bytes", 1_048_588) == "about 1 MiB"
     assert in_words("leader.replication.throttled.rate", 2_097_152) == "2 MiB/s"
     assert [in_words(name, value) for name, value in (("flush.ms", MAX_LONG), ("retention.ms", -1), ("num.io.threads", 8_000))] == [""] * 3
     assert sentence_of("read-only: Kafka reads it") == "Read-only: Kafka reads it."

@@ -46,9 +46,9 @@ def text(lines) -> str:  # type: ignore[no-untyped-def]
     [
         ({}, "►  00:12.345  1×"),
         ({"playing": False}, "‖  00:12.345  paused  1×"),
-        ({"speed": 1000.0, "reached": 212.0}, "1000×  cannot keep up: 212×"),
+        ({"speed": 1000.0, "reached": 212.0}, "1000×  falling behind: 212×"),
         ({"speed": math.inf, "reached": 1234.5}, "max  keeps 1,234×"),
-        ({"playing": False, "task_target": "the next event"}, "looking for the next event"),
+        ({"playing": False, "task_target": "the next event"}, "searching for the next event"),
         ({"playing": False, "ended": True}, "end of the script"),
         ({"by_steps": True, "speed": 0.5}, "  0.5 steps/s"),
         ({"past": 0, "events_past": 12}, "12 events before the end"),
@@ -204,13 +204,11 @@ def test_why_goes_back_through_the_causes() -> None:
 def test_a_partition_says_why_its_high_watermark_is_held() -> None:
     p = partition(replica(1, 120, 118, role="leader"), replica(2, 118, 118, caught_up_us=3_200_000), held_by=(2,))
     view = view_of(p)
-    assert high_watermark_sentence(p, view) == "HW held at 118 by b2, last caught up 3.2s ago: 2 records wait."
+    assert high_watermark_sentence(p, view) == "HW is held at 118 by b2, last caught up 3.2s ago: 2 records wait."
     alone = attrs.evolve(p, isr=(1,))
     assert "ISR [1] is smaller than min.insync.replicas 2" in high_watermark_sentence(alone, view)
-    assert "is smaller than" not in high_watermark_sentence(alone, attrs.evolve(view, release="3.6")), (
-        "before 3.7 records are committed all the same"
-    )
-    assert high_watermark_sentence(attrs.evolve(p, leader=-1), view).startswith("Nobody leads")
+    assert "is smaller than" not in high_watermark_sentence(alone, attrs.evolve(view, release="3.6")), "before 3.7 records are committed all the same"
+    assert high_watermark_sentence(attrs.evolve(p, leader=-1), view).startswith("No leader")
     dead = partition(replica(1, 5, 5, alive=False, role="offline"), replica(2, 5, 5))
     assert "on paper only" in high_watermark_sentence(dead, view)
 
@@ -218,11 +216,11 @@ def test_a_partition_says_why_its_high_watermark_is_held() -> None:
 def test_all_who_hold_the_high_watermark_are_named() -> None:
     slow = replica(3, 118, 118, caught_up_us=5_140_000)
     p = partition(replica(1, 120, 118, role="leader"), replica(2, 118, 118), slow, held_by=(2, 3))
-    assert high_watermark_sentence(p, view_of(p)) == "HW held at 118 by b3 (last caught up 5.1s ago) and b2: 2 records wait."
+    assert high_watermark_sentence(p, view_of(p)) == "HW is held at 118 by b3 (last caught up 5.1s ago) and b2: 2 records wait."
     many = partition(replica(1, 120, 118, role="leader"), *(replica(n, 118, 118) for n in (2, 4, 5)), slow, held_by=(2, 4, 5, 3))
-    assert high_watermark_sentence(many, view_of(many)) == "HW held at 118 by b3 (last caught up 5.1s ago) and 3 others: 2 records wait."
+    assert high_watermark_sentence(many, view_of(many)) == "HW is held at 118 by b3 (last caught up 5.1s ago) and 3 others: 2 records wait."
     three = attrs.evolve(many, held_by=(2, 4, 5))
-    assert high_watermark_sentence(three, view_of(three)) == "HW held at 118 by b2, b4 and b5: 2 records wait."
+    assert high_watermark_sentence(three, view_of(three)) == "HW is held at 118 by b2, b4 and b5: 2 records wait."
 
 
 def test_with_one_line_a_loss_comes_before_who_is_missing() -> None:
@@ -237,7 +235,7 @@ def test_a_partition_in_full_shows_what_each_replica_believes() -> None:
         replica(1, 9, 9, role="leader"), replica(2, 7, 7, role="leader", believes_leader=2, believes_epoch=1, epochs=((0, 0), (1, 5)))
     )
     lines = text(paint_partition(p, view_of(p), COLOUR, 110))
-    assert "believes b2 leads (epoch 1)" in lines
+    assert "considers b2 the leader (epoch 1)" in lines
     assert "0@0 1@5" in lines
     assert "☆●b2" in lines
     assert "-2" in lines

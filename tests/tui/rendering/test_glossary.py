@@ -1,4 +1,4 @@
-"""Words and symbols: every one explained, true under the release that runs, found under `?`, by a key and in the palette."""
+"""Terms and symbols: every one explained, true under the release that runs, found under `?`, by a key and in the palette."""
 
 from __future__ import annotations
 
@@ -47,10 +47,10 @@ def test_every_symbol_of_a_replica_a_broker_and_the_legend_is_explained() -> Non
 
 
 def test_what_is_said_is_true_under_the_release() -> None:
-    assert "stands still while the ISR is smaller" in text("4.1")
-    assert "stands still while the ISR is smaller" not in text("2.8")
+    assert "does not advance while the ISR is smaller" in text("4.1")
+    assert "does not advance while the ISR is smaller" not in text("2.8")
     assert "eligible leader replicas" in text("4.1").lower()
-    assert "This cluster keeps none" in text("3.7")
+    assert "This cluster does not track them" in text("3.7")
     assert "replica.lag.max.messages" in text("0.8.2")
     assert "replica.lag.max.messages" not in text("0.9")
     assert "broker.session.timeout.ms" in text("4.1")
@@ -59,8 +59,8 @@ def test_what_is_said_is_true_under_the_release() -> None:
     assert "unclean.leader.election.interval.ms" in text("3.9")
     assert "unclean.leader.election.interval.ms" not in text("3.6")
     assert "the controller acts at once" in text("2.8")
-    assert "cut to their own high watermark" in text("0.10.2")
-    assert "cut to their own high watermark" not in text("0.11")
+    assert "truncate to their own high watermark" in text("0.10.2")
+    assert "truncate to their own high watermark" not in text("0.11")
 
 
 def test_the_word_that_was_asked_for_comes_first_and_once() -> None:
@@ -81,7 +81,7 @@ async def test_a_key_shows_it_and_help_leads_to_it(size: tuple[int, int]) -> Non
         assert "High watermark. The offset below which" in screen_text(app)
         await pilot.press("escape", "question_mark")
         await pilot.pause()
-        assert "K: words and symbols" in screen_text(app)
+        assert "K: terms and symbols" in screen_text(app)
         await pilot.press("end")
         await pilot.pause(0.5)
         assert "Marks on the timeline" in screen_text(app)

@@ -151,7 +151,7 @@ def test_a_script_of_a_session_says_what_was_done(tmp_path: Path) -> None:
     loaded.session.do(acts.Load("orders", 100))
     loaded.session.replay_run.advance_to(2 * SECOND)
     loaded.session.do(acts.Kill(1))
-    loaded.session.bookmark("the leader dies")
+    loaded.session.bookmark("the leader fails")
     path = tmp_path / "my session.yaml"
     loaded.save(path)
     scenario = load_script(path)
@@ -159,6 +159,6 @@ def test_a_script_of_a_session_says_what_was_done(tmp_path: Path) -> None:
     assert [(step.at, step.acts, step.note) for step in scenario.steps] == [
         (0, (acts.Load("orders", 100),), ""),
         (2 * SECOND, (acts.Kill(1),), ""),
-        (2 * SECOND, (), "the leader dies"),
+        (2 * SECOND, (), "the leader fails"),
         (2 * SECOND, (), "the session ended here"),
     ]

@@ -162,11 +162,11 @@ async def test_read_only_is_only_looked_at(tmp_path: Path) -> None:
         end = main_screen.session.end
         for key in ("k", "c", "u", "p"):
             await pilot.press(key)
-            assert "opened read-only" in said(app, main_screen)
+            assert "the session is read-only" in said(app, main_screen)
         main_screen.prompts.say("")
         await pilot.press("6", "enter")
         assert app.screen is main_screen, "no value is asked for that nobody may set"
-        assert "opened read-only" in said(app, main_screen)
+        assert "the session is read-only" in said(app, main_screen)
         await pilot.press("escape", "space")
         for _ in range(5):
             main_screen.session.playback.frame(0.25)
@@ -194,9 +194,9 @@ def test_a_log_that_is_not_true_is_shown_up_to_there(tmp_path: Path) -> None:
     log.write_text("\n".join(lines) + "\n")
     session = opened(log).session
     assert len(session.notices) == 1
-    assert session.notices[0].startswith(f"{log}:{at + 1}: played now, event {at}, ")
+    assert session.notices[0].startswith(f"{log}:{at + 1}: in the replay, event {at}, ")
     assert f"to_offset is {changed['to_offset']} in the log, {changed['to_offset'] - 1} now" in session.notices[0]
-    assert session.notices[0].endswith("; the session is shown up to there")
+    assert session.notices[0].endswith("; the session is shown up to that point")
     assert at <= session.end.seq < at + 20
 
 
@@ -237,7 +237,7 @@ def test_opening_can_be_given_up_and_what_was_played_stays(tmp_path: Path) -> No
     assert 0 < session.progress < 1  # type: ignore[operator]
     session.pause()
     assert session.task_target is None
-    assert session.notices[0].endswith("not played any further; the session is shown up to there")
+    assert session.notices[0].endswith("the replay stopped; the session is shown up to that point")
     assert events(session) == list(old.events[: len(events(session))])
     session.step()
     arrive(session)
@@ -251,19 +251,22 @@ def test_opening_can_be_given_up_and_what_was_played_stays(tmp_path: Path) -> No
     [
         (
             ["LOG", "--release", "3.6"],
-            "--release: an old session is played as it was; save it as a script (--record FILE) and run that otherwise",
+            "--release: an old session plays as it was recorded; to change it, save it as a script (--record FILE) and run that",
         ),
-        (["LOG", "--seed", "3"], "--seed: an old session is played as it was; save it as a script (--record FILE) and run that otherwise"),
+        (
+            ["LOG", "--seed", "3"],
+            "--seed: an old session plays as it was recorded; to change it, save it as a script (--record FILE) and run that",
+        ),
         (["LOG", "--at", "3h"], "--at: 3h is past the end of LOG, which is "),
         (["LOG", "--at", "soon"], "--at: "),
         (["LOG", "--log", "LOG"], "--log: LOG is what is read; name another file"),
         (["LOG", "--record", "LOG"], "--record: LOG is what is read; name another file"),
         (
             ["--record", "a.jsonl.zst", "--log", "b.jsonl"],
-            "--record: a.jsonl.zst is an event log, and --log names one, too; one of them is enough",
+            "--record: a.jsonl.zst is an event log, and so is --log; use only one of them",
         ),
-        (["--read-only"], "--read-only: is for an old session's event log; name one"),
-        (["e1-data-loss", "--at", "2s"], "--at: is for an old session's event log; name one"),
+        (["--read-only"], "--read-only: needs the event log of an old session; name one"),
+        (["e1-data-loss", "--at", "2s"], "--at: needs the event log of an old session; name one"),
     ],
 )
 def test_wrong_options_are_told(given: list[str], told: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -38,7 +38,7 @@ async def served(*arguments: str) -> AsyncIterator[tuple[str, asyncio.subprocess
     )
     assert process.stderr is not None
     told = (await asyncio.wait_for(process.stderr.readline(), 30)).decode()
-    match = re.fullmatch(rf"isrlab: open (http://127\.0\.0\.1:{port}/[A-Za-z0-9_-]{{24}})/ in a browser; Ctrl\+C ends it\n", told)
+    match = re.fullmatch(rf"isrlab: open (http://127\.0\.0\.1:{port}/[A-Za-z0-9_-]{{24}})/ in a browser; press Ctrl\+C to stop\n", told)
     assert match is not None, told
     for _ in range(100):
         with socket.socket() as trial:
@@ -251,7 +251,7 @@ async def test_so_many_tabs_and_no_more() -> None:
                 await client.ws_connect(f"{here}/ws")
             async with client.get(f"{here}/") as answer:
                 assert answer.status == 503
-                assert "1 playground is open here, and no more may be (--max-sessions)" in await answer.text()
+                assert "1 playground is open here, which is the maximum (--max-sessions)" in await answer.text()
         await no_more_than_one_is_open(client, here)
         async with client.ws_connect(f"{here}/ws") as page_socket:
             await painted(page_socket, b"isrlab")
@@ -292,12 +292,12 @@ async def test_a_tab_that_is_loaded_again_has_its_own_place() -> None:
 @pytest.mark.parametrize(
     ("given", "told"),
     [
-        (["--port", "0"], "--port: '0' is no port; write a whole number from 1 to 65535"),
-        (["--port", "http"], "--port: 'http' is no port; write a whole number from 1 to 65535"),
-        (["--max-sessions", "0"], "--max-sessions: '0' is no number of tabs; write a whole number from 1 to 999"),
-        (["--fps", "99"], "--fps: '99' is no number of frames; write a whole number from 1 to 60"),
+        (["--port", "0"], "--port: '0' is not a port; write a whole number from 1 to 65535"),
+        (["--port", "http"], "--port: 'http' is not a port; write a whole number from 1 to 65535"),
+        (["--max-sessions", "0"], "--max-sessions: '0' is not a number of tabs; write a whole number from 1 to 999"),
+        (["--fps", "99"], "--fps: '99' is not a number of frames; write a whole number from 1 to 60"),
         (["e1-data-los"], "e1-data-los: "),
-        (["--host", "192.0.2.1", "--port", "8123"], "cannot listen at 192.0.2.1:8123: "),
+        (["--host", "192.0.2.1", "--port", "8123"], "cannot listen on 192.0.2.1:8123: "),
     ],
 )
 def test_what_is_wrong_is_told_at_once(given: Sequence[str], told: str, capsys: pytest.CaptureFixture[str]) -> None:
@@ -311,13 +311,14 @@ def test_a_port_in_use_is_told(capsys: pytest.CaptureFixture[str]) -> None:
         holder.listen()
         port = holder.getsockname()[1]
         assert main(["serve", "--port", str(port)]) == 2
-    assert capsys.readouterr().err == f"isrlab: cannot listen at 127.0.0.1:{port}: Address already in use; choose another with --port\n"
+    assert capsys.readouterr().err == f"isrlab: cannot listen on 127.0.0.1:{port}: Address already in use; choose another with --port\n"
 
 
 def test_an_address_others_reach_is_warned_about(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["serve", "--host", "192.0.2.1", "--port", "8123"]) == 2
     assert capsys.readouterr().err.startswith(
-        "isrlab: 192.0.2.1 may be reached from other machines: whoever has the address with its token plays here, as you; 'ssh -L 8123:127.0.0.1:8123' is safer\n"
+        "isrlab: 192.0.2.1 can be reached from other machines: anyone who has the address with its token can play here, as you; 'ssh "
+        "-L 8123:127.0.0.1:8123' is safer\n"
     )
 
 
@@ -326,7 +327,7 @@ def test_without_the_extra_it_says_how_to_get_it(monkeypatch: pytest.MonkeyPatch
     assert main(["serve"]) == 2
     assert (
         capsys.readouterr().err
-        == "isrlab: serve needs textual-serve, which is not installed; 'make serve' brings it, or install it with: pip install 'isrlab[serve]'\n"
+        == "isrlab: serve needs textual-serve, which is not installed; use 'make serve', or install it with: pip install 'isrlab[serve]'\n"
     )
 
 

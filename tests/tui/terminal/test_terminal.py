@@ -163,7 +163,7 @@ def test_copies_and_pictures_leave_the_terminal_also_from_a_dialog(terminals: li
     terminal.press("\r")
     terminal.read_until("Esc: back")
     terminal.press("y")
-    terminal.read_until("copied what stands here")
+    terminal.read_until("copied this text")
     assert "partition epoch 0" in copied(terminal)
     terminal.press("P")
     terminal.read_until("picture saved as isrlab-")

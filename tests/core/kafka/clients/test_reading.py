@@ -44,7 +44,7 @@ class Run:
         self.cluster.run_until(self.cluster.now + then * SECOND)
 
     def consumed(self, consumer: str) -> int:
-        """How many records a consumer has read."""
+        """How many records that a consumer has read."""
         return sum(event[9] - event[8] for event in self.events if event[3] == events.Consumed.kind and event[4] == consumer)
 
     def leader(self) -> int:

@@ -162,7 +162,7 @@ def test_before_2_4_a_running_move_has_to_come_to_its_end() -> None:
     moves.do(acts.Reassign(moves.tp, (2, 3)))
     with pytest.raises(ActRefused, match="There is an existing assignment running"):
         moves.cluster.do(acts.Reassign(moves.tp, (4,)))
-    with pytest.raises(ActRefused, match=r"cannot be given up before 2\.4"):
+    with pytest.raises(ActRefused, match=r"releases before 2\.4 cannot cancel"):
         moves.cluster.do(acts.CancelReassignment(moves.tp))
 
 

@@ -330,4 +330,4 @@ def test_an_old_session_is_played_again_and_held_against_its_log() -> None:
     untrue = History.of(SMALL, seed=7)
     untrue.open_recording(old)
     untrue.continue_task()
-    assert untrue.notices[0].startswith(f"old.jsonl:{len(old.events) + 1}: played now, event {seq} is not")
+    assert untrue.notices[0].startswith(f"old.jsonl:{len(old.events) + 1}: in the replay, event {seq} is not")

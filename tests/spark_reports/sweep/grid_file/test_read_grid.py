@@ -69,7 +69,7 @@ def test_a_cell_has_its_way_over_a_topics_own_value() -> None:
         ("  crash: {", "  rack-outage: {", "g.yaml:11:3: faults: cell 1 (min.insync.replicas 1, acks 1) has brokers without a rack"),
         ("  crash: {", "  controller-crash: {", "g.yaml:11:3: faults: cell 1 (min.insync.replicas 1, acks 1) has no dedicated controllers"),
         ("  crash: {", "  slow-disk: {", "a slow disk needs a delay for each write"),
-        ("horizon: 10h", "horizon: soon", "g.yaml:12:10: horizon: 'soon' is no duration"),
+        ("horizon: 10h", "horizon: soon", "g.yaml:12:10: horizon: 'soon' is not a duration"),
         ("horizon: 10h\naround", "horizon: 365d\n#around", "g.yaml:12:10: horizon: '365d' is too long to simulate completely"),
         ("topic: orders, rate: 1000", "topic: order, rate: 1000", "workload[1].topic: unknown word 'order'; did you mean 'orders'?"),
         ("rate: 1000, every: 1000us, between: 30s", "rate: 1000, every: 2s, between: 1s", "'1s' is less than 'every'"),
@@ -110,13 +110,13 @@ def test_all_mistakes_of_a_grid_are_reported() -> None:
         read_grid(text, "g")
     told = [str(wrong).split(": ", 1)[1].split(";")[0] for wrong in caught.value.mistakes]
     assert told == [
-        "workload[1].rate: 'many' is no whole number",
+        "workload[1].rate: 'many' is not a whole number",
         "faults: unknown word 'crush'",
         "faults.cut: 'every' is missing",
         "faults.cut: 'lasts' is missing",
         "faults.cut.between: unknown word 'all'",
-        "faults.crash.every: 'soon' is no duration",
-        "horizon: '10' is no duration",
+        "faults.crash.every: 'soon' is not a duration",
+        "horizon: '10' is not a duration",
     ]
     text = TEXT.replace("acks: [1, all]", "acks: [1, most, all]\n  ackss: [1]\n  racks: []")
     with pytest.raises(ScriptMistakes) as caught:
