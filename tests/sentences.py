@@ -68,7 +68,7 @@ SECTIONS: Final = {
 }
 """The sections of the page, in its order."""
 
-_PAINTERS: Final = frozenset({"add", "rule", "Option", "Question", "TextPrompt", "Column", "look_closer"})
+_PAINTERS: Final = frozenset({"add", "rule", "Option", "Question", "TextPrompt", "Column", "show_details"})
 """Functions whose texts appear on a screen however short they are."""
 
 _NUMBERS: Final = re.compile(r"\d[\d,.:]*|\b[a-z]+-[a-z]*\d+")

@@ -207,7 +207,9 @@ def test_a_partition_says_why_its_high_watermark_is_held() -> None:
     assert high_watermark_sentence(p, view) == "HW is held at 118 by b2, last caught up 3.2s ago: 2 records wait."
     alone = attrs.evolve(p, isr=(1,))
     assert "ISR [1] is smaller than min.insync.replicas 2" in high_watermark_sentence(alone, view)
-    assert "is smaller than" not in high_watermark_sentence(alone, attrs.evolve(view, release="3.6")), "before 3.7 records are committed all the same"
+    assert "is smaller than" not in high_watermark_sentence(alone, attrs.evolve(view, release="3.6")), (
+        "before 3.7 records are committed all the same"
+    )
     assert high_watermark_sentence(attrs.evolve(p, leader=-1), view).startswith("No leader")
     dead = partition(replica(1, 5, 5, alive=False, role="offline"), replica(2, 5, 5))
     assert "on paper only" in high_watermark_sentence(dead, view)
