@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 class Cluster(ClusterNodes):
     """A running cluster."""
 
-    __slots__ = ()
+    __slots__ = ("__weakref__",)
 
     def __init__(
         self, spec: ClusterSpec, release: Release = CURRENT, seed: int = 0, sink: Sink | None = None, *, elide: bool = True

@@ -47,7 +47,7 @@ def text(lines) -> str:  # type: ignore[no-untyped-def]
         ({}, "►  00:12.345  1×"),
         ({"playing": False}, "‖  00:12.345  paused  1×"),
         ({"speed": 1000.0, "reached": 212.0}, "1000×  falling behind: 212×"),
-        ({"speed": math.inf, "reached": 1234.5}, "max  keeps 1,234×"),
+        ({"speed": math.inf, "reached": 1234.5}, "max  runs at 1,234×"),
         ({"playing": False, "task_target": "the next event"}, "searching for the next event"),
         ({"playing": False, "ended": True}, "end of the script"),
         ({"by_steps": True, "speed": 0.5}, "  0.5 steps/s"),
