@@ -1,8 +1,4 @@
-"""The playground failed in a way that nobody foresaw: what people did is saved, and one message says where it is and how to go on.
-
-A session is its acts, so it is saved as a script: that needs neither the screen nor the cluster, one of which has just failed. The
-event log, if one was written, is closed where it stands.
-"""
+"""Writes a crash report: saves the session as a script and prints one message that says how to resume."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""When Python's garbage collector works: between frames and in small helpings, in full only when nothing moves.
+"""When Python's garbage collector runs: between frames in small portions, and in full only when nothing moves.
 
-Left to itself it looks at the whole heap in the middle of some frame, which takes longer than several frames may. What lives as long as
-the session is set aside (`gc.freeze`) once the first screen stands.
+Left to itself, the collector scans the whole heap in the middle of a frame, which takes longer than several frames. Objects that live as
+long as the session are excluded (`gc.freeze`) once the first screen is shown.
 """
 
 from __future__ import annotations
@@ -10,31 +10,31 @@ import gc
 from typing import Final
 
 STARTUP_SECONDS: Final = 0.3
-"""After which time from the start the first screen stands."""
+"""Seconds from the start until the first screen is shown."""
 
 IDLE_SECONDS: Final = 0.5
-"""How long nothing must have moved before everything is looked at."""
+"""Seconds without movement before a full collection."""
 
 _NEW: Final = 4
-"""Frames after which what is new is looked at."""
+"""Frames between two collections of new objects."""
 
 _YOUNG: Final = 32
-"""Frames after which what has outlived that is set aside too, until everything is looked at: a cluster leaves no cycles while it runs."""
+"""Frames after which surviving objects are frozen until the next full collection: a running cluster leaves no cycles."""
 
 _OLD: Final = 5_000
-"""Frames after which there may be old garbage."""
+"""Frames after which old objects may be garbage."""
 
 
 _CLUSTERS: Final = 8
-"""Clusters that may be left behind without a rest."""
+"""Replaced clusters after which a full collection runs without waiting for an idle moment."""
 
 
 class GarbageCollection:
-    """The collector's turns in a process that is the playground's alone; anywhere else nothing is done.
+    """Controls the collector in a process of the playground's own; does nothing in any other process.
 
     Attributes:
-        frames: since everything was looked at last.
-        due: whether there may be garbage among what lives long, as after a way through time: whole clusters that nobody needs any more.
+        frames: frames since the last full collection.
+        due: whether long-lived objects may be garbage, for example a cluster that was replaced by time travel.
     """
 
     def __init__(self, *, own_process: bool) -> None:
@@ -43,13 +43,13 @@ class GarbageCollection:
         self.due = False
 
     def freeze_long_lived(self) -> None:
-        """What lives long is set aside; from now on the collector works when it is told to."""
+        """Freezes what exists now; from now on the collector runs only on request."""
         if self._own:
             gc.freeze()
             gc.disable()
 
     def after_frame(self) -> None:
-        """What the last frames have left behind."""
+        """Collects what the last frames left."""
         self.frames += 1
         if self._own and self.frames % _NEW == 0 and not gc.isenabled():
             gc.collect(0)
@@ -59,14 +59,14 @@ class GarbageCollection:
                 self.due = True
 
     def cluster_replaced(self) -> None:
-        """A cluster has been left for another, as by a way through time; many in a row do not wait for a rest."""
+        """Notes that a cluster was replaced; collects at once after many replacements."""
         self.due = True
         self._left += 1
         if self._own and self._left % _CLUSTERS == 0 and not gc.isenabled():
             gc.collect()
 
     def collect_when_idle(self) -> None:
-        """Everything that is due."""
+        """Collects everything that is due."""
         if self._own and self.due and not gc.isenabled():
             self.due, self.frames = False, 0
             gc.unfreeze()

@@ -1,8 +1,8 @@
-"""How a session goes forward with the wall clock: pace, pause, and how much is done in a frame.
+"""Playback of a session in wall-clock time: speed, pause, and the work of one frame.
 
-Wall clock enters here and nowhere else: each frame hands over how much wall time has passed, and virtual time moves on
-by that much times the speed, within a budget of CPU so that keys are never waited for. What the budget did not allow is
-not made up for later; `reached` tells the speed that was really kept.
+Only this module reads the wall clock. Each frame passes the wall time since the last one. Virtual time then advances by that time
+multiplied by the speed, within a CPU budget so that keys never wait. Time that exceeds the budget is not caught up; `reached` is the
+actual speed.
 """
 
 from __future__ import annotations
@@ -30,16 +30,16 @@ MAX_FRAME: Final = 0.25
 
 
 class Playback:
-    """Moves a history on by wall time.
+    """Moves a history forward with wall time.
 
     Attributes:
-        playing: whether virtual time goes on by itself.
+        playing: whether virtual time advances by itself.
         speed: virtual seconds per wall second, or `AS_FAST_AS_IT_CAN`.
-        reached: the speed that was really kept lately, when the budget did not allow the wished one; else None.
+        reached: the actual speed when the budget does not allow `speed`; else None.
     """
 
     def __init__(self, history: History, budget: float = FRAME_BUDGET) -> None:
-        """Begin to play at speed 1; `budget`: seconds of CPU per frame."""
+        """Start to play at speed 1; `budget` is the CPU seconds per frame."""
         self._history = history
         self.playing = True
         self.speed = 1.0
@@ -49,11 +49,11 @@ class Playback:
         self._kept = [0.0, 0.0]  # virtual and wall seconds of the last while
 
     def yield_policy(self, task: IncrementalTask) -> ShouldYield:
-        """How much of a way is gone in a frame. One that changes nothing before it has arrived may take longer."""
+        """The time of one slice of a task. A task that changes nothing before it finishes may take longer."""
         return within(self._budget if isinstance(task, SearchTask) else 2 * self._budget)
 
     def frame(self, wall: float) -> None:
-        """Move on by one frame that lasted `wall` seconds; nothing when paused."""
+        """Advances by one frame of `wall` seconds; does nothing when paused."""
         history = self._history
         if history.task is not None:
             history.continue_task()
@@ -74,33 +74,33 @@ class Playback:
 
     @property
     def moving(self) -> bool:
-        """Whether frames change anything: it plays, or a step is still looking."""
+        """Whether frames change anything: the session plays, or a task runs."""
         return self.playing or self._history.task_target is not None
 
     def play(self) -> None:
-        """Let virtual time go on."""
+        """Lets virtual time advance."""
         self._history.cancel_task()
         self.playing = True
         self._kept = [0.0, 0.0]
 
     def pause(self) -> None:
-        """Hold virtual time."""
+        """Stops virtual time."""
         self._history.cancel_task()
         self.playing = False
         self.reached = None
 
     def faster(self) -> float:
-        """The next higher speed."""
+        """Selects the next higher speed and returns it."""
         self.set_speed(next((speed for speed in SPEEDS if speed > self.speed), self.speed))
         return self.speed
 
     def slower(self) -> float:
-        """The next lower speed."""
+        """Selects the next lower speed and returns it."""
         self.set_speed(next((speed for speed in reversed(SPEEDS) if speed < self.speed), self.speed))
         return self.speed
 
     def set_speed(self, speed: float) -> None:
-        """Take a speed from 0.1 to 1000, or `AS_FAST_AS_IT_CAN`."""
+        """Selects a speed from 0.1 to 1000, or `AS_FAST_AS_IT_CAN`."""
         self.speed = speed
         self.reached = None
         self._kept = [0.0, 0.0]
@@ -127,7 +127,7 @@ class Playback:
             self.pause()
 
     def _play_steps(self, wall: float) -> None:
-        """By hand a virtual second has no meaning: at speed 1 a step comes each second."""
+        """Executes one step per second at speed 1: by hand, a virtual second has no meaning."""
         self._debt += wall * min(self.speed, 1 / max(wall, 1e-6)) * SECOND
         replay_run = self._history.replay_run
         while self._debt >= SECOND and replay_run.stepwise:

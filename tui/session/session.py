@@ -1,4 +1,4 @@
-"""A session that somebody watches: a history that plays, with what its screens ask for. Knows no widget."""
+"""A session on a screen: a history that plays, with the data that its screens need. Knows no widget."""
 
 from __future__ import annotations
 
@@ -34,19 +34,19 @@ if TYPE_CHECKING:
 
 
 class Session(History):
-    """A cluster being watched.
+    """A history that plays.
 
     Attributes:
-        playback: lets its time go on.
+        playback: lets its time advance.
     """
 
     def __init__(self, start: PlayableFactory, *, log: EventLogWriter | None = None, budget: float = FRAME_BUDGET) -> None:
-        """Begin to play at speed 1.
+        """Start to play at speed 1.
 
         Args:
-            start: makes the playable.
+            start: builds what is played.
             log: writes the event log.
-            budget: seconds of CPU per frame.
+            budget: CPU seconds per frame.
         """
         self.playback = Playback(self, budget)
         self._incremental_view: IncrementalView | None = None
@@ -54,17 +54,17 @@ class Session(History):
         super().__init__(start, log=log, clock=time.process_time, yield_policy=self.playback.yield_policy)
 
     def pause(self) -> None:
-        """Hold virtual time."""
+        """Stops virtual time."""
         self.playback.pause()
 
     @property
     def by_hand(self) -> bool:
-        """Whether a cluster that ran by itself is moved by hand now."""
+        """Whether a cluster that ran by itself was switched to by-hand mode."""
         return self.replay_run.by_hand
 
     @property
     def task_verb(self) -> str:
-        """What it is about while `task_target` says with what."""
+        """What the running task does with its `task_target`."""
         match self.task:
             case TravelTask() | LogReplayTask():
                 return "going to"
@@ -87,12 +87,12 @@ class Session(History):
         self.start_task(path.name, writing, lambda: then(writing.failed))
 
     def event_sentence(self, seq: int) -> str:
-        """The sentence of an event still in memory, empty when it is not."""
+        """The sentence of an event in memory; empty when it is not in memory."""
         event = self.event_buffer.find(seq)
         return sentence(event) if event is not None else ""
 
     def played_act_sentence(self, played: PlayedAct) -> str:
-        """An act of this branch in words, whether it is still to come or long past."""
+        """The sentence of an act of this branch, past or still to come."""
         event = next((event for event in self.branch.act_events if event[0] == played.seq), None)
         return sentence(event) if event is not None else played.act.word
 
@@ -102,7 +102,7 @@ class Session(History):
         return self.cluster.now
 
     def settings(self) -> Settings:
-        """The values in force now; what is changed later does not show in them."""
+        """The present settings, as a copy that later changes do not affect."""
         ring = self.event_buffer.ring(NOTABLE)  # a setting is changed by an act, and an act is a notable event
         live, known = self.cluster.settings, self._settings
         if known is None or known[0] is not live or known[1] is not ring or known[2] != ring.total:
@@ -111,7 +111,7 @@ class Session(History):
         return known[3]
 
     def status(self) -> SessionStatus:
-        """How it stands now."""
+        """The present status."""
         replay_run = self.replay_run
         return SessionStatus(
             playing=self.playback.playing,
@@ -133,7 +133,7 @@ class Session(History):
         )
 
     def run_so_far(self) -> RunSoFar:
-        """What another run that goes in step with this one has to repeat."""
+        """What a parallel run has to repeat."""
         replay_run = self.replay_run
         return RunSoFar(
             replay_run.steps,
@@ -144,15 +144,15 @@ class Session(History):
         )
 
     def partition_detail(self, tp: TopicPartition) -> PartitionDetail:
-        """One partition in full, as it is now.
+        """One partition in full.
 
         Raises:
-            KeyError: there is none of that name.
+            KeyError: there is no such partition.
         """
         return self.cluster.partition_detail(tp)
 
     def durability_report(self) -> DurabilityReport:
-        """What is lost and what is exposed now."""
+        """The records that are lost or exposed now."""
         return self.cluster.durability_report()
 
     def frame_view(
@@ -172,13 +172,13 @@ class Session(History):
         return lags(self.cluster) if isinstance(self.cluster, Cluster) else None
 
     def is_view_stale(self, some: Iterable[TopicPartition] | None = None) -> bool:
-        """Whether the last frame's view left something, or one of these partitions, for later."""
+        """Whether the last frame's view postponed something, or one of these partitions."""
         incremental_view = self._incremental_view
         if incremental_view is None or self.on_event is None or not incremental_view.is_of(self.cluster):
             return False
         return incremental_view.is_stale if some is None else incremental_view.any_stale(some)
 
     def dispose(self) -> None:
-        """Let go of everything that is large: the session is closed, and nobody looks at it any more."""
+        """Releases everything large after the session has ended."""
         super().dispose()
         self._incremental_view = self._settings = None

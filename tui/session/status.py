@@ -1,4 +1,4 @@
-"""How a session stands at one moment: frozen, for the screens."""
+"""The frozen status of a session at one moment, for the screens."""
 
 from __future__ import annotations
 
@@ -10,24 +10,25 @@ from core.sim.repr_mixin import ReprMixin
 
 @attrs.frozen(repr=False)
 class SessionStatus(ReprMixin):
-    """How a session stands.
+    """The status of a session.
 
     Attributes:
-        playing: whether virtual time goes on by itself.
-        moving: whether frames change anything: it plays, or is on its way somewhere.
+        playing: whether virtual time advances by itself.
+        moving: whether frames change anything: the session plays, or a task runs.
         speed: virtual seconds per wall second.
-        reached: the speed that was really kept, when that is less than wished; else None.
-        task_target: what it is on its way to, in words; else None.
-        task_verb: what it does about that, in a word or two.
-        progress: how much of that way is done, 0 to 1; None when nobody can tell.
+        reached: the actual speed when it is lower than `speed`; else None.
+        task_target: the target of the running task in words; else None.
+        task_verb: what the task does, in a word or two.
+        progress: the share of the task that is done, 0 to 1; None when it is unknown.
         branch: the name of the branch.
-        branches: how many there are.
-        end: how far the branch was lived.
-        in_the_past: whether there is a future that was lived already.
-        by_hand: whether a cluster that ran by itself is moved by hand now.
-        stepwise: whether it goes by steps that take no virtual time.
-        finished: whether the script has come to its end.
-        can_undo, can_redo: whether there is an act to undo, or to redo.
+        branches: the number of branches.
+        end: the last position of the branch that was played.
+        in_the_past: whether the branch has a future that was already played.
+        by_hand: whether a cluster that ran by itself was switched to by-hand mode.
+        stepwise: whether the next step takes no virtual time.
+        finished: whether the script has ended.
+        can_undo: whether there is an act to undo.
+        can_redo: whether there is an act to redo.
     """
 
     playing: bool
@@ -50,14 +51,14 @@ class SessionStatus(ReprMixin):
 
 @attrs.frozen(repr=False)
 class RunSoFar(ReprMixin):
-    """How far a session has come.
+    """The progress of a session.
 
     Attributes:
-        steps: taken so far.
-        acts: done so far.
-        next_due: when the next step is due, virtual µs; None: never.
-        stepwise: whether it is moved by hand.
-        moving: whether it goes on by itself, or is on its way somewhere.
+        steps: steps so far.
+        acts: acts so far.
+        next_due: virtual time of the next step, µs; None: never.
+        stepwise: whether the cluster is moved by hand.
+        moving: whether the session plays or a task runs.
     """
 
     steps: int

@@ -1,4 +1,4 @@
-"""How long something may take that has to let keys through."""
+"""A time limit for work that must not delay keys."""
 
 from __future__ import annotations
 
@@ -8,6 +8,6 @@ from core.lab.history.incremental_task import ShouldYield
 
 
 def within(seconds: float) -> ShouldYield:
-    """Yields when so many seconds of wall time have passed from now on."""
+    """A `ShouldYield` that returns True when that many wall seconds have passed."""
     end = time.perf_counter() + seconds
     return lambda: time.perf_counter() > end

@@ -1,4 +1,4 @@
-"""A branch of a session: its events, everything that people did on it, and the moments on it that are worth finding again."""
+"""A branch of a session: its acts and notable events, bookmarks, and its event log."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from core.lab.recorded_acts import recorded_act
 from core.sim.repr_mixin import ReprMixin
 
 MAIN_BRANCH: Final = "main"
-"""What the branch that a session begins on is called."""
+"""The name of the first branch of a session."""
 
 
 @attrs.frozen(repr=False)
@@ -28,7 +28,7 @@ class Mark(ReprMixin):
 
 @attrs.frozen(repr=False)
 class Bookmark(ReprMixin):
-    """A moment somebody wants to find again, with a note."""
+    """A moment that a person marked, with a note."""
 
     branch: str
     position: Position
@@ -37,7 +37,17 @@ class Bookmark(ReprMixin):
 
 @attrs.define(repr=False)
 class Branch(ReprMixin):
-    """One line of events that the session took. `end` is how far it was lived; `acts` are what people did, `act_events` all `act` events, the script's too."""
+    """One line of events of a session.
+
+    Attributes:
+        name: its name.
+        acts: the acts of people.
+        end: the last position that was played.
+        marks: its notable events.
+        act_events: all `act` events, including those of a script.
+        seen: sequence number of the last event.
+        origin: the branch that it was forked from; '' for the first.
+    """
 
     name: str
     acts: list[PlayedAct] = attrs.field(factory=list)
@@ -48,7 +58,7 @@ class Branch(ReprMixin):
     origin: str = ""
 
     def on_event(self, event: EventTuple) -> None:
-        """Remember an event the first time it happens."""
+        """Records an event the first time it happens."""
         seq = event[0]
         if seq > self.seen:
             self.seen = seq
@@ -58,7 +68,7 @@ class Branch(ReprMixin):
                     self.act_events.append(event)
 
     def fork(self, name: str, position: Position) -> Branch:
-        """A branch that has this one's past up to a position."""
+        """Returns a new branch with the past of this one up to a position."""
         seq = position.seq
         return Branch(
             name,
@@ -71,11 +81,11 @@ class Branch(ReprMixin):
         )
 
     def timed_acts(self) -> list[tuple[int, Act]]:
-        """Every act with its virtual time in µs."""
+        """Every act with its virtual time, µs."""
         return [(event[1], recorded_act(event[4], event[5])) for event in self.act_events]
 
     def last_common_seq(self, other: Branch) -> int | None:
-        """The last event that two branches have in common; None when no act tells."""
+        """The last event that two branches share; None when no act distinguishes them."""
         at = 0
         for one, two in zip(self.acts, other.acts, strict=False):
             if one != two:
@@ -86,38 +96,43 @@ class Branch(ReprMixin):
 
 
 class EventLogWriter(Protocol):
-    """Where events are written (`scenarios.logs.event_log.LogWriter`)."""
+    """A writer of an event log (`scenarios.logs.event_log.LogWriter`)."""
 
     def __call__(self, event: EventTuple) -> None:
-        """One more."""
+        """Writes an event."""
 
     def cut(self, seq: int) -> None:
-        """Those after that one are another branch's."""
+        """Removes the events after `seq`."""
 
     def close(self, now: int | None = None) -> None:
-        """No more come; virtual µs at the end."""
+        """Completes the log; `now` is the virtual time of its end, µs."""
 
 
 class BranchLogWriter:
-    """Writes each event of a branch once, however often one goes over it. `last`: the one written last; 0 without a log."""
+    """Writes each event of a branch once, however often the session repeats it.
+
+    Attributes:
+        log: the writer; None: no log.
+        last: sequence number of the last event written; 0 without a log.
+    """
 
     def __init__(self, log: EventLogWriter | None) -> None:
         self.log = log
         self.last = 0
 
     def write(self, event: EventTuple) -> None:
-        """Write an event if it is new."""
+        """Writes an event if it is new."""
         if self.log is not None and event[0] > self.last:
             self.last = event[0]
             self.log(event)
 
     def cut(self, seq: int) -> None:
-        """What follows that event is another branch's."""
+        """Removes the events after `seq`: another branch follows."""
         if self.log is not None and seq < self.last:
             self.log.cut(seq)
             self.last = seq
 
     def close(self, now: int) -> None:
-        """The branch ends at virtual µs `now`."""
+        """Completes the log at virtual time `now`, µs."""
         if self.log is not None:
             self.log.close(now)

@@ -1,4 +1,4 @@
-"""A moment to go to, and the keyframe that the way there begins at."""
+"""The destination of a journey through time, and the keyframe at which the journey starts."""
 
 from __future__ import annotations
 
@@ -14,15 +14,22 @@ from core.lab.history.replay_run import ReplayRun, StepIndex
 from core.sim.repr_mixin import ReprMixin
 
 MAX_STEPS_IN_PLACE: Final = 16_000
-"""Steps, or events, that are gone at once: some tenth of a second, which nobody notices."""
+"""Steps, or events, that are repeated in one go: about a tenth of a second, which nobody notices."""
 
 OBJECTS_PER_STEP: Final = 4
-"""Objects that are made anew of a keyframe in the time of a step, or of an event."""
+"""Objects that restoring a keyframe creates in the time of one step or event."""
 
 
 @attrs.frozen(repr=False)
 class RetainedEvents(ReprMixin):
-    """The events of a branch that are still in memory, and how far they reach: its acts, the place of its last moment, where steps ended."""
+    """The events of a branch that are in memory.
+
+    Attributes:
+        event_buffer: the events.
+        acts: the acts of the branch.
+        place: `Position.place` of the last moment that they cover.
+        step_index: the last event of each step.
+    """
 
     event_buffer: EventBuffer
     acts: Sequence[PlayedAct]
@@ -32,7 +39,14 @@ class RetainedEvents(ReprMixin):
 
 @attrs.frozen(repr=False)
 class Destination(ReprMixin):
-    """Where to go: the step that records an event, a position, or the end of a virtual time, µs. One of them is given."""
+    """A moment to travel to. Exactly one of `seq`, `position` and `time` is given.
+
+    Attributes:
+        what: the destination in words.
+        seq: the step that records this event.
+        position: this position.
+        time: the end of this virtual time, µs.
+    """
 
     what: str = "that moment"
     seq: int = -1
@@ -41,11 +55,11 @@ class Destination(ReprMixin):
 
     @property
     def clock(self) -> int | None:
-        """Its virtual time, µs, if that is known."""
+        """Its virtual time, µs; None when it is unknown."""
         return self.position.time if self.position is not None else self.time if self.time >= 0 else None
 
     def reached(self, replay_run: ReplayRun) -> bool:
-        """Whether no further step is needed."""
+        """Whether the run needs no further step."""
         if self.position is not None:
             return (replay_run.steps, replay_run.acts_done) >= (self.position.steps, self.position.acts)
         if self.seq >= 0:
@@ -54,7 +68,7 @@ class Destination(ReprMixin):
         return due is None or due > self.time
 
     def is_known(self, known: RetainedEvents) -> bool:
-        """Whether the events up to there are among those that are known."""
+        """Whether the retained events reach this moment."""
         if self.position is not None:
             return self.position.place <= known.place
         if self.seq >= 0:
@@ -62,7 +76,7 @@ class Destination(ReprMixin):
         return self.time < known.place[2]
 
     def progress(self, replay_run: ReplayRun) -> float:
-        """How much of the way from the start is done, 0 to 1."""
+        """The share of the journey from the start of the session that is done, 0 to 1."""
         if self.position is not None:
             done, whole = replay_run.steps + replay_run.acts_done, self.position.steps + self.position.acts
         elif self.seq >= 0:
@@ -72,7 +86,7 @@ class Destination(ReprMixin):
         return min(1.0, done / whole) if whole > 0 else 1.0
 
     def nearest(self, keyframe_cache: KeyframeCache, acts: Sequence[PlayedAct], known: RetainedEvents) -> Keyframe | None:
-        """The keyframe cluster to begin with: on the way, and one whose events are known."""
+        """The last keyframe before this moment on the path of these acts, whose events are retained; None when there is none."""
         for keyframe in reversed(keyframe_cache.keyframes):
             position = keyframe.position
             if (
@@ -85,7 +99,7 @@ class Destination(ReprMixin):
         return None
 
     def is_near(self, keyframe: Keyframe, keyframe_cache: KeyframeCache, known: RetainedEvents) -> bool:
-        """Whether the way from a keyframe cluster is so short that it can be gone at once, or no longer than to make a new cluster takes."""
+        """Whether the run can repeat the steps from a keyframe in one go, or faster than it could build a new cluster."""
         near = max(MAX_STEPS_IN_PLACE, len(keyframe.playable.cluster_snapshot) // OBJECTS_PER_STEP)
         if self.position is not None:
             return self.position.steps - keyframe.position.steps <= near

@@ -1,8 +1,7 @@
-"""The events of a session that are still in memory: bounded, by level, each at an index that never changes.
+"""The events of a session that are still in memory, bounded for each level; the index of an event never changes.
 
-A busy cluster makes thousands of events a second, most of them fetches. Three rings keep the last of all events, of
-those worth a line, and of the notable ones, so that an election from minutes ago is still there however much traffic
-followed.
+A busy cluster records thousands of events per second, mostly fetches. Three rings keep the last of all events, of normal events and of
+notable events. An election of some minutes ago thus stays in memory, however much traffic follows.
 """
 
 from __future__ import annotations
@@ -17,28 +16,28 @@ from core.kafka.events import DETAIL, KINDS, NORMAL, NOTABLE, EventTuple
 from core.sim.units import SECOND
 
 LEVEL: Final = {name: kind.level for name, kind in KINDS.items()}
-"""How notable each kind is."""
+"""The level of each event kind."""
 
 RING_SIZES: Final = {DETAIL: 50_000, NORMAL: 50_000, NOTABLE: 20_000}
-"""How many events each ring keeps."""
+"""Events that each ring keeps."""
 
 _REFUSED: Final = "append-refused"
-"""A producer that tries again is refused a hundred times a second; only the first refusal of a series is notable."""
+"""A producer that retries is refused a hundred times per second; only the first refusal of a series is notable."""
 
 REFUSAL_SERIES_GAP: Final = 5 * SECOND
-"""Virtual time without a refusal after which a partition's next one begins a new series."""
+"""Virtual µs without a refusal after which the next refusal of a partition starts a new series."""
 
 
 CHUNK: Final = 512
-"""Events of a ring that are kept, shared and forgotten together."""
+"""Events that a ring stores, shares and drops together."""
 
 _seq: Final = itemgetter(0)
 
 
 class EventRing:
-    """The last events of one level and above. Index 0 is the first ever; those before `first` are not kept.
+    """The last events of one level and above. Index 0 is the first event ever; events before `first` are dropped.
 
-    They lie in chunks; one that is full never changes, so the ring as it was at some event shares all but the last with it.
+    Events are stored in chunks. A full chunk never changes, so a copy of the ring at an earlier event shares all chunks but the last.
     """
 
     __slots__ = ("_begin", "_floor", "_full", "_last", "_size")
@@ -52,16 +51,16 @@ class EventRing:
 
     @property
     def total(self) -> int:
-        """How many there have been."""
+        """The number of events so far, including dropped ones."""
         return self._begin + len(self._last)
 
     @property
     def first(self) -> int:
-        """Index of the oldest event still kept."""
+        """The index of the oldest event in memory."""
         return max(self._floor, self._begin + len(self._last) - self._size)
 
     def append(self, event: EventTuple) -> None:
-        """Keep one more."""
+        """Adds an event."""
         last = self._last
         last.append(event)
         if len(last) == CHUNK:
@@ -75,7 +74,7 @@ class EventRing:
         """The event at an index.
 
         Raises:
-            IndexError: not kept any more, or not there yet.
+            IndexError: the event was dropped or does not exist yet.
         """
         if index < self.first:
             raise IndexError(index)
@@ -83,7 +82,7 @@ class EventRing:
         return self._last[after] if after >= 0 else self._full[after // CHUNK][after % CHUNK]
 
     def since(self, index: int) -> list[EventTuple]:
-        """The events from an index on that are still kept."""
+        """The events from an index on that are in memory."""
         after = max(index, self.first) - self._begin
         if after >= 0:
             return self._last[after:]
@@ -94,7 +93,7 @@ class EventRing:
         return found + self._last
 
     def prefix(self, seq: int) -> EventRing:
-        """The ring as it was when that event was the last, or as much of it as is kept, at the same indices."""
+        """The ring up to event `seq`, at the same indices, as far as its events are in memory."""
         other = EventRing(self._size)
         total, other._floor = self._after(seq), self.first
         if total <= other._floor:  # None is kept, and what still lies before the floor may have come later.
@@ -107,12 +106,12 @@ class EventRing:
         return other
 
     def index_of(self, seq: int) -> int | None:
-        """Where the event of that sequence number is, or None when it is not kept."""
+        """The index of event `seq`; None when it is not in memory."""
         index = self._after(seq) - 1
         return index if index >= self.first and self.at(index)[0] == seq else None
 
     def _after(self, seq: int) -> int:
-        """Index of the first event after a sequence number, kept or not; where there is none, of the next to come."""
+        """The index of the first event after `seq`, in memory or not; `total` when there is none."""
         number = bisect_right(self._full, seq, key=_end)
         chunk = self._last if number == len(self._full) else self._full[number]
         return self._begin - (len(self._full) - number) * CHUNK + bisect_right(chunk, seq, key=_seq)
@@ -124,7 +123,7 @@ def _end(chunk: list[EventTuple]) -> int:
 
 
 class EventBuffer:
-    """The three rings; `append` is a journal's sink."""
+    """The three rings; `append` is a sink of a journal."""
 
     __slots__ = ("_all", "_last", "_normal", "_notable")
 
@@ -135,7 +134,7 @@ class EventBuffer:
         self._last: dict[tuple[str, int], int] = {}
 
     def append(self, event: EventTuple) -> int:
-        """Keep an event in every ring it belongs to; returns its level."""
+        """Adds an event to each ring of its level; returns its level."""
         self._all.append(event)
         level = LEVEL[event[3]]
         if level >= NORMAL:
@@ -147,18 +146,18 @@ class EventBuffer:
         return level
 
     def _first_of_a_series(self, refused: EventTuple) -> bool:
-        """Whether the partition has not refused anything for a while."""
+        """Whether a refusal starts a new series of its partition."""
         partition = (refused[5], refused[6])
         before = self._last.get(partition)
         self._last[partition] = refused[1]
         return before is None or refused[1] - before > REFUSAL_SERIES_GAP
 
     def retains_after(self, seq: int) -> bool:
-        """Whether all events after that one that ever were in a ring still are."""
+        """Whether no ring has dropped an event after `seq`."""
         return all(ring.first == 0 or ring.at(ring.first)[0] <= seq for ring in (self._all, self._normal, self._notable) if ring.total)
 
     def prefix(self, seq: int) -> EventBuffer:
-        """The rings as they were when that event was the last."""
+        """The rings up to event `seq`."""
         other = EventBuffer()
         other._all, other._normal, other._notable = self._all.prefix(seq), self._normal.prefix(seq), self._notable.prefix(seq)
         if self._last:
@@ -166,7 +165,7 @@ class EventBuffer:
         return other
 
     def _refused_of_late(self) -> dict[tuple[str, int], int]:
-        """When each partition last refused anything, as far as that still makes a series with what comes."""
+        """The time of each partition's last refusal, as far as a series can still continue."""
         ring = self._normal
         found: dict[tuple[str, int], int] = {}
         for index in range(ring.total - 1, ring.first - 1, -1):
@@ -182,7 +181,7 @@ class EventBuffer:
         return self._notable if level >= NOTABLE else self._normal if level >= NORMAL else self._all
 
     def find(self, seq: int) -> EventTuple | None:
-        """The event of that sequence number, if any ring still has it."""
+        """The event `seq`; None when no ring has it."""
         for ring in (self._all, self._normal, self._notable):
             index = ring.index_of(seq)
             if index is not None:

@@ -1,7 +1,7 @@
-"""A cluster that can be played, gone back on and branched.
+"""A cluster that can be played, rewound and branched.
 
-Every moment of the past can be gone back to: what was done is repeated up to there, from the nearest keyframe. Going forward again
-repeats what people did; acting there instead begins a new branch, and the old future stays under its name.
+The session can go back to every moment of its past: it restores the nearest keyframe and repeats the steps after it. Going forward again
+repeats what people did. An act in the past starts a new branch; the old future stays under its name.
 
     history = History.of(ClusterSpec(...))
     history.do(Kill(1))
@@ -35,28 +35,29 @@ from core.sim.units import format_clock
 
 
 def run_to_completion(task: IncrementalTask) -> ShouldYield:
-    """Every way is gone to its end at once."""
+    """The default policy: every task runs to its end at once."""
     return never_yield
 
 
 class History:
     """A session with its past.
 
-    What may take many steps is gone in pieces: the first at once, each further one by `continue_task`. As long as nobody limits pieces, every
-    way has come to its end when the method that began it returns.
+    A method that may need many steps starts a task. Its first slice runs at once, the others by `continue_task`. With the default policy the
+    task has finished when the method returns.
 
     Attributes:
-        start: makes a playable in its initial state.
-        replay_run: what is played, where it stands.
-        event_buffer: the events still in memory.
-        branch, branches: the line of events it is on, and all of them.
-        bookmarks: moments somebody marked.
-        keyframe_cache: has the keyframes.
-        task: the way that is being gone; None when it stands still or plays.
-        task_target: what that way leads to, in words; else None.
-        limit: virtual µs that it does not go past; None: it goes on for ever.
-        notices: what went otherwise than was wished, until somebody has told it.
-        on_event: is told of every event; forgotten when the cluster is moved without telling.
+        start: builds what is played in its initial state.
+        replay_run: the run at the present moment.
+        event_buffer: the events in memory.
+        branch: the present branch.
+        branches: all branches.
+        bookmarks: moments that people marked.
+        keyframe_cache: the keyframes.
+        task: the task that is running; None when there is none.
+        task_target: the target of that task in words; None when there is no task.
+        limit: virtual µs that the session does not pass; None: no limit.
+        notices: messages about what went differently than requested, until they are shown.
+        on_event: takes every event; None after the cluster was moved without sending events.
     """
 
     def __init__(
@@ -67,13 +68,13 @@ class History:
         clock: Callable[[], float] = no_time,
         yield_policy: Callable[[IncrementalTask], ShouldYield] = run_to_completion,
     ) -> None:
-        """Start at the beginning.
+        """Build the cluster.
 
         Args:
-            start: makes what is played; is handed the sink that the cluster's journal must call.
+            start: builds what is played; its argument is the sink of the cluster's journal.
             log: writes the event log.
-            clock: seconds of CPU that the process has taken; it tells how many keyframes are worth their cost.
-            yield_policy: how much of a way is gone at a time.
+            clock: CPU seconds of the process; decides how many keyframes are worth their cost.
+            yield_policy: returns how long a slice of a task may take.
         """
         self.start = start
         self.event_buffer = EventBuffer()
@@ -99,11 +100,11 @@ class History:
 
     @staticmethod
     def of(spec: ClusterSpec, release: Release = CURRENT, seed: int = 0, clock: Callable[[], float] = no_time) -> History:
-        """Of a cluster that nobody has planned anything for; for a large one, hand over `time.process_time`."""
+        """A history of a cluster without a plan. Pass `time.process_time` as the clock for a large cluster."""
         return History(lambda sink: PlayableCluster(Cluster(spec, release, seed, sink)), clock=clock)
 
     def _retained_events(self) -> RetainedEvents:
-        """The events up to here."""
+        """The events in memory up to the present moment."""
         replay_run = self.replay_run
         return RetainedEvents(
             self.event_buffer, replay_run.acts, replay_run.position.place, replay_run.step_index.prefix(len(replay_run.step_index))
@@ -121,7 +122,7 @@ class History:
             self._search.on_event(event, level)
 
     def _record(self, event: EventTuple) -> None:
-        """What happens for the first time goes to the log and the branch; going over it again writes nothing."""
+        """Writes a new event to the log and the branch; a repeated event changes nothing."""
         self.branch.on_event(event)
         self._log.write(event)
 
@@ -129,7 +130,7 @@ class History:
 
     @property
     def cluster(self) -> ClusterLike:
-        """The cluster as it is now."""
+        """The cluster at the present moment."""
         return self.replay_run.cluster
 
     def view(self) -> ClusterView:
@@ -137,35 +138,41 @@ class History:
         return self.cluster.view()
 
     def events(self) -> list[EventTuple]:
-        """The events up to here that are still in memory."""
+        """The events up to the present moment that are in memory."""
         return self.event_buffer.ring(DETAIL).since(0)
 
     @property
     def end(self) -> Position:
-        """How far the branch was lived."""
+        """The last position of the branch that was played."""
         here = self.replay_run.position
         return here if here.place >= self._branch_end.place else self._branch_end
 
     @property
     def in_the_past(self) -> bool:
-        """Whether there is a future that was lived already."""
+        """Whether the branch has a future that was already played."""
         return self.replay_run.position.place < self._branch_end.place
 
     @property
     def progress(self) -> float | None:
-        """How much of the way is done, 0 to 1; None when none is under way, or nobody can tell."""
+        """The share of the running task that is done, 0 to 1; None when there is no task or its length is unknown."""
         return None if self.task is None else self.task.progress
 
     # --- ways ------------------------------------------------------------------------------------------------------
 
     def start_task(self, what: str, task: IncrementalTask, arrived: Callable[[], None]) -> None:
-        """Begin to go a way; `arrived` is called at its end. `what`: where it leads, in words."""
+        """Starts a task and runs its first slice.
+
+        Args:
+            what: its target in words.
+            task: the task.
+            arrived: called when it has finished.
+        """
         self.task_target, self.task, self._on_done = what, task, arrived
         self._search = task if isinstance(task, SearchTask) else None
         self.continue_task()
 
     def continue_task(self) -> None:
-        """Go the next slice of the task that is under task."""
+        """Runs the next slice of the running task."""
         task = self.task
         if task is None:
             return
@@ -181,7 +188,7 @@ class History:
         return arrived
 
     def cancel_task(self) -> None:
-        """Go no further; on a way into the past that has not arrived nothing has changed."""
+        """Cancels the running task. A journey into the past that has not arrived changes nothing."""
         task = self.task
         if task is not None:
             arrived = self._end_task()
@@ -189,11 +196,11 @@ class History:
                 arrived()
 
     def pause(self) -> None:
-        """Stand still."""
+        """Stops at the present moment."""
         self.cancel_task()
 
     def record_branch_end(self) -> None:
-        """Before one leaves it, the end of what was lived becomes a moment that a script can end at."""
+        """Makes the end of the branch a moment at which a script can end. Called before the session leaves it."""
         if not self.in_the_past:
             self.replay_run.finish_present_moment()
             self._branch_end = self.replay_run.position
@@ -205,7 +212,10 @@ class History:
     # --- forward ---------------------------------------------------------------------------------------------------
 
     def run_until(self, time_us: int | None, should_yield: ShouldYield = never_yield) -> None:
-        """Let everything happen that is due up to a virtual time, or without end; less if it is enough, or when what was planned is over."""
+        """Executes everything that is due up to a virtual time, µs, or without end when that is None.
+
+        Stops early when `should_yield` returns True, when the plan ends, or when the cluster waits for acts by hand.
+        """
         self.cancel_task()
         replay_run, cluster = self.replay_run, self.cluster
         planned = not replay_run.finished
@@ -226,11 +236,11 @@ class History:
             replay_run.advance_to(time_us)
 
     def step(self) -> None:
-        """Go on to the next event of any kind."""
+        """Goes forward to the next event."""
         self._look_for("the next event", DETAIL)
 
     def step_to_notable(self) -> None:
-        """Go on to the next election, ISR change, truncation, error or loss."""
+        """Goes forward to the next election, ISR change, truncation, error or loss."""
         self._look_for("the next notable event", NOTABLE)
 
     def _look_for(self, what: str, level: int) -> None:
@@ -238,12 +248,12 @@ class History:
         self._begin_search(what, SearchTask(self.replay_run, self.keyframe_cache, level=level, limit=self.limit))
 
     def go_forward(self, destination: Destination) -> None:
-        """Go on to a moment to come: what was done already is done again, what was not happens for the first time."""
+        """Goes forward to a destination: repeats the known future, then plays on."""
         self.pause()
         self._begin_search(destination.what, SearchTask(self.replay_run, self.keyframe_cache, destination=destination, limit=self.limit))
 
     def stop_when(self, watchpoint: Watchpoint, what: str = "that moment") -> SearchTask:
-        """Go on until what is watched for comes; the search tells whether it was found."""
+        """Goes forward until a watchpoint comes true. The search says whether it did."""
         self.pause()
         search = SearchTask(self.replay_run, self.keyframe_cache, watchpoint=watchpoint, limit=self.limit)
         self._begin_search(what, search)
@@ -257,13 +267,13 @@ class History:
         self.start_task(what, search, ended)
 
     def go_to_end(self) -> None:
-        """Go forward to where this branch has been lived up to."""
+        """Goes forward to the end of this branch."""
         self.go_forward(Destination("the end of this branch", position=self._branch_end))
 
     # --- back ------------------------------------------------------------------------------------------------------
 
     def travel(self, destination: Destination, then: Callable[[], None] | None = None) -> None:
-        """Go to a moment of this branch, past or to come, by the shorter way; `then` is called on arrival where events came from memory."""
+        """Goes to a destination on this branch by the shorter route. `then` is called on arrival if the journey restored events from memory."""
         ahead = (
             not destination.reached(self.replay_run)
             if destination.position is None
@@ -275,7 +285,7 @@ class History:
             self.go_to(destination, then=then)
 
     def go_to(self, destination: Destination, branch: Branch | None = None, then: Callable[[], None] | None = None) -> None:
-        """Go to a moment of this branch or of another; `then` is called on arrival."""
+        """Goes to a destination on this branch or another; `then` is called on arrival."""
         self.pause()
         self.record_branch_end()
         acts = self.replay_run.acts if branch is None or branch is self.branch else branch.acts
@@ -288,16 +298,16 @@ class History:
         self.start_task(destination.what, replay, lambda: self._adopt(replay, branch or self.branch, then))
 
     def is_kept_ahead(self, destination: Destination) -> bool:
-        """Whether there is a keyframe between here and a moment to come that was lived already: `go_to` is the shorter way then."""
+        """Whether a keyframe lies between the present moment and a future destination, so that `go_to` is faster than `go_forward`."""
         if not self.in_the_past:
             return False
         keyframe = destination.nearest(self.keyframe_cache, self.replay_run.acts, self._retained)
         return keyframe is not None and keyframe.position.place > self.replay_run.position.place
 
     def back_to_when(self, watchpoint: Watchpoint, what: str = "that moment", then: Callable[[bool], None] | None = None) -> TravelTask:
-        """Look through the past for the last moment at which what is watched for came, and go there.
+        """Goes back to the last moment at which a watchpoint came true.
 
-        `then` is told whether there is one; so does the `found` of what is returned, once it has arrived.
+        `then` gets whether there is such a moment; the `found` of the returned task says so too, once it has finished.
         """
         self.pause()
         self.record_branch_end()
@@ -321,7 +331,7 @@ class History:
         return replay
 
     def preview(self, destination: Destination, then: Callable[[ClusterView], None]) -> None:
-        """Look at another moment of this branch, past or lived already, and stay at this one; `then` gets its view."""
+        """Passes the view of another moment of this branch to `then`; the session stays at the present moment."""
         self.pause()
         self.record_branch_end()
         replay = TravelTask(self.start, self.branch.acts, destination, self.keyframe_cache, self._retained)
@@ -345,12 +355,12 @@ class History:
             then()
 
     def _last_common_seq(self, branch: Branch) -> int:
-        """The last event that another branch has in common with this one; the last that is written when neither knows."""
+        """The last event that another branch shares with this one; the last event in the log when no act distinguishes them."""
         parting = self.branch.last_common_seq(branch)
         return self._log.last if parting is None else parting
 
     def step_back(self, then: Callable[[], None] | None = None) -> bool:
-        """Go back to before the last event, or the last act, which is undone by that; False when nothing was before."""
+        """Goes back to before the last event, or undoes the last act. Returns False at the start."""
         last = self.replay_run.event_tap.seq
         if last == 0:
             return False
@@ -363,7 +373,7 @@ class History:
         return True
 
     def step_back_notable(self, then: Callable[[], None] | None = None) -> bool:
-        """Go back to the last notable event before the present one; False when there is none in memory."""
+        """Goes back to the previous notable event; returns False when none is in memory."""
         before = self.replay_run.seq_before_step_of(self.replay_run.event_tap.seq)
         earlier = [mark.seq for mark in self.branch.marks if mark.seq <= before and self._is_notable(mark.seq)]
         if not earlier:
@@ -378,10 +388,14 @@ class History:
     # --- acts, done and undone -------------------------------------------------------------------------------------
 
     def do(self, act: Act, *, joined: bool = False) -> int:
-        """Carry out an act now; returns the seq of its event. In the past it begins a new branch. `joined`: together with the one before it.
+        """Does an act now and returns the sequence number of its event. In the past, an act starts a new branch.
+
+        Args:
+            act: the act.
+            joined: whether it belongs to the act before it.
 
         Raises:
-            ActRefused: impossible in the present state.
+            ActRefused: the present state does not allow the act.
         """
         replay_run = self.replay_run
         self.cancel_task()
@@ -407,13 +421,13 @@ class History:
         return seq
 
     def act_undone_by_step_back(self) -> PlayedAct | None:
-        """The act that a step back undoes; None if a step back goes over an event."""
+        """The act that a step back would undo; None when it would go back over an event."""
         replay_run = self.replay_run
         act = replay_run.acts[replay_run.acts_done - 1] if replay_run.acts_done else None
         return act if act is not None and act.seq > replay_run.seq_before_step_of(replay_run.event_tap.seq) else None
 
     def act_to_undo(self) -> PlayedAct | None:
-        """The first of the acts that were done together last before this moment; None if people have done none."""
+        """The first of the acts that were last done together; None when people have done none."""
         replay_run = self.replay_run
         given, at = len(self._acts_not_to_undo), replay_run.acts_done - 1
         if at < given and replay_run.acts[: replay_run.acts_done] == self._acts_not_to_undo[: replay_run.acts_done]:
@@ -423,19 +437,19 @@ class History:
         return replay_run.acts[at] if at >= 0 else None
 
     def act_to_redo(self) -> PlayedAct | None:
-        """The act that comes next on this branch; None if there is none."""
+        """The next act of this branch; None when there is none."""
         replay_run = self.replay_run
         return replay_run.acts[replay_run.acts_done] if self.in_the_past and replay_run.acts_done < len(replay_run.acts) else None
 
     def undo(self, then: Callable[[], None] | None = None) -> None:
-        """Go back to just before what was done last."""
+        """Goes back to just before the last act."""
         undone = self.act_to_undo()
         if undone is not None:
             count = self.replay_run.acts.index(undone)
             self.go_to(Destination("the moment before the act", position=Position(undone.steps, count, undone.time)), then=then)
 
     def redo(self) -> None:
-        """Go forward to just after what was done next."""
+        """Goes forward to just after the next act."""
         replay_run = self.replay_run
         if self.act_to_redo() is None:
             return
@@ -446,23 +460,29 @@ class History:
         self.go_forward(Destination("the moment after the act", position=Position(act.steps, last + 1, act.time, act.seq)))
 
     def forbid_undo_before(self) -> None:
-        """What was done so far is the start of the session, and not to be undone."""
+        """Makes the acts so far part of the start of the session, so that `undo` does not reach them."""
         self._acts_not_to_undo = list(self.replay_run.acts)
 
     # --- branches, bookmarks, old sessions -------------------------------------------------------------------------
 
     def go_to_branch(self, branch: Branch, then: Callable[[], None] | None = None) -> None:
-        """Go to the end of another branch."""
+        """Goes to the end of another branch."""
         self.go_to(Destination(f"branch {branch.name}", position=branch.end), branch, then)
 
     def bookmark(self, note: str) -> Bookmark:
-        """Mark this moment."""
+        """Marks the present moment."""
         mark = Bookmark(self.branch.name, self.replay_run.position, note)
         self.bookmarks.append(mark)
         return mark
 
     def open_recording(self, old: RecordedSession, *, read_only: bool = False, at: int = -1) -> None:
-        """Begin to play an old session up to its end, and then go to virtual µs `at`, if that is not negative; `continue_task` carries it on."""
+        """Starts to replay a recorded session; `continue_task` runs the slices.
+
+        Args:
+            old: the recorded session.
+            read_only: do not go past its end.
+            at: then go to this virtual time, µs; negative: stay at the end.
+        """
         self.pause()
         opening = LogReplayTask(old, self.replay_run, self.events())
 
@@ -480,7 +500,7 @@ class History:
         self.task_target, self.task, self._on_done = f"the end of {old.source}", opening, arrived
 
     def close(self) -> None:
-        """End the session; the event log, if there is one, gets its last line: it ends where the branch ends, also when one leaves in the past."""
+        """Ends the session at the end of its branch, also when the present moment is in the past, and completes the event log."""
         self.cancel_task()
         self.record_branch_end()
         if self._log.log is not None and self.in_the_past:
@@ -491,7 +511,7 @@ class History:
         self._log.close(self._branch_end.time)
 
     def dispose(self) -> None:
-        """Let go of everything that is large: the session is closed, and nobody looks at it any more."""
+        """Releases everything large after the session has ended."""
         del self.replay_run
         self.event_buffer, self.keyframe_cache, self.on_event = EventBuffer(), KeyframeCache(), None
         self._retained = RetainedEvents(self.event_buffer, [], (0, 0, 0))
@@ -500,8 +520,8 @@ class History:
 
 
 def _nothing() -> None:
-    """Nobody waits for the arrival."""
+    """Does nothing on arrival."""
 
 
 def _nothing_of(found: bool) -> None:
-    """Likewise."""
+    """Does nothing with the result of a search."""

@@ -1,4 +1,4 @@
-"""How a long way is gone: some steps at a time, until whoever goes it has had enough for now."""
+"""A long computation that runs in slices, so that a caller can handle keys between two slices."""
 
 from __future__ import annotations
 
@@ -6,26 +6,26 @@ from collections.abc import Callable
 from typing import Final, Protocol
 
 ShouldYield = Callable[[], bool]
-"""Asked every few steps: whether to stop for now. Whoever must not wait long reads a clock in it; here there is none."""
+"""Returns whether a task pauses now; called every few steps. A caller that is short of time reads a clock here."""
 
 STEPS_PER_CHECK: Final = 64
-"""Steps between two questions whether it is enough."""
+"""Steps between two calls of `ShouldYield`."""
 
 
 def never_yield() -> bool:
-    """It is not enough before the end."""
+    """Returns False: the task runs to its end."""
     return False
 
 
 class IncrementalTask(Protocol):
-    """Something that takes many steps."""
+    """A computation of many steps."""
 
     @property
     def progress(self) -> float | None:
-        """How much of it is done, 0 to 1; None where nobody can tell."""
+        """The share that is done, 0 to 1; None when it is unknown."""
 
     def advance(self, should_yield: ShouldYield = never_yield) -> bool:
-        """Go on until it is enough; True when it has come to its end."""
+        """Runs until `should_yield` returns True; returns whether the task has finished."""
 
     def cancel(self) -> bool:
-        """Go no further; whether it counts as come to its end all the same."""
+        """Stops the task; returns whether the caller treats it as finished."""

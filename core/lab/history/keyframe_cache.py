@@ -1,4 +1,4 @@
-"""Keeps keyframes of a session as it goes, so that a way back repeats only what followed the nearest one."""
+"""Keyframes of a session: going back restores the nearest keyframe and repeats only the steps after it."""
 
 from __future__ import annotations
 
@@ -16,49 +16,60 @@ from core.lab.history.replay_run import EventTap, ReplayRun, StepIndex
 from core.sim.repr_mixin import ReprMixin
 
 STEPS_BETWEEN_KEYFRAMES: Final = 32
-"""Steps between two keyframes at least; it doubles whenever there are too many."""
+"""Fewest steps between two keyframes. Doubles whenever the cache is full."""
 
 CPU_SHARE_OF_DELTAS: Final = 0.055
-"""The share of its time that a session may spend on keyframes that share what the last whole one was made of."""
+"""Share of CPU time for keyframes that store only what changed since the last whole keyframe."""
 
 MAX_SECONDS_BETWEEN_KEYFRAMES: Final = 0.016
-"""Seconds that they are apart at most, so that no way back is longer than a frame, ..."""
+"""Most CPU seconds between two such keyframes, so that going back takes no longer than a frame, ..."""
 
 MAX_CPU_SHARE: Final = 0.055
-"""... as long as that takes no more than this share."""
+"""... as long as that costs no more than this share of CPU time."""
 
 CPU_SHARE_OF_WHOLE_KEYFRAMES: Final = 0.03
-"""The same of whole ones: the first, and those after something else than plain replication."""
+"""Share of CPU time for whole keyframes: the first one, and those after a change other than replication."""
 
 MAX_SECONDS_PER_OBJECT: Final = 10e-6
-"""Seconds that each object in a keyframe takes at most, but for what happens once."""
+"""Upper bound of the cost per object of a keyframe, CPU seconds; ignores one-time costs."""
 
 MAX_KEYFRAMES: Final = 2_000
-"""Keyframes, at most: whoever wants to go somewhere looks through them."""
+"""Most keyframes in the cache: each lookup scans them."""
 
 MAX_OBJECTS: Final = 500_000
-"""Objects in all keyframes together, at most; some 150 bytes each."""
+"""Most objects in all keyframes together, some 150 bytes each."""
 
 LARGE_CLUSTER_REPLICAS: Final = 3_000
-"""A cluster with more replicas is large: a whole keyframe takes longer than a few frames, so one is taken once, when the first screen
-stands, and else only where nobody sees the cluster move, on a way through time. Those that share with it are taken everywhere."""
+"""A cluster with more replicas is large.
+
+A whole keyframe of a large cluster takes longer than a few frames. One is taken when the first screen is shown. Others are taken only
+while the session travels through time and no screen shows the cluster move. Keyframes that store changes only are taken anywhere.
+"""
 
 MAX_REPLICAS_OF_FIRST_KEYFRAME: Final = 20_000
-"""Of a cluster with more replicas the first one is too large, some 60 MB, to be taken before somebody wants it."""
+"""With more replicas, the first keyframe needs more than some 60 MB and is taken only when it is needed."""
 
 CPU_SHARE_OF_LARGE_CLUSTER: Final = 0.003
-"""The share of its time that a session may spend on keeping a large cluster that somebody sees move: that is longer than a frame."""
+"""Share of CPU time for keyframes of a large cluster that a screen shows: each takes longer than a frame."""
 
 MAX_KEYFRAMES_OF_LARGE_CLUSTER: Final = 4
-"""Keyframes of a large cluster, at most; of 30,000 replicas one takes some 40 MB."""
+"""Most keyframes of a large cluster; with 30,000 replicas one needs some 40 MB."""
 
 CPU_SHARE_WHILE_TRAVELLING: Final = 0.2
-"""The share of a way through time that may be spent on keeping: the next one there is the shorter for it."""
+"""Share of CPU time for keyframes while the session travels through time: they shorten the next journey."""
 
 
 @attrs.frozen(repr=False)
 class Keyframe(ReprMixin):
-    """A playable that is keyframe, and where it stands in its session: the `acts` before it, and where its steps ended."""
+    """A snapshot of a session and its position.
+
+    Attributes:
+        position: where it was taken.
+        acts: the acts before it.
+        playable: the snapshot of what is played.
+        step_index: the last event of each step before it.
+        acted: virtual time and steps at the last act.
+    """
 
     position: Position
     acts: tuple[PlayedAct, ...]
@@ -67,7 +78,7 @@ class Keyframe(ReprMixin):
     acted: tuple[int, int]
 
     def is_on_path_of(self, acts: Sequence[PlayedAct]) -> bool:
-        """Whether a session with these acts came by here."""
+        """Whether a session with these acts passes this keyframe."""
         done = self.position.acts
         if tuple(acts[:done]) != self.acts:
             return False
@@ -75,22 +86,22 @@ class Keyframe(ReprMixin):
 
 
 def no_time() -> float:
-    """A clock that stands still: nothing takes any time."""
+    """A clock that stands still, so that every operation costs nothing."""
     return 0.0
 
 
 class KeyframeCache:
-    """Keeps keyframes of a cluster, cheap ones: going back then repeats only what followed the nearest one.
+    """Takes and keeps keyframes.
 
-    The next one is taken when so much has been done since the last that keeping costs a small share of it; keyframes are thinned
-    out, and keyframe half as often, whenever they are too many, or hold too many objects together.
+    A keyframe is due when its cost is a small share of the work since the last one. When the cache holds too many keyframes or objects,
+    it drops every second keyframe and doubles the distance between two.
 
     Attributes:
-        keyframe: by how many steps led to them.
+        keyframes: in the order of their steps.
     """
 
     def __init__(self, clock: Callable[[], float] = no_time) -> None:
-        """Keep none yet. `clock`: seconds of CPU that the process has taken; without it keyframes cost nothing, and are apart by steps alone."""
+        """Create an empty cache. `clock` returns the CPU seconds of the process; without it only the number of steps decides."""
         self._clock = clock
         self.keyframes: list[Keyframe] = []
         self._every = STEPS_BETWEEN_KEYFRAMES
@@ -102,7 +113,7 @@ class KeyframeCache:
         self._off = False
 
     def maybe_add(self, replay_run: ReplayRun, *, seen: bool = True) -> None:
-        """Keep the cluster if the nearest keyframe is far enough. `seen`: somebody sees it move, so it must be quick."""
+        """Adds a keyframe if one is due. `seen`: a screen shows the cluster move, so the keyframe must be cheap."""
         if self._off or self._has_near(replay_run.steps):
             return
         started = self._clock()
@@ -149,12 +160,12 @@ class KeyframeCache:
             self._objects = self._weigh()
 
     def add_first(self, replay_run: ReplayRun) -> None:
-        """Where the first screen stands: the whole keyframe of a large cluster that those after it share with."""
+        """Adds the first whole keyframe of a large cluster; later keyframes store only the changes to it."""
         if LARGE_CLUSTER_REPLICAS < _replicas(replay_run.cluster) <= MAX_REPLICAS_OF_FIRST_KEYFRAME:
             self.maybe_add(replay_run, seen=False)
 
     def _has_near(self, steps: int) -> bool:
-        """Whether a keyframe was taken fewer steps away than they are keyframe apart."""
+        """Whether a keyframe is closer than the least distance."""
         keyframe = self.keyframes
         if not keyframe or steps >= keyframe[-1].position.steps + self._every:
             return False
@@ -166,7 +177,7 @@ class KeyframeCache:
         return sum(wholes.values()) + sum(keyframe.playable.cluster_snapshot.weight for keyframe in self.keyframes)
 
     def _thin_out_far_ones(self) -> None:
-        """Of a large cluster those go that matter least: the further back, the further apart they may be."""
+        """Drops keyframes of a large cluster: the further back, the larger the gaps."""
         while len(self.keyframes) > MAX_KEYFRAMES_OF_LARGE_CLUSTER:
             at = [keyframe.position.steps for keyframe in self.keyframes]
             inner = range(1, len(at) - 1)
@@ -174,7 +185,7 @@ class KeyframeCache:
 
 
 def _replicas(cluster: ClusterLike) -> int:
-    """About how many replicas a cluster was built with; 0 for one that is only like one."""
+    """The approximate number of replicas of a cluster at its start; 0 unless it is a `Cluster`."""
     if not isinstance(cluster, Cluster):
         return 0
     return sum(len(topic.assignment) or topic.partitions * topic.replication_factor for topic in cluster.spec.topics)
@@ -185,7 +196,7 @@ def _steps(keyframe: Keyframe) -> int:
 
 
 def restore_run(keyframe: Keyframe, acts: Sequence[PlayedAct], event_tap: EventTap, *, in_place: bool = False) -> ReplayRun:
-    """A replay_run that stands where a keyframe was taken; `in_place`: with the very cluster that it was taken of."""
+    """Returns a run at the position of a keyframe; `in_place` restores the cluster object of which the keyframe was taken."""
     replay_run = ReplayRun(keyframe.playable.restore(event_tap, in_place=in_place), event_tap, acts)
     replay_run.restore_position(keyframe.position, keyframe.step_index.prefix(len(keyframe.step_index)), keyframe.acted)
     return replay_run

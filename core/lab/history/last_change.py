@@ -1,7 +1,7 @@
-"""What changed a reading last: the event that made it what it is, in memory, or looked for in the past.
+"""The event that last changed a displayed value, found in memory or by a search in the past.
 
-A cell is a reading of a partition or broker: who leads, the ISR, a replica's high watermark, its LEO, what the
-broker's process does. The event that made it what it is, is the first of those in a row that all left it at the present value.
+A value belongs to a partition or a broker: leader, ISR, high watermark or LEO of a replica, state of a process. The last change is the
+first event of the latest sequence of events that all left the value as it is now.
 """
 
 from __future__ import annotations
@@ -28,23 +28,24 @@ _BROKER_EVENTS: Final = frozenset(
 )  # fmt: skip
 
 ValueAfter = Callable[[EventTuple], object]
-"""What an event leaves a cell at; `_UNRELATED` when the event is about another cell."""
+"""Returns the value after an event; `_UNRELATED` when the event concerns another value."""
 
 _UNRELATED: Final = object()
 
 _RELOADED: Final = object()
-"""A starting process loads its replicas: offsets come from what is on disk, and the event has none of them."""
+"""A starting process loads its replicas from disk; the event carries no offsets."""
 
 
 @attrs.frozen(repr=False)
 class TrackedValue(ReprMixin):
-    """A reading that events change.
+    """A displayed value that events change.
 
     Attributes:
-        name, label: in short, and of which partition or broker.
-        value: what it is now.
-        value_after: what an event leaves it at.
-        all_events: whether every event of it counts as a change, whatever it leaves.
+        name: its short name.
+        label: its name with the partition or broker.
+        value: its present value.
+        value_after: its value after an event.
+        all_events: whether every related event counts as a change.
     """
 
     name: str
@@ -54,11 +55,11 @@ class TrackedValue(ReprMixin):
     all_events: bool = False
 
     def concerns(self, event: EventTuple) -> bool:
-        """Whether an event says anything about the cell."""
+        """Whether an event concerns this value."""
         return self.value_after(event) not in (_UNRELATED, _RELOADED)
 
     def last_change(self, ring: EventRing) -> EventTuple | None:
-        """The event that made it what it is; None when that is no longer in memory."""
+        """The event that last changed the value; None when that event is no longer in memory."""
         found = loaded = None
         for index in range(ring.total - 1, ring.first - 1, -1):
             event = ring.at(index)
@@ -77,7 +78,7 @@ class TrackedValue(ReprMixin):
 
 
 def tracked_values_of(partition: PartitionView | None, broker: BrokerView | None) -> list[TrackedValue]:
-    """The cells of what is selected."""
+    """The tracked values of the selected partition and broker."""
     cells: list[TrackedValue] = []
     if partition is not None:
         tp = partition.tp
@@ -125,12 +126,12 @@ def _isr(tp: TopicPartition) -> ValueAfter:
 _HW: Final = {
     "high-watermark": 9, "follower-high-watermark": 8, "follower-append": 10, "truncated": 10, "became-leader": 9, "became-follower": 10,
 }  # fmt: skip
-"""Where an event's tuple has the high watermark it leaves a replica at. Every such kind begins with broker, topic, partition."""
+"""The index of the high watermark in an event's tuple. The columns of each kind start with broker, topic and partition."""
 
 _LEO: Final = {
     "append": 9, "follower-append": 9, "truncated": 8, "log-restarted": 9, "unflushed-lost": 7, "became-leader": 8, "became-follower": 9,
 }  # fmt: skip
-"""The same for its LEO."""
+"""The index of the LEO in an event's tuple."""
 
 
 def _on_replica(tp: TopicPartition, broker: int, places: dict[str, int]) -> ValueAfter:
@@ -155,7 +156,7 @@ def _of_broker(broker: int) -> ValueAfter:
 
 
 class LastChangeWatchpoint(Watchpoint):
-    """Looks for the last time a cell's value came to what it is now."""
+    """Finds the last time at which a value became what it is now."""
 
     def __init__(self, cell: TrackedValue) -> None:
         self._cell = cell

@@ -1,7 +1,7 @@
-"""Opens an old session: its acts are done again, each at its time, and every event is held against the log as it comes.
+"""Opens a recorded session: repeats its acts at their times and compares every event with the log.
 
-So the session can be gone through, back and forth, and branched from like one that was just played. Where this version
-of the program, or a changed line, makes another event of it, opening stops: what is before that is shown, and no more.
+The session can then be stepped through, rewound and branched like one that was just played. If this version of the program, or an edited
+line, leads to another event, opening stops; the session ends before that event.
 """
 
 from __future__ import annotations
@@ -19,35 +19,35 @@ from core.sim.errors import ActRefused
 
 
 class RecordedSession(Protocol):
-    """A session of the past, as its event log tells it (`scenarios.logs.recorded_session.RecordedSession`)."""
+    """A session from an event log (`scenarios.logs.recorded_session.RecordedSession`)."""
 
     @property
     def source(self) -> str:
-        """Where it is from."""
+        """The name of the log, for messages."""
 
     @property
     def acts(self) -> Sequence[tuple[int, Act]]:
-        """What was done, each with its virtual µs."""
+        """Its acts, each with its virtual µs."""
 
     @property
     def events(self) -> Sequence[EventTuple]:
-        """All of them."""
+        """All its events."""
 
     @property
     def end(self) -> int:
-        """Virtual µs at its end."""
+        """The virtual time of its end, µs."""
 
 
 class LogReplayTask:
-    """On the way through an old session. `differs` says where and how it parts from the log, '' while it does not."""
+    """The replay of a recorded session. `differs` says where and how it differs from the log, '' while it does not."""
 
     def __init__(self, old: RecordedSession, replay_run: ReplayRun, events: Iterable[EventTuple]) -> None:
-        """Begin.
+        """Prepare the replay.
 
         Args:
-            old: the session.
-            replay_run: at the very start of a cluster as that session had it.
-            events: those of that start.
+            old: the recorded session.
+            replay_run: a run at the start of the same cluster.
+            events: the events of that start.
         """
         self.replay_run = replay_run
         self.differs = ""
@@ -65,11 +65,11 @@ class LogReplayTask:
 
     @property
     def progress(self) -> float:
-        """How much of it has been played, 0 to 1."""
+        """The share of the events that is replayed, 0 to 1."""
         return self._compared / len(self._recording.events) if self._recording.events else 1.0
 
     def _compare(self, event: EventTuple) -> None:
-        """Hold an event against the log's."""
+        """Compares an event with the log."""
         events = self._recording.events
         if not self.differs:
             if self._compared < len(events) and not agree(events[self._compared], event):
@@ -80,7 +80,7 @@ class LogReplayTask:
         self._compared += 1
 
     def cancel(self) -> bool:
-        """Leave it at what was played so far."""
+        """Ends the session at what was replayed so far."""
         self._stop_at_difference("the replay stopped")
         self.replay_run.event_tap.sink = self._sink_before
         return True
@@ -90,7 +90,7 @@ class LogReplayTask:
         self.differs = f"{self._recording.source}:{line}: {how}; the session is shown up to that point"
 
     def advance(self, should_yield: ShouldYield = never_yield) -> bool:
-        """Go on until it is enough; True at the end, or where it parts from the log."""
+        """Runs until `should_yield` returns True; returns whether the log has ended or a difference was found."""
         replay_run, acts = self.replay_run, self._recording.acts
         count = 0
         while not self.differs:
@@ -123,7 +123,7 @@ class LogReplayTask:
 
 
 def _difference(recorded: EventTuple, event: EventTuple) -> str:
-    """What differs between an event of the log and the one that comes now."""
+    """The difference between an event of the log and the event of the replay."""
     begin = f"in the replay, event {recorded[0]}"
     if recorded[3] != event[3] or recorded[1] != event[1]:
         return f"{begin} is not {_shortened_sentence(recorded)} but {_shortened_sentence(event)}"

@@ -1,7 +1,7 @@
-"""A second run beside the session's, kept in step with it: the same under another release, or another branch of it.
+"""A second run beside the session, for comparison: the same acts under another release, or another branch.
 
-It is a cluster of its own that is given the same acts at the same virtual times. It goes on some steps at a time, so that a long
-way does not hold up keys; when the session goes back, or begins a new branch, it starts anew.
+It has its own cluster, to which it applies the same acts at the same virtual times. It runs in slices, so that it does not delay keys.
+When the session goes back or starts a new branch, the second run restarts.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from core.sim.errors import ActRefused
 
 @attrs.frozen
 class FirstDifference:
-    """The first event that the two runs do not share; None for a run that has no further event by then."""
+    """The first event that differs between the two runs; None for a run without a further event."""
 
     seq: int
     here: EventTuple | None
@@ -31,22 +31,22 @@ class FirstDifference:
 
 
 class ParallelRun:
-    """The other run.
+    """The second run.
 
     Attributes:
         words: what it is: `Kafka 3.6`, `branch 2`.
-        refused: acts that were impossible there, with the reason.
-        parted: the first difference found so far.
+        refused: acts that were refused there, with the reason.
+        parted: the first difference so far.
     """
 
     def __init__(self, words: str, start: PlayableFactory, *, acts: Sequence[PlayedAct] | None = None, end: int = -1) -> None:
-        """Make ready.
+        """Prepare the run.
 
         Args:
             words: what it is.
-            start: makes its playable.
-            acts: of a branch, done at their very steps; None: those of the session are followed.
-            end: how far a branch was lived, µs; -1: as far as the session.
+            start: builds what is played in its initial state.
+            acts: the acts of a branch, done at their own steps; None: follow the acts of the session.
+            end: virtual time of the end of a branch, µs; -1: as far as the session.
         """
         self.words = words
         self._start = start
@@ -67,12 +67,13 @@ class ParallelRun:
         self.event_buffer.append(event)
 
     def advance_to(self, now: int, steps: int, acts: Sequence[PlayedAct], should_yield: ShouldYield = never_yield) -> bool:
-        """Come up to a moment of the session: its virtual time, or by hand its steps; True when it has arrived.
+        """Runs up to a moment of the session; returns whether it has arrived.
 
         Args:
-            now, steps: where the session stands.
-            acts: what people have done there so far.
-            should_yield: whether to stop for now.
+            now: virtual time of the session, µs.
+            steps: steps of the session, the measure when the cluster is moved by hand.
+            acts: the acts of the session so far.
+            should_yield: whether to pause.
         """
         if (
             self._own is None
@@ -118,7 +119,7 @@ class ParallelRun:
 
     @property
     def now(self) -> int:
-        """Virtual time it has come to."""
+        """Its virtual time, µs."""
         return self.replay_run.cluster.now
 
     def view(self) -> ClusterView:
@@ -126,15 +127,15 @@ class ParallelRun:
         return self.replay_run.cluster.view()
 
     def ended_before(self, now: int) -> int | None:
-        """Where a branch ends, µs, if it was not lived as far as that; None while it has more to tell."""
+        """The virtual time at which the branch ends, µs, if that is before `now`; None otherwise."""
         return self._end if 0 <= self._end < now else None
 
     def compare(self, event_buffer: EventBuffer, *, settled: bool = False) -> FirstDifference | None:
-        """Look for the first event that differs, as far as both have come and both still have their events in memory.
+        """Finds the first event that differs, as far as both runs have come and have their events in memory.
 
         Args:
-            event_buffer: the session's events.
-            settled: whether both have done all there is to do up to one moment: then an event that only one of them has differs, too.
+            event_buffer: the events of the session.
+            settled: whether both runs have finished the same moment. An event that only one of them has is then a difference.
         """
         if self.parted is not None:
             return self.parted

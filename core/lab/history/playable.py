@@ -1,4 +1,4 @@
-"""What moves a cluster on: nothing but itself, or a plan such as a scenario, which implements `Playable` (`scenarios.running.playable_scenario`)."""
+"""What a session plays: a cluster on its own, or a cluster with a plan such as a scenario (`scenarios.running.playable_scenario`)."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 class ClusterLike(Protocol):
-    """What a history needs of `core.lab.cluster.Cluster`."""
+    """The part of `core.lab.cluster.Cluster` that a history uses."""
 
     @property
     def now(self) -> int: ...
@@ -41,84 +41,89 @@ class ClusterLike(Protocol):
 
 
 class PlayableSnapshot(Protocol):
-    """A playable as it stood at a moment, as a value."""
+    """The state of a `Playable` at one moment, as a value."""
 
     @property
     def cluster_snapshot(self) -> Snapshot[Cluster]:
-        """Its cluster."""
+        """The snapshot of its cluster."""
 
     def restore(self, sink: Callable[[EventTuple], None], *, in_place: bool = False) -> Playable:
-        """A playable that goes on from there byte for byte, its events going to `sink`; `in_place`: with the very cluster."""
+        """Returns a playable that continues from this state byte for byte.
+
+        Args:
+            sink: takes the events.
+            in_place: restore the cluster object of which the snapshot was taken, in place of a new one.
+        """
 
 
 class Playable(Protocol):
-    """What moves the cluster on: nothing but itself, or a scenario."""
+    """A source of steps for a cluster: the cluster alone, or a scenario."""
 
     @property
     def cluster(self) -> ClusterLike: ...
 
     def next_due(self) -> int | None:
-        """Virtual time of the next thing that happens, an event of the cluster or an act of the scenario."""
+        """The virtual time of the next step, µs: an event of the cluster or an act of the scenario. None when nothing is scheduled."""
 
     def step(self) -> bool:
-        """Let the next single thing happen; False when there is none."""
+        """Executes one step; returns False when there is none."""
 
     def advance_to(self, time_us: int) -> None:
-        """Let everything happen that is due up to and including that time."""
+        """Executes everything that is due up to and including that virtual time, µs."""
 
     @property
     def stepwise(self) -> bool:
-        """Whether it goes by steps that take no virtual time."""
+        """Whether the next step takes no virtual time, because the cluster is moved by hand."""
 
     @property
     def finished(self) -> bool:
-        """Whether what was planned has come to its end."""
+        """Whether the plan has ended."""
 
     def snapshot(self) -> PlayableSnapshot | None:
-        """It as it stands now, as a value; None when that cannot be made."""
+        """The present state as a value; None when it cannot be captured."""
 
     def after_act(self) -> None:
-        """Somebody has acted on the cluster: what was planned may wait for that."""
+        """Reacts to an act of a person, for which the plan may be waiting."""
 
 
 @attrs.frozen(repr=False)
 class PlayableClusterSnapshot(ReprMixin):
-    """A free playable as it stood."""
+    """The state of a cluster without a plan."""
 
     cluster_snapshot: Snapshot[Cluster]
 
     def restore(self, sink: Callable[[EventTuple], None], *, in_place: bool = False) -> PlayableCluster:
-        """A playable that goes on from there."""
+        """Returns a cluster that continues from this state."""
         return PlayableCluster(Cluster.from_snapshot(self.cluster_snapshot, sink, in_place=in_place))
 
 
 @attrs.define(repr=False)
 class PlayableCluster(ReprMixin):
-    """A cluster that nobody has planned anything for."""
+    """A cluster without a plan."""
 
     cluster: ClusterLike
     stepwise: bool = False
     finished: bool = False
 
     def next_due(self) -> int | None:
-        """When the cluster's next scheduled thing is due."""
+        """The virtual time of the next scheduled event of the cluster, µs."""
         return self.cluster.next_time()
 
     def step(self) -> bool:
-        """Handle the cluster's next scheduled thing."""
+        """Handles the next scheduled event of the cluster."""
         return self.cluster.step()
 
     def advance_to(self, time_us: int) -> None:
-        """Run the cluster up to that time."""
+        """Runs the cluster up to that virtual time, µs."""
         self.cluster.run_until(time_us)
 
     def snapshot(self) -> PlayableClusterSnapshot | None:
-        """It as it stands now; None for a cluster that is only like one."""
+        """The present state; None unless the cluster is a `Cluster`."""
         return PlayableClusterSnapshot(self.cluster.snapshot()) if isinstance(self.cluster, Cluster) else None
 
     def after_act(self) -> None:
-        """Nothing was planned."""
+        """Does nothing: there is no plan."""
 
 
 PlayableFactory = Callable[[Callable[[EventTuple], None]], Playable]
-"""Makes a playable whose cluster gives its events to what is handed over."""
+"""Builds a playable in its initial state. The argument is the sink for the events of its cluster."""

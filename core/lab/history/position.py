@@ -1,6 +1,6 @@
-"""A moment of a session, and an act that was done in it.
+"""A position in a session, and an act at its position.
 
-A cluster is deterministic, so a moment of a session is known by how many steps led to it and which acts were done in between.
+A cluster is deterministic, so the number of steps and the acts between them identify a moment of a session.
 """
 
 from __future__ import annotations
@@ -22,13 +22,21 @@ class Position(ReprMixin):
 
     @property
     def place(self) -> tuple[int, int, int]:
-        """What orders the moments of one branch."""
+        """The key by which positions of one branch are ordered."""
         return self.steps, self.acts, self.time
 
 
 @attrs.frozen(repr=False)
 class PlayedAct(ReprMixin):
-    """An act that somebody did: after how many steps, at which virtual time, which seq its event has; `joined`: with the one before it."""
+    """An act of a person.
+
+    Attributes:
+        steps: steps before it.
+        time: its virtual time, µs.
+        seq: sequence number of its event.
+        act: the act.
+        joined: whether it belongs to the act before it, so that both are undone together.
+    """
 
     steps: int
     time: int

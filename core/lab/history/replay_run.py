@@ -1,6 +1,6 @@
-"""A playable whose steps are counted, and whose recorded acts are done again.
+"""A run that counts its steps and repeats recorded acts.
 
-Given the acts of a session, a `ReplayRun` does each at the very step at which it was done, and so repeats that session byte for byte.
+Given the acts of a session, a `ReplayRun` does each act at the step at which it was first done. It thus repeats the session byte for byte.
 """
 
 from __future__ import annotations
@@ -18,7 +18,13 @@ from core.sim.journal import nobody
 
 
 class EventTap:
-    """Where a cluster's events leave it; `seq` is the last one's, `acts` counts those that record an act, `to` takes them."""
+    """The sink of a cluster's journal: counts events and passes them on.
+
+    Attributes:
+        seq: sequence number of the last event; 0 before the first.
+        act_count: number of `act` events.
+        sink: takes each event.
+    """
 
     __slots__ = ("act_count", "seq", "sink")
 
@@ -35,12 +41,15 @@ class EventTap:
 
 
 class StepIndex:
-    """The seq of the last event of every step or act that recorded any, up to a moment."""
+    """The last sequence number of every step or act that recorded events, in order.
+
+    All runs of a branch share one list; each index sees the part up to its own position.
+    """
 
     __slots__ = ("_all", "_count")
 
     def __init__(self, seq: int = 0) -> None:
-        """Begin; with the last event that was recorded before the first step, if there was any."""
+        """Start a list; `seq` is the last event before the first step, 0 when there is none."""
         self._all = array("q", [seq] if seq else [])
         self._count = len(self._all)
 
@@ -48,7 +57,7 @@ class StepIndex:
         return self._count
 
     def append(self, seq: int) -> None:
-        """One more step ended there. Others that stand further on are not concerned, even if it ended elsewhere for them."""
+        """Adds a step that ended at that event. An index that sees more of the shared list is not affected."""
         shared, count = self._all, self._count
         if count == len(shared):
             shared.append(seq)
@@ -58,34 +67,37 @@ class StepIndex:
         self._count = count + 1
 
     def prefix(self, count: int) -> StepIndex:
-        """Those of so many steps."""
+        """The index of the first `count` entries."""
         other = StepIndex()
         other._all, other._count = self._all, count
         return other
 
     def prefix_to(self, seq: int) -> StepIndex:
-        """Those up to an event."""
+        """The index of the entries up to that event."""
         return self.prefix(bisect_right(self._all, seq, 0, self._count))
 
     def seq_before_step_of(self, seq: int) -> int:
-        """The last event of what happened just before the step that recorded that event; 0 when nothing did."""
+        """The last event before the step that recorded event `seq`; 0 when there is none."""
         index = bisect_left(self._all, seq, 0, self._count)
         return self._all[index - 1] if index > 0 else 0
 
     @property
     def last(self) -> int:
-        """The last event; 0 when there is none."""
+        """The last sequence number; 0 when there is none."""
         return self._all[self._count - 1] if self._count else 0
 
 
 class ReplayRun:
-    """A playable that counts its steps, and does recorded acts at the step at which they were done.
+    """Counts the steps of a playable and does recorded acts at their steps.
 
     Attributes:
-        playable, cluster, event_tap: what it moves, and where the events go.
-        acts: of the branch, those still to come included.
-        steps, done: steps and acts so far.
-        ends: seq of the last event of every step or act that recorded any.
+        playable: executes the steps.
+        cluster: the cluster of `playable`.
+        event_tap: takes the events.
+        acts: all acts of the branch, including acts that are still to come.
+        steps: steps so far.
+        acts_done: acts so far.
+        step_index: the last event of each step or act.
     """
 
     def __init__(self, playable: Playable, event_tap: EventTap, acts: Sequence[PlayedAct] = ()) -> None:
@@ -100,42 +112,42 @@ class ReplayRun:
 
     @property
     def position(self) -> Position:
-        """Where it stands."""
+        """The present position."""
         return Position(self.steps, self.acts_done, self.cluster.now, self.event_tap.seq)
 
     @property
     def stepwise(self) -> bool:
-        """Whether it goes by steps that take no virtual time."""
+        """Whether the next step takes no virtual time."""
         return self.playable.stepwise
 
     @property
     def finished(self) -> bool:
-        """Whether what was planned has come to its end."""
+        """Whether the plan has ended."""
         return self.playable.finished
 
     def _next_recorded_act(self) -> PlayedAct | None:
-        """The recorded act that is next, before any further step."""
+        """The recorded act that is due before the next step, if there is one."""
         if self.acts_done < len(self.acts) and self.acts[self.acts_done].steps <= self.steps:
             return self.acts[self.acts_done]
         return None
 
     @property
     def by_hand(self) -> bool:
-        """Whether a cluster that ran by itself was turned to by hand."""
+        """Whether a cluster that ran by itself was switched to by-hand mode."""
         return isinstance(self.cluster, Cluster) and self.cluster.switched_to_by_hand
 
     @property
     def is_idle(self) -> bool:
-        """Whether nothing goes on by itself: it is by hand, and neither a recorded act nor a script's step is to come."""
+        """Whether time stands still: the cluster is in by-hand mode, and neither a recorded act nor a step of a script is due."""
         return self.by_hand and self._next_recorded_act() is None and (self.playable.finished or isinstance(self.playable, PlayableCluster))
 
     def next_due(self) -> int | None:
-        """Virtual time of the next thing that happens, a recorded act included."""
+        """The virtual time of the next step or recorded act, µs; None when nothing is scheduled."""
         coming = self._next_recorded_act()
         return self.playable.next_due() if coming is None else max(coming.time, self.cluster.now)
 
     def step(self) -> bool:
-        """Let the next single thing happen; False when there is none."""
+        """Executes the next recorded act or step; returns False when there is none."""
         coming = self._next_recorded_act()
         if coming is not None:
             self.move_clock(coming.time)
@@ -152,9 +164,16 @@ class ReplayRun:
         return True
 
     def repeat_steps(self, steps: int, seq: int, time_us: int, known: StepIndex) -> bool:
-        """Go as many steps that were gone before; fewer to where the event `seq` is recorded, or none is due up to a time.
+        """Repeats up to `steps` steps whose events are known. A cluster without a plan sends no events meanwhile.
 
-        A free playable tells of no event meanwhile. `known`: where steps ended, up to there at least. False when nothing happened.
+        Args:
+            steps: the most steps to take.
+            seq: stop at the step that records this event.
+            time_us: stop before the first step that is due later, virtual µs.
+            known: the step index of the first pass, at least up to the stop.
+
+        Returns:
+            Whether anything was executed.
         """
         cluster, playable = self.cluster, self.playable
         if self.acts_done < len(self.acts):
@@ -173,14 +192,14 @@ class ReplayRun:
         return done > 0
 
     def advance_to(self, time_us: int) -> None:
-        """Let everything happen that is due up to and including that time."""
+        """Executes everything that is due up to and including that virtual time, µs."""
         while (due := self.next_due()) is not None and due <= time_us:
             if not self.step():
                 break
         self.move_clock(time_us)
 
     def move_clock(self, time_us: int) -> None:
-        """Let the clock go on to a time; no further than to where something is due, or a recorded act comes, so that neither is passed."""
+        """Moves the clock to a virtual time, µs. It stops at the next due event or recorded act, so that it passes neither."""
         coming = self._next_recorded_act()
         if coming is not None:
             time_us = min(time_us, coming.time)
@@ -189,9 +208,10 @@ class ReplayRun:
             self.playable.advance_to(time_us)
 
     def finish_present_moment(self) -> None:
-        """Make the present moment one at which a script can act: acts come when everything else due by then is done.
+        """Executes what else is due at the present time, so that a script can act at this moment.
 
-        Right after an act another may follow at once; when something happened since, at the same time, it comes 1 µs later.
+        A script's act comes after everything that is due by its time. Directly after an act, another act can follow at the same time.
+        If events happened since, the next act comes 1 µs later.
         """
         if self.stepwise:
             return
@@ -207,12 +227,14 @@ class ReplayRun:
             self.move_clock(target)
 
     def do(self, act: Act, *, joined: bool = False) -> int:
-        """Do an act now and record it; what was recorded to come is dropped. Returns the seq of its event.
+        """Does an act now and records it. Discards the recorded acts that were still to come. Returns the sequence number of its event.
 
-        `joined`: it belongs to the act before it.
+        Args:
+            act: the act.
+            joined: whether it belongs to the act before it.
 
         Raises:
-            ActRefused: impossible in the present state; nothing is recorded.
+            ActRefused: the present state does not allow the act; nothing is recorded.
         """
         steps, time = self.steps, self.cluster.now
         kept = self.acts
@@ -226,7 +248,7 @@ class ReplayRun:
         return seq
 
     def repeat_if_next(self, act: Act) -> int | None:
-        """When the recorded act that comes now is this very one, do it as recorded: its seq, else None."""
+        """Repeats the next recorded act if it equals `act` and is due now. Returns its sequence number, None otherwise."""
         coming = self._next_recorded_act()
         if coming is None or coming.time != self.cluster.now or coming.act != act:
             return None
@@ -243,15 +265,15 @@ class ReplayRun:
         return seq
 
     def restore_position(self, position: Position, step_index: StepIndex, acted: tuple[int, int]) -> None:
-        """Stand where a kept cluster was put aside."""
+        """Sets the position to that of a restored keyframe."""
         self.steps, self.acts_done, self.event_tap.seq = position.steps, position.acts, position.seq
         self.step_index, self._acted = step_index, acted
 
     @property
     def acted(self) -> tuple[int, int]:
-        """Virtual time and steps at the last act."""
+        """Virtual time, µs, and steps at the last act."""
         return self._acted
 
     def seq_before_step_of(self, seq: int) -> int:
-        """The last event of what happened just before the step that recorded that event; 0 when nothing did."""
+        """The last event before the step that recorded event `seq`; 0 when there is none."""
         return self.step_index.seq_before_step_of(seq)

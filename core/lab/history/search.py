@@ -1,4 +1,4 @@
-"""The way forward from here until something is so: a moment, a condition, an event that is notable enough."""
+"""Search forward from the present moment, for a destination, a watchpoint or an event of some level."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ from core.lab.history.watchpoints import Watchpoint
 from core.sim.units import SECOND
 
 SEARCH_LIMIT: Final = 600 * SECOND
-"""How much virtual time is looked through for what may never come."""
+"""Most virtual time, µs, to search for something that may never happen."""
 
 STEPS_PER_KEYFRAME_OFFER: Final = 32
-"""Steps between two questions whether it is enough, and two keyframes that are offered."""
+"""Steps between two checks of `ShouldYield` and of the keyframe cache."""
 
 
 class SearchTask:
-    """Moves a run on until it is where it is wanted. One of `destination`, `watchpoint` and `level` is given.
+    """Moves a run forward until the search succeeds. Exactly one of `destination`, `watchpoint` and `level` is given.
 
     Attributes:
-        found: whether it is.
-        exhausted: whether it ended without, though nobody named a time at which to end.
+        found: whether the search has succeeded.
+        exhausted: whether it ended at the limit without success.
     """
 
     def __init__(
@@ -37,15 +37,15 @@ class SearchTask:
         level: int | None = None,
         limit: int | None = None,
     ) -> None:
-        """Make ready.
+        """Prepare the search.
 
         Args:
-            replay_run: what is moved.
-            keyframe_cache: keeps where it comes by.
-            destination: a moment to come.
-            watchpoint: what is looked for.
-            level: the least level of the event that is looked for.
-            limit: virtual µs that it does not go past.
+            replay_run: the run to move.
+            keyframe_cache: takes keyframes on the way.
+            destination: a future moment to find.
+            watchpoint: a condition to find.
+            level: find an event of at least this level.
+            limit: virtual µs that the run does not pass.
         """
         self._replay_run = replay_run
         self._keyframe_cache = keyframe_cache
@@ -57,7 +57,7 @@ class SearchTask:
         self.found = self._is_found()
 
     def on_event(self, event: EventTuple, level: int) -> None:
-        """An event has happened, of that level."""
+        """Takes an event and its level."""
         if self._level is not None and level >= self._level:
             self.found = True
         if self._watchpoint is not None:
@@ -74,11 +74,11 @@ class SearchTask:
 
     @property
     def progress(self) -> None:
-        """Nobody can tell."""
+        """None: the end of a search is unknown."""
         return
 
     def advance(self, should_yield: ShouldYield = never_yield) -> bool:
-        """Go on until it is enough; True when it is found, or when there is nothing to find."""
+        """Runs until `should_yield` returns True; returns whether the search has ended."""
         replay_run, limit = self._replay_run, self._limit
         count = 0
         while not self.found:
@@ -99,5 +99,5 @@ class SearchTask:
         return True
 
     def cancel(self) -> bool:
-        """Stay where it has come to."""
+        """Stops the search at the present moment."""
         return False

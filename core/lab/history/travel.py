@@ -1,6 +1,6 @@
-"""Goes to any moment of a branch: repeats the session from a keyframe cluster, or from the start, some steps at a time.
+"""Travel to any moment of a branch: restores a keyframe, or starts again, and repeats the session in slices.
 
-Until it has arrived the session stays where it was; so a long way can be shown and given up.
+The session stays at its present moment until the task finishes, so the screen can show progress and a person can cancel.
 """
 
 from __future__ import annotations
@@ -20,15 +20,16 @@ from core.sim.agenda import END
 
 
 class TravelTask:
-    """On the way to a destination.
+    """A journey to a destination.
 
     Attributes:
-        destination: where to.
-        replay_run, event_buffer: what the session gets when it has arrived.
-        again: the events on the way are known: nobody has to be told of them again.
-        in_place: it moves the cluster that is shown.
-        found: with a `watchpoint`, the last moment at which what it watches for came.
-        fresh: events that the log does not have.
+        destination: the moment to reach.
+        replay_run: the run that the session adopts on arrival.
+        event_buffer: the events that the session adopts on arrival.
+        events_known: whether the events on the way are in memory, so that the run need not send them again.
+        in_place: whether it moves the cluster that the screen shows.
+        found: with a `watchpoint`, the last moment at which it came true.
+        new_events: events that the log does not have yet.
     """
 
     def __init__(
@@ -42,18 +43,18 @@ class TravelTask:
         new_after: int | None = None,
         shown: ClusterLike | None = None,
     ) -> None:
-        """Make ready to go.
+        """Prepare the journey.
 
         Args:
-            start: makes a playable in its initial state.
-            acts: of the branch.
-            destination: where to.
-            keyframe_cache: has the keyframe clusters.
-            known: the events that the session has.
-            watchpoint: is shown every event, and asked after every step that recorded some.
-            new_after: the events after that one are collected in `new_events`; None: none are.
-            shown: the cluster that somebody sees. It is moved itself if the way is short, which then has to be gone to the end; clusters
-                that it has taken the place of move there, however long it is. None: a new one does.
+            start: builds what is played in its initial state.
+            acts: the acts of the branch.
+            destination: the moment to reach.
+            keyframe_cache: has the keyframes.
+            known: the events in memory.
+            watchpoint: gets every event and is checked after every step that recorded events.
+            new_after: collect the events after this one in `new_events`; None: collect none.
+            shown: the cluster on the screen. A short journey moves this cluster itself and runs to its end in one go. A longer one moves a
+                cluster that was shown earlier. None: always build a new cluster.
         """
         self.destination = destination
         self._keyframe_cache = keyframe_cache
@@ -92,11 +93,11 @@ class TravelTask:
 
     @property
     def progress(self) -> float:
-        """How much of the way is done, 0 to 1."""
+        """The share of the journey that is done, 0 to 1."""
         return self.destination.progress(self.replay_run)
 
     def advance(self, should_yield: ShouldYield = never_yield) -> bool:
-        """Go on until it is enough, on the spot to the end; True when it has arrived."""
+        """Runs until `should_yield` returns True, or to the end when it moves the shown cluster; returns whether it has arrived."""
         replay_run, destination = self.replay_run, self.destination
         if self.events_known:
             return self._advance_silently(should_yield)
@@ -115,7 +116,7 @@ class TravelTask:
         return True
 
     def _advance_silently(self, should_yield: ShouldYield) -> bool:
-        """Likewise where all events are known."""
+        """Does the same without sending events, which are all known."""
         replay_run, destination, known = self.replay_run, self.destination, self._retained
         ends = known.step_index
         assert ends is not None
@@ -133,7 +134,7 @@ class TravelTask:
         return True
 
     def _arrive(self) -> None:
-        """The last step is gone: the clock goes on to the moment that was meant."""
+        """Moves the clock to the exact time of the destination after the last step."""
         replay_run, destination = self.replay_run, self.destination
         if destination.position is not None:
             replay_run.move_clock(destination.position.time)
@@ -149,5 +150,5 @@ class TravelTask:
             self.found = self.replay_run.position
 
     def cancel(self) -> bool:
-        """Nothing has changed."""
+        """Stops the journey; the session is unchanged."""
         return False

@@ -1,6 +1,6 @@
-"""What somebody waits for while time runs, or looks for in the past: a state that comes true, a value that changes, an event.
+"""Watchpoints: conditions at which a run stops, or which a search in the past finds.
 
-`scenarios.running.watchpoint_parser` makes one of what somebody writes.
+`scenarios.running.watchpoint_parser` parses one from text.
 """
 
 from __future__ import annotations
@@ -15,18 +15,18 @@ from core.lab.views.view import ClusterView
 
 
 class Watchpoint:
-    """Base: `on_event` is handed every event, `came_true` is asked after every step that recorded some."""
+    """Base class. `on_event` gets every event; `came_true` is called after every step that recorded events."""
 
     def on_event(self, event: EventTuple) -> None:
-        """An event has happened."""
+        """Takes an event."""
 
     def came_true(self, cluster: ClusterLike) -> bool:
-        """Whether it is so now, and was not a step ago. The first answer is always no: nothing has happened yet."""
+        """Whether the condition holds now and did not hold one step ago. The first call returns False."""
         raise NotImplementedError
 
 
 class BecomesTrue(Watchpoint):
-    """A state that was not so comes true."""
+    """A condition on the state becomes true."""
 
     def __init__(self, holds: Callable[[ClusterLike], bool]) -> None:
         self._holds = holds
@@ -39,7 +39,7 @@ class BecomesTrue(Watchpoint):
 
 
 class ValueChanges(Watchpoint):
-    """A value is another one than a step ago."""
+    """A value differs from its value one step ago."""
 
     def __init__(self, value: Callable[[ClusterLike], object]) -> None:
         self._value = value
@@ -52,7 +52,7 @@ class ValueChanges(Watchpoint):
 
 
 class AnyPartitionChanges(Watchpoint):
-    """A column of the state of any partition is another one. Reads the events that carry that state, so it costs nothing else."""
+    """A column of any partition's state changes. It reads the column from events, so it needs no view per step."""
 
     def __init__(self, column: str) -> None:
         self._name = column.replace("-", "_")
@@ -75,16 +75,16 @@ class AnyPartitionChanges(Watchpoint):
 
 
 class EventPattern(Protocol):
-    """Which events are meant: those of a kind, perhaps with given values in their columns (`scenarios.language.conditions.EventPattern`)."""
+    """A pattern of events: a kind and optional column values (`scenarios.language.conditions.EventPattern`)."""
 
     @property
     def kind(self) -> str: ...
     def matches(self, event: EventTuple) -> bool:
-        """Whether an event of this kind is one."""
+        """Whether an event of this kind matches."""
 
 
 class EventHappens(Watchpoint):
-    """An event of a kind, perhaps with given values in its columns."""
+    """An event matches a pattern."""
 
     def __init__(self, pattern: EventPattern) -> None:
         self._pattern = pattern
