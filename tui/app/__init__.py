@@ -1,1 +1,1 @@
-"""The playground as a Textual application: how it starts, what ends it, what is left when it fails."""
+"""The playground as a Textual application: its start, its end, and its crash report."""

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def write_crash_report(loaded: LoadedSession, traceback: str) -> list[str]:
-    """Save the session and the traceback; returns the lines of a message for whoever played. It never raises."""
+    """Saves the session and the traceback; returns the lines of a message for the person at the terminal. It never raises."""
     what = traceback.strip().splitlines()[-1][:200] if traceback.strip() else "an error without a description"
     lines = [f"the playground failed: {what}"]
     with contextlib.suppress(Exception):
@@ -35,7 +35,7 @@ def write_crash_report(loaded: LoadedSession, traceback: str) -> list[str]:
 
 
 def _script(loaded: LoadedSession, path: Path) -> str:
-    """The session as a script; where the cluster itself fails, up to its last act."""
+    """The session as a script; up to its last act when the cluster itself fails."""
     from scenarios.logs.recorded_session import session_script
     from tui.session.loading import script_name
 
@@ -48,7 +48,7 @@ def _script(loaded: LoadedSession, path: Path) -> str:
 
 
 def _free_name(loaded: LoadedSession) -> Path | None:
-    """A path without its ending, beside the session's own files, where nothing stands and files can be made."""
+    """A path without suffix, next to the session's files, at which no file exists and files can be created."""
     own = loaded.record or loaded.log
     stem = "isrlab-session" if own is None else own.name.split(".jsonl")[0].removesuffix(".yaml")
     for directory in (Path() if own is None else own.parent, Path(tempfile.gettempdir())):
@@ -62,7 +62,7 @@ def _free_name(loaded: LoadedSession) -> Path | None:
 
 
 def _write(path: Path, text: Callable[[], str]) -> bool:
-    """Write a file wholly or not at all; whether that worked."""
+    """Writes a complete file or none; returns whether that succeeded."""
     partial = path.with_name(f".partial-{path.name}")
     try:
         partial.write_text(text(), encoding="utf-8")

@@ -1,4 +1,4 @@
-"""Partitions, brokers and words of the glossary in the command palette: by name one goes there."""
+"""Finds partitions, brokers and words of the glossary by name in the command palette."""
 
 from __future__ import annotations
 
@@ -18,17 +18,17 @@ if TYPE_CHECKING:
     from tui.main_screen.screen import MainScreen
 
 MOST_NAMED: Final = 20
-"""Names of a sort that are offered at most; who writes more of a name sees fewer."""
+"""Most names of one sort to offer; a longer text matches fewer."""
 
 WHOLE: Final = 1_000.0
-"""Score of what is called just so: above all that only has those letters."""
+"""The score of an exact match, above every match that only contains the letters."""
 
 Named = tuple[int, str, str, Callable[[], object]]
 """How well it fits (0 as written, 1 from its beginning, 2 within, 3 after all else), what it is called, what it is, and what goes there."""
 
 
 def named(main_screen: MainScreen, query: str) -> list[Named]:
-    """What has a name that contains the text: brokers, partitions, words; of each sort those first that begin with it."""
+    """Brokers, partitions and words whose name contains the text; those that start with it come first."""
     query = query.strip().lower()
     if not query:
         return []
@@ -40,7 +40,7 @@ def named(main_screen: MainScreen, query: str) -> list[Named]:
 
 
 def _fit(query: str, name: str) -> int:
-    """0 for the very name, 1 when it begins so, 2 when it contains it, -1 when it does not."""
+    """0 for an exact match, 1 for a prefix, 2 for a substring, -1 for no match."""
     name = name.lower()
     return 0 if query == name else 1 if name.startswith(query) else 2 if query in name else -1
 
@@ -80,7 +80,7 @@ def _words(main_screen: MainScreen, query: str) -> Iterator[Named]:
 
 
 class NameProvider(Provider):
-    """What has a name, in the command palette; nothing before something is typed."""
+    """Offers names in the command palette once a text is typed."""
 
     async def search(self, query: str) -> Hits:
         """What is called so."""

@@ -1,4 +1,4 @@
-"""The playground as a Textual application: theme, filters, command palette, and a proper end whatever ends it."""
+"""The playground as a Textual application: theme, filters, command palette, and an orderly end after every cause."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ from tui.terminal.foreign_text import ControlCharacterFilter
 
 
 class ActionProvider(Provider):
-    """The registry in the command palette; what is impossible now says why and stands last."""
+    """Offers the registry in the command palette. Impossible actions come last and show why."""
 
     async def discover(self) -> Hits:
         """Every action, before anything is typed."""
@@ -81,7 +81,7 @@ def _caller(main_screen: MainScreen, action: Action) -> Any:
 
 
 class Playground(App[int]):
-    """The application. It shows the session that it is given."""
+    """The application. It shows one session at a time."""
 
     CSS_PATH = "playground.tcss"
     TITLE = "isrlab"
@@ -91,11 +91,11 @@ class Playground(App[int]):
     BINDINGS: ClassVar = [Binding("ctrl+z", "suspend_process", show=False, priority=True)]
 
     def __init__(self, loaded: LoadedSession, display: DisplayOptions = DisplayOptions(), *, driver: type[Driver] | None = None) -> None:  # noqa: B008 (frozen)
-        """Make the application.
+        """Create the application.
 
         Args:
             loaded: the session with its title and scenario.
-            display: how it is shown.
+            display: the display options.
             driver: Textual's driver, for pictures and tests.
         """
         no_color = os.environ.pop("NO_COLOR", None)  # Textual would turn colours into greys; here they go away altogether
@@ -126,7 +126,7 @@ class Playground(App[int]):
         self.use_palette(display.palette_for(self.console))
 
     def get_driver_class(self) -> type[Driver]:
-        """Textual's choice, and for a terminal one that outlasts it."""
+        """Textual's driver; for a terminal, one that survives the terminal."""
         found = super().get_driver_class()
         if found.__name__ != "LinuxDriver":
             return found
@@ -135,7 +135,7 @@ class Playground(App[int]):
         return TerminalDriver
 
     def _open_main_screen(self, mode: str) -> None:
-        """The main screen of the session, as the only one of a mode of its own."""
+        """The main screen of the session, the only one of its mode."""
 
         def opened() -> MainScreen:
             self.main_screen = MainScreen(self.loaded, self.paint, self.display_options)
@@ -144,7 +144,7 @@ class Playground(App[int]):
         self.add_mode(mode, opened)
 
     def use_palette(self, name: str) -> None:
-        """Paint in that palette from now on."""
+        """Switches to that palette."""
         self.palette = name
         self.paint = palette_of(name, few=self.few_colours)
         self._plain.enabled = name == "plain"
@@ -169,10 +169,10 @@ class Playground(App[int]):
         self._ascii.enabled = wanted
 
     def open_target(self, target: PlayTarget) -> None:
-        """End the session that is open, and open another in its place.
+        """Ends the present session and opens another.
 
         Raises:
-            KafkaError, ValueError: the cluster cannot be built; the old session goes on.
+            KafkaError, ValueError: the cluster cannot be built; the old session continues.
         """
         loaded = load_session(target, own_process=self.loaded.own_process)
         self.end_session()
@@ -187,19 +187,19 @@ class Playground(App[int]):
         self.set_timer(STARTUP_SECONDS, self._settle_again)
 
     def _settle_again(self) -> None:
-        """The session before is garbage by now; the new one's first screen stands."""
+        """Collects the previous session and freezes the objects of the new one."""
         self.main_screen.session.playback.settle()
         self.main_screen.garbage.cluster_replaced()
         self.main_screen.garbage.collect_when_idle()
 
     def end_session(self) -> None:
-        """The session ends: its log gets its last line, and it is saved if that was wished."""
+        """Ends the session: completes its log and saves it if requested."""
         self.loaded.session.close()
         if self.loaded.record is not None:
             self.loaded.save(self.loaded.record)
 
     def on_paste(self, event: events.Paste) -> None:
-        """A pasted text that no line took is no keys."""
+        """Ignores a pasted text that no input line took: it is not a series of keys."""
         event.stop()
         screen = self.screen
         if isinstance(screen, TypeAheadScreen) and screen.paste_ahead(event.text):
@@ -216,30 +216,30 @@ class Playground(App[int]):
         await super().on_event(event)
 
     def on_key(self, event: events.Key) -> None:
-        """A key that nobody took, because it was pressed while the dialog that it is meant for came up, is that dialog's."""
+        """Passes a key that was pressed while a dialog opened to that dialog."""
         screen = self.screen
         if isinstance(screen, TypeAheadScreen) and screen.pressed_ahead(event):
             event.prevent_default()
             event.stop()
 
     def get_system_commands(self, screen: Any) -> Any:
-        """None of Textual's own: the registry has everything."""
+        """Returns none of Textual's commands: the registry has all commands."""
         empty: tuple[SystemCommand, ...] = ()
         return empty
 
     def on_mount(self) -> None:
-        """The terminal is taken: from here on it can be left."""
+        """The application has taken the terminal and can be left from now on."""
         if self.leaving is not None:
             self.leaving.on_request(functools.partial(self._leave_soon, asyncio.get_running_loop()))
         self.app_resume_signal.subscribe(self, lambda _: self.screen.refresh(layout=True))
         self.set_timer(STARTUP_SECONDS, self._settle)
 
     def _fatal_error(self) -> None:
-        """An error that nobody caught: kept for a file. Textual would write its traceback to the terminal."""
+        """Keeps an uncaught error for the crash report, where Textual would write its traceback to the terminal."""
         self._fail(traceback.format_exc())
 
     def panic(self, *renderables: Any) -> None:
-        """Likewise one that comes as a picture of itself: of a style sheet, or of the thread that reads keys."""
+        """Does the same with an error that Textual passes as a renderable, from a style sheet or the thread that reads keys."""
         console = Console(file=io.StringIO(), width=200, record=True)
         console.print(*renderables)
         self._fail(console.export_text())
@@ -249,31 +249,31 @@ class Playground(App[int]):
         self._close_messages_no_wait()
 
     def _leave_soon(self, loop: asyncio.AbstractEventLoop, code: int) -> None:
-        """Leave with that exit code when what is under way is done; nothing when it is left already."""
+        """Leaves with that exit code after the present callback; does nothing when it already leaves."""
         with contextlib.suppress(RuntimeError):
             loop.call_soon_threadsafe(self.exit, code)
 
     def _settle(self) -> None:
-        """The first screen stands."""
+        """The first screen is shown: freezes long-lived objects."""
         self.main_screen.session.playback.settle()
         self.main_screen.garbage.freeze_long_lived()
 
     def action_picture(self) -> None:
-        """A picture, from a dialog and with it."""
+        """Saves a picture that includes the open dialog."""
         self.main_screen.action_do("picture")
 
     def action_copy_shown(self) -> None:
-        """What a closer look shows, to the clipboard."""
+        """Copies the text of a details dialog to the clipboard."""
         if isinstance(self.screen, DetailsDialog):
             self.copy_to_clipboard(self.screen.text)
             self.main_screen.prompts.say("copied this text")
 
     def action_command_palette(self) -> None:
-        """Textual's own key for its palette opens the playground's."""
+        """Opens the playground's command palette by Textual's key."""
         self.main_screen.action_do("palette")
 
     def action_leave(self) -> None:
-        """Leave, from a dialog: asked as on the main screen, at once where that is what it asks."""
+        """Leaves from a dialog: asks as on the main screen does, or leaves at once if the dialog asks just that."""
         if isinstance(self.screen, QuestionDialog) and self.screen.asks_to_leave:
             self.exit(0)
         else:
@@ -281,10 +281,10 @@ class Playground(App[int]):
 
 
 def run_app(target: PlayTarget, display: DisplayOptions = DisplayOptions()) -> int:  # noqa: B008 (frozen)
-    """Open the playground on a target; returns the exit code when it is left.
+    """Opens the playground on a target; returns the exit code.
 
     Raises:
-        InputError: the cluster cannot be built, or the event log not be written.
+        InputError: the cluster cannot be built or the event log cannot be written.
     """
     try:
         loaded = load_session(target, own_process=True)

@@ -1,7 +1,7 @@
 """Draws the playground into an SVG file without a terminal: `python -m tui.app.screenshot OUT.svg --seconds 30 --kill 2@10`.
 
-The same screen, the same session; only the frames come from here, each with an even share of virtual time, so that a
-picture of the same arguments is always the same.
+Screen and session are those of the playground. This module supplies the frames, each with the same amount of virtual time, so that the
+same arguments always draw the same picture.
 """
 
 from __future__ import annotations
@@ -48,10 +48,10 @@ def _size(text: str) -> tuple[int, int]:
 
 
 def play_to(loaded: LoadedSession, until: int, timed: Sequence[tuple[int, Act]]) -> None:
-    """Run a session to a virtual time in µs, doing each act at its time.
+    """Runs a session to a virtual time, µs, and does each act at its time.
 
     Raises:
-        ActRefused: an act is impossible when its time comes.
+        ActRefused: an act is impossible at its time.
     """
     session = loaded.session
     for time, act in sorted(timed, key=lambda pair: pair[0]):
@@ -62,7 +62,7 @@ def play_to(loaded: LoadedSession, until: int, timed: Sequence[tuple[int, Act]])
 
 
 def _frames(loaded: LoadedSession, until: int) -> None:
-    """Frame after frame of a quarter of a virtual second."""
+    """Runs frames of a quarter of a virtual second."""
     session = loaded.session
     while session.now < until:
         session.replay_run.advance_to(min(until, session.now + SECOND // 4))
@@ -80,7 +80,7 @@ async def draw(app: Playground, size: tuple[int, int], keys: Sequence[str], titl
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """The command; returns its exit code."""
+    """Runs the command; returns its exit code."""
     parser = argparse.ArgumentParser(prog="python -m tui.app.screenshot", description="Draw the playground as an SVG picture.")
     parser.add_argument("out", type=Path, help="the file to write")
     parser.add_argument("--size", type=_size, default=(120, 40), help="columns and rows, for example 120x40")
@@ -127,7 +127,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _target(scenario: str | None, release: str | None) -> PlayTarget:
-    """What the options name.
+    """The target that the options name.
 
     Raises:
         InputError, ValueError: there is no such scenario or release.
@@ -141,7 +141,7 @@ def _target(scenario: str | None, release: str | None) -> PlayTarget:
 
 
 def without_fonts(svg: str) -> str:
-    """The picture without the fonts Rich loads from elsewhere: every system has a monospaced one."""
+    """The picture without Rich's web fonts: every system has a monospaced font."""
     bare = re.sub(r"<!--.*?-->\s*|@font-face\s*\{.*?\}\s*", "", svg, flags=re.DOTALL)
     return bare.replace("Fira Code", "Fira Code, Menlo, DejaVu Sans Mono, Consolas")
 

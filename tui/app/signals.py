@@ -1,4 +1,4 @@
-"""Signals are a wish to leave the playground in good order: with the terminal as it was and the log's last line written."""
+"""Handles signals: they end the playground in order, with the terminal restored and the log complete."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from scenarios.io.termination_signals import SIGNALS
 
 
 class LeaveRequest:
-    """Keeps the first wish to leave until there is somebody to hear it.
+    """Keeps the first request to leave until a function is registered to handle it.
 
     Attributes:
-        code: the exit code that says which signal came; None while none has.
+        code: the exit code of the signal; None before a signal.
     """
 
     def __init__(self) -> None:
@@ -23,14 +23,14 @@ class LeaveRequest:
         self._leave: Callable[[int], object] | None = None
 
     def handle(self, number: int, frame: FrameType | None) -> None:
-        """A signal comes."""
+        """Handles a signal."""
         if self.code is None:
             self.code = 128 + number
             if self._leave is not None:
                 self._leave(self.code)
 
     def on_request(self, leave: Callable[[int], object]) -> None:
-        """Have the wish told, now if it has come; in the middle of anything the main thread does, so no more than a hint can be left."""
+        """Registers `leave`, and calls it at once if a signal has come. It runs in the middle of anything, so it may only schedule work."""
         self._leave = leave
         if self.code is not None:
             leave(self.code)
@@ -38,7 +38,7 @@ class LeaveRequest:
 
 @contextlib.contextmanager
 def leave_on_signals() -> Iterator[LeaveRequest]:
-    """Takes the signals that end a process while the block goes on; those that are ignored stay so, and other threads get none."""
+    """Handles the signals that end a process, in the main thread, inside the block. Ignored signals stay ignored."""
     taken = LeaveRequest()
     if threading.current_thread() is not threading.main_thread():
         yield taken

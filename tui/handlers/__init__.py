@@ -1,1 +1,1 @@
-"""What actions do: acts and questions, time and its speed, travel through time, causes, saving, help. Each is an object that knows no widget."""
+"""The handlers of actions: acts and questions, playback, time travel, causes, saving, help. Each is an object that knows no widget."""

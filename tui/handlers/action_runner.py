@@ -1,4 +1,4 @@
-"""Running actions of the registry: acts for the cluster, and the questions that lead to them."""
+"""Runs the actions of the registry: acts on the cluster, and the questions that lead to acts."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from tui.session.loading import LoadedSession
 
 
 class ActionRunner:
-    """Runs actions. `written` is what was last written for what."""
+    """Runs actions. `written` has the last text of each prompt."""
 
     def __init__(
         self,
@@ -30,15 +30,15 @@ class ActionRunner:
         calls: Mapping[str, Callable[[], object]],
         open_page: Callable[[str], object],
     ) -> None:
-        """Make it.
+        """Create the runner.
 
         Args:
-            loaded: the session that acts go to.
-            surface: says and asks.
-            selection: goes to what an act makes.
-            saving: counts what is not saved.
-            calls: what actions call that neither act nor ask, by `Action.call`.
-            open_page: opens the page of that name.
+            loaded: the session that takes the acts.
+            surface: the screen, for messages and questions.
+            selection: selects what an act creates.
+            saving: counts acts that are not saved.
+            calls: the functions of actions that neither act nor ask, by `Action.call`.
+            open_page: opens a page by name.
         """
         self.loaded = loaded
         self.session = loaded.session
@@ -50,7 +50,7 @@ class ActionRunner:
         self.written: dict[str, str] = {}
 
     def run(self, name: str) -> None:
-        """Run the action of that id, or say why it is impossible."""
+        """Runs an action, or shows why it is impossible."""
         action = BY_ID[name]
         context = self.surface.context()
         reason = action.refuse(context)
@@ -66,7 +66,7 @@ class ActionRunner:
             self.execute(action.build(context))
 
     def put(self, question: Question | TextPrompt) -> None:
-        """Ask something, and do what the answer says."""
+        """Asks a question and does what the answer says."""
         if isinstance(question, TextPrompt):
             self._put_line(question)
             return
@@ -98,7 +98,7 @@ class ActionRunner:
         self.surface.prompts.ask_text(line.title, line.about, self.written.get(line.name, line.text), wrong, written)
 
     def execute(self, wanted: tuple[Act, ...]) -> None:
-        """Do acts, one after the other, and say what the last of them did, or why one is refused."""
+        """Does acts in order. Shows what the last one did, or why one is refused."""
         if self.loaded.read_only:
             self.surface.prompts.say(READ_ONLY, refused=True)
             return
@@ -118,7 +118,7 @@ class ActionRunner:
         self.surface.prompts.say(said)
 
     def _follow_up(self, act: Act) -> None:
-        """What follows of an act on the screen."""
+        """Updates the screen after an act."""
         self.saving.unsaved += 1
         if isinstance(act, CreateTopic):
             self.selection.choose(partition=TopicPartition(act.topic, 0))
@@ -129,7 +129,7 @@ class ActionRunner:
                 self.session.playback.play()
 
     def menu(self, title: str, groups: tuple[str, ...]) -> None:
-        """Offer the acts of some groups, each with what it would do now, and why not where it is impossible."""
+        """Offers the acts of some groups, each with its effect now or the reason why it is impossible."""
         context = self.surface.context()
         chosen = [action for action in ACTIONS if action.acts and action.group in groups]
         keys = [self.surface.key(action.id) for action in chosen]

@@ -1,4 +1,4 @@
-"""Back to cause by keys: from a reading to the event that last changed it, and from an event to its cause, again and again."""
+"""Finds causes: the event that last changed a value, and the cause of an event."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from tui.handlers.time_travel import TimeTravel
 from tui.session.session import Session
 
 _KEYS: Final = {"leader": "l", "isr": "i", "hw": "h", "leo": "e", "state": "b"}
-"""What answers the question which reading is meant."""
+"""The key of each answer to the question which value is meant."""
 
 
 class Causes:
-    """Goes back to causes."""
+    """Shows causes."""
 
     def __init__(self, session: Session, surface: Surface, time_travel: TimeTravel) -> None:
         self.session = session
@@ -25,14 +25,14 @@ class Causes:
         self.time_travel = time_travel
 
     def show_or_go_back(self, seq: int) -> None:
-        """Select an event; one that is no longer in memory is gone back to."""
+        """Selects an event; travels back to it when it is no longer in memory."""
         if self.session.event_buffer.find(seq) is not None:
             self.surface.show_event(seq)
         else:
             self.time_travel.go_to_event(seq)
 
     def ask_for_reading(self) -> None:
-        """Which reading of the selected partition or broker is meant; each answer already says what changed it last."""
+        """Asks which value of the selected partition or broker is meant; each answer shows its last change."""
         context = self.surface.context()
         ring = self.session.event_buffer.ring(DETAIL)
         cells = tracked_values_of(context.partition, context.broker)

@@ -1,4 +1,4 @@
-"""The help, the glossary, and the choice of colours."""
+"""The help, the glossary and the choice of colours."""
 
 from __future__ import annotations
 
@@ -19,17 +19,17 @@ from tui.session.loading import LoadedSession
 
 @runtime_checkable
 class ThemedApp(Protocol):
-    """What the application can be asked about its look."""
+    """The part of the application that sets its look."""
 
     palette: str
     ascii_only: bool
 
     def use_palette(self, name: str) -> None:
-        """Paint in that palette from now on."""
+        """Switches to that palette."""
 
 
 class HelpScreens:
-    """Shows help; `size_class` names the screen's size."""
+    """Shows help; `size_class` returns the name of the screen's size class."""
 
     def __init__(self, loaded: LoadedSession, surface: Surface, keymap: Keymap, size_class: Callable[[], str]) -> None:
         self.loaded = loaded
@@ -38,7 +38,7 @@ class HelpScreens:
         self.size_class = size_class
 
     def show_help(self) -> None:
-        """Show every key with what it does now."""
+        """Shows every key with its effect now."""
         context, size = self.surface.context(), self.surface.app.size
         width = min(156, size.width * 92 // 100) - 7
         self.surface.app.push_screen(
@@ -55,19 +55,19 @@ class HelpScreens:
         )
 
     def show_glossary(self) -> None:
-        """Show what words and symbols mean."""
+        """Shows the meaning of words and symbols."""
         self.explain()
 
     def explain(self, word: str = "") -> None:
-        """What words and symbols mean; the one that is asked for first."""
+        """Shows the meaning of words and symbols, the given word first."""
         self.surface.prompts.show_details("Terms and symbols", self._glossary(min(120, self.surface.room), word))
 
     def _glossary(self, width: int, first: str = "") -> list[Strip]:
-        """The glossary, true under the release that runs."""
+        """The glossary of the release that runs."""
         return paint_glossary(self.loaded.release, self.surface.paint, width, zookeeper=self.surface.context().on_zookeeper, first=first)
 
     def choose_colours(self) -> None:
-        """Another palette, or other glyphs; at once, for this session."""
+        """Asks for another palette or other glyphs, for this session."""
         app = self.surface.app
         assert isinstance(app, ThemedApp)
         options = [Option(str(n), name, (), ABOUT[name] + (" ◂ now" if name == app.palette else "")) for n, name in enumerate(PALETTES, 1)]

@@ -1,4 +1,4 @@
-"""Pausing, playing, stepping, and the speed."""
+"""Pause, play, step and speed."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from tui.session.playback import AS_FAST_AS_IT_CAN
 from tui.session.session import Session
 
 MAX_EVENTS_OF_STEP: Final = 2_000
-"""Events of one step that are looked at."""
+"""Most events of one step that its summary reads."""
 
 
 def step_summary(events: Sequence[EventTuple]) -> str:
-    """What a step did: its act, if it was one, and the most notable of what happened, the first of several."""
+    """A summary of a step: its act, if there is one, and the first of its most notable events."""
     act = next((event for event in events if event[3] == "act"), None)
     rest = [event for event in events if event is not act]
     told = [act] if act is not None else []
@@ -29,7 +29,7 @@ def step_summary(events: Sequence[EventTuple]) -> str:
 
 
 class PlaybackControls:
-    """Says how the session goes on."""
+    """Controls the playback of the session."""
 
     def __init__(self, session: Session, surface: Surface) -> None:
         self.session = session
@@ -38,14 +38,14 @@ class PlaybackControls:
         self._stepped_from = -1  # the last event before the step that is under way; -1: none is
 
     def report_notices(self) -> None:
-        """Say what the session has to tell, and once a step has been taken, what it did."""
+        """Shows the next notice of the session, and the summary of a step that has finished."""
         if self.session.notices:
             self.surface.prompts.say(self.session.notices.pop(0), refused=True)
             self._stepped_from = -1
         self.report_step()
 
     def toggle_play(self) -> None:
-        """Pause, or play."""
+        """Pauses or plays."""
         if self.session.playback.moving:
             self.session.pause()
         else:
@@ -53,19 +53,19 @@ class PlaybackControls:
         self.surface.refresh_view()
 
     def step(self) -> None:
-        """Go on to the next event."""
+        """Goes forward to the next event."""
         self._stepped_from = self.session.replay_run.event_tap.seq
         self.session.step()
         self.surface.refresh_view()
 
     def step_notable(self) -> None:
-        """Go on to the next notable event."""
+        """Goes forward to the next notable event."""
         self._stepped_from = self.session.replay_run.event_tap.seq
         self.session.step_to_notable()
         self.surface.refresh_view()
 
     def report_step(self) -> None:
-        """Once a step has been taken, name what it did: it may have happened where no panel shows it."""
+        """Shows the summary of a step that has finished: no panel may show what it changed."""
         if self._stepped_from < 0 or self.session.task_target is not None:
             return
         ring = self.session.event_buffer.ring(DETAIL)
@@ -77,17 +77,17 @@ class PlaybackControls:
             self.surface.prompts.say(step_summary(done))
 
     def faster(self) -> None:
-        """Take the next higher speed."""
+        """Selects the next higher speed."""
         self.session.playback.faster()
         self.surface.show_now()
 
     def slower(self) -> None:
-        """Take the next lower speed."""
+        """Selects the next lower speed."""
         self.session.playback.slower()
         self.surface.show_now()
 
     def full_speed(self) -> None:
-        """Go as fast as it can, or at the speed before."""
+        """Selects the highest possible speed, or the previous speed."""
         if self.session.playback.speed == AS_FAST_AS_IT_CAN:
             self.session.playback.set_speed(self._speed_before)
             self.surface.prompts.say(f"back to {speed_word(self.session.playback.speed)}")

@@ -1,4 +1,4 @@
-"""What is said in the footer, and what is asked over the screen."""
+"""Messages in the footer, and dialogs over the screen."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from tui.rendering.palette import Palette
 from tui.session.session import Session
 
 MESSAGE_SECONDS: Final = 5.0
-"""How long a message stays in the footer."""
+"""Seconds that a message stays in the footer."""
 
 
 class PromptScreen(Protocol):
-    """The screen that messages and dialogs are for."""
+    """The screen of messages and dialogs."""
 
     @property
     def app(self) -> App[object]: ...
@@ -34,7 +34,7 @@ class PromptScreen(Protocol):
 
 
 class Prompts:
-    """Says and asks. `message` is what stands in the footer; None: nothing."""
+    """Shows messages and dialogs. `message` is the message in the footer; None: there is none."""
 
     def __init__(self, session: Session, screen: PromptScreen) -> None:
         self.session = session
@@ -42,13 +42,13 @@ class Prompts:
         self.message: FooterMessage | None = None
 
     def say(self, text: str, *, refused: bool = False) -> None:
-        """Show a message in the footer for a moment."""
+        """Shows a message in the footer for a moment."""
         self.message = message = FooterMessage(text, refused)
         self.screen.set_timer(MESSAGE_SECONDS, lambda: self._unsay(message))
         self.screen.show_now()
 
     def drop_message(self) -> None:
-        """Take the message in the footer away."""
+        """Removes the message from the footer."""
         if self.message is not None:
             self.message = None
             self.screen.show_now()
@@ -58,20 +58,21 @@ class Prompts:
             self.drop_message()
 
     def ask(self, question: Question, answered: Callable[[Option | None], None], *, leaves: bool = False) -> None:
-        """Ask a question; `leaves`: it is whether to leave the playground."""
+        """Asks a question; `leaves`: the question is whether to leave the playground."""
         self.screen.app.push_screen(QuestionDialog(question, self.screen.paint, asks_to_leave=leaves), answered)
 
     def ask_text(
         self, title: str, about: str, text: str, wrong: Callable[[str], str | None], then: Callable[[str], None], *, travels: bool = False
     ) -> None:
-        """Ask for a line of text. While somebody writes, time stands still.
+        """Asks for a line of text. Time stands still while the dialog is open.
 
         Args:
-            title, about: what is wanted.
-            text: what stands there at the start.
-            wrong: says what is wrong with a text, or None.
-            then: gets the line when it is right.
-            travels: whether that goes through time, and leaves it paused.
+            title: the heading.
+            about: what to write.
+            text: the initial text.
+            wrong: returns what is wrong with a text, or None.
+            then: gets the text when it is right.
+            travels: whether `then` travels through time and leaves the session paused.
         """
         session = self.session
         playing = session.playback.playing
@@ -89,5 +90,5 @@ class Prompts:
         self.screen.app.push_screen(TextLineDialog(title, about, text, wrong, self.screen.paint), written)
 
     def show_details(self, title: str, lines: Sequence[Strip]) -> None:
-        """Show lines in a box over the screen."""
+        """Shows lines in a box over the screen."""
         self.screen.app.push_screen(DetailsDialog(title, lines))

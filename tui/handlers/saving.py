@@ -1,4 +1,4 @@
-"""Taking something out of the playground by keys: the session as a script, a picture of the screen, a line to the clipboard."""
+"""Saves the session as a script or event log, saves a picture of the screen, and copies a line to the clipboard."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from tui.handlers.surface import Surface
 from tui.session.loading import LoadedSession
 
 SCRIPT_NAMES: Final = (".yaml", ".yml")
-"""How the name of a script ends."""
+"""File name suffixes of scripts."""
 
 LOG_NAMES: Final = (".jsonl", ".jsonl.zst")
-"""How the name of an event log ends; the second is packed."""
+"""File name suffixes of event logs; the second one is compressed."""
 
 
 class Saving:
-    """Saves and copies. `unsaved` counts the acts since the session was saved last."""
+    """Saves and copies. `unsaved` counts the acts since the last save."""
 
     def __init__(self, loaded: LoadedSession, surface: Surface) -> None:
         self.loaded = loaded
@@ -32,11 +32,11 @@ class Saving:
         self.unsaved = 0
 
     def save(self) -> None:
-        """Ask for a name, and save under it."""
+        """Asks for a file name and saves."""
         self.save_then(lambda: None)
 
     def save_then(self, then: Callable[[], object]) -> None:
-        """Ask for a name, save, and when that is done do what comes then."""
+        """Asks for a file name, saves, and then calls `then`."""
         default = self.loaded.record or Path("session.yaml")
         about = (
             "NAME.yaml is a scenario script: isrlab run replays it to the same events. NAME.jsonl (compressed: NAME.jsonl.zst) "
@@ -97,7 +97,7 @@ class Saving:
             then()
 
     def copy(self) -> None:
-        """Copy the selected event, or what kafka-topics says of the selected partition."""
+        """Copies the selected event, or the line of kafka-topics about the selected partition."""
         context = self.surface.context()
         text, what = "", ""
         if context.focus == "events" and context.event is not None:
@@ -113,7 +113,7 @@ class Saving:
         self.surface.prompts.say(f"copied {what}")
 
     def _describe_row(self, topic: str, partition: int) -> str:
-        """The partition's line as `kafka-topics --describe` of the release prints it."""
+        """The line that `kafka-topics --describe` of the release prints for the partition."""
         from scenarios.describe.render import from_view, partition_row
 
         described = next(each for each in from_view(self.surface.view) if each.name == topic)
@@ -121,7 +121,7 @@ class Saving:
         return partition_row(row, self.loaded.release).strip()
 
     def picture(self) -> None:
-        """Save the screen as an SVG."""
+        """Saves the screen as an SVG file."""
         name = f"isrlab-{self.surface.view.now // 1_000_000}s.svg"
         try:
             write_atomically(name, self.surface.app.export_screenshot(title="isrlab"))
@@ -131,13 +131,14 @@ class Saving:
             self.surface.prompts.say(f"picture saved as {name}")
 
     def confirm_unsaved(self, title: str, label: str, key: str, go: Callable[[], object], *, leaves: bool = False) -> None:
-        """End the session by `go`; if acts would be lost by that, ask first whether to save them.
+        """Ends the session by `go`; first asks whether to save if acts would be lost.
 
         Args:
-            title: of the question.
-            label, key: of the answer that goes on without saving.
+            title: the heading of the question.
+            label: the answer that continues without saving.
+            key: the key of that answer.
             go: ends the session.
-            leaves: whether that ends the playground.
+            leaves: whether `go` also ends the playground.
         """
         if not self.unsaved or self.loaded.log is not None or self.loaded.record is not None:
             go()
@@ -160,7 +161,7 @@ class Saving:
 
 
 def file_name_error(text: str) -> str | None:
-    """What is wrong with the name of a file to save as."""
+    """What is wrong with a file name to save to; None when it is right."""
     if not text:
         return "enter a file name, for example session.yaml"
     if not text.endswith((*SCRIPT_NAMES, *LOG_NAMES)):

@@ -1,4 +1,4 @@
-"""What handlers may ask of the screen they work on. The main screen has it; a test may have a simpler one."""
+"""The interface of a screen that handlers work on. The main screen implements it; a test may have a simpler one."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from tui.rendering.palette import Palette
 
 
 class Surface(Protocol):
-    """A screen that shows a view, says something, and asks."""
+    """A screen that shows a view, messages and questions."""
 
     @property
     def prompts(self) -> Prompter:
-        """Says and asks on it."""
+        """Shows messages and questions."""
 
     @property
     def view(self) -> ClusterView:
-        """The moment that is shown."""
+        """The view on the screen."""
 
     @property
     def paint(self) -> Palette:
@@ -29,26 +29,26 @@ class Surface(Protocol):
 
     @property
     def room(self) -> int:
-        """Columns that a box over the screen has for its lines."""
+        """Columns for the lines of a box over the screen."""
 
     @property
     def app(self) -> App[object]:
-        """The application that it is a screen of."""
+        """The application of the screen."""
 
     def context(self) -> ActionContext:
-        """What actions are decided on."""
+        """The context in which actions decide."""
 
     def key(self, action: str) -> str:
-        """The key of an action as people read it."""
+        """The key of an action, as people read it."""
 
     def show_now(self) -> None:
-        """Show what has changed, in the view that is shown."""
+        """Shows what has changed in the present view."""
 
     def refresh_view(self) -> None:
-        """Take a new view now and show it."""
+        """Takes a new view and shows it."""
 
     def follow_events(self) -> None:
-        """Show the newest of the events that the session has now."""
+        """Selects the newest event of the session."""
 
     def show_event(self, seq: int) -> None:
-        """Select an event where it is best read."""
+        """Selects an event where it is easiest to read."""

@@ -1,4 +1,4 @@
-"""Going through time by keys: back, to a moment, to a bookmark or a branch, until a condition holds; and what differs."""
+"""Time travel by keys: back, to a moment, a bookmark or a branch, until a condition holds; and the difference between two moments."""
 
 from __future__ import annotations
 
@@ -18,14 +18,18 @@ from tui.panels.diff import paint_diff
 from tui.session.session import Session
 
 MOST_LISTED: Final = 30
-"""Bookmarks and branches that a question lists at most, the newest first."""
+"""Most bookmarks and branches in a question, the newest first."""
 
 MAX_REMEMBERED_MOMENTS: Final = 12
-"""Moments that were left and can be compared with."""
+"""Most moments to compare with."""
 
 
 class TimeTravel:
-    """Moves the session through time. `remembered_moments` are moments that were left, as (words, view), newest last."""
+    """Moves the session through time.
+
+    Attributes:
+        remembered_moments: (words, view) of the moments before each journey, newest last, to compare with.
+    """
 
     def __init__(self, session: Session, surface: Surface) -> None:
         self.session = session
@@ -33,7 +37,7 @@ class TimeTravel:
         self.remembered_moments: list[tuple[str, ClusterView]] = []
 
     def remember_moment(self, words: str = "where you were") -> None:
-        """Remember the present view, so that it can be compared with later. A message about this moment ends with it."""
+        """Remembers the present view for comparison, and removes the message about it."""
         self.surface.prompts.drop_message()
         self.remembered_moments = [
             *self.remembered_moments,
@@ -41,7 +45,7 @@ class TimeTravel:
         ][-MAX_REMEMBERED_MOMENTS:]
 
     def travel(self, destination: Destination) -> None:
-        """Go to a moment of this branch."""
+        """Goes to a destination on this branch."""
         self.remember_moment()
         self.session.travel(destination, self._has_arrived)
         self.surface.refresh_view()
@@ -50,7 +54,7 @@ class TimeTravel:
         self.surface.follow_events()
 
     def step_back(self) -> None:
-        """Go back to before the last event, or undo the last act."""
+        """Goes back to before the last event, or undoes the last act."""
         undone = self.session.act_undone_by_step_back()
         self.remember_moment()
         self.session.step_back(self._has_arrived)
@@ -59,7 +63,7 @@ class TimeTravel:
             self._say_undone(undone)
 
     def undo(self) -> None:
-        """Go back to just before what was done last."""
+        """Goes back to just before the last act."""
         undone = self.session.act_to_undo()
         if undone is not None:
             self.remember_moment()
@@ -71,7 +75,7 @@ class TimeTravel:
         self.surface.prompts.say(f"undone: {self.session.played_act_sentence(undone)}; to redo it, press {self.surface.key('redo')}")
 
     def redo(self) -> None:
-        """Do again what was undone."""
+        """Does the next act again."""
         again = self.session.act_to_redo()
         if again is not None:
             self.remember_moment()
@@ -80,14 +84,14 @@ class TimeTravel:
             self.surface.prompts.say(f"redone: {self.session.played_act_sentence(again)}")
 
     def step_back_notable(self) -> None:
-        """Go back to the last notable event."""
+        """Goes back to the previous notable event."""
         self.remember_moment()
         if not self.session.step_back_notable(self._has_arrived):
             self.surface.prompts.say("there is no earlier notable event", refused=True)
         self.surface.refresh_view()
 
     def to_end(self) -> None:
-        """Go to the end of what was lived."""
+        """Goes to the end of the branch."""
         self.remember_moment()
         self.session.go_to_end()
         self.surface.refresh_view()
@@ -95,11 +99,11 @@ class TimeTravel:
     # --- to a moment -----------------------------------------------------------------------------------------------
 
     def go_to(self) -> None:
-        """Ask for a moment, and go there."""
+        """Asks for a moment and goes there."""
         self._ask_moment("Go to", self._moment_error, lambda text: self.travel(self._moment_of(text)))
 
     def _ask_moment(self, title: str, wrong: Callable[[str], str | None], then: Callable[[str], None]) -> None:
-        """Ask for a time or an event."""
+        """Asks for a time or an event."""
         end, selected = self.session.end, self.surface.context().event
         self.surface.prompts.ask_text(
             title,
@@ -112,10 +116,10 @@ class TimeTravel:
         )
 
     def _moment_of(self, text: str) -> Destination:
-        """The destination that a text names.
+        """The destination in a text.
 
         Raises:
-            ValueError: it names none.
+            ValueError: the text names none.
         """
         if text.startswith("#"):
             digits = text[1:].strip().replace(",", "")
@@ -140,7 +144,7 @@ class TimeTravel:
         return None
 
     def bookmark(self) -> None:
-        """Ask for a note, and mark this moment with it."""
+        """Asks for a note and marks the present moment."""
         self.surface.prompts.ask_text(
             "Bookmark", f"A note for {format_clock(self.surface.view.now)}, event {self.surface.view.seq}.", "", lambda _: None, self._mark
         )
@@ -151,7 +155,7 @@ class TimeTravel:
         self.surface.prompts.say(f"bookmarked: {note or format_clock(self.surface.view.now)}; to return to it, press j")
 
     def jump(self) -> None:
-        """Offer bookmarks and branches, and go to one."""
+        """Offers bookmarks and branches, and goes to one."""
         session = self.session
         goals: list[Callable[[], None]] = []
         options: list[Option] = []
@@ -205,24 +209,24 @@ class TimeTravel:
     # --- to an event -----------------------------------------------------------------------------------------------
 
     def go_to_mark(self, mark: Mark | None) -> None:
-        """Go to a mark of the timeline."""
+        """Goes to a mark of the timeline."""
         if mark is None:
             self.surface.prompts.say("choose a mark on the timeline with ← and →", refused=True)
         else:
             self.go_to_event(mark.seq)
 
     def go_to_event(self, seq: int) -> None:
-        """Go to the moment of an event."""
+        """Goes to the moment of an event."""
         self.travel(Destination(f"event {seq}", seq=seq))
 
     def go_to_time(self, time: int) -> None:
-        """Go to a virtual time, µs."""
+        """Goes to a virtual time, µs."""
         self.travel(Destination(format_clock(time), time=time))
 
     # --- conditions ------------------------------------------------------------------------------------------------
 
     def _watch_for(self, text: str) -> Watchpoint:
-        """What that says to look for."""
+        """The watchpoint in a text."""
         from scenarios.running.watchpoint_parser import parse_watchpoint
 
         return parse_watchpoint(text, self.surface.view)
@@ -245,7 +249,7 @@ class TimeTravel:
         self.surface.prompts.ask_text(title, about, "", self._condition_error, then, travels=True)
 
     def until(self) -> None:
-        """Ask for a condition, and go on until it holds."""
+        """Asks for a condition and goes forward until it holds."""
         self._ask_condition("Stop when", self._go_until)
 
     def _go_until(self, text: str) -> None:
@@ -254,7 +258,7 @@ class TimeTravel:
         self.surface.refresh_view()
 
     def back_until(self) -> None:
-        """Ask for a condition, and go back to when it held."""
+        """Asks for a condition and goes back to when it held."""
         self._ask_condition("Back to when", self._go_back_until)
 
     def _go_back_until(self, text: str) -> None:
@@ -272,7 +276,7 @@ class TimeTravel:
     # --- what differs ----------------------------------------------------------------------------------------------
 
     def diff(self) -> None:
-        """Show what differs between a moment and this one."""
+        """Shows the difference between another moment and the present one."""
         if not self.remembered_moments:
             self._diff_with_any()
             return
@@ -291,7 +295,7 @@ class TimeTravel:
         self.surface.prompts.ask(Question("Differences from", "Shows what differs between that moment and this one.", options), chosen)
 
     def _diff_with_any(self) -> None:
-        """Ask for the other moment, look at it, and show what differs."""
+        """Asks for the other moment and shows the difference."""
         end = self.session.end
 
         def wrong(text: str) -> str | None:

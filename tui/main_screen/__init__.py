@@ -1,1 +1,1 @@
-"""The main screen: what is shown, what is chosen, and what each key does."""
+"""The main screen: presenter, selection, panels and navigation."""

@@ -1,4 +1,4 @@
-"""How the playground is shown: how often it is painted, in which palette and glyphs, by which keys. From flags and environment."""
+"""Display options from flags and environment: frame rate, palette, glyphs and keys."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from tui.actions.keymap import DEFAULT, Keymap
 from tui.terminal.filters import wants_ascii
 
 FRAMES: Final = 20
-"""Frames per second while something moves, when nobody asks for another number."""
+"""Default frames per second while something moves."""
 
 MOST_FRAMES: Final = 60
-"""Frames per second at most: Textual writes no more often."""
+"""Most frames per second: Textual writes no more often."""
 
 SLOW_FRAMES: Final = 2
 """Frames per second on a slow link."""
@@ -25,13 +25,13 @@ SLOW_FRAMES: Final = 2
 
 @attrs.frozen(repr=False)
 class DisplayOptions(ReprMixin):
-    """What somebody wants to see.
+    """How to show the playground.
 
     Attributes:
-        fps: frames per second; None: as the link allows.
-        slow_link: write as little as possible: few frames, no mouse, the clock in whole tenths.
-        ascii_only: paint in ASCII; None: as the environment asks.
-        palette: a name of `tui.rendering.palette.PALETTES`; None: what the terminal can show.
+        fps: frames per second; None: depends on the link.
+        slow_link: write little: few frames, no mouse, the clock in tenths of seconds.
+        ascii_only: write ASCII only; None: depends on the environment.
+        palette: a name in `tui.rendering.palette.PALETTES`; None: depends on the terminal.
         keymap: the keys.
     """
 
@@ -48,11 +48,11 @@ class DisplayOptions(ReprMixin):
 
     @property
     def wants_ascii(self) -> bool:
-        """Whether to paint in ASCII."""
+        """Whether to write ASCII only."""
         return self.ascii_only if self.ascii_only is not None else wants_ascii()
 
     def palette_for(self, console: Console, environ: Mapping[str, str] = os.environ) -> str:
-        """The palette's name: the one asked for, none where `NO_COLOR` is set, otherwise what the terminal has colours for."""
+        """The name of the palette: the requested one, none if `NO_COLOR` is set, otherwise one that the terminal can show."""
         if self.palette is not None:
             return self.palette
         if environ.get("NO_COLOR") or console.color_system is None:

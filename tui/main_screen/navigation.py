@@ -1,4 +1,4 @@
-"""Keys that mean whatever has them: the panel with the focus, or the page that is open; and the way from one to the other."""
+"""Keys whose meaning depends on the focused panel or the open page, and the changes between panels and pages."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ class PanelScreen(Surface, Protocol):
     """A screen of panels."""
 
     def frame(self) -> Frame:
-        """What is shown now."""
+        """The present frame."""
 
     def rearrange(self) -> None:
-        """Lay out anew, and show what has changed."""
+        """Lays out the panels and shows what has changed."""
 
 
 class Navigation:
-    """Goes about in panels and pages."""
+    """Moves between panels, pages and their rows."""
 
     def __init__(
         self, session: Session, surface: PanelScreen, selection: Selection, panels: PanelSet, pages: PageStack, causes: Causes
@@ -49,7 +49,7 @@ class Navigation:
         return self.pages.page
 
     def move(self, key: str) -> None:
-        """An arrow: brokers sideways, partitions or events up and down."""
+        """Moves by an arrow key: brokers sideways, partitions or events up and down."""
         if self.page is not None and self.page.move(key):
             pass
         elif self.panels.timeline.has_focus and key in ("left", "right"):
@@ -68,7 +68,7 @@ class Navigation:
         self.surface.show_now()
 
     def select_by_name(self, partition: TopicPartition | None = None, broker: int | None = None) -> None:
-        """Select what somebody named; what was looked for before is dropped where that hides it."""
+        """Selects a partition or broker; removes filters that hide it."""
         self.selection.choose(partition, broker)
         if self.selection.words and (
             partition not in {None, *(p.tp for p in self.panels.grid.order)} or broker not in {None, *self.panels.brokers.order}
@@ -82,20 +82,20 @@ class Navigation:
             (self.panels.grid if broker is None else self.panels.brokers).focus()
 
     def next_level(self) -> None:
-        """More events in the log, or fewer."""
+        """Switches the event log to the next level."""
         if self.page is None or not self.page.filter():
             level = _LEVELS[(_LEVELS.index(self.panels.events.level) + 1) % len(_LEVELS)]
             self.panels.events.use(self.session.event_buffer.ring(level), level)
         self.surface.show_now()
 
     def follow(self) -> None:
-        """Follow the newest event."""
+        """Follows the newest event."""
         if self.page is None or not self.page.follow():
             self.panels.events.follow()
         self.surface.show_now()
 
     def zoom(self) -> None:
-        """What is selected, in full."""
+        """Shows the selected item in full."""
         if self.page is not None:
             if self.page.enter():
                 self.surface.show_now()
@@ -119,7 +119,7 @@ class Navigation:
         self.surface.prompts.show_details(title, content)
 
     def to_cause(self) -> None:
-        """From the selected event to its cause, or from a reading to what changed it last."""
+        """Goes from the selected event to its cause, or from a value to its last change."""
         context = self.surface.context()
         event = context.event
         if event is None or not (context.page or context.focus == "events"):
@@ -130,7 +130,7 @@ class Navigation:
             self.causes.show_or_go_back(event[2])
 
     def search(self) -> None:
-        """Ask what to list."""
+        """Asks for words to filter by."""
         if self.page is None:
             self.surface.prompts.ask_text(
                 "Filter partitions, brokers and events",
@@ -143,7 +143,7 @@ class Navigation:
             self.surface.prompts.say("this screen has nothing to filter", refused=True)
 
     def filter_by(self, words: str) -> None:
-        """List only what has these words; the selection goes to a partition and a broker that are listed."""
+        """Lists only what has these words, and moves the selection to a listed partition and broker."""
         self.selection.words = " ".join(words.split())
         self.panels.events.filter_by(self.selection.words)
         self.surface.show_now()
@@ -151,7 +151,7 @@ class Navigation:
         self.surface.show_now()
 
     def back(self) -> None:
-        """One step back: within the page, to the overview, to the whole list."""
+        """Goes one step back: within the page, to the overview, or to the unfiltered list."""
         if self.page is None and self.selection.words:
             self.filter_by("")
         elif self.page is None or not self.page.back():
@@ -160,7 +160,7 @@ class Navigation:
             self.surface.show_now()
 
     def open_page(self, name: str) -> Page:
-        """Open a page, or have it open already."""
+        """Opens a page."""
         page, other = self.pages.open(name)
         if other:
             self.surface.rearrange()
@@ -173,14 +173,14 @@ class Navigation:
         return page
 
     def leave_page(self) -> None:
-        """Back to the overview."""
+        """Returns to the overview."""
         if self.pages.close():
             self.surface.rearrange()
             self.panels.grid.focus()
         self.surface.show_now()
 
     def show_event(self, seq: int) -> None:
-        """Select an event where it is best read: on the open page if it can, otherwise in the overview's log."""
+        """Selects an event on the open page if possible, otherwise in the event log."""
         for level in (self.panels.events.level, *_LEVELS):
             if level > self.panels.events.level:
                 continue

@@ -1,4 +1,4 @@
-"""The pages beside the overview: which there are, in the order of their keys, and which is open."""
+"""The pages besides the overview, in the order of their keys, and the page that is open."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ TABS: Final[tuple[Tab, ...]] = (
 
 
 def page_type(name: str) -> type[Page]:
-    """The page of that name. What it is made of is loaded when it is opened for the first time."""
+    """The class of a page; its module is loaded when the page is opened for the first time."""
     match name:
         case "partition":
             from tui.pages.partition import PartitionPage
@@ -61,7 +61,7 @@ def page_type(name: str) -> type[Page]:
 
 
 class PageStack:
-    """The pages that were opened so far. `page` is the one that is open; None: the overview."""
+    """The pages that were opened so far. `page` is the open one; None: the overview."""
 
     def __init__(self, context: PageContext) -> None:
         self.context = context
@@ -69,7 +69,7 @@ class PageStack:
         self._pages: dict[str, Page] = {}
 
     def open(self, name: str) -> tuple[Page, bool]:
-        """Open a page; returns it, and whether another was open, or none."""
+        """Opens a page; returns it, and whether it was not open before."""
         page = self._pages.get(name)
         if page is None:
             page = self._pages[name] = page_type(name)(self.context)
@@ -82,7 +82,7 @@ class PageStack:
         return page, True
 
     def close(self) -> bool:
-        """Back to the overview; whether a page was open."""
+        """Returns to the overview; returns whether a page was open."""
         if self.page is None:
             return False
         self.page.closed()
@@ -90,6 +90,6 @@ class PageStack:
         return True
 
     def dispose(self) -> None:
-        """Let go of every page."""
+        """Releases all pages."""
         self._pages.clear()
         self.page = None

@@ -1,4 +1,4 @@
-"""The panels of the main screen: made, placed by a layout, and each handed its part of a frame."""
+"""The panels of the main screen: creates them, places them by a layout, and passes each its part of a frame."""
 
 from __future__ import annotations
 
@@ -31,19 +31,24 @@ from tui.panels.timeline import HEADED, Timeline
 from tui.rendering.palette import Palette
 
 CALM_RATE: Final = 10
-"""How many times a second hints, and pages in place of the panels, are told anew while nothing but offsets and time changes."""
+"""Updates per second of hints and pages while only offsets and time change."""
 
 
 class PanelSet:
-    """Every panel. `all` are they, in the order of the keys that go from one to the next; `layout` is where they stand, None before the first."""
+    """All panels.
+
+    Attributes:
+        all: the panels, in the order of the focus keys.
+        layout: their regions; None before the first layout.
+    """
 
     def __init__(self, presenter: Presenter, paint: Palette, ring: EventRing) -> None:
-        """Make them.
+        """Create the panels.
 
         Args:
-            presenter: says what each of them shows.
+            presenter: computes what each panel shows.
             paint: the styles.
-            ring: the events that the log lists at first.
+            ring: the events that the log lists first.
         """
         self.presenter = presenter
         self.selection = presenter.selection
@@ -69,7 +74,7 @@ class PanelSet:
 
     @property
     def focus(self) -> str:
-        """The panel that has the keys, as an action is told of it."""
+        """The name of the focused panel, for actions."""
         with_keys = {"events": self.events, "brokers": self.brokers, "timeline": self.timeline}
         return next((name for name, panel in with_keys.items() if panel.has_focus), "grid")
 
@@ -79,7 +84,7 @@ class PanelSet:
         return self.layout is not None and self.layout.size is SizeClass.WIDE and not self.layout.scenario
 
     def place(self, layout: Layout) -> None:
-        """Let them stand where the layout says."""
+        """Moves the panels to the regions of a layout."""
         self.layout = layout
         self.brokers.cards = layout.cards
         self.account.headline = layout.account_headline
@@ -93,7 +98,7 @@ class PanelSet:
             panel.place(region)
 
     def partitions_in_sight(self, view: ClusterView) -> list[TopicPartition]:
-        """The partitions that the grid shows, the selected one among them."""
+        """The partitions that the grid shows, including the selected one."""
         chosen = self.selection
         shown = self.grid.bring_into_sight(
             view, worst_first=chosen.worst_first, which=chosen.filter_name, words=chosen.words, partition=chosen.partition
@@ -101,13 +106,13 @@ class PanelSet:
         return [p.tp for p in shown]
 
     def show(self, frame: Frame, page: Page | None, note: FooterMessage | None, calm_frame: int) -> None:
-        """Hand every panel that stands somewhere its part.
+        """Passes each visible panel its part of a frame.
 
         Args:
-            frame: what is shown.
-            page: what stands in place of the panels, if anything does.
+            frame: the frame.
+            page: the page in place of the panels; None: none.
             note: the message in the footer.
-            calm_frame: the number of a frame that only offsets and time tell from the one before; -1: everything is shown.
+            calm_frame: the number of a frame in which only offsets and time changed; -1: update everything.
         """
         layout, presenter, chosen, view = self.layout, self.presenter, self.selection, frame.view
         if layout is None:
@@ -154,6 +159,6 @@ class PanelSet:
             self.timeline.update(frame.marks, bookmarks, now, end, mark, by_events=by_hand)
 
     def _is_due(self, turn: int, calm_frame: int) -> bool:
-        """Whether a page or the hints are told anew: nobody reads thirty numbers a second, so frames take turns. Panels beside each other show one view."""
+        """Whether to update a page or the hints in this frame. They take turns; panels next to each other always show the same view."""
         every = max(1, round(self.presenter.display.frames / CALM_RATE))
         return calm_frame < 0 or calm_frame % every == turn % every

@@ -1,4 +1,4 @@
-"""What is shown of one frame: header, hints, notes, the selected thing in full. A function of frozen views and of what is selected; no widget, no cluster."""
+"""Computes what a frame shows: header, hints, notes and details. Depends on frozen views and the selection only."""
 
 from __future__ import annotations
 
@@ -39,17 +39,18 @@ WIDE_NOTE: Final = 110
 
 @attrs.frozen(repr=False)
 class Frame(ReprMixin):
-    """What a frame is made of.
+    """The input of a frame.
 
     Attributes:
         view: the cluster.
-        status: how the session stands.
-        settings: the values in force.
-        event_buffer: the events still in memory.
-        focus: the panel that has the keys: `brokers`, `grid`, `events` or `timeline`.
+        status: the status of the session.
+        settings: the present settings.
+        event_buffer: the events in memory.
+        focus: the focused panel: `brokers`, `grid`, `events` or `timeline`.
         event: the selected event.
-        page: the name of the page that is open; empty: the overview.
-        marks, bookmarks: the moments of this branch that the timeline marks, and those that somebody marked.
+        page: the name of the open page; empty: the overview.
+        marks: the notable events of this branch.
+        bookmarks: the bookmarks of this branch.
     """
 
     view: ClusterView
@@ -64,7 +65,7 @@ class Frame(ReprMixin):
 
 
 class Presenter:
-    """Says what is shown of a frame."""
+    """Computes what a frame shows."""
 
     def __init__(self, loaded: LoadedSession, display: DisplayOptions, selection: Selection) -> None:
         self.loaded = loaded
@@ -73,7 +74,7 @@ class Presenter:
         self.isr_reasons = IsrReasons()
 
     def key(self, action: str) -> str:
-        """The key of an action as people read it."""
+        """The key of an action, as people read it."""
         return self.display.keymap.key(action)
 
     def pace(self, status: SessionStatus) -> Pace:
@@ -81,7 +82,7 @@ class Presenter:
         return Pace.BY_HAND if status.by_hand else self.loaded.pace
 
     def context(self, frame: Frame) -> ActionContext:
-        """What actions are decided on."""
+        """The context in which actions decide."""
         view, status, settings, loaded = frame.view, frame.status, frame.settings, self.loaded
         return ActionContext(
             view=view,
@@ -104,7 +105,7 @@ class Presenter:
         )
 
     def clock(self, frame: Frame) -> Clock:
-        """What the header says."""
+        """The content of the header."""
         view, status, loaded = frame.view, frame.status, self.loaded
         return Clock(
             view.now,
@@ -131,15 +132,15 @@ class Presenter:
         )
 
     def hints(self, frame: Frame) -> tuple[Hint, ...]:
-        """The keys that matter now."""
+        """The hints of the footer."""
         return hints(self.context(frame), moving=frame.status.moving)
 
     def order_note(self, view: ClusterView) -> str:
-        """How the partitions are listed, where that is not all of them by name."""
+        """The order and filters of the partition list; empty when all are listed by name."""
         return self.selection.listing_note(view, self.key("back"))
 
     def mark_text(self, frame: Frame, mark: Mark | None) -> str:
-        """What a mark of the timeline says; empty without one."""
+        """The text of a mark of the timeline; empty without one."""
         if mark is None:
             return ""
         event = frame.event_buffer.find(mark.seq)

@@ -1,7 +1,7 @@
-"""The main screen. Each frame it moves the session on, takes one frozen view, and hands every panel its part of it.
+"""The main screen. Each frame it advances the session, takes one frozen view, and passes each panel its part.
 
-While nothing moves, its timer is stopped and nothing is written to the terminal; a key makes one frame. What is shown the `Presenter` says,
-what is selected the `Selection`, what a key does the handlers: the screen holds them, and passes keys, clicks and frames on.
+While nothing moves, its timer is stopped and nothing is written to the terminal; a key draws one frame. The `Presenter` computes what to
+show, the `Selection` has what is selected, and handlers carry out keys. The screen owns them and passes keys, clicks and frames on.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ _FOCUS_KEYS: Final = ("up", "down", "left", "right", "pageup", "pagedown", "home
 
 
 class MainScreen(Screen[None]):
-    """The screen that lives. `page` is the page that is open in place of the panels, if one is."""
+    """The main screen. `page` is the page that is open in place of the panels; None: none."""
 
     AUTO_FOCUS = "#grid"
     HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (80, "-small"), (100, "-medium"), (160, "-wide")]  # noqa: RUF012
@@ -93,7 +93,7 @@ class MainScreen(Screen[None]):
         self._shown_version = -1
 
     def _calls(self) -> dict[str, Callable[[], object]]:
-        """What actions call that neither act nor ask, by `Action.call`."""
+        """The functions of actions that neither act nor ask, by `Action.call`."""
         travel, controls, saving = self.time_travel, self.controls, self.saving
         helps, navigation = self.help_screens, self.navigation
         return {
@@ -137,7 +137,7 @@ class MainScreen(Screen[None]):
 
     @property
     def view(self) -> ClusterView:
-        """The moment that is shown."""
+        """The view on the screen."""
         return self.source.view
 
     @property
@@ -147,11 +147,11 @@ class MainScreen(Screen[None]):
 
     @property
     def isr_reasons(self) -> IsrReasons:
-        """Why replicas are out of an ISR."""
+        """The reasons why replicas are out of an ISR."""
         return self.presenter.isr_reasons
 
     def key(self, action: str) -> str:
-        """The key of an action as people read it."""
+        """The key of an action, as people read it."""
         return self.presenter.key(action)
 
     def unclean_words(self, p: PartitionView) -> str:
@@ -159,25 +159,25 @@ class MainScreen(Screen[None]):
         return self.presenter.unclean_words(self.frame(), p)
 
     def put(self, question: Question | TextPrompt) -> None:
-        """Ask something, and do what the answer says."""
+        """Asks a question and does what the answer says."""
         self.actions.put(question)
 
     def go_to_event(self, seq: int) -> None:
-        """Go to the moment of an event."""
+        """Goes to the moment of an event."""
         self.time_travel.go_to_event(seq)
 
     def follow_events(self) -> None:
-        """Show the newest of the events that the session has now."""
+        """Selects the newest event of the session."""
         self.panels.events.use(self.session.event_buffer.ring(self.panels.events.level), self.panels.events.level)
         self.panels.events.follow()
 
     @property
     def room(self) -> int:
-        """Columns that a box over the screen has for its lines."""
+        """Columns for the lines of a box over the screen."""
         return max(20, min(self.app.size.width * 92 // 100 - 7, 149))
 
     def frame(self) -> Frame:
-        """What is shown now."""
+        """The present frame."""
         session, page = self.session, self.page
         return Frame(
             self.view,
@@ -192,17 +192,17 @@ class MainScreen(Screen[None]):
         )
 
     def context(self) -> ActionContext:
-        """What actions are decided on."""
+        """The context in which actions decide."""
         return self.presenter.context(self.frame())
 
     # --- the panels ------------------------------------------------------------------------------------------------
 
     def compose(self) -> ComposeResult:
-        """Every panel; `arrange` says which of them stand where."""
+        """Yields all panels; `arrange` decides where they are."""
         yield from self.panels.all
 
     def on_mount(self) -> None:
-        """Start the frames."""
+        """Starts the frames."""
         self.selection.keep_within(self.view)
         self._frame_timer = self.set_interval(1 / self.display_options.frames, self._next_frame, pause=True)
         self._idle_timer = self.set_interval(IDLE_SECONDS, self._on_rest, pause=True)
@@ -213,7 +213,7 @@ class MainScreen(Screen[None]):
         self.call_after_refresh(self._start_or_stop_frames)
 
     def dispose(self) -> None:
-        """The session is over and the screen is gone. An application may keep a gone screen; nothing large shall hang on it."""
+        """Releases everything large after the session has ended: Textual may keep a removed screen in memory."""
         self.session.dispose()
         self.time_travel.remembered_moments.clear()
         self.pages.dispose()
@@ -221,20 +221,20 @@ class MainScreen(Screen[None]):
         self.panels.events.use(self.session.event_buffer.ring(NOTABLE), NOTABLE)
 
     def on_resize(self, event: events.Resize) -> None:
-        """Lay out anew."""
+        """Lays out the panels."""
         self._lay_out()
 
     def on_descendant_focus(self) -> None:
-        """Another panel has the keys."""
+        """Lays out the panels for the newly focused one."""
         self.rearrange()
 
     def rearrange(self) -> None:
-        """Lay out anew, and show what has changed."""
+        """Lays out the panels and shows what has changed."""
         if not self._lay_out():
             self.show_now()
 
     def _lay_out(self) -> bool:
-        """Place the panels; whether any stands elsewhere now, and everything was shown for that."""
+        """Places the panels; returns whether a region changed, after which everything was shown."""
         width, height = self.app.size
         view, panels = self.view, self.panels
         layout = arrange(
@@ -276,13 +276,13 @@ class MainScreen(Screen[None]):
             self._start_or_stop_frames()
 
     def refresh_view(self) -> None:
-        """Take a new view now and show it."""
+        """Takes a new view and shows it."""
         self._take_view()
         self.show_now()
         self._start_or_stop_frames()
 
     def _take_view(self) -> None:
-        """Take a new view, and what follows of it."""
+        """Takes a new view and updates what depends on it."""
         self.source.take(self.selection.partition, wide=self._shows_all)
         branch = self.session.branch
         self.loaded.history.observe(self.view, branch.name, branch.origin, self.session.lags)
@@ -291,7 +291,7 @@ class MainScreen(Screen[None]):
         self.controls.report_notices()
 
     def _use_event_buffer(self) -> None:
-        """After a way through time the events stand in another event buffer."""
+        """Switches to the session's event buffer if time travel replaced it."""
         ring = self.session.event_buffer.ring(self.panels.events.level)
         if self.panels.events.ring is not ring:
             self.panels.events.use(ring, self.panels.events.level)
@@ -299,7 +299,7 @@ class MainScreen(Screen[None]):
             self.selection.keep_within(self.view)
 
     def _start_or_stop_frames(self) -> None:
-        """Frames run while something moves, or has not been looked at yet, and no longer."""
+        """Runs frames while something moves or the view is incomplete, and stops them otherwise."""
         if self.session.playback.moving or self.source.has_stale or (self.page is not None and self.page.unfinished):
             self._last_frame = time.perf_counter()
             self._frame_timer.resume()
@@ -310,17 +310,17 @@ class MainScreen(Screen[None]):
             self._idle_timer.resume()
 
     def _on_rest(self) -> None:
-        """Nothing has moved for a while."""
+        """Collects garbage after a while without movement."""
         self._idle_timer.pause()
         self.garbage.collect_when_idle()
 
     @property
     def _shows_all(self) -> bool:
-        """Whether offsets of any partition are shown."""
+        """Whether the page shows offsets of any partition."""
         return self.page is not None and self.page.wide
 
     def show_now(self) -> None:
-        """Hand every panel that stands somewhere its part of the view, and write what has changed by that."""
+        """Passes each visible panel its part of the view and writes the changes."""
         panels = self.panels
         if panels.layout is None:
             return
@@ -338,39 +338,39 @@ class MainScreen(Screen[None]):
     # --- keys and clicks -------------------------------------------------------------------------------------------
 
     def action_do(self, name: str) -> None:
-        """A key of an action: do it, or say why not."""
+        """Runs the action of a key, or shows why it is impossible."""
         self.actions.run(name)
 
     def action_move(self, key: str) -> None:
-        """An arrow: brokers sideways, partitions or events up and down."""
+        """Moves by an arrow key."""
         if self.panels.timeline.has_focus and key in ("left", "right"):
             self.prompts.message = None  # the footer tells the mark where the timeline has no headline
         self.navigation.move(key)
 
     def on_brokers_picked(self, message: Brokers.Picked) -> None:
-        """A broker was clicked."""
+        """Selects a broker that was clicked."""
         self.selection.choose(broker=message.broker)
         self.show_now()
         if message.menu:
             self.actions.menu(f"b{message.broker}", (BROKER, NETWORK))
 
     def on_grid_picked(self, message: Grid.Picked) -> None:
-        """A cell was clicked."""
+        """Selects the partition and broker of a cell that was clicked."""
         self.selection.choose(message.partition, message.broker)
         self.show_now()
         if message.menu:
             self.actions.menu(f"{message.partition}", (CLUSTER, CLIENTS))
 
     def on_event_log_picked(self, message: EventLog.Picked) -> None:
-        """Another event is selected: what it is about is selected too."""
+        """Lays out the panels for another selected event."""
         self.rearrange()
 
     def on_footer_chosen(self, message: Footer.Chosen) -> None:
-        """A hint was clicked."""
+        """Runs the action of a hint that was clicked."""
         self.actions.run(message.action)
 
     def on_timeline_wanted(self, message: Timeline.Wanted) -> None:
-        """Somebody clicked on the timeline."""
+        """Goes to the event or time that was clicked on the timeline."""
         if message.seq >= 0:
             self.time_travel.go_to_event(message.seq)
         else:
@@ -381,24 +381,24 @@ class MainScreen(Screen[None]):
             self.app.push_screen(TypeAheadCommandPalette(id="--command-palette"))
 
     def _leave(self) -> None:
-        """Leave; what was done and is not saved anywhere is not thrown away unasked."""
+        """Leaves the playground; asks first if acts are not saved."""
         self.saving.confirm_unsaved("Quit", "quit", "q", lambda: self.app.exit(0), leaves=True)
 
     # --- pages -----------------------------------------------------------------------------------------------------
 
     def on_tabs_chosen(self, message: Tabs.Chosen) -> None:
-        """A screen was clicked in the line of screens."""
+        """Opens the page whose tab was clicked."""
         if message.action == OVERVIEW:
             self.leave_page()
         else:
             self.open_page(message.action.removeprefix("screen-"))
 
     def on_page_panel_clicked(self, message: PagePanel.Clicked) -> None:
-        """The page itself was clicked."""
+        """Shows what a click on the page changed."""
         self.show_now()
 
     def start_over(self, target: PlayTarget) -> None:
-        """End this session and open another; acts that are not saved are not thrown away unasked."""
+        """Ends this session and opens another; asks first if acts are not saved."""
         self.session.pause()
         open_it = self._open_in_its_place
         self.saving.confirm_unsaved("Start another session", "start it", "g", lambda: self.call_later(open_it, target))
@@ -410,21 +410,21 @@ class MainScreen(Screen[None]):
             self.prompts.say(str(wrong), refused=True)
 
     def open_page(self, name: str) -> Page:
-        """Open a page, or have it open already."""
+        """Opens a page."""
         return self.navigation.open_page(name)
 
     def leave_page(self) -> None:
-        """Back to the overview."""
+        """Returns to the overview."""
         self.navigation.leave_page()
 
     def show_event(self, seq: int) -> None:
-        """Select an event where it is best read: on the open page if it can, otherwise in the overview's log."""
+        """Selects an event on the open page if possible, otherwise in the event log."""
         self.navigation.show_event(seq)
 
     def select_by_name(self, partition: TopicPartition | None = None, broker: int | None = None) -> None:
-        """Select what somebody named."""
+        """Selects a partition or broker."""
         self.navigation.select_by_name(partition, broker)
 
     def explain(self, word: str = "") -> None:
-        """What words and symbols mean; the one that is asked for first."""
+        """Shows the meaning of words and symbols, the given word first."""
         self.help_screens.explain(word)

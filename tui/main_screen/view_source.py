@@ -1,4 +1,4 @@
-"""Where the frozen views come from: one for each frame. A small cluster at rest gets an exact view, any other one an incremental view."""
+"""Takes one frozen view per frame: exact for a small cluster at rest, incremental otherwise."""
 
 from __future__ import annotations
 
@@ -10,17 +10,17 @@ from core.lab.views.view import ClusterView
 from tui.session.session import Session
 
 MOST_EXACT: Final = 500
-"""Partitions of a cluster that is looked at exactly when nothing moves."""
+"""Most partitions of a cluster that gets an exact view at rest."""
 
 MAX_AT_ONCE: Final = 150
-"""Partitions of a larger one that are looked at within a frame, besides those that are shown."""
+"""Most partitions of a larger cluster that one frame updates, besides those on the screen."""
 
 
 class ViewSource:
     """Takes views of a session.
 
     Attributes:
-        view: the last one taken.
+        view: the last view.
         shown: the partitions whose offsets are on the screen.
     """
 
@@ -30,13 +30,13 @@ class ViewSource:
         self.shown: Sequence[TopicPartition] = ()
 
     def take(self, chosen: TopicPartition | None, *, wide: bool = False) -> ClusterView:
-        """The cluster now: an exact view of a small cluster at rest, else an incremental view with exact offsets where they are shown.
+        """Takes a view: exact for a small cluster at rest, otherwise incremental with exact offsets for the partitions on the screen.
 
-        A large cluster at rest is brought up to date in parts, some partitions in each frame.
+        A large cluster at rest is updated over several frames.
 
         Args:
-            chosen: the selected partition, whose offsets are always shown.
-            wide: whether offsets of any partition are.
+            chosen: the selected partition, whose offsets are always exact.
+            wide: whether the offsets of any partition are shown.
         """
         count, session, exactly = len(self.view.partitions), self.session, not self.session.playback.moving
         also = () if chosen is None else (chosen,)
@@ -49,12 +49,12 @@ class ViewSource:
         return self.view
 
     def refresh_offsets(self, shown: Sequence[TopicPartition], chosen: TopicPartition | None, *, wide: bool = False) -> None:
-        """Another view, if partitions are to be shown whose offsets were left for later."""
+        """Takes another view if it postponed offsets of partitions that are now shown."""
         self.shown = shown
         if self.view.version >= 0 and self.session.is_view_stale(shown):
             self.take(chosen, wide=wide)
 
     @property
     def has_stale(self) -> bool:
-        """Whether a large cluster that rests has not been looked at in full."""
+        """Whether a large cluster at rest is not yet updated in full."""
         return len(self.view.partitions) > MOST_EXACT and self.session.is_view_stale()

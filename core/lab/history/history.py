@@ -42,8 +42,8 @@ def run_to_completion(task: IncrementalTask) -> ShouldYield:
 class History:
     """A session with its past.
 
-    A method that may need many steps starts a task. Its first slice runs at once, the others by `continue_task`. With the default policy the
-    task has finished when the method returns.
+    A method that may need many steps starts a task. Its first slice runs at once, the others by `continue_task`. With the default policy,
+    the task has finished when the method returns.
 
     Attributes:
         start: builds what is played in its initial state.
@@ -273,7 +273,7 @@ class History:
     # --- back ------------------------------------------------------------------------------------------------------
 
     def travel(self, destination: Destination, then: Callable[[], None] | None = None) -> None:
-        """Goes to a destination on this branch by the shorter route. `then` is called on arrival if the journey restored events from memory."""
+        """Goes to a destination on this branch by the shorter route; `then` is called on arrival by keyframe."""
         ahead = (
             not destination.reached(self.replay_run)
             if destination.position is None
