@@ -18,7 +18,7 @@ from core.lab.nodes import ClusterNodes
 from core.lab.spec import ClusterSpec
 from core.lab.views import view_builder
 from core.lab.views.view import ClusterView, PartitionView
-from core.sim.journal import Sink, nobody
+from core.sim.journal import Sink, null_sink
 from core.sim.state.snapshot import Snapshot
 
 if TYPE_CHECKING:
@@ -75,7 +75,7 @@ class Cluster(ClusterNodes):
     def restore(snapshot: Snapshot[Cluster], sink: Sink | None = None) -> Cluster:
         """Create a cluster that continues from a snapshot, byte for byte; the original is not touched. Its events go to `sink`."""
         copy = snapshot.copy()
-        copy.journal.sink = sink or nobody
+        copy.journal.sink = sink or null_sink
         return copy
 
     def restore_in_place(self, snapshot: Snapshot[Cluster], sink: Sink | None = None) -> None:
@@ -87,7 +87,7 @@ class Cluster(ClusterNodes):
         if not snapshot.is_of(self):
             raise ValueError("a cluster can only go back to a snapshot that was taken of itself")
         snapshot.restore()
-        self.journal.sink = sink or nobody
+        self.journal.sink = sink or null_sink
 
     @staticmethod
     def from_snapshot(snapshot: Snapshot[Cluster], sink: Sink | None = None, *, in_place: bool = False) -> Cluster:

@@ -13,7 +13,7 @@ Column = Any
 """A number that goes into an event unchanged. In a compiled engine, a value typed `int` would be boxed again for each event."""
 
 
-def nobody(event: tuple) -> None:
+def null_sink(event: tuple) -> None:
     """A sink that drops its events. Code that emits many events checks for it and does not make the tuples."""
 
 
@@ -32,7 +32,7 @@ class Journal:
 
     __slots__ = ("cause", "now", "seq", "sink")
 
-    def __init__(self, sink: Sink = nobody) -> None:
+    def __init__(self, sink: Sink = null_sink) -> None:
         self.seq = 0
         self.now = 0
         self.cause = 0

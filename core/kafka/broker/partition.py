@@ -35,7 +35,7 @@ from core.kafka.log.term import Term
 from core.kafka.messages import AlterPartitionItem, FetchFailure, FetchPartitionFields
 from core.kafka.partition_registration import PartitionRegistration
 from core.kafka.release import HighWatermarkRule, Truncation
-from core.sim.journal import Column, nobody
+from core.sim.journal import Column, null_sink
 
 ADVANCED: Final = events.HighWatermarkAdvanced.kind
 
@@ -412,7 +412,7 @@ class Partition:
         journal.seq = seq = journal.seq + 1
         event: Column = seq
         journal.cause = self.last_high_watermark = event
-        if journal.sink is not nobody:
+        if journal.sink is not null_sink:
             if held_by == NO_LEADER:
                 held_by = broker.id
             journal.sink((event, now, before, ADVANCED, broker.id, self.topic, self.number, self.leader_epoch, old, candidate, held_by))

@@ -1,7 +1,7 @@
-"""The files a broker keeps in a log directory beside its segments, as text in Kafka's own formats: made and read here, written elsewhere.
+"""The files that a broker keeps beside the segments in a log directory, formatted and parsed as text in Kafka's own formats.
 
-`replication-offset-checkpoint` (high watermarks), `recovery-point-offset-checkpoint` and `log-start-offset-checkpoint` share
-one format (Kafka: `OffsetCheckpointFile`); `leader-epoch-checkpoint` is in `leader_epoch_cache`.
+`replication-offset-checkpoint` (high watermarks), `recovery-point-offset-checkpoint` and `log-start-offset-checkpoint` share one format
+(Kafka: `OffsetCheckpointFile`). `leader-epoch-checkpoint` is in `leader_epoch_cache`.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ OFFSET_FILES: Final = (HIGH_WATERMARKS, RECOVERY_POINTS, LOG_STARTS)
 
 
 def format_offsets(offsets: Mapping[TopicPartition, int]) -> str:
-    """An offset checkpoint: version 0, the number of entries, then a line `topic partition offset` each."""
+    """An offset checkpoint: version 0, the number of entries, then one line `topic partition offset` for each."""
     lines = [f"{tp.topic} {tp.partition} {offset}\n" for tp, offset in offsets.items()]
     return f"0\n{len(lines)}\n{''.join(lines)}"
 
@@ -35,7 +35,7 @@ def parse_offsets(text: str, name: str = HIGH_WATERMARKS) -> dict[TopicPartition
     """The entries of an offset checkpoint.
 
     Raises:
-        ValueError: the text is no such file; the message names the line and what it should hold.
+        ValueError: the text is not such a file; the message names the line and its expected content.
     """
     lines = text.splitlines()
     if not lines or lines[0].strip() != "0":
@@ -57,15 +57,15 @@ def parse_offsets(text: str, name: str = HIGH_WATERMARKS) -> dict[TopicPartition
 
 
 def format_meta_properties(broker: int, directory_id: str, cluster_id: str) -> str:
-    """`meta.properties`: to which cluster and broker a directory belongs, and its own identity (KIP-631, KIP-858)."""
+    """`meta.properties`: the cluster and broker that a directory belongs to, and the directory's own id (KIP-631, KIP-858)."""
     return f"#\nversion=1\nnode.id={broker}\ncluster.id={cluster_id}\ndirectory.id={uuid(directory_id)}\n"
 
 
 def parse_meta_properties(text: str) -> dict[str, str]:
-    """The properties of a `meta.properties`.
+    """The properties in a `meta.properties`.
 
     Raises:
-        ValueError: a line is no property, or node.id is missing.
+        ValueError: a line is not a property, or node.id is missing.
     """
     found: dict[str, str] = {}
     for number, line in enumerate(text.splitlines(), start=1):
@@ -81,7 +81,7 @@ def parse_meta_properties(text: str) -> dict[str, str]:
 
 
 def uuid(name: str) -> str:
-    """A Kafka `Uuid` as it is printed, made from a name: 16 bytes in URL-safe base64 without padding."""
+    """A Kafka `Uuid` as text, derived from a name: 16 bytes in URL-safe base64 without padding."""
     return base64.urlsafe_b64encode(hashlib.sha256(name.encode()).digest()[:16]).decode().rstrip("=")
 
 

@@ -1,4 +1,4 @@
-"""Sets of offsets as sorted half-open intervals: exact, and as small as the number of gaps."""
+"""Sets of offsets as sorted half-open intervals: exact, with a size that depends only on the number of gaps."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class Intervals:
         return bool(self.starts)
 
     def count(self) -> int:
-        """How many offsets."""
+        """The number of offsets."""
         return sum(self.ends) - sum(self.starts)
 
     def add(self, start: int, end: int) -> None:
@@ -53,7 +53,7 @@ class Intervals:
         self.ends[first:last] = [end]
 
     def minus(self, other: Intervals) -> Intervals:
-        """What is here and not there."""
+        """The offsets of this set that are not in the other."""
         left = Intervals()
         for start, end in self:
             i = bisect_right(other.ends, start)
@@ -65,15 +65,15 @@ class Intervals:
         return left
 
     def common(self, other: Intervals) -> Intervals:
-        """What is both here and there."""
+        """The offsets in both sets."""
         return self.minus(self.minus(other))
 
     def within(self, start: int, end: int) -> Intervals:
-        """What is here of [start, end)."""
+        """The offsets in [start, end)."""
         return Intervals.of((max(low, start), min(high, end)) for low, high in self if low < end and high > start)
 
     def union(self, other: Intervals) -> Intervals:
-        """What is in either."""
+        """The offsets in either set."""
         both = Intervals(list(self.starts), list(self.ends))
         for start, end in other:
             both.add(start, end)

@@ -1,6 +1,6 @@
-"""Which leader epoch began at which offset of a replica's log: the memory by which replicas find where they diverge.
+"""The start offset of each leader epoch in a replica's log, by which replicas find where they diverge (Kafka: `LeaderEpochFileCache`).
 
-Kafka: `LeaderEpochFileCache`. The file format of `leader-epoch-checkpoint` is here too, as text in and out.
+The module also formats and parses `leader-epoch-checkpoint`.
 """
 
 from __future__ import annotations
@@ -12,14 +12,14 @@ from typing import Final
 from core.kafka.ids import NO_EPOCH, NO_OFFSET
 
 UNDEFINED: Final = (NO_EPOCH, NO_OFFSET)
-"""Kafka's answer "I cannot say": undefined epoch and undefined end offset."""
+"""Kafka's undefined epoch and undefined end offset."""
 
 
 class LeaderEpochCache:
-    """Entries (epoch, start offset), both strictly rising, of one replica's log. Mutable.
+    """The entries (epoch, start offset) of one replica's log, both strictly rising. Mutable.
 
-    Epochs and offsets of entries are never negative. All look-ups are binary searches. Entries are few and seldom change: kept
-    as tuples they take half the memory, and are shared by whoever keeps them.
+    Epochs and offsets are never negative. All look-ups are binary searches. Entries are few and rarely change. They are kept as tuples, which
+    take half the memory and can be shared.
     """
 
     __slots__ = ("_epochs", "_starts")
@@ -36,7 +36,7 @@ class LeaderEpochCache:
 
     @staticmethod
     def of(entries: Iterable[tuple[int, int]]) -> LeaderEpochCache:
-        """A cache with these (epoch, start offset) entries assigned in order.
+        """A cache with (epoch, start offset) entries, assigned in order.
 
         Raises:
             ValueError: an epoch or offset is negative.
@@ -48,17 +48,17 @@ class LeaderEpochCache:
 
     @staticmethod
     def restored(epochs: tuple[int, ...], starts: tuple[int, ...]) -> LeaderEpochCache:
-        """A cache that holds what another held."""
+        """A cache with another cache's content."""
         cache = LeaderEpochCache()
         cache._epochs = epochs
         cache._starts = starts
         return cache
 
     def assign(self, epoch: int, offset: int) -> bool:
-        """Note that `epoch` begins at `offset`; whether anything changed (Kafka: `#assign`).
+        """Record that `epoch` begins at `offset` (Kafka: `#assign`); True if anything changed.
 
-        Later offsets of the latest epoch are ignored. Otherwise the entries at the end that contradict the new one (an epoch
-        not lower, or a start not lower) are dropped first: a leadership without data leaves no entry behind.
+        Later offsets of the latest epoch are ignored. Otherwise, entries at the end that contradict the new one (an epoch not lower, or a start
+        not lower) are dropped first: a leadership without data leaves no entry.
 
         Raises:
             ValueError: the epoch or offset is negative.
@@ -76,10 +76,10 @@ class LeaderEpochCache:
         return True
 
     def end_offset_for(self, epoch: int, leo: int) -> tuple[int, int]:
-        """The largest known epoch up to `epoch`, and where it ends (Kafka: `#endOffsetFor`).
+        """The largest known epoch up to `epoch`, and its end offset (Kafka: `#endOffsetFor`).
 
-        An epoch ends where the next begins, the latest at the log's end offset `leo`. An epoch below all known ones is
-        answered with itself and the start of the first; an undefined or a still unknown higher epoch with `UNDEFINED`.
+        An epoch ends where the next one begins, and the latest at the log end offset `leo`. For an epoch below all known ones, the result is that
+        epoch and the start of the first one. For an undefined epoch, or one higher than all known ones, it is `UNDEFINED`.
         """
         epochs, starts = self._epochs, self._starts
         if epoch == NO_EPOCH or not epochs or epoch > epochs[-1]:
@@ -90,7 +90,7 @@ class LeaderEpochCache:
         return (epochs[higher - 1] if higher else epoch), starts[higher]
 
     def epoch_for_offset(self, offset: int) -> int:
-        """The epoch in which the record at `offset` was written, NO_EPOCH before the first entry (Kafka: `#epochForOffset`)."""
+        """The epoch of the record at `offset`, NO_EPOCH before the first entry (Kafka: `#epochForOffset`)."""
         at = bisect_right(self._starts, offset)
         return self._epochs[at - 1] if at else NO_EPOCH
 
@@ -112,16 +112,16 @@ class LeaderEpochCache:
         return len(self._epochs)
 
     def truncate_from_end(self, end_offset: int) -> bool:
-        """Drop the entries that start at `end_offset` or later; whether any did (Kafka: `#truncateFromEnd`).
+        """Drop the entries that start at `end_offset` or later; True if there were any (Kafka: `#truncateFromEnd`).
 
-        A negative offset does nothing.
+        A negative offset has no effect.
         """
         if end_offset < 0:
             return False
         return self._drop_from(bisect_left(self._starts, end_offset))
 
     def truncate_from_start(self, start_offset: int) -> bool:
-        """Forget what lies before `start_offset`, but keep the epoch that covers it; whether anything changed.
+        """Drop what is before `start_offset`, but keep the epoch that covers it; True if anything changed.
 
         Kafka: `#truncateFromStart`, when a log's oldest records are deleted.
         """
@@ -133,11 +133,11 @@ class LeaderEpochCache:
         return True
 
     def clear(self) -> None:
-        """Forget all entries (Kafka: `#clearAndFlush`)."""
+        """Drop all entries (Kafka: `#clearAndFlush`)."""
         self._epochs = self._starts = ()
 
     def copy(self) -> LeaderEpochCache:
-        """Another cache with the same entries."""
+        """A copy of this cache."""
         return LeaderEpochCache.restored(self._epochs, self._starts)
 
     def _drop_from(self, at: int) -> bool:
@@ -149,7 +149,7 @@ class LeaderEpochCache:
 
 
 def format_checkpoint(entries: Iterable[tuple[int, int]]) -> str:
-    """The text of Kafka's `leader-epoch-checkpoint`: version 0, the number of entries, then a line `epoch startOffset` each."""
+    """The text of `leader-epoch-checkpoint`: version 0, the number of entries, then one line `epoch startOffset` for each."""
     lines = [f"{epoch} {start}\n" for epoch, start in entries]
     return f"0\n{len(lines)}\n{''.join(lines)}"
 
@@ -158,7 +158,7 @@ def parse_checkpoint(text: str) -> tuple[tuple[int, int], ...]:
     """The (epoch, start offset) entries of a `leader-epoch-checkpoint`.
 
     Raises:
-        ValueError: the text is no such file; the message names the line and what it should hold.
+        ValueError: the text is not such a file; the message names the line and its expected content.
     """
     lines = text.splitlines()
     if not lines or lines[0].strip() != "0":

@@ -1,7 +1,4 @@
-"""The settings of one topic's logs on one broker: when a segment is full, when the log is flushed, what is retained.
-
-Kafka: `LogConfig`.
-"""
+"""The settings of a topic's logs on a broker: size of segments, flushes, retention (Kafka: `LogConfig`)."""
 
 from __future__ import annotations
 
@@ -16,16 +13,16 @@ from core.sim.units import US_PER_MS
 
 @attrs.frozen(repr=False)
 class LogConfig(ReprMixin):
-    """Settings as the log uses them; one object is shared by all logs of a topic.
+    """Settings in the units that the log uses. All logs of a topic share one object.
 
     Attributes:
-        segment_bytes: a batch that would make the active segment larger begins the next one.
-        segment_us: so does a batch that is younger than the segment's first by more than this.
-        flush_messages: a log is flushed when so many records are not.
-        flush_us: or when it was not for so long, at the flush scheduler's next look.
-        retention_us: a segment whose youngest record is older goes; -1: never.
-        retention_bytes: the oldest segments go while the log is at least this large without them; -1: never.
-        max_message_bytes: the largest record that a producer may write.
+        segment_bytes: the maximum size of a segment; a batch that would exceed it begins the next one.
+        segment_us: the maximum time from a segment's first batch to its last.
+        flush_messages: a log is flushed when it has this many unflushed records.
+        flush_us: the flush scheduler flushes a log that was not flushed for this long.
+        retention_us: segments whose youngest record is older are deleted; -1: never.
+        retention_bytes: the oldest segments are deleted while the log without them has at least this size; -1: never.
+        max_message_bytes: the maximum size of a record from a producer.
     """
 
     segment_bytes: int = 1_073_741_824
@@ -38,7 +35,7 @@ class LogConfig(ReprMixin):
 
     @staticmethod
     def of(settings: Settings, broker: int, topic: str) -> LogConfig:
-        """What holds for a topic's logs on a broker."""
+        """The settings of a topic's logs on a broker."""
         retention_ms = settings.integer("retention.ms", broker=broker, topic=topic)
         return LogConfig(
             segment_bytes=settings.integer("segment.bytes", broker=broker, topic=topic),

@@ -1,10 +1,10 @@
-"""What a leader knows of the idempotent producers of a partition.
+"""The state of idempotent producers that a partition's leader keeps.
 
 Kafka: `ProducerStateManager`, `ProducerStateEntry`, `ProducerAppendInfo`.
 
-Of each producer id it keeps the epoch and the last five batches, so that a retry of one of them is recognised by its sequence
-numbers and answered with the offsets of the first time, and anything else out of turn is refused. Followers check nothing:
-the state is made from the log's own batches, when a replica becomes leader and after every truncation.
+For each producer id, it holds the epoch and the last five batches. A retry of one of them is recognized by its sequence numbers, and its
+response has the offsets of the first append. Any other batch out of sequence is refused. Followers check nothing: the state is rebuilt
+from the log's own batches when a replica becomes leader and after every truncation.
 """
 
 from __future__ import annotations
@@ -27,19 +27,19 @@ NO_SEQUENCE: Final = -1
 """No sequence number: nothing was appended in this producer epoch, or the batch is not idempotent."""
 
 EXPIRATION: Final = 86_400_000_000
-"""producer.id.expiration.ms, µs: a producer that has been idle for so long is forgotten."""
+"""producer.id.expiration.ms, µs: the state of a producer that is idle for this long is dropped."""
 
 EXPIRATION_CHECK: Final = 600_000_000
-"""How often the idle ones are looked for (producer.id.expiration.check.interval.ms), µs."""
+"""The interval of the check for idle producers (producer.id.expiration.check.interval.ms), µs."""
 
 
 def increment_sequence(sequence: int, by: int) -> int:
-    """The sequence number `by` later, with Kafka's wrap to 0 (`DefaultRecordBatch#incrementSequence`)."""
+    """The sequence number `by` later, which wraps to 0 (`DefaultRecordBatch#incrementSequence`)."""
     return sequence + by if sequence <= MAX_SEQUENCE - by else by - (MAX_SEQUENCE - sequence) - 1
 
 
 class BatchMetadata(NamedTuple):
-    """One batch as the state keeps it; offsets and sequences inclusive, the time in µs."""
+    """The metadata of one batch; offsets and sequence numbers are inclusive, the time is in µs."""
 
     first_sequence: int
     last_sequence: int
@@ -49,7 +49,7 @@ class BatchMetadata(NamedTuple):
 
 
 class ProducerStateEntry:
-    """One producer id. `last_sequence` is NO_SEQUENCE until something is appended in its epoch."""
+    """The state of one producer id. `last_sequence` is NO_SEQUENCE until something is appended in its epoch."""
 
     __slots__ = ("batches", "epoch", "last_timestamp", "producer_id")
 
@@ -61,11 +61,11 @@ class ProducerStateEntry:
 
     @property
     def last_sequence(self) -> int:
-        """Sequence number of its last record."""
+        """The sequence number of its last record."""
         return self.batches[-1].last_sequence if self.batches else NO_SEQUENCE
 
     def duplicate_of(self, epoch: int, first_sequence: int, last_sequence: int) -> BatchMetadata | None:
-        """The kept batch with just these sequence numbers in this epoch (`ProducerStateEntry#findDuplicateBatch`)."""
+        """The kept batch with exactly these sequence numbers in this epoch (`ProducerStateEntry#findDuplicateBatch`)."""
         if epoch == self.epoch:
             for batch in self.batches:
                 if (batch.first_sequence, batch.last_sequence) == (first_sequence, last_sequence):
@@ -88,9 +88,9 @@ class ProducerStateManager:
 
     @classmethod
     def of_log(cls, log: ReplicaLog, now: int) -> ProducerStateManager:
-        """The state that a log's batches make (`ProducerStateManager#truncateAndReload`, `UnifiedLog#rebuildProducerState`).
+        """The state by a log's batches (`ProducerStateManager#truncateAndReload`, `UnifiedLog#rebuildProducerState`).
 
-        A batch of which the log holds a part only, because a fetch was cut off within it, does not count.
+        A batch does not count if the log holds only a part of it, because a fetch was limited to that part.
         """
         made = cls()
         made.replay(
@@ -103,17 +103,17 @@ class ProducerStateManager:
         return made
 
     def replay(self, batches: Iterable[Batch]) -> None:
-        """Take batches over as they stand, as replication does: gaps are accepted."""
+        """Apply batches as replication does: gaps are accepted."""
         for batch in batches:
             self.update(batch)
 
     def duplicate(self, producer_id: int, epoch: int, first_sequence: int, records: int) -> BatchMetadata | None:
-        """The batch of which this is a retry (`UnifiedLog#analyzeAndValidateProducerState`)."""
+        """The batch that this one is a retry of (`UnifiedLog#analyzeAndValidateProducerState`)."""
         entry = self.entries.get(producer_id)
         return None if entry is None else entry.duplicate_of(epoch, first_sequence, increment_sequence(first_sequence, records - 1))
 
     def validate(self, producer_id: int, epoch: int, first_sequence: int) -> str:
-        """Is it a client's turn with that sequence number (`ProducerAppendInfo#checkProducerEpoch`, `#checkSequence`)? The error."""
+        """The error, if any, of a batch with that epoch and sequence number (`ProducerAppendInfo#checkProducerEpoch`, `#checkSequence`)."""
         entry = self.entries.get(producer_id)
         if entry is None:
             return errors.NONE
@@ -125,7 +125,7 @@ class ProducerStateManager:
         return errors.NONE if first_sequence == expected else errors.OUT_OF_ORDER_SEQUENCE_NUMBER
 
     def update(self, batch: Batch) -> None:
-        """A batch is in the log."""
+        """Add a batch that was appended."""
         entry = self._entry(batch.producer_id, batch.producer_epoch)
         last = batch.base + batch.records - 1
         last_sequence = increment_sequence(batch.first_sequence, batch.records - 1)
@@ -133,9 +133,10 @@ class ProducerStateManager:
         entry.last_timestamp = batch.timestamp
 
     def bump_epoch(self, producer_id: int, epoch: int, timestamp: int) -> str:
-        """A control record with an epoch came (`ProducerAppendInfo#appendEndTxnMarker`): a higher one begins anew at sequence 0.
+        """Apply a control record (`ProducerAppendInfo#appendEndTxnMarker`); a higher epoch begins again at sequence 0.
 
-        The error.
+        Returns:
+            The error, if any.
         """
         known = self.entries.get(producer_id)
         if known is not None and epoch < known.epoch:
@@ -153,12 +154,12 @@ class ProducerStateManager:
         return entry
 
     def remove_expired(self, now: int) -> None:
-        """Forget producers that have been idle for producer.id.expiration.ms (`#removeExpiredProducers`)."""
+        """Drop producers that have been idle for producer.id.expiration.ms (`#removeExpiredProducers`)."""
         self._checked = now
         for producer_id in [entry.producer_id for entry in self.entries.values() if now - entry.last_timestamp >= EXPIRATION]:
             del self.entries[producer_id]
 
     def remove_expired_if_due(self, now: int) -> None:
-        """Run the periodic check if its time has come."""
+        """Run the periodic check if it is due."""
         if now - self._checked >= EXPIRATION_CHECK:
             self.remove_expired(now)

@@ -1,7 +1,7 @@
-"""One replica's log (`UnifiedLog`): runs of terms, LEO, high watermark, log start offset, recovery point, leader-epoch cache.
+"""One replica's log: runs of terms, LEO, high watermark, log start offset, recovery point, leader-epoch cache (Kafka: `UnifiedLog`).
 
-A run is (start offset, term): the replica holds that term's records from there to the next run. Appending any number of
-records extends the last run, so an append of ten million costs what one of ten costs.
+A run is (start offset, term): the replica holds that term's records from there to the next run. An append extends the last run, no matter
+how many records it has, so an append of ten million costs as much as one of ten.
 """
 
 from __future__ import annotations
@@ -22,20 +22,20 @@ class ReplicaLog:
     """A replica's log.
 
     Attributes:
-        keeps_epochs: whether this release's log keeps a leader-epoch cache (0.11 on).
-        leo: log end offset, the offset of the next record.
-        high_watermark: exclusive bound of what this replica knows to be committed.
-        log_start: first offset that may be read; what segments hold below it waits to be deleted.
+        keeps_epochs: whether the log has a leader-epoch cache (0.11 on).
+        leo: the log end offset, which is the offset of the next record.
+        high_watermark: the exclusive bound of what this replica knows to be committed.
+        log_start: the first offset that can be read; records below it wait for deletion.
         epochs: the leader-epoch cache.
-        starts, terms: the runs, in offset order, from the first segment's base on: values, like `bases`, that whoever keeps them shares.
-        tail: the last run's term; None of an empty log.
-        noted: after which checkpoint (`Disk.checkpoints`) it was last noted that the high watermark moved.
-        config: when it rolls, flushes, and what it retains; set by `configure`.
-        bases: the segments known so far (`roll`); None: one, from the first offset.
-        recovery_point: all below is flushed to disk and outlives the machine.
-        last_flush: when it was last flushed by the flush scheduler, µs.
-        last_append: seq of the event that last moved the LEO, as far as this process knows.
-        flush_at: the LEO at which the number of unflushed records asks for a flush; None if it never does.
+        starts, terms: the runs, in offset order, from the first segment's base on; immutable and shared with snapshots, as is `bases`.
+        tail: the last run's term; None for an empty log.
+        noted: the checkpoint (`Disk.checkpoints`) after which the disk last noted that the high watermark moved.
+        config: when it rolls and flushes, and what it retains; set by `configure`.
+        bases: the base offsets of the known segments (`roll`); None: one segment, from the first offset.
+        recovery_point: everything below is flushed to disk and survives the machine.
+        last_flush: when the flush scheduler last flushed it, µs.
+        last_append: the seq of the event that last moved the LEO, as far as this process knows.
+        flush_at: the LEO at which the number of unflushed records triggers a flush; None if it never does.
     """
 
     __slots__ = (
@@ -64,14 +64,14 @@ class ReplicaLog:
         self.last_flush = 0
 
     def configure(self, config: LogConfig) -> None:
-        """Other settings hold from here on; segments so far are those of the former ones."""
+        """Change the settings. Segments so far follow the former settings."""
         if self.leo > self.log_start:
             self.roll()
         self.config = config
         self._flush_after(self.recovery_point)
 
     def append_as_leader(self, term: Term, batch: BatchFields) -> Column:
-        """Append a batch of the own leadership at the LEO; returns the LEO after it (`UnifiedLog#appendAsLeader`)."""
+        """Append a batch of this replica's own leadership; returns the new LEO (`UnifiedLog#appendAsLeader`)."""
         end = term.append(batch)
         if term is not self.tail:
             self._begin_run(term)
@@ -81,7 +81,7 @@ class ReplicaLog:
         return end
 
     def append_as_follower(self, records: FetchedRecords) -> Column:
-        """Append what the leader sent, offsets and epochs as given; returns the LEO after it (`UnifiedLog#appendAsFollower`).
+        """Append fetched records, with their offsets and epochs; returns the new LEO (`UnifiedLog#appendAsFollower`).
 
         An empty log that starts within a batch takes the whole batch and starts with it.
 
@@ -106,7 +106,7 @@ class ReplicaLog:
         return end
 
     def _begin_run(self, term: Term) -> None:
-        """Another term's records follow at the LEO."""
+        """Begin a run of another term at the LEO."""
         self.starts = (*self.starts, self.leo)
         self.terms = (*self.terms, term)
         self.tail = term
@@ -116,13 +116,13 @@ class ReplicaLog:
     # --- segments --------------------------------------------------------------------------------------------------
 
     def known_segments(self) -> tuple[tuple[int, ...], int]:
-        """The base offsets and the recovery point that `roll` would find, for who only looks: the log stays as it is."""
+        """The base offsets and the recovery point that `roll` would find. The log is not changed."""
         known = (self.first_offset,) if self.bases is None else self.bases
         bases = rolled(known, self.physical_runs(known[-1]), self.config)
         return bases, max(self.recovery_point, bases[-1])
 
     def roll(self) -> tuple[int, ...]:
-        """The base offsets of the segments, rolled up to the end (`UnifiedLog#maybeRoll`).
+        """Roll the segments up to the end of the log; returns their base offsets (`UnifiedLog#maybeRoll`).
 
         A roll flushes what is before it: the recovery point moves to the new base.
         """
@@ -134,7 +134,7 @@ class ReplicaLog:
     # --- flushing --------------------------------------------------------------------------------------------------
 
     def flush(self) -> None:
-        """All there is reaches the disk (`UnifiedLog#flush`)."""
+        """Flush everything to disk (`UnifiedLog#flush`)."""
         self.recovery_point = self.leo
         self._flush_after(self.leo)
 
@@ -143,7 +143,7 @@ class ReplicaLog:
         self.flush_at = None if messages == MAX_LONG else recovery_point + messages
 
     def _maybe_flush(self) -> None:
-        """flush.messages records are not flushed yet, unless a segment rolled among them (`UnifiedLog#append`)."""
+        """Flush if flush.messages records are unflushed, unless a segment rolled among them (`UnifiedLog#append`)."""
         self.roll()
         if self.leo - self.recovery_point >= self.config.flush_messages:
             self.flush()
@@ -153,7 +153,7 @@ class ReplicaLog:
     # --- reading ---------------------------------------------------------------------------------------------------
 
     def read(self, start: int, end: int, max_bytes: int, max_records: int = 0) -> FetchedRecords | None:
-        """Records from `start` up to `end` within limits, at least one if there is any (`UnifiedLog#read`, minOneMessage)."""
+        """Records from `start` up to `end` within the limits, but at least one if there is any (`UnifiedLog#read`, minOneMessage)."""
         if max_records:
             end = min(end, start + max_records)
         if start >= end:
@@ -189,7 +189,7 @@ class ReplicaLog:
         return records
 
     def bytes_between(self, start: int, end: int) -> int:
-        """Bytes of the records in [start, end)."""
+        """The size of the records in [start, end), bytes."""
         total = 0
         for run in self.physical_runs(start):
             low, high = max(start, run.start), min(end, run.end)
@@ -199,18 +199,18 @@ class ReplicaLog:
 
     @property
     def first_offset(self) -> int:
-        """The first offset that is still on disk: the base of the oldest segment."""
+        """The first offset on disk: the base of the oldest segment."""
         if self.bases is not None:
             return self.bases[0]
         return self.starts[0] if self.starts else self.log_start
 
     @property
     def size(self) -> int:
-        """Bytes on disk."""
+        """The size on disk, bytes."""
         return self.bytes_between(self.first_offset, self.leo)
 
     def physical_runs(self, offset: int) -> tuple[Run, ...]:
-        """What is on disk, from the run that holds an offset on, also what lies below the log start."""
+        """The runs on disk, from the one that holds an offset; records below the log start are included."""
         starts = self.starts
         if not starts:
             return ()
@@ -221,7 +221,7 @@ class ReplicaLog:
         )
 
     def runs(self) -> tuple[Run, ...]:
-        """The whole log, from the log start."""
+        """The runs of the whole log, from the log start."""
         start = self.log_start
         runs = self.physical_runs(start)
         if runs and runs[0].start < start:
@@ -229,13 +229,13 @@ class ReplicaLog:
         return runs if not runs or runs[0].start < runs[0].end else runs[1:]
 
     def term_at(self, offset: int) -> Term | None:
-        """The term of the record at an offset; None where there is no record."""
+        """The term of the record at an offset; None if there is no record."""
         if not self.log_start <= offset < self.leo:
             return None
         return self.terms[bisect_right(self.starts, offset) - 1]
 
     def offset_for_timestamp(self, timestamp: int) -> int:
-        """The first offset, from the log start on, of a record that is not older than a time in µs; -1 if there is none.
+        """The first offset, from the log start, of a record that is not older than a time in µs; -1 if there is none.
 
         Kafka: `UnifiedLog#fetchOffsetByTimestamp`.
         """
@@ -246,7 +246,7 @@ class ReplicaLog:
         return -1
 
     def update_high_watermark(self, offset: int) -> bool:
-        """Set the high watermark, clamped to the log; it may fall (`UnifiedLog#maybeUpdateHighWatermark`). True if it moved."""
+        """Set the high watermark, limited to the log; True if it moved, which can be down (`UnifiedLog#maybeUpdateHighWatermark`)."""
         if offset > self.leo:
             offset = self.leo
         if offset < self.log_start:
@@ -257,13 +257,13 @@ class ReplicaLog:
         return True
 
     def end_offset_for_epoch(self, epoch: int) -> tuple[int, int]:
-        """(epoch, end offset) of the largest epoch ≤ the asked one (`LeaderEpochFileCache#endOffsetFor`)."""
+        """(epoch, end offset) of the largest epoch ≤ the requested one (`LeaderEpochFileCache#endOffsetFor`)."""
         return self.epochs.end_offset_for(epoch, self.leo)
 
     def truncate_to(self, offset: int) -> bool:
-        """Cut the log to that LEO; True if records went (`UnifiedLog#truncateTo`).
+        """Truncate the log to a LEO; True if records were removed (`UnifiedLog#truncateTo`).
 
-        At or past the LEO nothing is cut, but epoch entries at the LEO (of leaderships without records) go.
+        At or above the LEO no records are removed, but epoch entries at the LEO (of leaderships without records) are.
         """
         if offset < 0:
             raise ValueError(f"cannot truncate to {offset}")
@@ -290,7 +290,7 @@ class ReplicaLog:
             self._flush_after(offset)
 
     def truncate_fully_and_start_at(self, offset: int) -> None:
-        """Drop everything and go on from an offset (`UnifiedLog#truncateFullyAndStartAt`)."""
+        """Remove all records and start again at an offset (`UnifiedLog#truncateFullyAndStartAt`)."""
         self.starts, self.terms, self.tail = (), (), None
         self.epochs.clear()
         self.leo = self.high_watermark = self.log_start = self.recovery_point = offset
@@ -317,7 +317,7 @@ class ReplicaLog:
         return True
 
     def drop_below(self, offset: int) -> None:
-        """Forget what lies in deleted segments; the log start is at least where the first segment begins."""
+        """Drop deleted segments. The log start becomes at least the base of the first segment that is left."""
         count = bisect_right(self.starts, offset)
         if count == len(self.starts) and offset >= self.leo:
             self.starts, self.terms, self.tail = (), (), None
@@ -329,9 +329,9 @@ class ReplicaLog:
             self.epochs.truncate_from_start(offset)
 
     def open_at(self, log_start: int) -> None:
-        """The log is loaded by a new process: its log start is what the checkpoint says, at least the first segment's base.
+        """Open the log in a new process: its log start is the checkpointed one, but at least the first segment's base.
 
-        The epoch file can name epochs that begin where no record is, such as the one of a leadership without records. Loading cuts them.
+        The epoch file can name epochs without records, such as that of a leadership without appends. Opening drops them.
         Kafka: `LogLoader#load`.
         """
         self.log_start = max(self.first_offset, min(log_start, self.leo))
@@ -342,7 +342,7 @@ class ReplicaLog:
             self.epochs.truncate_from_start(self.log_start)
 
     def differences(self, other: ReplicaLog) -> list[tuple[int, int]]:
-        """The stretches [start, end) of offsets that both logs hold, but with different records."""
+        """The ranges [start, end) of offsets at which both logs have records, but different ones."""
         if self.starts == other.starts and self.terms == other.terms:
             return []
         at = max(self.log_start, other.log_start)

@@ -1,8 +1,8 @@
-"""Where the segments of a log begin, found out late: it follows from the batches, so an append does nothing for it.
+"""The base offsets of a log's segments, computed on demand from its batches, so that appends do no work for them.
 
-Kafka rolls while it appends. Here the boundaries are worked out when somebody asks (retention, a checkpoint, the loss of
-power, recovery), by bisection over the batches appended since the last time; the outcome is the same, because a boundary
-depends only on the batches before it and on settings that are applied before they change.
+Kafka rolls while it appends. Here the bases are computed when they are needed (retention, a checkpoint, power loss, recovery), by bisection
+over the batches since the last time. The result is the same: a base depends only on the batches before it, and on settings that are
+applied before they change.
 """
 
 from __future__ import annotations
@@ -14,10 +14,10 @@ from core.kafka.log.term import Run, Term, timestamp_of
 
 
 def rolled(bases: tuple[int, ...], runs: tuple[Run, ...], config: LogConfig) -> tuple[int, ...]:
-    """The bases known, and those of the segments that began since, given the runs from the last known base on (`LogSegment#shouldRoll`).
+    """The known bases and those of newer segments, given the runs from the last known base on (`LogSegment#shouldRoll`).
 
-    A batch begins the next segment if the active one is not empty and would grow past segment.bytes, or its first batch is
-    older by more than segment.ms.
+    A batch begins a segment if the active one is not empty and the batch would make it larger than segment.bytes, or is younger than its first
+    batch by more than segment.ms.
     """
     new: list[int] = []
     base = bases[-1]
@@ -43,7 +43,7 @@ def rolled(bases: tuple[int, ...], runs: tuple[Run, ...], config: LogConfig) -> 
 
 
 def _first_younger(term: Term, time: int, first: int) -> int:
-    """Index of the first batch, from one on, whose timestamp is past a time."""
+    """The index of the first batch, from index 1, whose timestamp is after a time."""
     if not term.stamped:
         return bisect_right(term.written, time, first, key=timestamp_of)
     return next((i for i in range(first, len(term.written)) if timestamp_of(term.written[i]) > time), len(term.written))

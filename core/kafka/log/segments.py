@@ -1,4 +1,4 @@
-"""What whole segments are for: retention deletes old ones, and recovery cuts a torn batch off the last."""
+"""Operations on whole segments: retention deletes old ones, and recovery removes a torn batch from the last one."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from core.kafka.log.replica_log import ReplicaLog
 
 
 class Deleted(NamedTuple):
-    """Segments [start, end) that retention deleted, and by which setting; `log_start` means DeleteRecords had moved past them."""
+    """Segments [start, end) that retention deleted, and the setting; `log_start` means that DeleteRecords had moved the log start past them."""
 
     start: int
     end: int
@@ -18,9 +18,9 @@ class Deleted(NamedTuple):
 
 
 def delete_old_segments(log: ReplicaLog, now: int) -> list[Deleted]:
-    """Delete the segments that need not be kept, oldest first, none that reaches above the high watermark (`UnifiedLog#deleteOldSegments`).
+    """Delete segments by retention, oldest first, none of them above the high watermark (`UnifiedLog#deleteOldSegments`).
 
-    The active segment goes only if it has records; a new one is rolled first.
+    The active segment is deleted only if it has records; a new one is rolled first.
     """
     deleted = []
     for rule, wanted in (
@@ -73,7 +73,7 @@ def _too_old(log: ReplicaLog, bases: tuple[int, ...], now: int) -> int:
 
 
 def largest_timestamp(log: ReplicaLog, start: int, end: int) -> int:
-    """The largest timestamp of the records from one offset up to another, µs; 0 where there is none."""
+    """The largest timestamp of the records from one offset up to another, µs; 0 if there are none."""
     if not log.starts or end <= log.starts[0]:
         return 0
     runs = log.physical_runs(start)
@@ -85,7 +85,7 @@ def largest_timestamp(log: ReplicaLog, start: int, end: int) -> int:
 
 
 def batch_boundary(log: ReplicaLog, offset: int) -> int:
-    """The largest offset up to this one at which a batch begins or the log ends: recovery cuts a torn batch off whole."""
+    """The largest offset up to this one at which a batch begins or the log ends. Recovery removes a torn batch as a whole."""
     if not log.starts or offset >= log.leo or offset <= log.starts[0]:
         return min(offset, log.leo)
     at = bisect_right(log.starts, offset) - 1

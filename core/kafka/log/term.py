@@ -1,8 +1,8 @@
-"""What one leader appended in one leader epoch: the content that replicas hold stretches of.
+"""A leadership term: the records that one leader appended in one leader epoch, of which replicas hold ranges.
 
-A record is known by its term and offset: a term has one writer that appends in order, so (term, offset) never names two
-records. Replicas therefore do not copy records; they hold runs (see `replica_log`) that refer to terms. Two replicas
-agree at an offset exactly when the terms there are the same. Batches are kept once, here.
+A record is identified by its term and offset: a term has one writer that appends in order. Replicas therefore do not copy records. They
+hold runs (see `replica_log`) that refer to terms. Two replicas agree at an offset exactly if their terms there are the same. Batches are
+kept once, here.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ from core.sim.state.append_only_list import AppendOnlyList
 
 
 class Batch(NamedTuple):
-    """A produced batch: `records` of them from `base` on, `bytes` in all, who produced it and when (µs).
+    """A batch of `records` records from offset `base`, with `bytes` in total, its producer, and its timestamp (µs).
 
-    An idempotent producer's batch carries its producer id, epoch and first sequence number; others -1.
+    An idempotent producer's batch carries its producer id, epoch and first sequence number; these are -1 otherwise.
     """
 
     base: int
@@ -39,21 +39,21 @@ BatchFields = tuple[int, int, int, str, int, int, int, int, int]
 
 
 timestamp_of: Final = itemgetter(Batch._fields.index("timestamp"))
-"""Of a `BatchFields`."""
+"""The timestamp of a `BatchFields`."""
 
 
 class Term:
-    """One leadership: its epoch, its leader, and the batches it appended.
+    """One leadership: its epoch, its leader, and the batches that it appended.
 
-    Where each batch ends, and how many bytes there are up to it, is found out when somebody asks: an append adds one tuple.
+    End offsets and cumulative bytes of the batches are computed on demand: an append only adds one tuple.
 
     Attributes:
-        epoch: leader epoch.
-        leader: broker id.
-        written: the fields of each `Batch`, in offset order, without gaps; plain tuples, which are made in a quarter of the time.
-        bytes: of all batches.
-        latest: the last batch as a fetch carries it, what nearly all of them read.
-        stamped: some timestamps are of producers whose clocks are wrong: they may go down.
+        epoch: the leader epoch.
+        leader: the leader's broker id.
+        written: the fields of each `Batch`, in offset order, without gaps; plain tuples, which take a quarter of the time to make.
+        bytes: the size of all batches.
+        latest: the last batch as a fetch carries it, which most fetches read.
+        stamped: some timestamps come from producers whose clocks are wrong, so they can go down.
     """
 
     __slots__ = ("_ends", "_totals", "bytes", "epoch", "latest", "leader", "stamped", "written")
@@ -76,12 +76,12 @@ class Term:
         return f"Term({self.epoch} by b{self.leader})"
 
     def stamp(self, timestamp: int) -> int:
-        """A batch will be appended with a timestamp of its producer's own."""
+        """Note a batch with its producer's own timestamp; it is appended next."""
         self.stamped = True
         return timestamp
 
     def append(self, batch: BatchFields) -> Column:
-        """Add a batch at the end; returns where it ends."""
+        """Append a batch; returns its end offset."""
         base, records, size, _, _, _, _, _, _ = batch
         self.written.append(batch)
         self.bytes += size
@@ -95,12 +95,12 @@ class Term:
         return [*map(Batch._make, self.written)]
 
     def batch(self, number: int) -> Batch:
-        """The batch of that index."""
+        """The batch at an index."""
         return Batch._make(self.written[number])
 
     @property
     def ends(self) -> list[int]:
-        """End offset (exclusive) of each batch."""
+        """The end offset (exclusive) of each batch."""
         ends = self._ends
         if ends is None:
             ends = self._ends = AppendOnlyList()
@@ -110,7 +110,7 @@ class Term:
 
     @property
     def totals(self) -> list[int]:
-        """Bytes of this term up to and including each batch."""
+        """The bytes of this term up to and including each batch."""
         totals = self._totals
         if totals is None:
             totals = self._totals = AppendOnlyList()
@@ -144,7 +144,7 @@ class Term:
         return -1
 
     def bytes_before(self, offset: int) -> int:
-        """Bytes of this term's records below an offset; a batch's bytes spread evenly over its records."""
+        """The bytes of this term's records below an offset. A batch's bytes are spread evenly over its records."""
         ends = self.ends
         i = bisect_left(ends, offset)
         if i == len(ends):
@@ -156,7 +156,7 @@ class Term:
         return total - size + size * max(offset - base, 0) // records
 
     def offset_within(self, start: int, end: int, limit: int) -> int:
-        """The largest offset ≤ `end` with at most `limit` bytes of this term below it; at least one record past `start`."""
+        """The largest offset ≤ `end` with at most `limit` bytes of this term below it; at least one record after `start`."""
         totals = self.totals
         i = bisect_right(totals, limit)
         if i == len(totals):
@@ -168,7 +168,7 @@ class Term:
 
 
 class Stretch(NamedTuple):
-    """Records [start, end) of a term, and how many bytes they are."""
+    """A range [start, end) of a term's records, and its size in bytes."""
 
     start: int
     end: int
@@ -181,7 +181,7 @@ FetchedRecords = tuple[Column, Column, Term, int, Any]
 
 
 def stretches(records: FetchedRecords | None) -> Iterator[Stretch]:
-    """The stretches that a fetch carries, one per term."""
+    """The ranges that a fetch carries, one per term."""
     while records is not None:
         start, end, term, size, following = records
         yield Stretch(start, end, term, size if following is None else size - following[3])
@@ -189,7 +189,7 @@ def stretches(records: FetchedRecords | None) -> Iterator[Stretch]:
 
 
 class Run(NamedTuple):
-    """Where a log holds records [start, end) of a term."""
+    """The range [start, end) of a term's records in a log."""
 
     start: int
     end: int

@@ -14,7 +14,7 @@ from core.lab.acts import Act
 from core.lab.cluster import Cluster
 from core.lab.history.playable import Playable, PlayableCluster
 from core.lab.history.position import PlayedAct, Position
-from core.sim.journal import nobody
+from core.sim.journal import null_sink
 
 
 class EventTap:
@@ -181,7 +181,7 @@ class ReplayRun:
         if steps <= 0 or not isinstance(playable, PlayableCluster) or not isinstance(cluster, Cluster):
             return self.step()
         journal = cluster.journal
-        journal.sink, sink = nobody, journal.sink
+        journal.sink, sink = null_sink, journal.sink
         try:
             done = cluster.run_steps(steps, seq, time_us)
         finally:

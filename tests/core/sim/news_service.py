@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from core.sim.agenda import Agenda
-from core.sim.journal import Journal, Sink, nobody
+from core.sim.journal import Journal, Sink, null_sink
 from core.sim.long_polling import NOT_YET, LongPoll
 from core.sim.messages import Disconnected, Timer
 from core.sim.network import Network
@@ -234,7 +234,7 @@ class Client(Node):
 class NewsService(Simulation):
     """A server and two clients."""
 
-    def __init__(self, *, elide: bool, latency: int = 3, sink: Sink = nobody) -> None:
+    def __init__(self, *, elide: bool, latency: int = 3, sink: Sink = null_sink) -> None:
         journal, agenda = Journal(sink), Agenda()
         network = Network(agenda, latency, 0, 0, Stream("news"))
         network.polls.elides = elide

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from core.sim.agenda import Agenda
-from core.sim.journal import Journal, Sink, nobody
+from core.sim.journal import Journal, Sink, null_sink
 from core.sim.messages import Disconnected
 from core.sim.network import Network
 from core.sim.node import Node
@@ -101,7 +101,7 @@ class Client(Node):
 class Toy(Simulation):
     """A client and two servers."""
 
-    def __init__(self, *, hasty: bool, values: int = 2, sink: Sink = nobody) -> None:
+    def __init__(self, *, hasty: bool, values: int = 2, sink: Sink = null_sink) -> None:
         journal, agenda = Journal(sink), Agenda()
         network = Network(agenda, 3, 0, 0, Stream("toy"))
         super().__init__(journal, agenda, network)

@@ -14,7 +14,7 @@ from core.kafka.broker.follower.offset_responses import truncate_on_fetch_respon
 from core.kafka.broker.follower.partition_fetch_state import PartitionFetchState
 from core.kafka.ids import NO_EPOCH, NO_OFFSET
 from core.kafka.messages import FetchResponse
-from core.sim.journal import Column, nobody
+from core.sim.journal import Column, null_sink
 
 NONE: Final = errors.NONE
 APPENDED: Final = events.FollowerAppended.kind
@@ -45,7 +45,7 @@ def process_fetch_request(fetcher: Fetcher, response: FetchResponse) -> None:
     """
     broker, states, asked, sends_epoch = fetcher.broker, fetcher.states, fetcher.moved, fetcher.sends_epoch
     journal, disk, exposed = broker.journal, broker.disk, broker.account.exposed
-    sink, watched = journal.sink, journal.sink is not nobody
+    sink, watched = journal.sink, journal.sink is not null_sink
     me: Column = broker.id
     leader: Column = fetcher.leader
     now: Column = journal.now
@@ -54,7 +54,7 @@ def process_fetch_request(fetcher: Fetcher, response: FetchResponse) -> None:
     if corrupt:  # no checksum is right, so no records are appended
         corrupted = (errors.CORRUPT_MESSAGE, NO_EPOCH, NO_OFFSET)
         parts = tuple(part if part[3] is None else (part[0], corrupted, *part[2:6], 0) for part in parts)
-    for tp, failure, start, records, told, log_start, cause in parts:
+    for tp, failure, start, records, leader_hw, log_start, cause in parts:
         state = states.get(tp)
         if state is None or state.sent_epoch != state.leader_epoch:
             continue  # a response that no longer counts
@@ -67,7 +67,7 @@ def process_fetch_request(fetcher: Fetcher, response: FetchResponse) -> None:
             elif failure is not None and offset == log.leo:
                 truncate_on_fetch_response(fetcher, state, failure[1], failure[2])
             continue
-        high_watermark: int = told
+        high_watermark: int = leader_hw
         state.leader_high_watermark = high_watermark
         if not state.checked:
             state.checked = True

@@ -36,11 +36,11 @@ def handle_epoch_end_offsets(fetcher: Fetcher, response: OffsetsForLeaderEpochRe
             continue
         partition = state.partition
         before = broker.journal.cause
-        told = epoch if broker.release.truncation >= Truncation.EPOCH_ROUNDS else NO_EPOCH
+        leader_epoch = epoch if broker.release.truncation >= Truncation.EPOCH_ROUNDS else NO_EPOCH
         broker.journal.cause = broker.journal.emit(
-            events.EpochAnswered.kind, broker.id, tp.topic, tp.partition, fetcher.leader, state.asked_epoch, told, end
+            events.EpochAnswered.kind, broker.id, tp.topic, tp.partition, fetcher.leader, state.asked_epoch, leader_epoch, end
         )
-        target, ask_again = truncation_point(partition, told, end)
+        target, ask_again = truncation_point(partition, leader_epoch, end)
         truncate(partition, fetcher.leader, target, "high-watermark" if end < 0 else "leader-epoch")
         broker.journal.cause = before
         if ask_again != NO_EPOCH:

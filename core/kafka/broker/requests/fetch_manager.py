@@ -1,4 +1,7 @@
-"""The fetches of followers that a leader serves: their sessions, the responses, and the delayed fetches (Kafka: `FetchManager`, `DelayedFetch`)."""
+"""The fetches of followers that a leader serves: their sessions, the responses, and the delayed fetches.
+
+Kafka: `FetchManager`, `DelayedFetch`.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +17,7 @@ from core.kafka.broker.requests.fetch_session import FetchSession, SessionPartit
 from core.kafka.ids import NO_EPOCH, NO_OFFSET, TopicPartition
 from core.kafka.log.term import FetchedRecords, stretches
 from core.kafka.messages import FetchedPartitionFields, FetchFailure, FetchRequest, FetchResponse
-from core.sim.journal import Column, nobody
+from core.sim.journal import Column, null_sink
 from core.sim.messages import Timer
 
 FETCHED: Final = events.FollowerFetched.kind
@@ -166,25 +169,24 @@ class FetchManager:
         request: FetchRequest,
         *,
         arrives: bool,
-        tells: bool = True,
+        sends: bool = True,
     ) -> list[FetchedPartitionFields] | None:
-        """Read each of some partitions for a follower, and take over what its fetch tells of it (`ReplicaManager#readFromLog`).
+        """Read partitions for a follower, and update what the leader knows of the follower by its fetch (`ReplicaManager#readFromLog`).
 
-        In Kafka's order: the read, the follower's state, the ISR (with the high watermark of before), then the high watermark. What
-        is news to the follower then goes into the answer (`CachedPartition#maybeUpdateResponseData`); a partition with more to say
-        stays dirty.
+        The order is Kafka's: the read, the follower's state, the ISR (with the high watermark before this fetch), then the high watermark. What
+        is new to the follower goes into the response (`CachedPartition#maybeUpdateResponseData`). A partition with more to send stays dirty.
 
         Args:
-            taken: the session's partitions with news; entries: those of them that are read.
-            arrives: the fetch has just come; one that has waited in the purgatory is only read, and answered in any case.
-            tells: the answer is for the follower; else nothing counts as told.
+            taken: the session's dirty partitions; entries: those of them to read.
+            arrives: the fetch has just arrived. A delayed fetch is only read, and completed in any case.
+            sends: the response goes to the follower; otherwise nothing counts as sent.
 
         Returns:
-            The parts of the answer; None if the fetch has to wait.
+            The parts of the response; None if the fetch has to wait.
         """
         broker, behind = self.broker, self.broker.behind
         journal, release = broker.journal, broker.release
-        sink, watched = journal.sink, journal.sink is not nobody
+        sink, watched = journal.sink, journal.sink is not null_sink
         _, follower, _, broker_epoch, _, _, _, max_wait, min_bytes, left, partition_max_bytes, max_records = request
         me: Column = broker.id
         now: Column = journal.now
@@ -197,20 +199,18 @@ class FetchManager:
         enough = left - min_bytes
         all_told = len(entries) == len(taken)
         news: list[FetchedPartitionFields] = []
-        doubtful: list[
-            tuple[SessionPartition, int, int]
-        ] = []  # told before it was clear that the answer goes now, and what was told before
+        unconfirmed: list[tuple[SessionPartition, int, int]] = []  # what these entries were sent before, in case that the fetch has to wait
         for entry in entries:
             partition, replica = entry.partition, entry.replica
             if replica is None:
                 self._link(entry)
                 partition, replica = entry.partition, entry.replica
             tp, asked_from, epoch, last_fetched_epoch, cause = entry.asked
-            offset: int = asked_from  # to compare; messages and events are given the `Column` that came
+            offset: int = asked_from  # for comparisons; messages and events get the original `Column`
             if partition is None:
                 answered = True
                 news.append(self.hosted.missing(tp, offset))
-                if tells:
+                if sends:
                     entry.sent_high_watermark = entry.sent_log_start = NO_OFFSET
                     entry.dirty = False
                 continue
@@ -226,7 +226,7 @@ class FetchManager:
                 or epoch != partition.leader_epoch
                 or (last_fetched_epoch != epoch and last_fetched_epoch != NO_EPOCH)
                 or not log_start <= offset <= leo
-            ):  # else what the follower has is of this leadership
+            ):  # otherwise the follower's records are of this leadership
                 failure = partition.check_fetch(replica, entry.asked)
                 if stale and failure is None:
                     failure = (errors.NOT_LEADER_OR_FOLLOWER, NO_EPOCH, NO_OFFSET)
@@ -264,7 +264,7 @@ class FetchManager:
                 elif follower not in partition.maximal_isr:
                     partition.maybe_expand_isr(replica)
             # CachedPartition#maybeUpdateResponseData
-            if not tells:
+            if not sends:
                 news.append(part)
                 continue
             if failure is not None:
@@ -277,7 +277,7 @@ class FetchManager:
                 answered = True
             if records is not None or high_watermark != entry.sent_high_watermark or log_start != entry.sent_log_start:
                 if not answered:
-                    doubtful.append((entry, entry.sent_high_watermark, entry.sent_log_start))
+                    unconfirmed.append((entry, entry.sent_high_watermark, entry.sent_log_start))
                 news.append(part)
                 entry.sent_high_watermark = high_watermark
                 entry.sent_log_start = log_start
@@ -289,13 +289,13 @@ class FetchManager:
             ):
                 entry.dirty = False
             elif records is not None:
-                session.dirty.append(entry)  # behind the others, so that no partition starves
+                session.dirty.append(entry)  # after the others, so that no partition starves
             else:
                 all_told = False
-        if not tells:
+        if not sends:
             return news
         if not answered:
-            for entry, sent_high_watermark, sent_log_start in doubtful:
+            for entry, sent_high_watermark, sent_log_start in unconfirmed:
                 entry.sent_high_watermark, entry.sent_log_start = sent_high_watermark, sent_log_start
             for entry in taken:
                 entry.dirty = True
@@ -345,7 +345,7 @@ class FetchManager:
             return entries
         held = [entry for entry in entries if self._is_throttled(entry, quota)]
         if held and request is not None:
-            parts = self.read_from_log(session, held, held, request._replace(max_bytes=0), arrives=True, tells=False) or []
+            parts = self.read_from_log(session, held, held, request._replace(max_bytes=0), arrives=True, sends=False) or []
             held = [entry for entry, part in zip(held, parts, strict=True) if part[1] is None]
         return [entry for entry in entries if entry not in held]
 

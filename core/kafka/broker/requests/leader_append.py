@@ -11,7 +11,7 @@ from core.kafka.broker.purgatory.produce_response import refuse_produce, send_pr
 from core.kafka.log.producer_state import ProducerStateManager
 from core.kafka.log.term import Batch
 from core.kafka.messages import ProduceRequest
-from core.sim.journal import Column, nobody
+from core.sim.journal import Column, null_sink
 
 APPENDED: Final = events.Appended.kind
 
@@ -50,7 +50,7 @@ def append_records_to_leader(partition: Partition, sender: str, request: Produce
     journal.seq = journal.cause = seq = journal.seq + 1
     event: Column = seq
     log.last_append = event
-    if journal.sink is not nobody:
+    if journal.sink is not null_sink:
         epoch = partition.leader_epoch
         journal.sink((event, now, arrived, APPENDED, broker.id, partition.topic, partition.number, epoch, base, end, size, producer, acks))
     account.accepted += records
