@@ -101,7 +101,7 @@ def test_a_repaired_directory_is_taken_up_at_the_next_start(empty: bool) -> None
     cluster.do(acts.Produce("t", 500, partition=0))
     cluster.run_until(2 * SECOND)
     cluster.do(acts.FailDir(2, 1))
-    with pytest.raises(ActRefused, match="log directory 2 of broker 2 works"):
+    with pytest.raises(ActRefused, match="log directory 2 of broker 2 has not failed"):
         cluster.do(acts.RepairDir(2, 2))
     cluster.do(acts.RepairDir(2, 1, empty))
     cluster.run_until(5 * SECOND)
@@ -164,7 +164,7 @@ def test_fol_26_a_future_replica_takes_over_when_both_logs_end_at_the_same_offse
     cluster.do(acts.Produce("t", 20_000))
     cluster.run_until(3 * SECOND)
     cluster.do(acts.MoveReplica(TP, 1, 2))
-    with pytest.raises(ActRefused, match="moving on broker 1 already"):
+    with pytest.raises(ActRefused, match="is already moving on broker 1"):
         cluster.do(acts.MoveReplica(TP, 1, 2))
     cluster.do(acts.Load("t", 100, producer="p"))
     cluster.run_until(cluster.now + SECOND)
@@ -175,7 +175,7 @@ def test_fol_26_a_future_replica_takes_over_when_both_logs_end_at_the_same_offse
     copy = cluster.partition_view(TP).copy_on(1)
     assert (copy.dir, copy.moving_to, copy.future_leo) == (2, 0, -1)
     assert cluster.controller.replication.directories[1][TP] == "1-2-0"
-    with pytest.raises(ActRefused, match="in log directory 2 of broker 1 already"):
+    with pytest.raises(ActRefused, match="is already in log directory 2 of broker 1"):
         cluster.do(acts.MoveReplica(TP, 1, 2))
 
 
