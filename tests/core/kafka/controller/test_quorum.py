@@ -21,7 +21,7 @@ def cluster_of(*controllers: str) -> Cluster:
 
 @pytest.mark.parametrize(
     ("controllers", "pace", "what"),
-    [(("c1", "c1"), Pace.TIMELINE, "twice"), (("b7",), Pace.TIMELINE, "does not have"), (("x",), Pace.TIMELINE, "no name"), (("c1",), Pace.BY_HAND, "by-hand")],
+    [(("c1", "c1"), Pace.TIMELINE, "twice"), (("b7",), Pace.TIMELINE, "does not have"), (("x",), Pace.TIMELINE, "not a valid name"), (("c1",), Pace.BY_HAND, "by-hand")],
 )  # fmt: skip
 def test_what_is_no_quorum_is_refused(controllers: tuple[str, ...], pace: Pace, what: str) -> None:
     """The message names what is wrong."""
