@@ -1,7 +1,7 @@
-"""Every setting the laboratory knows, under its Kafka name, with type, default, scope and the releases it exists in.
+"""The settings that the laboratory models, by Kafka's names, each with its type, default, scope, and releases.
 
-A `Settings` object resolves a value as Kafka does: topic override, then the broker's own value, then the cluster-wide
-value, then the release's default. Unknown names and values out of range are refused with the nearest valid word.
+A `Settings` object looks a value up as Kafka does: the topic's override, the broker's own value, the cluster-wide value, the default of
+the release. It refuses unknown names, and values that are out of range.
 """
 
 from __future__ import annotations
@@ -25,11 +25,11 @@ MAX_INT: Final = 2**31 - 1
 """Kafka's `Integer.MAX_VALUE`, the bound of its int settings."""
 
 Value = int | bool | str
-"""A setting's value: an int in the unit of its name (ms, bytes), a bool, or a list as Kafka writes it."""
+"""The value of a setting: an int in the unit of its name (ms, bytes), a bool, or a list as Kafka writes it."""
 
 
 def whole_number(text: str) -> int | None:
-    """The whole number that a text writes in decimal digits, None if it writes none; beyond 300 digits the 300 first ones."""
+    """Parse a whole number in decimal digits; None if the text is not one. Of more than 300 digits, only the first 300 count."""
     negative = text[:1] == "-"
     digits = text[1:] if negative else text
     if not (digits.isascii() and digits.isdecimal()):
@@ -39,10 +39,10 @@ def whole_number(text: str) -> int | None:
 
 
 def number_within(name: str, text: str, least: int, most: int) -> int:
-    """The value of a setting that somebody wrote.
+    """Parse the value of a numeric setting.
 
     Raises:
-        ValueError: no number, or out of bounds.
+        ValueError: it is not a number, or it is out of bounds.
     """
     digits = text.strip().replace("_", "")
     value = whole_number(digits)
@@ -55,20 +55,21 @@ def number_within(name: str, text: str, least: int, most: int) -> int:
 
 @attrs.frozen(repr=False)
 class Setting(ReprMixin):
-    """One Kafka setting.
+    """A Kafka setting.
 
     Attributes:
         name: Kafka's name.
-        type: `int`, `long`, `boolean`, `class`, or `list`, which is one of replicas (`parse_throttled_replicas`).
-        default: value in the newest release.
-        scope: where it can be set beside the whole cluster: `broker`, `topic` or `controller`; a `list` only for a topic.
-        dynamic: whether Kafka takes a change while it runs.
-        meaning: one sentence for the people who turn it.
-        least, most: inclusive bounds of an int.
-        older_defaults: `(release, default)` pairs: the default in that release and before.
-        of_topic: of a broker setting, the name of that which overrides it for a topic, and has its type, default and bounds.
-        synonym: of a topic setting, the broker setting that holds where the topic has none of its own.
-        classes: of a `class`, the names it takes beside the empty one; the last part of a name will do.
+        type: `int`, `long`, `boolean`, `class`, or `list` (a list of replicas, see `throttled_partitions`).
+        default: the default in the newest release.
+        scope: where it can be set, in addition to the whole cluster: `broker`, `topic`, or `controller`; a `list` only for a topic.
+        dynamic: whether Kafka accepts a change while it runs.
+        meaning: one sentence for the settings screen.
+        least: the lowest value of a number.
+        most: the highest value of a number.
+        older_defaults: `(release, default)` pairs: the default in that release and earlier ones.
+        of_topic: for a broker setting, the topic setting that overrides it, with the same type, default, and bounds.
+        synonym: for a topic setting, the broker setting that applies without an override.
+        classes: for a `class`, the names that it accepts besides the empty one; the last part of a name is enough.
     """
 
     name: str
@@ -86,12 +87,12 @@ class Setting(ReprMixin):
 
     @property
     def since(self) -> str:
-        """The first release here that has it; empty: all have."""
+        """The first release that has it; empty if the oldest one here has it."""
         return _SPANS.get(self.name, ("", ""))[0]
 
     @property
     def until(self) -> str:
-        """The last release that has it; empty: it is still there."""
+        """The last release that has it; empty if the newest one has it."""
         return _SPANS.get(self.name, ("", ""))[1]
 
     def exists_in(self, release: Release) -> bool:
@@ -101,14 +102,14 @@ class Setting(ReprMixin):
         return not self.until or release.order <= Release.named(self.until).order
 
     def default_in(self, release: Release) -> Value:
-        """The default that a release ships with."""
+        """Return the default in a release."""
         return _default(self.name, release.order) if self.older_defaults else self.default
 
     def parse(self, raw: object) -> Value:
-        """The value of what somebody wrote.
+        """Parse a value.
 
         Raises:
-            ValueError: not of the setting's type, or out of its bounds.
+            ValueError: it does not have the type of the setting, or it is out of bounds.
         """
         if self.type == "list":
             return _throttled_replicas(self.name, str(raw))
@@ -122,7 +123,7 @@ class Setting(ReprMixin):
         return number_within(self.name, str(raw), self.least, self.most)
 
     def _class(self, text: str) -> str:
-        """The full name of a class, or an empty one."""
+        """Return the full name of a class, or an empty name."""
         names = {name: name for name in ("", *self.classes)} | {name.rpartition(".")[2]: name for name in self.classes}
         if text not in names:
             raise ValueError(
@@ -131,7 +132,7 @@ class Setting(ReprMixin):
         return names[text]
 
     def scope_error(self, *, broker: bool, topic: bool) -> str:
-        """Why it cannot be set for a broker, for a topic, or (neither) for the whole cluster; empty if it can."""
+        """Return why it cannot be set for a broker, for a topic, or (neither) for the whole cluster; empty if it can."""
         if topic and self.scope != "topic":
             return f"{self.name} is not a topic setting; set it for a broker or for the whole cluster"
         if broker and self.scope == "controller":
@@ -142,7 +143,7 @@ class Setting(ReprMixin):
 
 
 def _throttled_replicas(name: str, text: str) -> str:
-    """A list of replicas, blanks left out (`ThrottledReplicaListValidator`)."""
+    """Return a list of replicas without blanks (`ThrottledReplicaListValidator`)."""
     entries = [entry.strip() for entry in text.split(",")] if text.strip() else []
     if entries == ["*"] or all(re.fullmatch("[0-9]{1,9}:[0-9]{1,9}", entry) for entry in entries):
         return ",".join(entries)
@@ -150,11 +151,11 @@ def _throttled_replicas(name: str, text: str) -> str:
 
 
 ALL_REPLICAS: Final = frozenset((-1,))
-"""Every partition of a topic is throttled (`Constants.AllReplicas`)."""
+"""The replicas of every partition of a topic (`Constants.AllReplicas`)."""
 
 
 def throttled_partitions(value: str, broker: int) -> frozenset[int]:
-    """The partitions whose replicas on a broker are in a list (`TopicConfigHandler#parseThrottledPartitions`)."""
+    """Return the partitions whose replicas on a broker are in a list (`TopicConfigHandler#parseThrottledPartitions`)."""
     if value == "*":
         return ALL_REPLICAS
     replicas = (entry.split(":") for entry in value.split(",") if entry)
@@ -163,7 +164,7 @@ def throttled_partitions(value: str, broker: int) -> frozenset[int]:
 
 @lru_cache(maxsize=1_024)
 def _default(name: str, order: int) -> Value:
-    """The default that the release of that order ships with; releases are told by their names in the table, which takes time to read."""
+    """Return the default in the release at a position in time; cached, because looking the releases up by name takes time."""
     setting = SETTINGS[name]
     for upto, value in setting.older_defaults:
         if order <= Release.named(upto).order:
@@ -187,10 +188,10 @@ _SPANS: Final[Mapping[str, tuple[str, str]]] = {
     "log.dir.failure.timeout.ms": ("3.7", ""),
     "replica.selector.class": ("2.4", ""),
 }
-"""First and last release, of those there are here, of settings that came or went."""
+"""The first and the last release of settings that are new or have been removed."""
 
 _LONGEST_MS: Final = 3_650 * 86_400_000
-"""Ten years, the longest time the laboratory's clock measures."""
+"""The longest time that the laboratory's clock measures: ten years."""
 
 _ALL: Final = (
     Setting("min.insync.replicas", "int", 1, "topic", True, "How many in-sync replicas a write with acks=all needs.", least=1),
@@ -355,7 +356,7 @@ _ALL: Final = (
 
 
 def _with_those_of_topics(settings: Iterable[Setting]) -> Iterator[Setting]:
-    """Each setting, followed by that which overrides it for a topic."""
+    """Yield each setting, followed by the topic setting that overrides it."""
     for each in settings:
         yield each
         if each.of_topic:
@@ -368,14 +369,14 @@ SETTINGS: Final[Mapping[str, Setting]] = {setting.name: setting for setting in _
 """Every known setting by its Kafka name."""
 
 TOPIC_SETTINGS: Final = frozenset(setting.name for setting in SETTINGS.values() if setting.scope == "topic")
-"""Names that a topic can override."""
+"""The names of settings that a topic can override."""
 
 
 def setting_named(name: str) -> Setting:
-    """The setting of that name.
+    """Return a setting by name.
 
     Raises:
-        ValueError: unknown; the message names the nearest known one.
+        ValueError: there is no such setting; the message names a similar one.
     """
     found = SETTINGS.get(name)
     if found is None:
@@ -385,7 +386,12 @@ def setting_named(name: str) -> Setting:
 
 
 class Settings:
-    """The values in force: release defaults, cluster-wide values, a broker's own values, topic overrides."""
+    """The values in force: defaults of the release, cluster-wide values, values of single brokers, and topic overrides.
+
+    Attributes:
+        release: the rules of the release.
+        clock: the clock that measures the durations of these settings.
+    """
 
     __slots__ = ("_broker", "_cluster", "_topic", "clock", "release")
 
@@ -402,10 +408,10 @@ class Settings:
         self._topic = {}
 
     def set(self, name: str, raw: object, *, broker: int | None = None, topic: str | None = None) -> tuple[Value, Value]:
-        """Set a value cluster-wide, for one broker or for one topic; returns (value in force before, new value).
+        """Set a value for the whole cluster, a broker, or a topic; returns (earlier value in force, new value).
 
         Raises:
-            ValueError: unknown name, wrong type, out of bounds, or not a setting of that scope.
+            ValueError: the name, type, value, or scope is wrong.
         """
         setting = setting_named(name)
         value = setting.parse(raw)
@@ -425,7 +431,7 @@ class Settings:
         return old, value
 
     def get(self, name: str, *, broker: int | None = None, topic: str | None = None) -> Value:
-        """The value in force for a broker, a topic, both or the whole cluster."""
+        """Return the value in force for a broker, for a topic, for both, or for the whole cluster."""
         if topic is not None:
             override = self._topic.get(topic)
             if override is not None and name in override:
@@ -440,7 +446,7 @@ class Settings:
         return SETTINGS[name].default_in(self.release)
 
     def origin(self, name: str, *, broker: int | None = None, topic: str | None = None) -> str:
-        """Who set the value in force: `topic`, `broker`, `cluster`, or `default`."""
+        """Return the level that sets the value in force: `topic`, `broker`, `cluster`, or `default`."""
         if topic is not None and name in self._topic.get(topic, {}):
             return "topic"
         name = SETTINGS[name].synonym or name
@@ -449,23 +455,23 @@ class Settings:
         return "cluster" if name in self._cluster else "default"
 
     def integer(self, name: str, *, broker: int | None = None, topic: str | None = None) -> int:
-        """As `get`, for a setting that is a number."""
+        """Return the value of a numeric setting; see `get`."""
         return int(self.get(name, broker=broker, topic=topic))
 
     def topic_lists(self, name: str, broker: int) -> dict[str, frozenset[int]]:
-        """By topic that has such a list of its own: the partitions that it names for a broker (`throttled_partitions`)."""
+        """Return, for each topic with its own list, the partitions that the list names for a broker (`throttled_partitions`)."""
         return {topic: throttled_partitions(str(own[name]), broker) for topic, own in self._topic.items() if name in own}
 
     def flag(self, name: str, *, broker: int | None = None, topic: str | None = None) -> bool:
-        """As `get`, for a setting that is true or false."""
+        """Return the value of a boolean setting; see `get`."""
         return bool(self.get(name, broker=broker, topic=topic))
 
     def us(self, name: str, *, broker: int | None = None) -> int:
-        """A setting in milliseconds as microseconds of virtual time, measured by the clock of whoever these settings are for."""
+        """Return a setting in milliseconds as µs of virtual time, measured by the clock of these settings."""
         duration = self.integer(name, broker=broker) * 1_000
         return duration if self.clock.drift_ppm == 0 else self.clock.true_duration(duration)
 
 
 def render_value(value: Value) -> str:
-    """A value as Kafka prints it: `true`, `2`, `0:1,0:2`."""
+    """Return a value as Kafka prints it: `true`, `2`, `0:1,0:2`."""
     return ("true" if value else "false") if isinstance(value, bool) else str(value)
