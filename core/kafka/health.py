@@ -168,16 +168,16 @@ def described_at_min_isr(partition: LedPartition, min_insync_replicas: int) -> b
 # --- as clients experience it --------------------------------------------------------------------------------------
 
 
-def is_stalled(stuck: Sequence[int], uncommitted_us: int, disk_us: int = 0) -> bool:
+def is_stalled(not_fetching: Sequence[int], uncommitted_us: int, disk_us: int = 0) -> bool:
     """Whether writes with acks=all wait although the leader serves and the ISR is large enough.
 
     Args:
-        stuck: the ISR members, other than the leader, that cannot fetch from it: their process is down or paused, or a link between the
+        not_fetching: the ISR members, other than the leader, that cannot fetch from it: their process is down or paused, or a link between the
             two is cut. Then nothing can be committed, even if no client writes at the moment.
         uncommitted_us: the time that the high watermark has been below the log end without moving, µs.
         disk_us: the time that a write waits for the leader's disk, µs; it is not appended before.
     """
-    return bool(stuck) or uncommitted_us > STALL_BOUND or disk_us > STALL_BOUND
+    return bool(not_fetching) or uncommitted_us > STALL_BOUND or disk_us > STALL_BOUND
 
 
 def status_of(
@@ -185,7 +185,7 @@ def status_of(
     min_isr: int,
     *,
     leader_serves: bool,
-    stuck: Sequence[int] = (),
+    not_fetching: Sequence[int] = (),
     uncommitted_us: int = 0,
     disk_us: int = 0,
 ) -> PartitionStatus:
@@ -195,7 +195,7 @@ def status_of(
         partition: the partition as the controller knows it.
         min_isr: the effective min.insync.replicas (`effective_min_isr`).
         leader_serves: whether the leader's process runs and leads the partition, and no client of the topic is cut off from it.
-        stuck: see `is_stalled`.
+        not_fetching: see `is_stalled`.
         uncommitted_us: see `is_stalled`.
         disk_us: see `is_stalled`.
     """
@@ -205,7 +205,7 @@ def status_of(
         return PartitionStatus.LEADER_UNAVAILABLE
     if is_under_min_isr(partition, min_isr):
         return PartitionStatus.UNDER_MIN_ISR
-    if is_stalled(stuck, uncommitted_us, disk_us):
+    if is_stalled(not_fetching, uncommitted_us, disk_us):
         return PartitionStatus.STALLED
     if not is_under_replicated(partition):
         return PartitionStatus.HEALTHY

@@ -19,7 +19,7 @@ def read_client_config(node: Node, kind: str = "") -> tuple[tuple[str, str], ...
 
 
 def _read_setting(fields: Fields, name: str, kind: str) -> str:
-    known = [setting.name for setting in CLIENT_SETTINGS.values() if not kind or kind in setting.of]
+    known = [setting.name for setting in CLIENT_SETTINGS.values() if not kind or kind in setting.kinds]
     value = fields.values[name]
     if name not in known:
         what = f"{kind or 'client'} setting"

@@ -59,9 +59,9 @@ def all_committed(p: PartitionView, view: ClusterView) -> str:
         whole = "Everything is committed." if p.copy_on(p.leader).leo else "It is empty."
     if p.status is PartitionStatus.UNDER_MIN_ISR:
         return f"Writes with acks=all are refused: ISR {ids(p.isr)} is smaller than min.insync.replicas {p.min_isr}. {whole}"
-    if p.stuck:
-        names = " and ".join(f"b{broker}" for broker in p.stuck)
-        return f"{names} cannot fetch but {'is' if len(p.stuck) == 1 else 'are'} in the ISR: the next write with acks=all waits. {whole}"
+    if p.not_fetching:
+        names = " and ".join(f"b{broker}" for broker in p.not_fetching)
+        return f"{names} cannot fetch but {'is' if len(p.not_fetching) == 1 else 'are'} in the ISR: the next write with acks=all waits. {whole}"
     if p.status is PartitionStatus.STALLED:
         delay = view.broker(p.leader).disk_delay_us
         takes = f" takes {format_duration(delay)} per write" if delay else " still has pending writes"

@@ -38,7 +38,7 @@ class ClientSetting(ReprMixin):
     Attributes:
         name: Kafka's name.
         default: the default in the newest release.
-        of: the kinds of client that have it.
+        kinds: the kinds of client that have it.
         meaning: one sentence for help texts.
         least: the lowest value.
         most: the highest value.
@@ -48,7 +48,7 @@ class ClientSetting(ReprMixin):
 
     name: str
     default: int
-    of: tuple[str, ...]
+    kinds: tuple[str, ...]
     meaning: str
     least: int = 0
     most: int = MAX_INT
@@ -57,8 +57,8 @@ class ClientSetting(ReprMixin):
 
     def default_in(self, release: Release, kind: str) -> int:
         """Return the default for a kind of client in a release."""
-        for of, upto, value in self.older_defaults:
-            if of == kind and release.order <= Release.named(upto).order:
+        for client, upto, value in self.older_defaults:
+            if client == kind and release.order <= Release.named(upto).order:
                 return value
         return self.default
 
@@ -123,7 +123,7 @@ def client_setting_named(name: str, kind: str = "") -> ClientSetting:
     Raises:
         ValueError: there is no such setting; the message names a similar one.
     """
-    known = [setting.name for setting in _ALL if not kind or kind in setting.of]
+    known = [setting.name for setting in _ALL if not kind or kind in setting.kinds]
     if name not in known:
         near = difflib.get_close_matches(name, known, n=1, cutoff=0.5)
         hint = f"did you mean '{near[0]}'?" if near else f"use one of {', '.join(known)}"
@@ -141,7 +141,7 @@ def client_config(kind: str, given: Iterable[tuple[str, str]], release: Release,
     for name, text in given:
         setting = client_setting_named(name)
         value = setting.parse(text)
-        if kind in setting.of and (not setting.since or release.order >= Release.named(setting.since).order):
+        if kind in setting.kinds and (not setting.since or release.order >= Release.named(setting.since).order):
             values[name] = value
 
     def value_of(name: str) -> int:

@@ -136,7 +136,7 @@ class Consumer(Client):
             return
         del self.in_flight[sender]
         journal = self.journal
-        arrived = journal.cause
+        outer_cause = journal.cause
         for part in response.partitions:
             number = part.tp.partition
             if part.error == errors.OFFSET_OUT_OF_RANGE:
@@ -153,12 +153,12 @@ class Consumer(Client):
                 self.positions[number] = end
                 self._read_epochs[number] = part.records[-1].term.epoch
                 self.account.consumed(part.tp, part.records)
-                journal.cause = part.cause or arrived
+                journal.cause = part.cause or outer_cause
                 journal.emit(
                     events.Consumed.kind,
                     self.name, part.tp.topic, number, int(sender[1:]), part.offset, end, part.high_watermark,
                 )  # fmt: skip
-        journal.cause = arrived
+        journal.cause = outer_cause
         for tp, broker in response.preferred:
             self._read_replicas[tp.partition] = (broker, journal.now + self.config.metadata_max_age)
             self._emit_read_replica(tp.partition, broker, self.client_rack or "", "")

@@ -234,7 +234,7 @@ class Producer(Client):
         if self.idempotent and self.producer_id < 0:
             self._request_producer_id(node)
             return
-        arrived = journal.cause
+        outer_cause = journal.cause
         limit = 1 if node in self._reconnect else self.config.max_in_flight
         while queue and self._partition_in_flight.get(partition, 0) < limit:
             batch = queue.popleft()
@@ -244,7 +244,7 @@ class Producer(Client):
             batch.sent_at = journal.now
             batch.correlation = self.next_correlation()
             self.retries += batch.attempt > 1
-            journal.cause = batch.cause or arrived
+            journal.cause = batch.cause or outer_cause
             if self.idempotent and batch.sequence < 0:
                 self._number(batch, partition)
             request = ProduceRequest(
@@ -257,7 +257,7 @@ class Producer(Client):
             else:
                 self.in_flight[batch.correlation] = batch
                 self._partition_in_flight[partition] = self._partition_in_flight.get(partition, 0) + 1
-        journal.cause = arrived
+        journal.cause = outer_cause
 
     # --- idempotence -----------------------------------------------------------------------------------------------
 

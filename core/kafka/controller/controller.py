@@ -332,15 +332,15 @@ class Controller(Node):
             self.reply(sender, AlterPartitionResponse(request.correlation, errors.STALE_BROKER_EPOCH, ()))
             return
         journal = self.journal
-        arrived = journal.cause
+        request_cause = journal.cause
         answers = []
         for item in request.items:
-            journal.cause = item.cause or arrived
+            journal.cause = item.cause or request_cause
             before = journal.seq
             error = self.replication.alter_partition(request.broker, item)
             cause = journal.seq if journal.seq > before else journal.cause
             answers.append((item.tp, error, self.replication.partitions.get(item.tp), cause))
-        journal.cause = arrived
+        journal.cause = request_cause
         self.reply(sender, AlterPartitionResponse(request.correlation, errors.NONE, tuple(answers)))
 
     def _assign_replicas_to_dirs(self, request: AssignReplicasToDirsRequest, sender: str) -> None:

@@ -27,23 +27,23 @@ def create_partitions(
     topic = replication.topics.get(name)
     if topic is None:
         raise errors.KafkaError(errors.UNKNOWN_TOPIC_OR_PARTITION, "This server does not host this topic-partition.")
-    have = len(topic.partitions)
-    if count == have:
-        raise errors.KafkaError(errors.INVALID_PARTITIONS, f"Topic already has {have} partition(s).")
-    if count < have:
+    existing = len(topic.partitions)
+    if count == existing:
+        raise errors.KafkaError(errors.INVALID_PARTITIONS, f"Topic already has {existing} partition(s).")
+    if count < existing:
         raise errors.KafkaError(
-            errors.INVALID_PARTITIONS, f"The topic {name} currently has {have} partition(s); {count} would not be an increase."
+            errors.INVALID_PARTITIONS, f"The topic {name} currently has {existing} partition(s); {count} would not be an increase."
         )
     factor = len(replication.partitions[topic.partitions[0]].replicas)
     if assignment:
-        registrations = _assigned(replication, name, have, count, factor, assignment)
+        registrations = _assigned(replication, name, existing, count, factor, assignment)
     else:
-        registrations = replication.place_additional_partitions(name, count - have, factor)
+        registrations = replication.place_additional_partitions(name, count - existing, factor)
     journal = replication.journal
     before = journal.cause
-    journal.cause = journal.emit(events.PartitionsCreated.kind, name, count - have, count)
+    journal.cause = journal.emit(events.PartitionsCreated.kind, name, count - existing, count)
     added = []
-    for number, registration in enumerate(registrations, have):
+    for number, registration in enumerate(registrations, existing):
         tp = TopicPartition(name, number)
         topic.partitions.append(tp)
         replication.partition_created(tp, registration)
@@ -54,12 +54,12 @@ def create_partitions(
 
 
 def _assigned(
-    replication: ReplicationControlManager, name: str, have: int, count: int, factor: int, assignment: tuple[tuple[int, ...], ...]
+    replication: ReplicationControlManager, name: str, existing: int, count: int, factor: int, assignment: tuple[tuple[int, ...], ...]
 ) -> list[PartitionRegistration]:
-    if len(assignment) != count - have:
+    if len(assignment) != count - existing:
         raise errors.KafkaError(
             errors.INVALID_REPLICA_ASSIGNMENT,
-            f"Attempted to add {count - have} additional partition(s), but only {len(assignment)} assignment(s) were specified.",
+            f"Attempted to add {count - existing} additional partition(s), but only {len(assignment)} assignment(s) were specified.",
         )
     for replicas in assignment:
         if len(set(replicas)) != len(replicas):
@@ -73,5 +73,5 @@ def _assigned(
                 f"The manual partition assignment includes a partition with {len(replicas)} replica(s), but this is not consistent with "
                 f"previous partitions, which have {factor} replica(s).",
             )
-    spec = TopicSpec(name, assignment=(PartitionSpec(()),) * have + tuple(PartitionSpec(replicas) for replicas in assignment))
-    return [replication.manual_assignment(spec, number) for number in range(have, count)]
+    spec = TopicSpec(name, assignment=(PartitionSpec(()),) * existing + tuple(PartitionSpec(replicas) for replicas in assignment))
+    return [replication.manual_assignment(spec, number) for number in range(existing, count)]

@@ -130,24 +130,24 @@ EVENTS: Final[tuple[type[Event], ...]] = (
     SessionExpired, BrokerJoined, BrokerLeft, ControllerRequestRefused, LeaderAndIsrIgnored, LeaderUnavailable, ReplicasOffline,
     IsrChangesPublished,
 )  # fmt: skip
-"""Every kind, from what people did to the durability account."""
+"""All kinds, from acts to the durability account."""
 
 KINDS: Final[dict[str, type[Event]]] = {event.kind: event for event in EVENTS}
-"""Every kind by its name."""
+"""All kinds by name."""
 
 
 def column_types(event: type[Event]) -> dict[str, str]:
-    """A kind's columns with their types: `int`, `str`, `bool` or `tuple[int, ...]`."""
+    """Return the columns of a kind with their types: `int`, `str`, `bool`, or `tuple[int, ...]`."""
     return dict(event.columns)
 
 
 def required_columns(event: type[Event]) -> tuple[str, ...]:
-    """The columns that a kind has in every log, however old."""
+    """Return the columns of a kind that every log has, however old."""
     return tuple(name for name in event.columns if name not in event.defaults)
 
 
 def agree(recorded: EventTuple, event: EventTuple) -> bool:
-    """Whether an event of a log, perhaps one that lacks columns that were added since, is the same as an event."""
+    """Whether a recorded event equals an event; columns that an older log lacks are ignored."""
     if recorded == event:
         return True
     defaults = KINDS[recorded[3]].defaults
@@ -160,7 +160,7 @@ def agree(recorded: EventTuple, event: EventTuple) -> bool:
 
 
 def decode(event: EventTuple) -> Event:
-    """The typed event behind a recorded tuple."""
+    """Return the typed event for a recorded tuple."""
     return KINDS[event[3]](*event[4:])
 
 

@@ -1,4 +1,4 @@
-"""What an event is: a tuple in flight, a class that names its columns, and the words its sentence is made of."""
+"""The base of events: the recorded tuple, the class that names its columns, and the words that sentences share."""
 
 from __future__ import annotations
 
@@ -10,23 +10,25 @@ EventTuple = tuple[Any, ...]  # (int, int, int, str, *columns)
 """A recorded event as a plain tuple."""
 
 DETAIL: Final = 0
-"""Level of events that every round trip makes."""
+"""The level of events that occur in every round trip."""
 NORMAL: Final = 1
-"""Level of ordinary traffic worth a line."""
+"""The level of ordinary events that are worth a line."""
 NOTABLE: Final = 2
-"""Level of events people look for: elections, ISR changes, truncations, errors, losses."""
+"""The level of the events that people look for: elections, ISR changes, truncations, errors, losses."""
 
 
 class Event:
-    """Base of all kinds; a kind's annotated fields are its columns. Plain classes: fifty attrs ones took a tenth of the time that `isrlab run` may take to start.
+    """Base of all kinds of events. The annotated fields of a kind are its columns.
+
+    Kinds are plain classes: fifty attrs classes would take a tenth of the time in which `isrlab run` must start.
 
     Attributes:
-        kind: its name in the log.
-        source: the Kafka class, method or KIP to read on.
+        kind: the name of the kind in the log.
+        source: the Kafka class, method, or KIP that describes it.
         level: how notable it is.
-        words: columns that hold one of a few words, by name.
-        defaults: the last columns, if logs of an earlier isrlab lack them: the value that stands for each there.
-        columns: column names in order, with their types as written: `int`, `str`, `bool` or `tuple[int, ...]`.
+        words: the columns that contain one of a few words, each with these words.
+        defaults: the last columns that logs of earlier isrlab versions lack, each with the value that replaces it.
+        columns: the column names in order, each with its type: `int`, `str`, `bool`, or `tuple[int, ...]`.
     """
 
     kind: ClassVar[str]
@@ -65,49 +67,49 @@ class Event:
 
     @property
     def tp(self) -> str:
-        """The partition that it is about, as Kafka prints it."""
+        """The partition of the event, as Kafka prints it."""
         return f"{self.__dict__['topic']}-{self.__dict__['partition']}"
 
     def sentence(self) -> str:
-        """What happened and why, as a colleague would say it, with the numbers in it."""
+        """Return one sentence that says what happened and why, with the numbers."""
         raise NotImplementedError(self.kind)
 
 
 def name_of(topic: str, partition: int) -> str:
-    """A partition as Kafka prints it."""
+    """Return a partition as Kafka prints it."""
     return f"{topic}-{partition}"
 
 
 def ids(ids: Sequence[int]) -> str:
-    """Broker ids in brackets."""
+    """Return broker ids in brackets: `[1,2]`."""
     return "[" + ",".join(str(i) for i in ids) + "]"
 
 
 def count_of(count: int, singular: str, plural: str = "") -> str:
-    """A count of things, `plural` where it is not the singular with an s: `1 partition`, `2,000 partitions`."""
+    """Return a count with its noun; `plural` if it is not the singular with an s: `1 partition`, `2,000 partitions`."""
     return f"1 {singular}" if count == 1 else f"{count:,} {plural or singular + 's'}"
 
 
 def records(count: int) -> str:
-    """A count of records."""
+    """Return a count of records."""
     return count_of(count, "record")
 
 
 def listed(names: Sequence[str]) -> str:
-    """Names as a sentence has them: `b1`, `b1 and b2`, `b1, b2, and b3`."""
+    """Return names as a list in a sentence: `b1`, `b1 and b2`, `b1, b2, and b3`."""
     return " and ".join(names) if len(names) < 3 else f"{', '.join(names[:-1])}, and {names[-1]}"
 
 
 def brokers(ids: Sequence[int]) -> str:
-    """Brokers as a sentence has them."""
+    """Return brokers as a list in a sentence."""
     return listed([f"b{i}" for i in ids]) or "no broker"
 
 
 def offsets(start: int, end: int) -> str:
-    """Offsets [start, end) in words."""
+    """Return the offsets [start, end) in words."""
     return f"offset {start}" if end == start + 1 else f"offsets {start}–{end - 1}"
 
 
 def leader_name(leader: int) -> str:
-    """A leader, or none."""
+    """Return a leader's name, or `no leader`."""
     return "no leader" if leader < 0 else f"b{leader}"

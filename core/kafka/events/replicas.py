@@ -162,8 +162,8 @@ class EpochAnswered(Event, kind="epoch-answered", source="AbstractFetcherThread#
 
     def sentence(self) -> str:
         which = f"epoch {self.epoch}" if self.epoch >= 0 else "it"
-        told = f"b{self.leader} does not know" if self.end_offset < 0 else f"{which} ends at {self.end_offset}"
-        return f"b{self.broker} asked b{self.leader} where epoch {self.asked_epoch} of {self.tp} ends: {told}"
+        answer = f"b{self.leader} does not know" if self.end_offset < 0 else f"{which} ends at {self.end_offset}"
+        return f"b{self.broker} asked b{self.leader} where epoch {self.asked_epoch} of {self.tp} ends: {answer}"
 
 
 _TRUNCATED: Final = {

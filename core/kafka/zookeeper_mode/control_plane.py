@@ -74,8 +74,8 @@ class ZooKeeperReplication(ReplicationControlManager):
         usable = [UsableBroker(b, self.racks.get(b)) for b in sorted(self.brokers) if self.is_active(b)]
         first = self.partitions[self.topics[name].partitions[0]].replicas[0]
         start = max(0, next((index for index, broker in enumerate(usable) if broker.broker >= first), -1))
-        have = len(self.topics[name].partitions)
-        placed = assign_replicas_to_brokers(usable, count, factor, self._placement, fixed_start_index=start, start_partition=have)
+        existing = len(self.topics[name].partitions)
+        placed = assign_replicas_to_brokers(usable, count, factor, self._placement, fixed_start_index=start, start_partition=existing)
         return [self._build_partition_registration(replicas) for replicas in placed]
 
     def partitions_created(self, name: str) -> None:
@@ -274,9 +274,9 @@ class ZooKeeperControlPlane:
     def _broker_written(self, broker: int, *, there: bool, epoch: int) -> int:
         self.brokers[broker] = BrokerRegistration(broker, epoch, 0, fenced=not there)
         kind = events.BrokerJoined.kind if there else events.BrokerLeft.kind
-        told = self.journal.emit(kind, broker, epoch)
+        event = self.journal.emit(kind, broker, epoch)
         self.replication.account.electable_brokers_changed()
-        return told
+        return event
 
     # --- the start -------------------------------------------------------------------------------------------------
 

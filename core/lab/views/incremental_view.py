@@ -79,7 +79,7 @@ _OFFSET_KINDS: Final = frozenset(
 """Event kinds that change only offsets, and counters of records, of the partition that they name."""
 
 _structure_of: Final = operator.attrgetter(
-    "leader", "leader_epoch", "partition_epoch", "replicas", "isr", "elr", "adding", "removing", "min_isr", "status", "stuck",
+    "leader", "leader_epoch", "partition_epoch", "replicas", "isr", "elr", "adding", "removing", "min_isr", "status", "not_fetching",
     "lost", "diverged", "exposed", "lost_acknowledged", "lost_read",
 )  # fmt: skip
 

@@ -19,7 +19,7 @@ class PartitionHealth(NamedTuple):
 
     status: PartitionStatus
     min_isr: int
-    stuck: tuple[int, ...]
+    not_fetching: tuple[int, ...]
     uncommitted_us: int
 
 
@@ -34,11 +34,13 @@ def partition_health(cluster: ClusterNodes, tp: TopicPartition, registration: Pa
         capped=cluster.release.capped_min_isr,
     )
     serves = leading is not None and leading.is_leader and _runs(cluster, leader) and not _is_cut_from_client(cluster, leader, tp.topic)
-    stuck = tuple([member for member in registration.isr if member != leader and not _can_fetch(cluster, member, leader)]) if serves else ()
+    not_fetching = (
+        tuple([member for member in registration.isr if member != leader and not _can_fetch(cluster, member, leader)]) if serves else ()
+    )
     waits = uncommitted_us(cluster, leading) if serves and leading is not None else 0
     disk = leads.log_directories.write_wait() if serves and leads is not None else 0
-    status = status_of(registration, min_isr, leader_serves=serves, stuck=stuck, uncommitted_us=waits, disk_us=disk)
-    return PartitionHealth(status, min_isr, stuck, waits)
+    status = status_of(registration, min_isr, leader_serves=serves, not_fetching=not_fetching, uncommitted_us=waits, disk_us=disk)
+    return PartitionHealth(status, min_isr, not_fetching, waits)
 
 
 def uncommitted_us(cluster: ClusterNodes, leading: Partition) -> int:

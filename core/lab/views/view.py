@@ -114,7 +114,7 @@ class PartitionView(ReprMixin):
         committed: the leader's high watermark.
         diverged: the number of offsets below both high watermarks at which two live replicas hold different records.
         exposed: committed records that a replica which can be elected lacks.
-        stuck: ISR members that cannot fetch from the leader: their process is down or paused, or a link between the two is cut.
+        not_fetching: ISR members that cannot fetch from the leader: their process is down or paused, or a link between the two is cut.
         uncommitted_us: how long the HW has stood still below the leader's LEO; 0 if everything is committed.
         lost_acknowledged, lost_read: lost records that were acknowledged, and that a consumer has read.
     """
@@ -141,7 +141,7 @@ class PartitionView(ReprMixin):
     duplicated: int
     diverged: int
     exposed: int = 0
-    stuck: tuple[int, ...] = ()
+    not_fetching: tuple[int, ...] = ()
     uncommitted_us: int = 0
     lost_acknowledged: int = 0
     lost_read: int = 0

@@ -128,7 +128,7 @@ def partition_view(cluster: ClusterNodes, tp: TopicPartition) -> PartitionView:
         account.duplicated,
         diverged(cluster, tp, registration),
         cluster.exposure.exposed_offsets(tp).count(),
-        health.stuck,
+        health.not_fetching,
         health.uncommitted_us,
         account.lost_acknowledged,
         account.lost_read,

@@ -69,7 +69,7 @@ def status(made: Cluster) -> PartitionStatus:
 
 
 @pytest.mark.parametrize(
-    ("leader", "isr", "min_isr", "serves", "stuck", "uncommitted", "expected"),
+    ("leader", "isr", "min_isr", "serves", "not_fetching", "uncommitted", "expected"),
     [
         (NO_LEADER, (), 1, False, (), 0, OFFLINE),
         (1, (1, 2, 3), 2, False, (2,), 0, UNAVAILABLE),
@@ -82,10 +82,16 @@ def status(made: Cluster) -> PartitionStatus:
     ],
 )
 def test_worst_first(
-    leader: int, isr: tuple[int, ...], min_isr: int, serves: bool, stuck: tuple[int, ...], uncommitted: int, expected: PartitionStatus
+    leader: int,
+    isr: tuple[int, ...],
+    min_isr: int,
+    serves: bool,
+    not_fetching: tuple[int, ...],
+    uncommitted: int,
+    expected: PartitionStatus,
 ) -> None:
     registration = PartitionRegistration((1, 2, 3), isr, leader, 1, 1)
-    assert status_of(registration, min_isr, leader_serves=serves, stuck=stuck, uncommitted_us=uncommitted) is expected
+    assert status_of(registration, min_isr, leader_serves=serves, not_fetching=not_fetching, uncommitted_us=uncommitted) is expected
 
 
 @pytest.mark.parametrize(
@@ -168,7 +174,7 @@ def test_a_follower_that_cannot_fetch_stalls_until_it_leaves_the_isr(fault: Act,
     assert status(made) is HEALTHY
     made.do(fault)
     view = made.partition_view(TP)
-    assert (view.status, view.stuck, view.isr) == (STALLED, (3,), (1, 2, 3)), "the ISR is whole on paper only"
+    assert (view.status, view.not_fetching, view.isr) == (STALLED, (3,), (1, 2, 3)), "the ISR is whole on paper only"
     if isinstance(fault, acts.Cut) and not load:  # it lacks nothing, so it stays in the ISR: the first write will wait
         made.run_until(60 * SECOND)
         assert status(made) is STALLED
@@ -190,7 +196,7 @@ def test_a_follower_that_fetches_too_slowly_stalls_by_its_progress() -> None:
         made.run_until(made.now + 50_000)
         view = made.partition_view(TP)
         seen.append((view.uncommitted_us > STALL_BOUND, view.status))
-        assert not view.stuck
+        assert not view.not_fetching
     assert (True, STALLED) in seen
     assert (False, HEALTHY) in seen
     assert all(late == (state is STALLED) for late, state in seen)

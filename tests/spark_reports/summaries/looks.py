@@ -55,7 +55,7 @@ class Looks:
                 served.clear()
             if not view.uncommitted_us:
                 served.clear()
-            self.slow_disk += STEP * (stalled and not still and not view.stuck)
+            self.slow_disk += STEP * (stalled and not still and not view.not_fetching)
             self.changes += before is not status
             self._before[view.tp] = status
 

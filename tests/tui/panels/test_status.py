@@ -252,7 +252,7 @@ async def test_what_a_client_sent_counts_though_no_leader_has_it() -> None:
 @pytest.mark.parametrize(("rows", "room"), [(1, 1), (3, 2)])
 def test_a_sentence_without_room_ends_in_dots(rows: int, room: int) -> None:
     copies = tuple(replica(number, 5, 5, in_isr=number < 7) for number in range(1, 9))
-    p = attrs.evolve(partition(*copies), stuck=(2, 3, 4, 5, 6))
+    p = attrs.evolve(partition(*copies), not_fetching=(2, 3, 4, 5, 6))
     view = view_of(p)
     said = high_watermark_sentence(p, view)
     assert said.startswith("b2 and b3 and b4 and b5 and b6 cannot fetch")

@@ -108,12 +108,12 @@ class BrokerChanges(ControllerComponent):
 
     def _stop_followers(self, leaving: int, followed: list[TopicPartition], sender: str) -> None:
         self.requests.stop_replicas(leaving, followed, delete=False)
-        self._leave_followed(leaving, followed, sender)
+        self._remove_from_followed_isrs(leaving, followed, sender)
 
-    def _leave_followed(self, leaving: int, followed: list[TopicPartition], sender: str) -> None:
-        self.partitions.remove_replicas_from_isr((leaving,), followed, f"b{leaving} shuts down", self._shut_down_answered, leaving, sender)
+    def _remove_from_followed_isrs(self, leaving: int, followed: list[TopicPartition], sender: str) -> None:
+        self.partitions.remove_replicas_from_isr((leaving,), followed, f"b{leaving} shuts down", self._respond_to_shutdown, leaving, sender)
 
-    def _shut_down_answered(self, leaving: int, sender: str) -> None:
+    def _respond_to_shutdown(self, leaving: int, sender: str) -> None:
         remaining = sum(1 for state in self.context.states.values() if state.leader == leaving and len(state.replicas) > 1)
         self.broker.reply(sender, ControlledShutdownResponse(errors.NONE, remaining))
         self.queue.done()
@@ -122,22 +122,22 @@ class BrokerChanges(ControllerComponent):
 
     def process_log_dir_event_notification(self) -> None:
         """Read which brokers have reported a failed log directory (`#processLogDirEventNotification`); then ask them for their replicas."""
-        self.queue.submit((GetChildren(paths.LOG_DIR_EVENTS, watch=True),), self._notes_listed)
+        self.queue.submit((GetChildren(paths.LOG_DIR_EVENTS, watch=True),), self._log_dir_events_listed)
 
-    def _notes_listed(self, results: tuple[Result, ...]) -> None:
+    def _log_dir_events_listed(self, results: tuple[Result, ...]) -> None:
         names = results[0].data
-        self.queue.submit((GetData(f"{paths.LOG_DIR_EVENTS}/{name}") for name in names), self._notes_read, names)
+        self.queue.submit((GetData(f"{paths.LOG_DIR_EVENTS}/{name}") for name in names), self._log_dir_events_read, names)
 
-    def _notes_read(self, results: tuple[Result, ...], names: tuple[str, ...]) -> None:
+    def _log_dir_events_read(self, results: tuple[Result, ...], names: tuple[str, ...]) -> None:
         """Send LeaderAndIsr with the present state to those brokers (`#onBrokerLogDirFailure`).
 
         They respond with KAFKA_STORAGE_ERROR for each offline replica.
         """
         brokers = dict.fromkeys(result.data for result in results if result.error == OK and result.data in self.context.live)
         self.requests.leader_and_isr((tp for tp in self.partitions.partitions_on_brokers(brokers) if tp in self.context.states), brokers)
-        self.queue.submit((Delete(f"{paths.LOG_DIR_EVENTS}/{name}") for name in names), self._notes_deleted)
+        self.queue.submit((Delete(f"{paths.LOG_DIR_EVENTS}/{name}") for name in names), self._log_dir_events_deleted)
 
-    def _notes_deleted(self, _results: tuple[Result, ...]) -> None:
+    def _log_dir_events_deleted(self, _results: tuple[Result, ...]) -> None:
         self.queue.done()
 
     def handle_leader_and_isr_response(self, response: LeaderAndIsrResponse, sender: str) -> None:

@@ -33,9 +33,9 @@ class IsrChanges(ControllerComponent):
         tps = list(dict.fromkeys(tp for result in results if result.error == OK for tp in result.data if tp in self.context.assignments))
         ops: list[Op] = [GetData(state_path(tp)) for tp in tps]
         ops += [Delete(f"{paths.ISR_CHANGES}/{name}") for name in names]
-        self.queue.submit(ops, self._isr_changes_known, tps)
+        self.queue.submit(ops, self._changed_states_read, tps)
 
-    def _isr_changes_known(self, results: tuple[Result, ...], tps: list[TopicPartition]) -> None:
+    def _changed_states_read(self, results: tuple[Result, ...], tps: list[TopicPartition]) -> None:
         self.context.take_states(results[: len(tps)], tps)
         self.requests.update_metadata(tps)
         self.queue.done()
@@ -56,7 +56,7 @@ class IsrChanges(ControllerComponent):
         refused: dict[TopicPartition, str] = {}
         writes = []
         for item in request.items:
-            if self._is_so_already(request.broker, item):
+            if self._is_in_effect(request.broker, item):
                 continue
             error = self._validate(request.broker, item)
             if error != errors.NONE:
@@ -69,7 +69,7 @@ class IsrChanges(ControllerComponent):
         ops = [self.partitions.with_epoch_check(SetData(state_path(tp), state, version)) for tp, state, version in writes]
         self.queue.submit(ops, self._altered, request, sender, refused, writes)
 
-    def _is_so_already(self, broker: int, item: AlterPartitionItem) -> bool:
+    def _is_in_effect(self, broker: int, item: AlterPartitionItem) -> bool:
         """Whether the proposal equals the present state: a repeated request whose response was lost (`LeaderAndIsr#equalsIgnoreZk`)."""
         state = self.context.states.get(item.tp)
         return state is not None and (broker, item.leader_epoch, item.isr) == (state.leader, state.leader_epoch, state.isr)
