@@ -134,7 +134,7 @@ def test_logs_that_only_spark_can_read_and_datasets_give_the_events_of_the_lines
     assert more == []
     assert len(complaints) == 2
     assert "void.jsonl: this file is empty" in complaints[0]
-    assert "none.jsonl: not an event log" in complaints[1]
+    assert "none.jsonl: this is not an event log" in complaints[1]
     for logs_of in (found, stored):
         assert [(log.session, log.events, log.end_us, log.ended) for log in logs_of] == [
             ("one", len(EVENTS), 10**9, True),

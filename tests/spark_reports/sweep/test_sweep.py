@@ -184,8 +184,8 @@ def test_the_command_sweeps_and_writes_a_seed_as_a_scenario(tmp_path: Path) -> N
     ("arguments", "told"),
     [
         (("g.yaml", "--runs", "0"), "--runs: '0' is not valid; write a whole number from 1"),
-        (("g.yaml", "--runs", "many"), "--runs: 'many' is wrong"),
-        (("g.yaml", "--until-width", "2"), "--until-width: '2' is no width"),
+        (("g.yaml", "--runs", "many"), "--runs: 'many' is not valid"),
+        (("g.yaml", "--until-width", "2"), "--until-width: '2' is not a width"),
         (("g.yaml", "--processes", "2", "--master", "local[2]"), "--processes does not use Spark"),
         (("g.yaml", "--cell", "2"), "--scenario is missing"),
         (("g.yaml", "--cell", "9", "--seed", "1", "--scenario", "-"), "small has no cell 9; it has 4 cells"),
