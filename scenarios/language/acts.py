@@ -1,8 +1,8 @@
 """Acts of a script: `kill: 2`, `cut: [1, 3]`, `produce: {topic: orders, records: 500}`.
 
-An act is built from the fields and types of its class in `core.lab.acts`, so that a new act needs no change here. A field is
-written with dashes; `loss_ppm` is `loss: 5%`; times are durations. Short forms: a lone value is the act's first
-field; a list of brokers does the act for each in turn; two nodes in a list are a link.
+The reader builds an act from the fields and types of its class in `core.lab.acts`, so a new act needs no change here. Scripts write
+field names with dashes, times as durations, and shares as percentages: `loss_ppm` is `loss: 5%`. Acts have three short forms. A single
+value is the first field of the act. A list of brokers stands for one act per broker. A list of two nodes is a link.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ from scenarios.language.values import (
 )
 
 DURATIONS: Final = frozenset({"latency", "jitter", "every", "delay", "skew", "since"})
-"""Fields of acts that are times in µs and are written as durations."""
+"""Fields that are times in µs. Scripts write them as durations."""
 
 BROKERS: Final = frozenset({"broker", "follower", "leader", "to"})
 """Fields of acts that name a broker by its number."""
@@ -61,14 +61,14 @@ WORDS: Final[dict[str, tuple[str, ...]]] = {
     "reset": ("earliest", "latest"),
     "unflushed": ("drawn", "lost", "kept"),
 }
-"""Fields of acts that are one of a few words."""
+"""Fields that accept only certain words, with these words."""
 
 
 def read_acts(word: str, node: Node) -> tuple[Act, ...]:
-    """The acts that `word: node` stands for; a short form may stand for several.
+    """Read the acts of `word: node`. A short form can stand for several acts.
 
     Raises:
-        ScriptError: a field is missing, unknown or wrong.
+        ScriptError: a field is missing, unknown, or invalid.
     """
     act = ACTS[word]
     if act is Set and isinstance(node, Fields) and "name" not in node.values:
@@ -127,7 +127,7 @@ def _from_fields(act: type[Act], node: Fields) -> Act:
 
 
 def _partition_of(value: Node, topic: Node | None) -> TopicPartition:
-    """A partition written as `orders-0`, where a topic may stand beside it."""
+    """Read a partition in the form `orders-0`. If the act also names a topic, the two must agree."""
     tp = as_partition(value)
     if topic is not None and as_text(topic) != tp.topic:
         raise value.error(f"{tp} is not a partition of {as_text(topic)}", "leave 'topic' out or write the partition's number")
@@ -135,7 +135,7 @@ def _partition_of(value: Node, topic: Node | None) -> TopicPartition:
 
 
 def _settings(node: Fields) -> tuple[Act, ...]:
-    """`set: {min.insync.replicas: 2, topic: orders}`: one act for each setting."""
+    """Read `set: {min.insync.replicas: 2, topic: orders}`. Each setting is one act."""
     with node.document.together():
         topic = node.read("topic", lambda one: check_topic_name(one, as_text(one)), None)
         broker = node.read("broker", as_broker, None)
@@ -175,7 +175,7 @@ def _checked(name: str, node: Node, of_topic: bool, of_broker: bool) -> str:
 
 
 def _value(act: type[Act], name: str, node: Node) -> Any:
-    """The value of one field of an act, read by the field's type and name."""
+    """Read the value of one field of an act. The type and the name of the field determine the format."""
     kind = _kind(act, name)
     if name in SIGNED:
         return _within(node, name, as_signed(node, as_duration if name in DURATIONS else as_ppm))
@@ -212,7 +212,7 @@ def _value(act: type[Act], name: str, node: Node) -> Any:
 
 
 def _within(node: Node, name: str, value: int) -> int:
-    """A time or a share, if a cluster takes it."""
+    """Return a time or a share if it is within the bounds of its field."""
     least, most = min_value(name), max_value(name)
     if least <= value <= most:
         return value
@@ -251,7 +251,7 @@ _READERS: Final[dict[str, Callable[[Node], Any]]] = {
     "tuple[tuple[TopicPartition, int], ...]": _kept,
     "tuple[tuple[int, ...], ...]": lambda node: each(node, "write the replicas of each partition, for example [[1, 2, 3]]", as_brokers),
 }
-"""How a field of each type is read."""
+"""The reader for each type of field."""
 
 
 def _kind(act: type[Act], name: str) -> str:
@@ -263,7 +263,7 @@ def _required(act: type[Act]) -> list[str]:
 
 
 def as_written(name: str) -> str:
-    """A field's name as a script writes it."""
+    """Return the name of a field as scripts write it."""
     return name.removesuffix("_ppm").replace("_", "-")
 
 
@@ -274,7 +274,7 @@ _EXAMPLES: Final = {
 
 
 def _example(act: type[Act]) -> str:
-    """What the shortest right form looks like."""
+    """Return an example of the shortest valid form of an act, or the names of its fields."""
     if act is Set:
         return "for example 'set: {min.insync.replicas: 2}'"
     required = _required(act)
@@ -290,7 +290,7 @@ def _example(act: type[Act]) -> str:
 
 
 def act_as_data(act: Act) -> dict[str, Any]:
-    """An act's fields as a script writes them, those at their defaults left out."""
+    """Return the fields of an act as scripts write them. Fields with default values are omitted."""
     data: dict[str, Any] = {}
     for field in attrs.fields(type(act)):
         value = getattr(act, field.name)

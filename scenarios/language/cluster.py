@@ -1,7 +1,7 @@
-"""The `cluster:` part of a script, read into a `ClusterSpec` and written back from one.
+"""Reads the `cluster:` part of a script into a `ClusterSpec`, and writes a `ClusterSpec` as such a part.
 
-The same words stand in a script, in the header of an event log and in the file that `isrlab import` writes. What is
-written back reads as the same spec.
+Scripts, the headers of event logs, and the files that `isrlab import` writes use the same format. Reading a written spec returns
+an equal spec.
 """
 
 from __future__ import annotations
@@ -42,10 +42,10 @@ from scenarios.language.values import (
 )
 
 MAX_CONTROLLERS: Final = 15
-"""Most dedicated controllers of one cluster; Kafka's people run three or five."""
+"""The largest number of dedicated controllers in a cluster. Clusters in production usually have three or five."""
 
 DEFAULTS: Final = ClusterSpec(brokers=())
-"""What holds when a script does not say otherwise."""
+"""The default values of a cluster."""
 
 KAFKA_TOPIC_CONFIGS: Final = frozenset(
     [
@@ -87,7 +87,7 @@ KAFKA_TOPIC_CONFIGS: Final = frozenset(
         "unclean.leader.election.enable",
     ]
 )
-"""Kafka's topic configs. Those that the laboratory does not model are kept as written, for `describe`."""
+"""Kafka's topic configs. The laboratory keeps those that it does not model as written, for `describe`."""
 
 _CLUSTER_HINT: Final = "for example 'brokers: 3' with 'topics: {orders: {partitions: 1}}'"
 
@@ -96,14 +96,15 @@ _CLUSTER_HINT: Final = "for example 'brokers: 3' with 'topics: {orders: {partiti
 
 
 def read_cluster(node: Node, *, recorded: bool = False) -> ClusterSpec:
-    """The spec that a `cluster:` describes.
+    """Read the spec from the value of `cluster:`.
 
     Args:
-        node: what is read.
-        recorded: a session has run from it already, so a leader, ISR and ELR that Kafka never has together are no mistake.
+        node: the value to read.
+        recorded: whether a recorded session started from this cluster. If so, combinations of leader, ISR, and ELR that Kafka never
+            has are accepted.
 
     Raises:
-        ScriptError: something in it is wrong; all that is.
+        ScriptError: the cluster contains mistakes. The error reports all of them.
     """
     with node.document.together():
         fields = as_fields(node, _CLUSTER_HINT)
@@ -165,7 +166,7 @@ def _read_brokers(node: Node, dirs: int) -> tuple[BrokerSpec, ...]:
 
 
 def _read_controllers(node: Node, brokers: tuple[BrokerSpec, ...]) -> tuple[str, ...]:
-    """The voters: a number of dedicated ones (c1, c2 …), `{combined: true}` or a list of brokers for combined ones, or their names."""
+    """Read the voters: a number of dedicated ones (c1, c2 …), `{combined: true}` or a list of brokers for combined ones, or their names."""
     if isinstance(node, Items):
         return each(node, "write the controllers by name, for example [c1, c2, c3]", as_node_name)
     if isinstance(node, Fields):
@@ -178,7 +179,7 @@ def _read_controllers(node: Node, brokers: tuple[BrokerSpec, ...]) -> tuple[str,
 
 
 def _read_features(node: Node) -> tuple[tuple[str, int], ...]:
-    """Feature levels by name."""
+    """Read feature levels by name."""
     fields = as_fields(node, "write levels by feature, for example {eligible.leader.replicas.version: 0}")
     with node.document.together():
         found = [(name, fields.tried(partial(_read_feature, name=name), None)) for name in fields.values]
@@ -206,7 +207,7 @@ def _read_broker(node: Node, dirs: int) -> BrokerSpec:
 
 
 def read_settings(node: Node, scope: str) -> tuple[tuple[str, Value], ...]:
-    """Kafka settings by name, for the whole `cluster` or one `broker`."""
+    """Read Kafka settings by name, for the whole cluster (scope `cluster`) or for one broker (scope `broker`)."""
     fields = as_fields(node, "write settings by their Kafka names, for example 'min.insync.replicas: 2'")
     with node.document.together():
         read = [(name, fields.tried(partial(_read_setting, name=name, scope=scope), None)) for name in fields.values]
@@ -286,7 +287,7 @@ def _is_topic_name(name: str) -> bool:
 
 
 def read_topic_config(node: Node, lenient: bool = False) -> tuple[tuple[str, str], ...]:
-    """A topic's overrides as written; `lenient` keeps names that neither Kafka nor the laboratory knows (imported clusters)."""
+    """Read the overrides of a topic as written. With `lenient` (imported clusters), unknown names are kept."""
     fields = as_fields(node, "write overrides by their Kafka names, for example {min.insync.replicas: 2}")
     with node.document.together():
         read = [(name, fields.tried(partial(_read_config, name=name, lenient=lenient), None)) for name in fields.values]
@@ -323,7 +324,7 @@ def _read_network(node: Node) -> NetworkSpec:
 
 
 def _check_placement(cluster: Fields, spec: ClusterSpec, recorded: bool) -> None:
-    """Refuse, at its own place, a replica, an ISR member or a leader that cannot be."""
+    """Refuse an impossible replica, ISR member, or leader. The error points to the value itself."""
     known = {broker.id for broker in spec.brokers}
     up = None if recorded else {broker.id for broker in spec.brokers if broker.up}
     topics = cluster.values.get("topics")
@@ -368,15 +369,15 @@ def _some(ids: set[int]) -> str:
 
 
 class _Flow(dict[str, Any]):
-    """A mapping written on one line."""
+    """A mapping that is written on one line."""
 
 
 class _FlowList(list[Any]):
-    """A list written on one line."""
+    """A list that is written on one line."""
 
 
 def cluster_as_data(spec: ClusterSpec) -> dict[str, Any]:
-    """A spec as the plain mapping that a script or a log's header holds."""
+    """Return a spec as the plain mapping that a script or the header of a log contains."""
     data: dict[str, Any] = {"brokers": _FlowList(_broker_as_data(broker) for broker in spec.brokers)}
     if spec.topics:
         data["topics"] = {topic.name: _topic_as_data(topic) for topic in spec.topics}
@@ -439,10 +440,10 @@ def _topic_as_data(topic: TopicSpec) -> dict[str, Any]:
 
 
 class _Dumper(yaml.SafeDumper):
-    """YAML as people write scripts: short lists and mappings on one line."""
+    """Writes short lists and mappings on one line, as people write them in scripts."""
 
     def increase_indent(self, flow: bool = False, indentless: bool = False) -> None:
-        """Lists are indented under their key."""
+        """Indent lists under their key."""
         super().increase_indent(flow, False)
 
 
@@ -451,7 +452,7 @@ _Dumper.add_representer(_FlowList, lambda dumper, data: dumper.represent_sequenc
 
 
 def write_yaml(data: dict[str, Any]) -> str:
-    """A mapping as the YAML of a script; one with characters that hide or move others is written in ASCII, with YAML's escapes."""
+    """Return a mapping as the YAML of a script. If characters in it hide or move others, it is in ASCII with YAML's escapes."""
     text = _dump(data, allow_unicode=True)
     return text if text == escape_text(text) else _dump(data, allow_unicode=False)
 
@@ -461,15 +462,15 @@ def _dump(data: dict[str, Any], *, allow_unicode: bool) -> str:
 
 
 def write_cluster(spec: ClusterSpec) -> str:
-    """A spec as a script that has only its cluster, as `isrlab import` writes it."""
+    """Return a spec as a script that contains only a cluster, as `isrlab import` writes it."""
     return write_yaml({"cluster": cluster_as_data(spec)})
 
 
 def cluster_from_data(data: object, source: str) -> ClusterSpec:
-    """The spec of a log header's `cluster` mapping.
+    """Read the spec from the `cluster` mapping in the header of a log.
 
     Raises:
-        ScriptError: it is no cluster.
+        ScriptError: the mapping is not a valid cluster.
     """
     root = from_data({"cluster": data}, source)
     with without_collection():

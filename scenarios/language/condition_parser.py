@@ -1,4 +1,4 @@
-"""Parses the text of a condition: recursive descent over its tokens, every name and type checked on the way."""
+"""Parses the text of a condition by recursive descent over its tokens. The parser checks every name and type."""
 
 from __future__ import annotations
 
@@ -26,20 +26,20 @@ from scenarios.language.readings import BOOL, BROKER, DURATION, EPOCHS, IDS, NUM
 from scenarios.language.tokens import ConditionError, Token, tokenize
 
 _MAX_NESTING: Final = 30
-"""Deepest nesting of parentheses and `not`."""
+"""The deepest nesting of parentheses and `not`."""
 
 
 def parse_condition(text: str, names: Names | None = None) -> Condition:
-    """The condition that a text says.
+    """Parse a condition.
 
     Raises:
-        ConditionError: it is none; `offset` tells where in the text.
+        ConditionError: the text is not a valid condition. `offset` is the position of the mistake.
     """
     return _Parser(text, names or Names()).whole()
 
 
 class _Parser:
-    """Recursive descent over the tokens."""
+    """Parses one condition by recursive descent over its tokens."""
 
     def __init__(self, text: str, names: Names) -> None:
         self.text = text
@@ -73,7 +73,7 @@ class _Parser:
         return "the end" if token.kind == "end" else f"'{token.text}'"
 
     def since(self, start: int) -> str:
-        """The text from a token's offset up to the last token taken."""
+        """Return the text from an offset up to the end of the last token taken."""
         last = self.tokens[self.at - 1]
         return self.text[start : last.offset + len(last.text)]
 
@@ -194,13 +194,13 @@ class _Parser:
         )
 
     def fitted(self, literal: Term, reading: Term, token: Token) -> Term:
-        """A literal on the left side, read again as the type of the right side."""
+        """Read a literal on the left side again, as a value of the type of the right side."""
         if token.kind != "word":
             return literal
         return self.literal(token, reading) or literal
 
     def literal(self, token: Token, like: Term | None) -> Term | None:
-        """A fixed value; `like` is what it is compared with."""
+        """Read a literal. `like` is the term that the literal is compared with. Returns None if the token is not a literal."""
         text = token.text
         if like is not None and like.type == BROKER:
             if text == "none":
@@ -228,7 +228,7 @@ class _Parser:
         return None
 
     def listed(self, start: Token) -> Term:
-        """`[1, 2]` or `[(0, 0), (1, 5)]`."""
+        """Read a list such as `[1, 2]` or `[(0, 0), (1, 5)]`."""
         ids: list[int] = []
         pairs: list[tuple[int, int]] = []
         while not self.took("]"):
@@ -293,7 +293,7 @@ class _Parser:
     # events
 
     def pattern(self) -> EventPattern:
-        """`leader-elected {partition=orders-0, election=unclean}`; a colon does as well as `=`."""
+        """Read a pattern such as `leader-elected {partition=orders-0, election=unclean}`. A colon is accepted in place of `=`."""
         token = self.take()
         event = KINDS.get(token.text)
         if event is None:
@@ -363,7 +363,7 @@ def _fixed(text: str, kind: str, value: Any) -> Term:
 
 
 def _sample(term: Term) -> str:
-    """An example of a value to compare a term with."""
+    """Return an example of a value that a term can be compared with."""
     if term.words:
         return term.words[0]
     samples = {NUMBER: "0", DURATION: "500ms", BOOL: "true", BROKER: "1", IDS: "[1, 2]", ROW: "[1, 2]", EPOCHS: "[(0, 0), (1, 5)]"}

@@ -1,14 +1,14 @@
-"""The small language of `until` and `expect`: `isr(orders-0) == [1, 2] and lost == 0`.
+"""The language of the conditions in `until` and `expect`, for example `isr(orders-0) == [1, 2] and lost == 0`.
 
-A condition is parsed once, when its script is loaded, against what the script declares (topics, brokers, clients), so that
-a wrong word is refused then. It is evaluated on a `Moment`: frozen views and recorded events. Nothing is ever evaluated as code.
+Each condition is parsed once, when its script is loaded. The parser checks names against the topics, brokers, and clients that the
+script declares. A condition is evaluated on a `Moment`: frozen views and recorded events. No part of a condition runs as code.
 
     condition   := and-or-not of comparisons, with parentheses
     comparison  := value (== != < <= > >=) value | a reading that is true or false | events
     value       := number | duration | none | word | [1, 2] | [(0, 0), (1, 5)] | reading(arguments)
     events      := happened KIND {column=value} | never KIND {...} | count KIND {...} (a number) | order [KIND {...}, KIND]
 
-`isr` compares as a set (`isr-row` in order); a list of brokers compared with a number stands for its size.
+`isr` compares as a set, `isr-row` as an ordered list. When a list of brokers is compared with a number, its size counts.
 """
 
 from __future__ import annotations
@@ -28,14 +28,17 @@ from scenarios.language.tokens import ConditionError, Token
 OPERATORS: Final[dict[str, Callable[[Any, Any], bool]]] = {
     "==": operator.eq, "!=": operator.ne, "<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge,
 }  # fmt: skip
-"""The comparisons by their signs."""
+"""The function of each comparison operator."""
 
 
 @attrs.frozen(repr=False)
 class Names:
-    """What a script declares, for checking conditions. `topics` gives the number of partitions, -1 when it is not known.
+    """The names that a script declares. The parser checks conditions against them.
 
-    None means: anything goes.
+    Attributes:
+        topics: the number of partitions by topic; -1 if it is not known. None: any topic is valid.
+        brokers: the broker ids. None: any broker is valid.
+        clients: the names of clients. None: any client is valid.
     """
 
     topics: dict[str, int] | None = None
@@ -43,7 +46,7 @@ class Names:
     clients: frozenset[str] | None = None
 
     def partition(self, token: Token) -> TopicPartition:
-        """The partition a word names."""
+        """Return the partition that a word names."""
         try:
             tp = TopicPartition.parse(token.text)
         except ValueError:
@@ -59,7 +62,7 @@ class Names:
         return tp
 
     def broker(self, token: Token) -> int:
-        """The broker a word names."""
+        """Return the broker that a word names."""
         digits = token.text[1:] if token.text[:1] == "b" else token.text
         if not (digits.isascii() and digits.isdecimal()) or len(digits) > 10:
             raise ConditionError(token.offset, f"'{token.text}' is not a broker", "write a broker's number, for example 2 or b2")
@@ -68,7 +71,7 @@ class Names:
         return int(digits)
 
     def client(self, token: Token) -> str:
-        """The client a word names."""
+        """Return the client that a word names."""
         if self.clients is not None and token.text not in self.clients:
             known = sorted(self.clients)
             raise ConditionError(
@@ -82,24 +85,24 @@ class Names:
 
 @attrs.frozen(repr=False)
 class Condition:
-    """Base of all conditions; `text` is how it is written."""
+    """The base class of all conditions. `text` is the condition as written."""
 
     text: str
 
     def holds(self, moment: Moment) -> bool:
-        """Whether it is true at that moment."""
+        """Return whether the condition is true at a moment."""
         raise NotImplementedError
 
     def expected(self) -> str:
-        """What would have to be."""
+        """Return the expected value as text."""
         return self.text
 
     def got(self, moment: Moment) -> str:
-        """What is, in the same words."""
+        """Return the actual value at a moment as text."""
         raise NotImplementedError
 
     def parts(self) -> Iterator[Condition]:
-        """Itself and the conditions within."""
+        """Iterate over the condition itself and the conditions that it contains."""
         yield self
 
 
@@ -118,7 +121,7 @@ class Term:
 
 @attrs.frozen(repr=False)
 class Compare(Condition):
-    """Two values compared; `by_size` compares the number of brokers in a list."""
+    """A comparison of two values. With `by_size`, the number of brokers in a list is compared."""
 
     left: Term
     op: str
@@ -152,7 +155,7 @@ class Compare(Condition):
 
 @attrs.frozen(repr=False)
 class Truth(Condition):
-    """A reading that is true or false by itself."""
+    """A reading with a Boolean value, used as a condition."""
 
     term: Term
 
@@ -165,7 +168,7 @@ class Truth(Condition):
 
 @attrs.frozen(repr=False)
 class Combined(Condition):
-    """Conditions joined by `and`, `or`, or one behind `not`."""
+    """Several conditions joined by `and` or `or`, or one condition negated by `not`."""
 
     op: str
     inside: tuple[Condition, ...]
@@ -188,19 +191,19 @@ class Combined(Condition):
 
 @attrs.frozen(repr=False)
 class EventPattern:
-    """A kind of event, perhaps with columns that must have given values."""
+    """A kind of event, and the values that some of its columns must have."""
 
     text: str
     kind: str
     columns: tuple[tuple[int, Any], ...] = ()
-    """(index in the event tuple, value)."""
+    """Pairs of an index in the event tuple and the required value."""
 
     def matches(self, event: tuple[Any, ...]) -> bool:
-        """Whether an event of this kind has all the values."""
+        """Return whether an event of this kind has all required values."""
         return all(_same(event[index], value) for index, value in self.columns)
 
     def found(self, moment: Moment) -> list[tuple[Any, ...]]:
-        """The matching events so far."""
+        """Return the matching events up to a moment."""
         return [event for event in moment.events(self.kind) if self.matches(event)]
 
 
@@ -210,7 +213,7 @@ def _same(got: Any, wanted: Any) -> bool:
 
 @attrs.frozen(repr=False)
 class Happened(Condition):
-    """An event was recorded; with `never`, none was."""
+    """A condition that a matching event was recorded or, with `never`, that none was recorded."""
 
     pattern: EventPattern
     never: bool = False
@@ -228,7 +231,7 @@ class Happened(Condition):
 
 @attrs.frozen(repr=False)
 class Order(Condition):
-    """Events were recorded in this order, perhaps with others between them."""
+    """A condition that matching events were recorded in this order. Other events can lie between them."""
 
     patterns: tuple[EventPattern, ...]
 
@@ -264,7 +267,7 @@ def _shown(event: tuple[Any, ...]) -> str:
 
 
 def kinds_of(condition: Condition) -> set[str]:
-    """The kinds of events a condition looks at: those must be kept for it."""
+    """Return the kinds of events that a condition reads. A run must keep the events of these kinds."""
     kinds: set[str] = set()
     for part in condition.parts():
         if isinstance(part, Happened):
@@ -277,22 +280,22 @@ def kinds_of(condition: Condition) -> set[str]:
 
 
 def ages(condition: Condition) -> bool:
-    """Whether a condition may come to hold by time alone, without an event."""
+    """Return whether a condition can become true with time alone, without an event."""
     return any(part.left.ages or part.right.ages for part in condition.parts() if isinstance(part, Compare))
 
 
-# --- making them ---------------------------------------------------------------------------------------------------
+# --- building conditions -------------------------------------------------------------------------------------------
 
 
 def comparison(reading: str, arguments: tuple[Any, ...], op: str, value: Any) -> Compare:
-    """`reading(arguments) op value`, for the short forms of `expect`; the value is already of the reading's type."""
+    """Build `reading(arguments) op value` for the short forms of `expect`. The value must be of the type of the reading."""
     left = reading_term(READINGS[reading], arguments)
     right = Term(show(value, left.type), left.type, lambda _moment: value, literal=True)
     return Compare(f"{left.text} {op} {right.text}", left, op, right)
 
 
 def reading_term(reading: Reading, arguments: tuple[Any, ...]) -> Term:
-    """A reading with its arguments, as one side of a comparison."""
+    """Build one side of a comparison from a reading and its arguments."""
     inside = ", ".join(map(str, arguments))
     text = f"{reading.name}({inside})" if arguments else reading.name
     kinds = ("produce-acked", "produce-given-up") if reading.type == DURATION else ()

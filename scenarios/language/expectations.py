@@ -1,6 +1,6 @@
-"""What a script expects: conditions, and the table form `{orders-0: {leader: 2, 1: 15/4}, lost: 0}`, as single expectations.
+"""Reads the expectations of a script: conditions, and tables such as `{orders-0: {leader: 2, 1: 15/4}, lost: 0}`.
 
-Each number of a table becomes an expectation of its own, at its own place, so that a failure names that number.
+Each value in a table becomes a separate expectation with its own place in the file. A failure therefore points to that value.
 """
 
 from __future__ import annotations
@@ -29,12 +29,14 @@ _OPERATOR: Final = re.compile(r"(==|!=|<=|>=|<|>)")
 
 @attrs.frozen
 class Under:
-    """The releases that something is meant for.
+    """The releases that a step or an expectation applies to. A release must meet all criteria.
 
     Attributes:
-        before, since: those before one (exclusive), from one on (inclusive).
-        only: just these.
-        guarded, unguarded: those in which all of these guards are in force; in which at least one of these is not.
+        before: the release is older than this one.
+        since: the release is this one or a newer one.
+        only: the release is one of these; empty: any release.
+        guarded: all of these guards are in force in the release.
+        unguarded: at least one of these guards is not in force in the release; empty: no criterion.
     """
 
     before: str | None = None
@@ -44,7 +46,7 @@ class Under:
     unguarded: tuple[str, ...] = ()
 
     def includes(self, release: Release) -> bool:
-        """Whether it is meant for a release."""
+        """Return whether a release meets all criteria."""
         if self.before is not None and release.order >= release_named(self.before).order:
             return False
         if self.since is not None and release.order < release_named(self.since).order:
@@ -57,12 +59,12 @@ class Under:
 
 
 ALWAYS: Final = Under()
-"""Meant for every release."""
+"""Applies to every release."""
 
 
 @attrs.frozen
 class Expectation:
-    """One thing that is expected: a condition, where it stands, under which releases, and the note beside it."""
+    """An expected condition with its place in the file, the releases that it applies to, and its note."""
 
     place: Place
     condition: Condition
@@ -71,12 +73,12 @@ class Expectation:
 
     @property
     def text(self) -> str:
-        """The expectation in the words of the condition language."""
+        """The expectation in the condition language."""
         return self.condition.text
 
 
 def read_under(node: Node) -> Under:
-    """`under: {before: "0.11"}`, `under: {since: "2.0"}`, `under: ["0.10.2", "4.3"]`, `under: {without: maximal-isr}`."""
+    """Read `under: {before: "0.11"}`, `under: {since: "2.0"}`, `under: ["0.10.2", "4.3"]`, or `under: {without: maximal-isr}`."""
     if isinstance(node, Fields):
         with node.document.together():
             known = node.only("before", "since", "with", "without")
@@ -94,7 +96,7 @@ def read_under(node: Node) -> Under:
 
 
 def read_guards(node: Node) -> tuple[str, ...]:
-    """A guard or a list of guards (`core.kafka.release.GUARDS`)."""
+    """Read a guard or a list of guards (`core.kafka.release.GUARDS`)."""
     items = tuple(node) if isinstance(node, Items) else (node,)
     found: list[str] = []
     for item in items:
@@ -110,7 +112,7 @@ def read_guards(node: Node) -> tuple[str, ...]:
 
 
 def read_release(node: Node) -> str:
-    """A release's name, perhaps without some guards."""
+    """Read the name of a release. The name can switch guards off."""
     text = as_text(node, 'write a release, for example "4.3"')
     try:
         return release_named(text).name
@@ -120,7 +122,7 @@ def read_release(node: Node) -> str:
 
 
 def read_condition(node: Node, names: Names) -> Condition:
-    """A condition, its errors placed at the character."""
+    """Read a condition. Errors point to the character where the mistake is."""
     text = as_text(node, "write a condition, for example lost == 0")
     assert isinstance(node, Text)
     try:
@@ -135,7 +137,7 @@ def read_condition(node: Node, names: Names) -> Condition:
 
 
 def read_expectations(node: Node, names: Names, under: Under = ALWAYS, note: str = "") -> tuple[Expectation, ...]:
-    """What an `expect:` holds: a condition, a table, or a list of both."""
+    """Read the value of `expect:`, which is a condition, a table, or a list of conditions and tables."""
     if isinstance(node, Items):
         each_item = each(node, "write a list of conditions", partial(_listed, names=names, under=under, note=note))
         return tuple(one for found in each_item for one in found)
@@ -145,7 +147,7 @@ def read_expectations(node: Node, names: Names, under: Under = ALWAYS, note: str
 
 
 def _listed(node: Node, names: Names, under: Under, note: str) -> tuple[Expectation, ...]:
-    """An item of a list: a condition, a table, or `{expect: ..., under: ..., note: ...}`."""
+    """Read an item of a list: a condition, a table, or `{expect: ..., under: ..., note: ...}`."""
     if isinstance(node, Fields) and "expect" in node.values:
         node.only("expect", "under", "note")
         inner_under, inner_note = node.get("under"), node.get("note")
@@ -159,7 +161,7 @@ def _listed(node: Node, names: Names, under: Under, note: str) -> tuple[Expectat
 
 
 class _Table:
-    """Reads the table form."""
+    """Reads expectations in table form."""
 
     def __init__(self, names: Names) -> None:
         self.names = names
@@ -172,7 +174,7 @@ class _Table:
         return [one for each_key in found for one in each_key]
 
     def subject(self, node: Fields, key: str) -> list[tuple[Place, Condition]]:
-        """One key of the table: a partition, a broker, a client or a count of the whole cluster."""
+        """Read the value of one key of the table: a partition, a broker, a client, or a reading of the whole cluster."""
         value = node.values[key]
         reading = READINGS.get(key)
         if reading is not None and all(kind.endswith("?") for kind in reading.arguments):
@@ -201,7 +203,7 @@ class _Table:
         return [one for each_name in found for one in each_name]
 
     def of_partition(self, fields: Fields, name: str, tp: TopicPartition) -> list[tuple[Place, Condition]]:
-        """One field of a partition, or one of its replicas."""
+        """Read one field of a partition, or one of its replicas."""
         value = fields.values[name]
         digits = name[1:] if name[:1] == "b" else name
         if not digits.isdecimal():
@@ -209,7 +211,7 @@ class _Table:
         return self.replica(tp, self.checked(fields, name, self.names.broker), value)
 
     def all_of(self, subject: str, fields: Fields, arguments: tuple[Any, ...]) -> list[tuple[Place, Condition]]:
-        """Every field of a replica, broker or client."""
+        """Read all fields of a replica, broker, or client."""
         with fields.document.together():
             found = [
                 fields.tried(lambda one, name=name: self.compared(one.values[name], self.of(subject, one, name), arguments), None)  # type: ignore[misc]
@@ -218,7 +220,7 @@ class _Table:
         return [one for one in found if one is not None]
 
     def replica(self, tp: TopicPartition, broker: int, node: Node) -> list[tuple[Place, Condition]]:
-        """`1: 15/4` (LEO/HW) or `1: {leo: 15, hw: 4, epochs: [[0, 0]]}`."""
+        """Read `1: 15/4` (LEO/HW) or `1: {leo: 15, hw: 4, epochs: [[0, 0]]}`."""
         if isinstance(node, Fields):
             return self.all_of("replica", node, (tp, broker))
         match = _PAIR.fullmatch(as_text(node, "write LEO/HW, for example 15/4"))
@@ -230,7 +232,7 @@ class _Table:
         ]
 
     def of(self, subject: str, fields: Fields, name: str) -> Reading:
-        """The reading that a field of a partition, replica, broker or client names."""
+        """Return the reading that a field of a partition, replica, broker, or client names."""
         wanted: dict[str, Callable[[tuple[str, ...]], bool]] = {
             "partition": lambda kinds: (
                 kinds[:1] in (("partition",), ("partition?",), ("partition-or-client?",)) and kinds[1:] in ((), ("broker?",))
@@ -251,7 +253,7 @@ class _Table:
             raise node.key_error(key, wrong.problem, wrong.remedy) from None
 
     def compared(self, node: Node, reading: Reading, arguments: tuple[Any, ...]) -> tuple[Place, Condition]:
-        """A reading compared with what the table has; `">= 3"` compares otherwise than by equality."""
+        """Compare a reading with a value of the table. The value can begin with an operator, for example `">= 3"`; the default is `==`."""
         op = "=="
         if isinstance(node, Text) and (match := _OPERATOR.match(node.text)) is not None:
             op = match[1]
@@ -261,7 +263,7 @@ class _Table:
         return node.place, comparison(reading.name, arguments, op, self.value(node, reading))
 
     def value(self, node: Node, reading: Reading) -> Any:
-        """The fixed value a reading is compared with."""
+        """Read the literal that a reading is compared with."""
         if reading.type == NUMBER:
             return as_int(node, -1, 10**18)
         if reading.type == DURATION:

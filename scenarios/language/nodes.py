@@ -1,8 +1,8 @@
-"""A YAML text as nodes that know their place and their field, every value still the text that was written.
+"""Parses YAML text into nodes. Each node has its place in the file, the path of its field, and its value as written.
 
-Built from the parser's events instead of YAML's own constructors, so that `4.1` and `1_000` stay text, and so that what
-has no business in a script is refused where it stands: repeated keys, anchors and aliases, tags, several documents,
-nesting without end, bytes that are no text.
+The nodes are built from the events of the YAML parser, not by YAML's constructors. Values such as `4.1` and `1_000` therefore stay
+text, and errors point to the exact place. Scripts cannot contain repeated keys, anchors, aliases, tags, more than one document,
+nesting deeper than `MAX_DEPTH`, or control characters.
 """
 
 from __future__ import annotations
@@ -22,22 +22,22 @@ from scenarios.gc_pause import without_collection
 from scenarios.io import text_file
 
 MAX_DEPTH: Final = 24
-"""Deepest nesting of lists and mappings; the language itself needs seven."""
+"""The deepest nesting of lists and mappings. The script language needs seven levels."""
 
 MAX_ITEMS: Final = MAX_PARTITIONS
-"""Most entries of one list or mapping: the partitions of the largest topic."""
+"""The largest number of entries in a list or mapping: the number of partitions of the largest topic."""
 
 MAX_VALUES: Final = 4_000_000
-"""Most values of a script: each of 200,000 partitions placed with three replicas, its ISR and its leader are 2.6 million."""
+"""The largest number of values in a script. Placing 200,000 partitions with three replicas, an ISR, and a leader takes 2.6 million."""
 
 MAX_MISTAKES: Final = 1_000
-"""Mistakes after which reading stops."""
+"""The number of mistakes at which the reader stops."""
 
 _LOADER: Final = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 
 Path = str | tuple["Path", "str | int"]
-"""A field's path: as it is written, or the path of what it stands in and its key or its number there."""
+"""The path of a field: either as text, or the path of the enclosing value and the key or number of the field in that value."""
 
 T = TypeVar("T")
 D = TypeVar("D")
@@ -45,16 +45,16 @@ D = TypeVar("D")
 
 @attrs.define(eq=False)
 class Document:
-    """A text that is read, and what was found wrong with it so far."""
+    """The source of a text, and the mistakes found so far."""
 
     source: str
     mistakes: list[ScriptError] = attrs.Factory(list)
 
     def add(self, wrong: ScriptError) -> None:
-        """Record a mistake, so that reading can go on.
+        """Record a mistake, so that the reader can continue.
 
         Raises:
-            TooManyMistakes: it is enough.
+            TooManyMistakes: the number of mistakes reached `MAX_MISTAKES`.
         """
         if not isinstance(wrong, ScriptMistakes):
             self.mistakes.append(wrong)
@@ -63,10 +63,13 @@ class Document:
 
     @contextlib.contextmanager
     def together(self, everything: bool = False) -> Iterator[None]:
-        """Inside, mistakes are recorded; at the end they are raised, all that were found since, or `everything` that ever was.
+        """Record the mistakes found in this context, and raise them together at its end.
+
+        Args:
+            everything: whether to also raise the mistakes recorded before this context.
 
         Raises:
-            ScriptError: the one that was found, or all as `ScriptMistakes`.
+            ScriptMistakes: at least one mistake was found.
         """
         before = 0 if everything else len(self.mistakes)
         try:
@@ -77,17 +80,17 @@ class Document:
             self.add(wrong)
         found = self.mistakes[before:]
         if found:
-            # One that somebody records again would stand there twice, hence always the class that is not.
+            # These mistakes are already recorded. `add` ignores `ScriptMistakes`, so an outer context does not record them twice.
             raise ScriptMistakes(found)
 
 
 class TooManyMistakes(ScriptMistakes):
-    """Reading stops here."""
+    """The number of mistakes reached `MAX_MISTAKES`, so the reader stops."""
 
 
 @attrs.define(eq=False, repr=False)
 class Node:
-    """A value in a script: where it stands and the path of its field. (Not frozen: that takes twice as long to make.)"""
+    """A value in a script, with its place and the path of its field. The class is not frozen, because that doubles its creation time."""
 
     document: Document
     line: int
@@ -96,12 +99,12 @@ class Node:
 
     @property
     def place(self) -> Place:
-        """Where it stands."""
+        """The place of the value in the file."""
         return Place(self.document.source, self.line, self.column)
 
     @property
     def field(self) -> str:
-        """The path of its field, for example `timeline[3].produce.records`."""
+        """The path of the field, for example `timeline[3].produce.records`."""
         keys: list[str] = []
         path = self.path
         while isinstance(path, tuple):
@@ -110,11 +113,11 @@ class Node:
         return (path + "".join(reversed(keys))).removeprefix(".")
 
     def error(self, problem: str, remedy: str = "") -> ScriptError:
-        """The error to raise about this value."""
+        """Return an error that points to this value."""
         return ScriptError(self.place, self.field, problem, remedy)
 
     def tried(self, read: Callable[[Any], T], otherwise: D) -> T | D:
-        """What is read of this value; if it is wrong, the mistake is recorded and `otherwise` stands for the value."""
+        """Return the result of `read` for this value. If the value is invalid, record the mistake and return `otherwise`."""
         try:
             return read(self)
         except TooManyMistakes:
@@ -124,13 +127,19 @@ class Node:
             return otherwise
 
     def what(self) -> str:
-        """What kind of value it is, in words."""
+        """Describe the kind of value, for error messages."""
         return "a value"
 
 
 @attrs.define(eq=False, repr=False)
 class Text(Node):
-    """A single value as it was written; `quoted` in YAML quotes or as a block; `inline` on one line, so columns can be counted in it."""
+    """A scalar value as written.
+
+    Attributes:
+        text: the text of the value.
+        quoted: whether the value is in quotes or is a block scalar.
+        inline: whether the value is on one line, so that the column of each character is known.
+    """
 
     text: str
     quoted: bool = False
@@ -138,20 +147,20 @@ class Text(Node):
 
     @property
     def empty(self) -> bool:
-        """Whether nothing was written: no text, `~` or `null`."""
+        """Whether the value is empty, `~`, or `null`, without quotes."""
         return not self.quoted and self.text in ("", "~", "null", "Null", "NULL")
 
     def what(self) -> str:
         return "nothing" if self.empty else f"'{shortened(self.text)}'"
 
     def place_at(self, offset: int) -> Place:
-        """The place of a character in the text."""
+        """Return the place of the character at an offset. If the value spans lines, return the place of the value."""
         if not self.inline:
             return self.place
         return Place(self.document.source, self.line, self.column + offset + (1 if self.quoted else 0))
 
     def behind(self, offset: int) -> Text:
-        """The rest of the text from a character on, at its place."""
+        """Return the rest of the text from an offset, with its place."""
         return attrs.evolve(self, text=self.text[offset:].strip(), column=self.place_at(offset).column)
 
 
@@ -170,45 +179,48 @@ class Items(Node):
 
 @attrs.define(eq=False, repr=False)
 class Fields(Node):
-    """A mapping: the values by key in the order written, and the place of each key."""
+    """A mapping. It has the values by key, in the order written, and the place of each key."""
 
     values: dict[str, Node]
     keys: dict[str, Place]
 
     def get(self, key: str) -> Node | None:
-        """The value of a key; None when it is missing or empty."""
+        """Return the value of a key, or None if the value is missing or empty."""
         node = self.values.get(key)
         return None if isinstance(node, Text) and node.empty else node
 
     def need(self, key: str, remedy: str) -> Node:
-        """The value of a key that must be there."""
+        """Return the value of a required key."""
         node = self.get(key)
         if node is None:
             raise self.error(f"'{key}' is missing", remedy)
         return node
 
     def read(self, key: str, read: Callable[[Any], T], otherwise: D) -> T | D:
-        """What is read of a key's value; `otherwise` when it is missing or empty, or wrong, which is recorded."""
+        """Return the result of `read` for the value of a key.
+
+        Returns `otherwise` if the value is missing, empty, or invalid. The method records an invalid value as a mistake.
+        """
         node = self.get(key)
         return otherwise if node is None else node.tried(read, otherwise)
 
     def read_needed(self, key: str, remedy: str, read: Callable[[Any], T], otherwise: D) -> T | D:
-        """The same of a key that must be there."""
+        """Like `read`, for a required key. A missing or empty value is also a mistake."""
         return self.tried(lambda fields: fields.need(key, remedy).tried(read, otherwise), otherwise)
 
     def only(self, *known: str) -> bool:
-        """Record keys that are none of the known ones as mistakes; returns whether there are none such."""
+        """Record unknown keys as mistakes. Returns whether all keys are known."""
         unknown = [key for key in self.values if key not in known]
         for key in unknown:
             self.document.add(self.key_error(key, f"unknown word '{shortened(key)}'", did_you_mean(key, known)))
         return not unknown
 
     def key_error(self, key: str, problem: str, remedy: str = "") -> ScriptError:
-        """The error to raise about a key."""
+        """Return an error that points to a key."""
         return ScriptError(self.keys[key], self.field or "script", problem, remedy)
 
     def key_node(self, key: str) -> Text:
-        """A key as a value of its own."""
+        """Return a key as a node."""
         place = self.keys[key]
         return Text(self.document, place.line, place.column, self.path, key)
 
@@ -217,16 +229,16 @@ class Fields(Node):
 
 
 def shortened(text: str, limit: int = 40) -> str:
-    """A text made fit for a one-line message."""
+    """Shorten a text for a one-line message."""
     line = " ".join(text[: 4 * limit + 4].split())
     return line if len(line) <= limit else line[: limit - 1] + "…"
 
 
 def read_file(path: str | FilePath, remedy: str) -> str:
-    """The text in a file; `remedy` says what should have been named.
+    """Read the text of a file. `remedy` is the advice in error messages.
 
     Raises:
-        InputError: it cannot be read, is too large, or is no text.
+        InputError: the file cannot be read, is too large, is empty, or is not text.
     """
     text = text_file.read_text(path, "a script is YAML text in UTF-8", remedy)
     if not text.strip():
@@ -235,10 +247,10 @@ def read_file(path: str | FilePath, remedy: str) -> str:
 
 
 def parse(text: str, source: str) -> Fields:
-    """The root mapping of a YAML text.
+    """Parse YAML text and return its root mapping.
 
     Raises:
-        ScriptError: it is no YAML, or YAML that scripts do not use.
+        ScriptError: the text is not valid YAML, is empty, or uses YAML features that scripts cannot use.
     """
     try:
         with without_collection():
@@ -259,10 +271,10 @@ def parse(text: str, source: str) -> Fields:
 
 
 def from_data(data: object, source: str) -> Fields:
-    """The root mapping of what was decoded from JSON; every value stands on line 1.
+    """Build the root mapping from decoded JSON. The place of every value is line 1.
 
     Raises:
-        ScriptError: it is no mapping, or nested too deep.
+        ScriptError: the data is not a mapping, or is nested too deeply.
     """
     with without_collection():
         return _mapping(_node_of(data, Document(source), "", 0))
@@ -292,7 +304,7 @@ def _node_of(data: object, document: Document, path: Path, depth: int) -> Node:
 
 
 class _Builder:
-    """Turns the parser's events into nodes."""
+    """Builds nodes from the events of the YAML parser."""
 
     def __init__(self, document: Document, events: Iterator[Any]) -> None:
         self.document = document
@@ -300,7 +312,7 @@ class _Builder:
         self.count = 0
 
     def whole(self) -> Node | None:
-        """The one document of the stream; None when there is none."""
+        """Build the root node of the stream. Returns None if the document is missing or empty."""
         root: Node | None = None
         for event in self.events:
             if isinstance(event, (yaml.StreamStartEvent, yaml.StreamEndEvent, yaml.DocumentEndEvent)):
@@ -315,7 +327,7 @@ class _Builder:
         return Node(self.document, event.start_mark.line + 1, event.start_mark.column + 1, path).error(problem, remedy)
 
     def node(self, event: Any, path: Path, depth: int) -> Node:
-        """The node that begins with this event."""
+        """Build the node that begins with this event."""
         mark: Any = event.start_mark
         if type(event) is yaml.ScalarEvent and event.anchor is None and event.tag is None and depth <= MAX_DEPTH:
             end: Any = event.end_mark
@@ -327,7 +339,7 @@ class _Builder:
         return self.fields(mark, path, depth)
 
     def check(self, event: Any, path: Path, depth: int) -> None:
-        """Refuse what scripts do not use."""
+        """Refuse aliases, anchors, tags, and nesting that is too deep."""
         if isinstance(event, yaml.AliasEvent):
             alias = shortened(str(event.anchor))
             raise self.error(event, path, f"the alias *{alias} is refused", "scripts cannot contain anchors or aliases; repeat the value")
@@ -340,7 +352,7 @@ class _Builder:
             raise self.error(event, "", f"more than {MAX_DEPTH} levels of nesting", "no field of a script is nested that deep")
 
     def counted(self, event: Any, path: Path, inside: int) -> None:
-        """Refuse more values than a script can have."""
+        """Count a value. Refuse more values than a script or one list or mapping can have."""
         self.count += 1
         if inside >= MAX_ITEMS:
             raise self.error(event, path, f"more than {MAX_ITEMS:,} entries", "no list or mapping of a script is that long")
