@@ -1,1 +1,1 @@
-"""The screens beside the overview. Each module has pure paint functions from frozen state to lines, and a thin `Page` around them."""
+"""The pages that replace the overview. Each module has pure functions that paint frozen state as lines, and a thin `Page` around them."""

@@ -1,4 +1,4 @@
-"""Two runs side by side, in step: this session under two releases, or two of its branches. What differs is marked; so is the first event that did."""
+"""Compares two runs side by side: this session and a run under another release, or two branches of this session. Marks differences."""
 
 from __future__ import annotations
 
@@ -29,11 +29,11 @@ from tui.rendering.states import broker_state, partition_status
 from tui.session.time_budget import within
 
 BUDGET: Final = 0.010
-"""Seconds of CPU that the other run may take of a frame."""
+"""Seconds of CPU time that the other run can use in one frame."""
 
 
 def facts(p: PartitionView) -> list[tuple[str, str]]:
-    """What is held against each other of a partition, as (name, words)."""
+    """The facts of a partition that are compared, as (name, words)."""
     leader = next((copy for copy in p.copies if copy.broker == p.leader), None)
     return [
         ("leader", "none" if p.offline else f"b{p.leader}"),
@@ -47,7 +47,7 @@ def facts(p: PartitionView) -> list[tuple[str, str]]:
 
 
 def totals(view: ClusterView) -> list[tuple[str, str]]:
-    """What is held against each other of the whole cluster."""
+    """The facts of the whole cluster that are compared, as (name, words)."""
     return [
         ("acked", f"{view.acked:,}"), ("lost", lost_words(view)), ("exposed", f"{view.exposed:,}"), ("duplicated", f"{view.duplicated:,}"),
         ("diverged", f"{view.diverged:,}"), ("unclean elections", f"{view.unclean_elections}"), ("ISR shrinks", f"{view.isr_shrinks}"),
@@ -56,7 +56,7 @@ def totals(view: ClusterView) -> list[tuple[str, str]]:
 
 
 def _half(parts: Sequence[tuple[str, str]], other: Sequence[tuple[str, str]], paint: Palette, width: int, plain: Style) -> Row:
-    """One side of a line; what the other side has otherwise stands out."""
+    """One side of a line. Facts that differ from the other side are highlighted."""
     told = dict(other)
     row = Row()
     for name, words in parts:
@@ -70,7 +70,7 @@ def _half(parts: Sequence[tuple[str, str]], other: Sequence[tuple[str, str]], pa
 
 
 def hidden_difference(parted: FirstDifference | None) -> list[str]:
-    """What differs of two events that read the same, such as a microsecond."""
+    """The fields in which two events differ, if their displayed lines are the same. For example, their times differ by a microsecond."""
     if parted is None or parted.here is None or parted.there is None:
         return []
     one, two = parted.here, parted.there
@@ -84,15 +84,15 @@ def hidden_difference(parted: FirstDifference | None) -> list[str]:
 def paint_compare(
     here: ClusterView, there: ClusterView, names: tuple[str, str], parted: FirstDifference | None, notes: Sequence[str], paint: Palette, size: tuple[int, int], top: int
 ) -> tuple[list[Strip], int]:  # fmt: skip
-    """Both runs, a line for each partition, those that differ first; returns the lines and how many partitions differ.
+    """Paints both runs with a line for each partition. Partitions that differ come first. Returns the lines and how many differ.
 
     Args:
         here, there: the two states.
-        names: what the two runs are.
+        names: the names of the two runs.
         parted: the first event that differs.
-        notes: what else is to be said.
-        paint, size: as everywhere.
-        top: the first partition to show.
+        notes: further messages to show at the bottom.
+        paint, size: the styles, and the width and height in cells.
+        top: index of the first partition to show.
     """
     width, height = size
     label = min(22, max([9, *(len(str(p.tp)) for p in here.partitions)]) + 6)
@@ -170,7 +170,7 @@ def _brokers(view: ClusterView, paint: Palette) -> Row:
 
 
 class ComparePage(Page):
-    """The page: Enter chooses what to compare with, ↑ and ↓ scroll."""
+    """The page that compares two runs: Enter chooses the other run, ↑ and ↓ scroll."""
 
     name: ClassVar[str] = "compare"
     wide: ClassVar[bool] = True
@@ -180,7 +180,7 @@ class ComparePage(Page):
     _arrived = False
 
     def lines(self, width: int, height: int) -> list[Strip]:
-        """Its lines now; the other run comes up to this moment first."""
+        """Returns the lines to show. Before that, advances the other run towards this moment, within the budget of a frame."""
         screen, paint = self.screen, self.paint
         session = screen.session
         if self.second is None:
@@ -217,7 +217,7 @@ class ComparePage(Page):
         return f"Kafka {self.screen.view.release}" + (f", {session.branch.name}" if len(session.branches) > 1 else "")
 
     def move(self, key: str) -> bool:
-        """Further down or up in the partitions."""
+        """Scrolls through the partitions."""
         by = {"up": -1, "down": 1, "pageup": -10, "pagedown": 10, "home": -100_000}.get(key)
         if by is None:
             return False
@@ -225,7 +225,7 @@ class ComparePage(Page):
         return True
 
     def enter(self) -> bool:
-        """Choose what to compare with."""
+        """Asks which run to compare with."""
         screen = self.screen
         session, loaded = screen.session, screen.loaded
         makers: list[tuple[str, str, Callable[[], ParallelRun]]] = []

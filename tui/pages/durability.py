@@ -1,4 +1,4 @@
-"""The durability account: which acknowledged or read records are lost, which committed ones hang on luck, and the event behind each."""
+"""The durability account: lost records, committed records at risk, and the event that caused each harm."""
 
 from __future__ import annotations
 
@@ -22,24 +22,24 @@ from tui.rendering.rows import Row, blank, rule, wrap
 from tui.rendering.tables import Cell, Column, paint_table
 
 MOST_LISTED: Final = 200
-"""Ranges of offsets that are written out at most."""
+"""Maximum number of offset ranges that are listed in full."""
 
 
 @attrs.frozen
 class HarmEntry:
-    """A line of the account: something lost or exposed, and the event cause (0: no longer known)."""
+    """A line of the account: lost or exposed records, and the sequence number of the event that caused the harm (0: no longer known)."""
 
     harm: LostRecords | ExposedRecords
     event: int
 
 
 def entries_of(harm: DurabilityReport, exposed_by: Callable[[TopicPartition], int]) -> list[HarmEntry]:
-    """Every line, what is lost first; `exposed_by` finds the event with which a partition's exposure began."""
+    """Returns all lines, lost records first. `exposed_by` returns the event that reported a partition's exposure."""
     return [*(HarmEntry(each, each.event) for each in harm.lost), *(HarmEntry(each, exposed_by(each.tp)) for each in harm.exposed)]
 
 
 def exposure_events(event_buffer: EventBuffer) -> dict[TopicPartition, int]:
-    """The last event in memory that told of each partition's exposure."""
+    """The last event in memory that reported each partition's exposure."""
     found: dict[TopicPartition, int] = {}
     ring = event_buffer.ring(NOTABLE)
     for index in range(ring.first, ring.total):
@@ -50,21 +50,21 @@ def exposure_events(event_buffer: EventBuffer) -> dict[TopicPartition, int]:
 
 
 def offset_ranges(ranges: Sequence[tuple[int, int]], most: int = MOST_LISTED) -> str:
-    """`3, 5–7, 9`: offsets, both ends included; those past `most` are counted."""
+    """Offset ranges as `3, 5–7, 9`, with both ends included. For ranges beyond `most`, only their number is given."""
     told = ", ".join(f"{start:,}–{end - 1:,}" if end > start + 1 else f"{start:,}" for start, end in ranges[:most])
     left = ranges[most:]
     return told + (f" and {sum(end - start for start, end in left):,} more in {len(left):,} ranges" if left else "")
 
 
 def _span(ranges: Sequence[tuple[int, int]]) -> str:
-    """A short word for offsets: all of them where they are one range or two, otherwise between which and in how many."""
+    """Up to two offset ranges in full. For more ranges, their number with the first and the last offset."""
     if len(ranges) <= 2:
         return offset_ranges(ranges)
     return f"{len(ranges):,} ranges in {ranges[0][0]:,}–{ranges[-1][1] - 1:,}"
 
 
 def _totals(view: ClusterView, paint: Palette, width: int) -> Row:
-    """What was sent and what came of it; where there is no room for all, harms that there are none of are left out."""
+    """The numbers of records sent, accepted, and acknowledged, and of each harm. If the row is too wide, omits harms whose count is 0."""
     totals = [
         ("sent", f"{sent(view):,}", paint.number),
         ("accepted", f"{view.accepted:,}", paint.number),
@@ -97,7 +97,7 @@ def paint_durability(
     size: tuple[int, int],
     selected: int,
 ) -> list[Strip]:
-    """The account: totals, a line for each harm, and below why the selected one came about."""
+    """Paints the account: totals, a line for each harm, and below them the cause of the selected harm."""
     width, height = size
     lost = sum(e.harm.records for e in entries if isinstance(e.harm, LostRecords))
     exposed = sum(e.harm.records for e in entries if isinstance(e.harm, ExposedRecords))
@@ -165,7 +165,7 @@ def paint_durability(
 
 
 class DurabilityPage(Page):
-    """The page: ↑ and ↓ choose a harm, Enter shows the event cause."""
+    """The page with the durability account: ↑ and ↓ choose a harm, Enter shows the event that caused it."""
 
     name: ClassVar[str] = "durability"
 
@@ -174,7 +174,7 @@ class DurabilityPage(Page):
     _known: tuple[object, ...] = ()
 
     def _gather(self) -> list[HarmEntry]:
-        """The account; made anew only when something in it may have changed."""
+        """Returns the lines of the account. Builds them again only when a loss or an exposure can have changed."""
         screen = self.screen
         view = screen.view
         key = (screen.session.event_buffer, view.lost, view.exposed, view.seq if view.exposed else 0)
@@ -185,7 +185,7 @@ class DurabilityPage(Page):
         return self._entries
 
     def lines(self, width: int, height: int) -> list[Strip]:
-        """Its lines now."""
+        """Returns the lines to show."""
         entries = self._gather()
         return paint_durability(
             self.screen.view, entries, self.screen.session.event_buffer.find, self.paint, (width, height), self._selected
@@ -193,14 +193,14 @@ class DurabilityPage(Page):
 
     @property
     def event(self) -> EventTuple | None:
-        """The event behind the selected harm."""
+        """The event that caused the selected harm, if it is still in memory."""
         if not self._entries:
             return None
         seq = self._entries[self._selected].event
         return self.screen.session.event_buffer.find(seq) if seq else None
 
     def move(self, key: str) -> bool:
-        """Another harm."""
+        """Selects another harm and its partition."""
         by = {"up": -1, "down": 1, "pageup": -8, "pagedown": 8, "home": -len(self._entries)}.get(key)
         if by is None:
             return False
@@ -210,7 +210,7 @@ class DurabilityPage(Page):
         return True
 
     def enter(self) -> bool:
-        """The event behind the selected harm: in the log, or by going back to its moment."""
+        """Shows the event that caused the selected harm in the event log. If the event is no longer in memory, goes back to its moment."""
         if self._entries:
             seq = self._entries[self._selected].event
             if seq and self.screen.session.event_buffer.find(seq) is None:

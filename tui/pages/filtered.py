@@ -1,4 +1,4 @@
-"""A page with a list that one filters: / asks for words, Esc drops them, and only what has every one of them is listed."""
+"""A page with a list that can be filtered: / asks for words, Esc clears them. The list shows only entries that contain every word."""
 
 from __future__ import annotations
 
@@ -8,18 +8,18 @@ from tui.pages.page import Page
 
 
 def has_words(text: str, wanted: str) -> bool:
-    """Whether every word that is wanted stands in a text, in whatever case."""
+    """Returns whether the text contains every wanted word, in any case."""
     text = text.lower()
     return all(word in text for word in wanted.lower().split())
 
 
 class FilteredPage(Page):
-    """Base of such pages.
+    """Base class of pages with a filter.
 
     Attributes:
-        what: what is listed, in the plural.
-        words: of what the words may be, with examples.
-        wanted: the filter; empty: all is listed.
+        what: the name of the listed entries, in the plural.
+        words: a hint which words the filter accepts, with examples.
+        wanted: the words of the filter; empty: the list shows all entries.
     """
 
     what: ClassVar[str] = ""
@@ -28,7 +28,7 @@ class FilteredPage(Page):
     wanted = ""
 
     def search(self) -> bool:
-        """Ask for the filter."""
+        """Asks for the words of the filter."""
 
         def take(text: str) -> None:
             self.wanted = text
@@ -38,7 +38,7 @@ class FilteredPage(Page):
         return True
 
     def back(self) -> bool:
-        """Drop the filter first."""
+        """Clears the filter. Returns False if there is no filter to clear."""
         if self.wanted:
             self.wanted = ""
             return True

@@ -1,6 +1,6 @@
-"""The logs of a partition's replicas side by side, as runs of leader epochs: where they agree, where one lacks something, where they diverge.
+"""The logs of a partition's replicas side by side, as runs of leader epochs. Shows where logs agree, where records are missing or diverge.
 
-Only the end of the logs is drawn, as much of it as holds everything in which they differ. Each run begins with its epoch.
+Only the end of the logs is drawn, long enough to show the latest differences. Each run begins with its epoch.
 """
 
 from __future__ import annotations
@@ -19,24 +19,24 @@ from tui.rendering.rows import Row, clip
 from tui.rendering.states import replica_marks
 
 LABEL: Final = 8
-"""Cells before the logs: marks and broker."""
+"""Cells at the left of each log, for the replica's marks and its broker."""
 
 COMMITTED: Final = "━"
-"""Below the replica's own high watermark."""
+"""Records below the replica's own high watermark."""
 PENDING: Final = "╌"
-"""Between its high watermark and its LEO."""
+"""Records between the replica's high watermark and its LEO."""
 DIVERGED: Final = "≠"
-"""Another record than the log that counts has there."""
+"""Records that differ from the log that counts."""
 LOST: Final = "✖"
 EXPOSED: Final = "◬"
 
 MOST_CELLS: Final = 6
-"""Cells an offset has at most, where few records are drawn."""
+"""Maximum number of cells for each offset when there are few records."""
 
 
 @attrs.frozen
 class Scale:
-    """Offsets [start, end) over cells."""
+    """Maps the offsets [start, end) to cells."""
 
     start: int
     end: int
@@ -49,7 +49,7 @@ class Scale:
 
     @staticmethod
     def of(detail: PartitionDetail, cells: int) -> Scale:
-        """The end of the logs, as much as holds everything in which they differ, and some of what they share."""
+        """The scale for the end of the logs: their latest differences, and some of the records before these."""
         copies = detail.view.copies
         end = max([0, *(copy.leo for copy in copies), *(end for _, _, end in detail.lost), *(end for _, end in detail.exposed)])
         first = min((copy.log_start for copy in copies), default=0)
@@ -70,7 +70,7 @@ def _styles(paint: Palette) -> tuple[Style, ...]:
 
 
 def paint_logs(detail: PartitionDetail, paint: Palette, width: int) -> list[Strip]:
-    """A line of offsets, one for each replica, and one for what is exposed or lost where something is."""
+    """Paints a line of offsets, a line for each replica, and, if there are any, a line each for exposed and lost records."""
     scale = Scale.of(detail, max(10, width - LABEL - 12))
     leader = next((copy for copy in detail.view.copies if copy.broker == detail.view.leader), None)
     lines = [_offsets(scale, None if leader is None else leader.hw, paint, width)]
@@ -89,7 +89,7 @@ def paint_logs(detail: PartitionDetail, paint: Palette, width: int) -> list[Stri
 
 
 def _offsets(scale: Scale, high_watermark: int | None, paint: Palette, width: int) -> Strip:
-    """The offsets at both ends, and where the leader's high watermark is."""
+    """The offsets at both ends, and the position of the leader's high watermark."""
     cells = [" "] * (scale.cells + 12)
 
     def put(at: int, text: str) -> None:
@@ -136,7 +136,7 @@ def _log(detail: PartitionDetail, disk: ReplicaDetail, copy: ReplicaView, scale:
 
 
 def _marked(stretches: Iterable[tuple[int, int]], scale: Scale) -> list[bool]:
-    """Which cells hold something of these stretches."""
+    """For each cell, whether at least one of these offset ranges reaches into it."""
     cells = [False] * scale.cells
     for start, end in stretches:
         if end <= scale.start:

@@ -1,4 +1,4 @@
-"""The messages of one partition as a swim-lane: nodes as columns, time downwards, an arrow from where the cause was to where it worked."""
+"""The messages of one partition as a swim-lane diagram: a column for each node, time downwards, an arrow from each cause to its effect."""
 
 from __future__ import annotations
 
@@ -22,42 +22,42 @@ from tui.rendering.rows import Row, blank, clip, rule
 from tui.rendering.states import replica_marks
 
 TIME: Final = 11
-"""Cells of the time at the left, the cursor's mark included."""
+"""Cells for the time at the left, including the cursor's mark."""
 
 PAUSE: Final = 500_000
-"""µs without an event after which a line says how long nothing happened."""
+"""Time without an event, in µs, after which a line shows the length of the pause."""
 
 LEVELS: Final = (DETAIL, NORMAL, NOTABLE)
 _NAMES: Final = {DETAIL: "with fetches", NORMAL: "without fetches", NOTABLE: "notable only"}
 
 
 def columns_of(brokers: Sequence[int]) -> list[str]:
-    """The columns: clients, the replicas' brokers, the controller."""
+    """The columns: the clients, the brokers of the replicas, and the controller."""
     return [CLIENTS, *(broker_address(broker) for broker in sorted(brokers)), CONTROLLER]
 
 
 def centres(count: int, width: int) -> list[int]:
-    """Where the columns' lines stand."""
+    """The cell in which each column's vertical line is drawn."""
     each = max(4, (width - TIME) // count)
     return [TIME + number * each + (each // 2 if number == 0 else each // 2 - 1) for number in range(count)]
 
 
 class _Canvas:
-    """One line of cells with styles."""
+    """One line of cells with their styles."""
 
     def __init__(self, width: int, style: Style) -> None:
         self.cells = [" "] * width
         self.styles = [style] * width
 
     def put(self, at: int, text: str, style: Style) -> None:
-        """Write over what is there, within the line."""
+        """Overwrites cells with the text. Ignores what exceeds the line."""
         for number, char in enumerate(text):
             if 0 <= at + number < len(self.cells):
                 self.cells[at + number] = char
                 self.styles[at + number] = style
 
     def strip(self, width: int, under: Style | None) -> Strip:
-        """The line."""
+        """Returns the finished line."""
         row, at = Row(), 0
         while at < len(self.cells):
             stop = at
@@ -72,15 +72,15 @@ def paint_lane(
     steps: Sequence[LaneStep], columns: Sequence[str], before: int, paint: Palette, width: int, *,
     cursor: int = -1, chain: frozenset[int] = frozenset(), dead: frozenset[str] = frozenset(),
 ) -> list[tuple[Strip, int]]:  # fmt: skip
-    """A line for each step, and one for each long pause; with each line the index of its step (-1 for a pause).
+    """Returns a line for each step and for each long pause. With each line comes the index of its step (-1 for a pause).
 
     Args:
-        steps: those to draw.
+        steps: the steps to draw.
         columns: the nodes.
-        before: virtual time of the step before the first, µs; -1 if there is none.
-        paint, width: the styles, and the cells there are.
+        before: virtual time of the step before the first one, µs; -1 if there is no such step.
+        paint, width: the styles, and the width in cells.
         cursor: index of the selected step.
-        chain: events that the selected one goes back to.
+        chain: sequence numbers of the events that led to the selected one.
         dead: nodes without a process at the first step.
     """
     at = dict(zip(columns, centres(len(columns), width), strict=True))
@@ -141,7 +141,7 @@ def _line(
 
 
 def _arrow(canvas: _Canvas, source: int, here: int, label: str, style: Style, words: Style, paint: Palette) -> None:
-    """From one column to another, with its words on it."""
+    """Draws an arrow from one column to another, with its label in the middle."""
     low, high = min(source, here), max(source, here)
     for cell in range(low, high + 1):
         canvas.put(cell, "┼" if canvas.cells[cell] == "│" else "─", paint.muted)
@@ -156,7 +156,7 @@ def _arrow(canvas: _Canvas, source: int, here: int, label: str, style: Style, wo
 
 
 class MessagesPage(Page):
-    """The page: ↑ and ↓ choose an event, < goes to its cause, f changes how much is shown, G follows the newest."""
+    """The page with the messages: ↑ and ↓ choose an event, f changes which events are shown, G follows the newest event."""
 
     name: ClassVar[str] = "lane"
 
@@ -179,7 +179,7 @@ class MessagesPage(Page):
         return lane
 
     def lines(self, width: int, height: int) -> list[Strip]:
-        """Its lines now."""
+        """Returns the lines to show."""
         paint, lane = self.paint, self._update()
         if lane is None:
             return [Row().add(" There are no partitions.", paint.muted).strip(width)]
@@ -209,7 +209,7 @@ class MessagesPage(Page):
         return {broker_address(c.broker): replica_marks(p, c, self.paint)[0].strip()[0] for c in p.copies}
 
     def _place(self, steps: list[LaneStep]) -> int:
-        """Index of the selected step; the last one while it follows."""
+        """Index of the selected step, or of the last step while the page follows the newest event."""
         if self._cursor is not None:
             seq = self._cursor[0]
             found = next((n for n in range(len(steps) - 1, -1, -1) if steps[n].event[0] <= seq), -1)
@@ -244,7 +244,7 @@ class MessagesPage(Page):
         return [line for line, _ in painted]
 
     def _chain(self) -> frozenset[int]:
-        """The events that the selected one goes back to."""
+        """Sequence numbers of the events that led to the selected one."""
         found: list[int] = []
         event, find = self._cursor, self.screen.session.event_buffer.find
         while event is not None and event[2] and len(found) < 20:
@@ -254,11 +254,11 @@ class MessagesPage(Page):
 
     @property
     def event(self) -> EventTuple | None:
-        """The selected event."""
+        """The selected event; None while the page follows the newest event."""
         return self._cursor
 
     def select(self, seq: int) -> bool:
-        """Select an event if it is in the lane; one that only fetches show makes them shown."""
+        """Selects an event if the diagram contains it. If only the level with fetches contains the event, switches to that level."""
         for level in dict.fromkeys((self._level, DETAIL)):
             self._level = level
             lane = self._update()
@@ -269,7 +269,7 @@ class MessagesPage(Page):
         return False
 
     def move(self, key: str) -> bool:
-        """Another event."""
+        """Selects another event. After the last event, follows the newest one again."""
         lane = self._update()
         if key in ("left", "right") or lane is None:
             return False
@@ -281,29 +281,29 @@ class MessagesPage(Page):
         return True
 
     def filter(self) -> bool:
-        """More or fewer events."""
+        """Switches to the next level: with fetches, without fetches, or only notable events."""
         self._level = LEVELS[(LEVELS.index(self._level) + 1) % len(LEVELS)]
         return True
 
     def follow(self) -> bool:
-        """The newest again."""
+        """Follows the newest event again."""
         self._cursor = None
         return True
 
     def enter(self) -> bool:
-        """Go to the moment of the selected event."""
+        """Goes to the moment of the selected event."""
         if self._cursor is not None:
             self.screen.go_to_event(self._cursor[0])
         return True
 
     def click(self, x: int, y: int, meta: dict[str, object]) -> None:
-        """Select the event of that line."""
+        """Selects the event of the clicked line."""
         if 2 <= y < 2 + len(self._shown) and self._shown[y - 2] >= 0:
             self.select(self._shown[y - 2])
 
 
 def _dead(steps: Sequence[LaneStep]) -> frozenset[str]:
-    """The brokers without a process after some steps."""
+    """The brokers without a process after these steps."""
     gone = set()
     for step in steps:
         if step.event[3] == "broker-stopped":

@@ -1,4 +1,4 @@
-"""Kafka's metrics under their JMX names with how they went: what is wrong stands first, then the order in which operators look."""
+"""Kafka's metrics under their JMX names, with their history. Problems come first; otherwise the metrics keep the order of `METRICS`."""
 
 from __future__ import annotations
 
@@ -20,21 +20,21 @@ from tui.rendering.rows import Row, blank, clip, rule, wrap
 from tui.rendering.tables import Cell, Column, paint_table
 
 BARS: Final = "▁▂▃▄▅▆▇█"
-"""Heights of a sparkline."""
+"""The heights of a sparkline, from low to high."""
 
 RECENT: Final = 60_000_000
-"""µs for which a count that rose is worth a warning."""
+"""Period in µs over which the increase of a count is graded."""
 
 MOST_EVENTS: Final = 2_000
-"""Events that a frame has time to take in."""
+"""Maximum number of events that one frame reads."""
 
 MOST_BROKERS: Final = 8
-"""Brokers that have a column of their own."""
+"""Maximum number of brokers for which each broker has its own column."""
 
 
 @attrs.frozen
 class MetricLine:
-    """One metric as it stands: now, by broker, its samples up to now, how bad that is (0 bad, 1 to look at, 2 fine), and rates a second."""
+    """A metric with its current value, values by broker, samples, grade (0: bad, 1: to check, 2: fine), and rates per second."""
 
     metric: Metric
     now: float
@@ -47,7 +47,7 @@ class MetricLine:
 
 
 def grade(metric: Metric, now: float, samples: Sequence[float], times: Sequence[int], at: int) -> int:
-    """How bad: for a count what was added in the last minute matters."""
+    """Grades a metric: 0 is bad, 1 is to check, 2 is fine. For a count, only the increase in the last minute matters."""
     value = now
     if metric.counts:
         before = next((sample for time, sample in zip(reversed(times), reversed(samples), strict=True) if time <= at - RECENT), 0.0)
@@ -56,7 +56,7 @@ def grade(metric: Metric, now: float, samples: Sequence[float], times: Sequence[
 
 
 def rates(times: Sequence[int], samples: Sequence[float]) -> list[float]:
-    """A count as its rate per second, between samples."""
+    """The rate of a count per second, between each sample and the sample before."""
     found = [0.0] if samples else []
     for number in range(1, len(samples)):
         passed = times[number] - times[number - 1]
@@ -65,7 +65,7 @@ def rates(times: Sequence[int], samples: Sequence[float]) -> list[float]:
 
 
 def sparkline(times: Sequence[int], samples: Sequence[float], start: int, end: int, cells: int, low: bool = False) -> str:
-    """The samples between two times over so many cells, the highest (`low`: the lowest) of each; blank where there is none."""
+    """A sparkline of the samples between two times. Each cell shows its highest sample, or its lowest one if `low` is set."""
     if cells <= 0 or end <= start:
         return ""
     buckets: list[float | None] = [None] * cells
@@ -86,14 +86,14 @@ def sparkline(times: Sequence[int], samples: Sequence[float], start: int, end: i
 
 
 def number(value: float) -> str:
-    """A value as short as it can be said."""
+    """A number in a short form."""
     if float(value).is_integer():
         return f"{int(value):,}" if abs(value) < 1_000_000 else f"{value / 1_000_000:.3g}M"
     return f"{value:.2f}" if abs(value) < 100 else f"{value:,.0f}"
 
 
 def worst_first(lines: Sequence[MetricLine]) -> list[MetricLine]:
-    """What is bad, then what is to be looked at, each in the order of the table."""
+    """Sorts the metrics by grade, the worst first. Metrics with the same grade keep their order."""
     return sorted(lines, key=lambda line: line.grade)
 
 
@@ -107,16 +107,16 @@ def paint_metrics(
     since: int = 0,
     progress: float = 1.0,
 ) -> list[Strip]:
-    """The table, scrolled to the selected metric, and below it what that one says.
+    """Paints the table, scrolled to the selected metric, and below it the meaning of that metric.
 
     Args:
-        lines: in the order to show them.
-        brokers: those with a column of their own where there is room.
-        end: now, µs.
-        paint, size: as everywhere.
-        selected: index of the metric whose words stand below.
-        since: where the events in memory begin.
-        progress: how much of these is taken in, 0 to 1; what only they tell stands in the table from 1 on.
+        lines: the metrics, in the order to show them.
+        brokers: the brokers that get their own column if the screen is wide enough.
+        end: the virtual time now, µs.
+        paint, size: the styles, and the width and height in cells.
+        selected: index of the metric that is explained below the table.
+        since: virtual time at which the events in memory begin, µs.
+        progress: the share of these events that has been read, 0 to 1; below 1, the headline shows it.
     """
     width, height = size
     chosen = lines[selected] if lines else None
@@ -162,7 +162,7 @@ def paint_metrics(
 
 
 def _about(line: MetricLine, paint: Palette, width: int, since: int) -> list[Strip]:
-    """The whole name of a metric, what it says, its worst so far."""
+    """The full name of a metric, its meaning, and its worst value so far."""
     metric = line.metric
     rows = [rule("Meaning", "", width, paint.title, paint.faint, paint.muted)]
     rows.append(Row().add(f" {clip(metric.name, width - 2)}", paint.strong).strip(width))
@@ -187,7 +187,7 @@ def _about(line: MetricLine, paint: Palette, width: int, since: int) -> list[Str
 
 
 class MetricsPage(Page):
-    """The page: ↑ and ↓ choose a metric."""
+    """The page with the metrics: ↑ and ↓ choose a metric."""
 
     name: ClassVar[str] = "metrics"
     wide: ClassVar[bool] = True
@@ -197,7 +197,7 @@ class MetricsPage(Page):
     _folded: EventMetrics | None = None
 
     def gather(self) -> list[MetricLine]:
-        """Every metric as it stands, the worst first."""
+        """Returns all metrics with their current values, the worst first. Omits metrics computed from events until all events are read."""
         screen = self.screen
         view, branch = screen.view, screen.session.branch.name
         series = screen.loaded.history.of(branch).upto(view.now)
@@ -217,11 +217,11 @@ class MetricsPage(Page):
 
     @property
     def unfinished(self) -> bool:
-        """Whether some of the events in memory are not in yet."""
+        """Whether some events in memory are still to be read."""
         return self._folded is not None and self._folded.progress < 1
 
     def lines(self, width: int, height: int) -> list[Strip]:
-        """Its lines now."""
+        """Returns the lines to show."""
         lines = self.gather()
         self._order = tuple(line.metric.name for line in lines)
         if self._selected not in self._order and not self.unfinished:
@@ -233,7 +233,7 @@ class MetricsPage(Page):
         return paint_metrics(lines, brokers, self.screen.view.now, self.paint, (width, height), at, since, progress)
 
     def move(self, key: str) -> bool:
-        """Another metric."""
+        """Selects another metric."""
         by = {"up": -1, "down": 1, "pageup": -8, "pagedown": 8, "home": -len(METRICS)}.get(key)
         if by is None or not self._order:
             return False
@@ -243,7 +243,7 @@ class MetricsPage(Page):
 
 
 def _rate(times: Sequence[int], samples: Sequence[float]) -> float:
-    """What was added a second, over the last five seconds."""
+    """The increase per second since the latest sample that is at least five seconds old, or since the first sample."""
     first = next((n for n in range(len(times) - 1, -1, -1) if times[n] <= times[-1] - 5_000_000), 0)
     passed = times[-1] - times[first] if times else 0
     return (samples[-1] - samples[first]) * 1_000_000 / passed if passed > 0 else 0.0

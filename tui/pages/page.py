@@ -1,7 +1,7 @@
-"""What a screen beside the overview is: a page that stands between header and footer while every key of the overview goes on working.
+"""A page between the header and the footer. All keys of the overview still work on it.
 
-A page is no widget. It is asked for its lines of a given size, told of keys that move, of Enter and of clicks, and has what is
-selected on it. One widget (`PagePanel`) shows whichever is open. So a page can be tested by its lines alone.
+A page is not a widget. It returns its lines for a given size, handles keys and clicks, and knows the event selected on it. One widget,
+`PagePanel`, shows the open page. Tests can therefore check a page by its lines alone.
 """
 
 from __future__ import annotations
@@ -36,11 +36,11 @@ if TYPE_CHECKING:
     from core.lab.views.partition_detail import PartitionDetail
 
 OVERVIEW: Final = "overview"
-"""What the screen without a page is called."""
+"""The name of the screen when no page is open."""
 
 
 class PageSession(Protocol):
-    """What pages see of the session: frozen views, and the events in memory. `Session` says what each of these does."""
+    """The part of the session that pages use: frozen views, and the events in memory. `Session` documents each member."""
 
     @property
     def event_buffer(self) -> EventBuffer: ...
@@ -58,7 +58,7 @@ class PageSession(Protocol):
 
 
 class PageContext(Protocol):
-    """What a page finds around it; the main screen provides it, and says there what each of these does."""
+    """The interface through which a page uses the main screen. The main screen implements and documents each member."""
 
     @property
     def session(self) -> PageSession: ...
@@ -85,14 +85,14 @@ class PageContext(Protocol):
 
 
 class Page:
-    """Base of all pages.
+    """Base class of all pages.
 
     Attributes:
-        screen: what it finds around it.
-        name: its id, as in the action that opens it.
-        calm: whether it may be told anew less often than frames come while nothing but offsets changes.
-        wide: whether it shows offsets of other partitions than the selected one.
-        top: the first line of its content that is shown, for pages that scroll.
+        screen: the interface to the main screen.
+        name: the page's ID, as in the action that opens it.
+        calm: whether the page can be updated less often than once a frame while only offsets change.
+        wide: whether the page shows offsets of partitions other than the selected one.
+        top: index of the first line shown, for pages that scroll.
     """
 
     name: ClassVar[str] = ""
@@ -110,65 +110,65 @@ class Page:
         """The styles."""
         return self.screen.paint
 
-    # --- what a page says of itself --------------------------------------------------------------------------------
+    # --- the state of a page ---------------------------------------------------------------------------------------
 
     def lines(self, width: int, height: int) -> list[Strip]:
-        """Its lines now; as many as there is height, or fewer."""
+        """Returns the lines to show, at most `height` of them."""
         raise NotImplementedError
 
     @property
     def unfinished(self) -> bool:
-        """Whether it has more to work out than one frame has time for: frames go on until it has not."""
+        """Whether the page needs more frames to finish its work."""
         return False
 
     def opened(self) -> None:
-        """It comes up."""
+        """Called when the page opens."""
 
     def closed(self) -> None:
-        """Another page comes up."""
+        """Called when another page replaces this one."""
 
     @property
     def event(self) -> EventTuple | None:
-        """The event selected on it, if it has events."""
+        """The event selected on the page, if the page shows events."""
         return None
 
     def select(self, seq: int) -> bool:
-        """Select an event on it; False when it does not show that event."""
+        """Selects an event. Returns False if the page does not show that event."""
         return False
 
-    # --- what it is told -------------------------------------------------------------------------------------------
+    # --- keys and clicks -------------------------------------------------------------------------------------------
 
     def move(self, key: str) -> bool:
-        """A key that moves: `up`, `down`, `left`, `right`, `pageup`, `pagedown`, `home`; False when the page has no use for it."""
+        """Handles `up`, `down`, `left`, `right`, `pageup`, `pagedown`, or `home`. Returns False if the page does not use the key."""
         return False
 
     def enter(self) -> bool:
-        """Enter: the selected thing closer; False when there is nothing."""
+        """Handles Enter, which opens the selected entry. Returns False if there is nothing to open."""
         return False
 
     def click(self, x: int, y: int, meta: dict[str, object]) -> None:
-        """A click at a cell of its lines; `meta` is what the clicked text carries."""
+        """Handles a click at a cell of the page. `meta` is the metadata of the clicked text."""
 
     def filter(self) -> bool:
-        """The key that shows more or less; False when the page has no filter."""
+        """Handles the key that changes how much is shown. Returns False if the page has no such filter."""
         return False
 
     def search(self) -> bool:
-        """The key that asks for a filter; False when the page has nothing to filter."""
+        """Handles the key that asks for a filter. Returns False if the page has nothing to filter."""
         return False
 
     def follow(self) -> bool:
-        """The key that follows the newest; False when the page follows nothing."""
+        """Handles the key that follows the newest event. Returns False if the page does not follow events."""
         return False
 
     def back(self) -> bool:
-        """Escape: one step back within the page; False when the page itself is to be left."""
+        """Handles Escape: goes one step back within the page. Returns False if the screen must close the page itself."""
         return False
 
     # --- scrolling -------------------------------------------------------------------------------------------------
 
     def window(self, content: list[Strip], height: int) -> list[Strip]:
-        """The part of a long content that is shown, with a mark where more follows."""
+        """Returns the lines of the content that are visible. If more lines follow, the last line says how many."""
         self._rows, self._height = len(content), height
         self.top = max(0, min(self.top, len(content) - height))
         shown = content[self.top : self.top + height]
@@ -179,7 +179,7 @@ class Page:
         return shown
 
     def scroll(self, key: str) -> bool:
-        """Move the window by a key; whether it was one of those that scroll."""
+        """Scrolls the content. Returns False if the key does not scroll."""
         by = {"pageup": -max(1, self._height - 2), "pagedown": max(1, self._height - 2), "home": -self._rows}.get(key)
         if by is None:
             return False
@@ -188,17 +188,17 @@ class Page:
 
 
 class PagePanel(Lines, can_focus=True):
-    """Shows a page below the line of screens."""
+    """The widget that shows a page, below the line of screens."""
 
     class Clicked(Message):
-        """The page itself was clicked and may look different now."""
+        """The user clicked or scrolled the page, so its content can have changed."""
 
     def __init__(self, paint: Palette, *, id: str) -> None:
         super().__init__(paint, id=id)
         self.page: Page | None = None
 
     def update(self, page: Page) -> None:
-        """Show a page."""
+        """Shows a page."""
         self.page = page
         width, height = self.box
         lines = page.lines(width, height)[:height]
@@ -207,17 +207,17 @@ class PagePanel(Lines, can_focus=True):
         self.show(lines)
 
     def on_click(self, event: events.Click) -> None:
-        """A click is the page's."""
+        """Passes the click on to the page."""
         if self.page is not None:
             self.page.click(event.x, event.y, event.style.meta)
             self.post_message(self.Clicked())
 
     def on_mouse_scroll_up(self, event: events.MouseScrollUp) -> None:
-        """As the arrow upwards."""
+        """Does the same as the up arrow."""
         self._scrolled("up")
 
     def on_mouse_scroll_down(self, event: events.MouseScrollDown) -> None:
-        """As the arrow downwards."""
+        """Does the same as the down arrow."""
         self._scrolled("down")
 
     def _scrolled(self, key: str) -> None:

@@ -1,4 +1,4 @@
-"""One partition in full: why its high watermark is where it is, its replicas in the leader's eyes and on disk, what waits, the logs side by side."""
+"""One partition in full: the reasons for its high watermark, its replicas, waiting requests, and the logs side by side."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ from tui.rendering.tables import Cell, Column, paint_table
 _NOBODY: Final[Mapping[int, str]] = {}
 
 MOST_WRITES: int = 6
-"""Waiting writes that are listed."""
+"""Maximum number of waiting writes that are listed."""
 
 
 def ago(us: int) -> str:
-    """`12 ms`, `3.2 s`; `never` below 0."""
+    """A duration in µs as `12 ms` or `3.2 s`, or `never` if it is negative."""
     if us < 0:
         return "never"
     if us < 1_000_000:
@@ -42,7 +42,7 @@ def ago(us: int) -> str:
 
 
 def size_word(count: int) -> str:
-    """Bytes as people say them."""
+    """A number of bytes with a unit, such as `1.5 KiB`."""
     for size, word in ((1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB")):
         if count >= size:
             return f"{count / size:.3g} {word}"
@@ -53,12 +53,12 @@ def size_word(count: int) -> str:
 
 
 def high_watermark_reasons(detail: PartitionDetail, view: ClusterView, left: Mapping[int, str] = _NOBODY, unclean: str = "") -> list[str]:
-    """Why the high watermark of a partition is where it is, and what will move it: a sentence for each thing to know.
+    """Explains why the high watermark of a partition is at its offset, and what will move it. Each fact is a sentence.
 
     Args:
         detail, view: the partition and the cluster.
-        left: by replica outside the ISR, when and why it left.
-        unclean: what comes of it that unclean election is allowed.
+        left: for each replica outside the ISR, when and why it left.
+        unclean: the consequence of allowing unclean election, as a sentence; empty: none.
     """
     p, leads = detail.view, detail.leads
     if p.offline:
@@ -90,7 +90,7 @@ def high_watermark_reasons(detail: PartitionDetail, view: ClusterView, left: Map
 
 
 def _holder(detail: PartitionDetail, view: ClusterView, follower: FollowerState) -> str:
-    """One replica that the high watermark waits for: how far it is, when it was seen, when it is waited for no longer."""
+    """Describes a replica that the high watermark waits for: its position, its last fetch, and when it leaves the ISR."""
     leads = detail.leads
     assert leads is not None
     name = f"b{follower.broker}"
@@ -122,17 +122,17 @@ def _holder(detail: PartitionDetail, view: ClusterView, follower: FollowerState)
 
 
 def _span(first: int, last: int) -> str:
-    """`6.8–11.8 s`."""
+    """A range of durations, such as `6.8–11.8 s`."""
     return f"{first / 1_000_000:.1f}–{last / 1_000_000:.1f} s"
 
 
 def _gone(detail: PartitionDetail, left: Mapping[int, str]) -> list[str]:
-    """When and why replicas left the ISR, where nobody leads."""
+    """When and why replicas left the ISR, for a partition without a serving leader."""
     return [f"b{copy.broker} {left[copy.broker]}." for copy in detail.view.copies if left.get(copy.broker)]
 
 
 def _outsiders(detail: PartitionDetail, left: Mapping[int, str]) -> list[str]:
-    """Why those outside the ISR are there, and what they lack before they may join it."""
+    """Why replicas are outside the ISR, and how many records each needs before it can join."""
     p, leads = detail.view, detail.leads
     assert leads is not None
     leader = p.copy_on(p.leader)
@@ -155,7 +155,7 @@ def _outsiders(detail: PartitionDetail, left: Mapping[int, str]) -> list[str]:
 
 
 def _who_could(detail: PartitionDetail) -> str:
-    """Whom the controller could elect now."""
+    """The replica that the controller could elect now."""
     if not detail.eligible:
         return "The controller cannot elect any replica now."
     broker, word = detail.eligible[0]
@@ -175,7 +175,7 @@ def paint_partition_page(
     left: Mapping[int, str] = _NOBODY,
     unclean: str = "",
 ) -> list[Strip]:
-    """All lines of the page; `broker` is the selected one, `left` and `unclean` are as in `high_watermark_reasons`."""
+    """Returns all lines of the page. `broker` is the selected broker. `left` and `unclean` are the same as in `high_watermark_reasons`."""
     p = detail.view
     glyph, word, style = partition_status(p, paint)
     head = Row().add(f" {p.tp}  ", paint.partition).add(f"{glyph} {word}", style).add("  leader ", paint.muted)
@@ -229,7 +229,7 @@ def _replicas(detail: PartitionDetail, paint: Palette, width: int, broker: int |
 
 
 def _role(copy: ReplicaView, leader: int) -> str:
-    """What a replica does, in words."""
+    """The state of a replica, in words."""
     if not copy.dir_online:
         return f"dir {copy.dir} failed"
     if not copy.alive:
@@ -242,7 +242,7 @@ def _role(copy: ReplicaView, leader: int) -> str:
 
 
 def _sets(detail: PartitionDetail, paint: Palette, width: int) -> list[Strip]:
-    """Replicas, ISR, maximal ISR, ELR, and who could be elected, on as many lines as that needs."""
+    """The replicas, ISR, maximal ISR, ELR, and the electable replicas, on as many lines as necessary."""
     p, leads = detail.view, detail.leads
     items: list[list[tuple[str, Style]]] = [
         [("replicas ", paint.muted), (ids(p.replicas), paint.text)],
@@ -288,7 +288,7 @@ def _sets(detail: PartitionDetail, paint: Palette, width: int) -> list[Strip]:
 
 
 def _waiting(detail: PartitionDetail, paint: Palette, width: int) -> list[Strip]:
-    """The purgatory: writes that wait for the high watermark, and fetches that wait for news."""
+    """The purgatory: writes that wait for the high watermark, and fetches that wait for new records."""
     leads = detail.leads
     if leads is None:
         return []
@@ -316,7 +316,7 @@ def _waiting(detail: PartitionDetail, paint: Palette, width: int) -> list[Strip]
 
 
 def _disks(detail: PartitionDetail, paint: Palette, width: int, broker: int | None) -> list[Strip]:
-    """What stands on the disks: flushed, checkpointed, segments."""
+    """The state of each replica's disk: the flushed offset, the checkpoint files, and the segments."""
     columns = (
         Column("replica"), Column("dir", rank=5), Column("flushed to", right=True), Column("HW file", right=True), Column("recovery file", right=True, rank=2),
         Column("start file", right=True, rank=4), Column("size", right=True, rank=1), Column("segments from", rest=True, least=16, rank=3),
@@ -366,12 +366,12 @@ def _account(detail: PartitionDetail, paint: Palette, width: int) -> Strip:
 
 
 class PartitionPage(Page):
-    """The page: ↑ and ↓ go from partition to partition in the overview's order, PgUp and PgDn scroll."""
+    """The page with one partition: ↑ and ↓ choose another partition in the overview's order, PgUp and PgDn scroll."""
 
     name: ClassVar[str] = "partition"
 
     def lines(self, width: int, height: int) -> list[Strip]:
-        """Its lines now."""
+        """Returns the lines to show."""
         screen = self.screen
         tp = screen.selection.partition
         if tp is None:
@@ -381,7 +381,7 @@ class PartitionPage(Page):
         return self.window(paint_partition_page(detail, screen.view, self.paint, width, screen.selection.broker, left, unclean), height)
 
     def move(self, key: str) -> bool:
-        """Another partition, or another part of this one."""
+        """Selects another partition, or scrolls."""
         if self.scroll(key):
             return True
         if key not in ("up", "down"):

@@ -1,4 +1,4 @@
-"""The library of scenarios by topic: what each shows, under which releases it tells something; Enter starts one under the release one chooses."""
+"""The library of scenarios by topic. Shows the purpose and the releases of each scenario. Enter starts one under a chosen release."""
 
 from __future__ import annotations
 
@@ -31,16 +31,16 @@ TOPICS: Final = {
     "l": "The log itself",
     "s": "Stories of protocol bugs",
 }
-"""What the first letter of a scenario's id stands for."""
+"""The topic for each first letter of a scenario's ID."""
 
 OTHER: Final = "Real clusters, recorded"
 FREE: Final = "three brokers under load"
-"""The playground without a script."""
+"""The name of the playground without a script."""
 
 
 @attrs.frozen
 class ScenarioEntry:
-    """A scenario to choose; None is the playground without a script."""
+    """An entry of the library. If `scenario` is None, the entry is the playground without a script."""
 
     name: str
     topic: str
@@ -50,18 +50,18 @@ class ScenarioEntry:
 
     @property
     def id(self) -> str:
-        """Its id in the catalogue: `E1`."""
+        """The scenario's ID in the catalog, such as `E1`; empty if it has no ID."""
         return self.name.partition("-")[0].upper() if self.scenario is not None and self.topic != OTHER else ""
 
 
 def topic_of(name: str) -> str:
-    """The topic of a scenario, from its id."""
+    """The topic of a scenario, according to its ID."""
     first = name.partition("-")[0]
     return TOPICS.get(first[:1], OTHER) if first[1:].isdecimal() else OTHER
 
 
 def library() -> list[ScenarioEntry]:
-    """Everything there is to play, by topic."""
+    """Returns all scenarios and the playground, sorted by topic."""
     headline = "Three brokers, nine partitions, two producers, and a consumer: break something."
     about = "A running cluster without a script. Kill brokers, cut links, and change settings; every event says why it happened."
     found = [ScenarioEntry(FREE, "Playground", headline, about)]
@@ -78,14 +78,14 @@ def _number(name: str) -> int:
 
 
 def matching(entries: Sequence[ScenarioEntry], wanted: str) -> list[ScenarioEntry]:
-    """Those with every word in name, topic or description."""
+    """The entries that contain every wanted word in their name, topic, or description."""
     return [entry for entry in entries if has_words(f"{entry.name} {entry.topic} {entry.about}", wanted)]
 
 
 def paint_scenarios(
     entries: Sequence[ScenarioEntry], paint: Palette, size: tuple[int, int], selected: int, wanted: str, playing: str, total: int
 ) -> list[Strip]:
-    """The list, and below it what the selected one is about."""
+    """Paints the list, and below it the description of the selected scenario."""
     width, height = size
     note = (f"filter: {wanted} · " if wanted else "") + f"{len(entries)} of {total} · / filters · ⏎ starts"
     out = [rule("Scenarios", note, width, paint.title_focused, paint.faint, paint.muted)]
@@ -132,7 +132,7 @@ def _about(entry: ScenarioEntry, paint: Palette, width: int) -> list[Strip]:
 
 
 def release_question(entry: ScenarioEntry) -> tuple[Question, list[PlayTarget]]:
-    """Under which release to start it: first those it was written for, then all others, the newest first."""
+    """Returns a question that asks for the release, and the target for each answer. Releases the scenario was written for come first."""
     scenario = entry.scenario
     if scenario is None:
         names = [CURRENT.name, *(name for name in reversed(RELEASES) if name != CURRENT.name)]
@@ -160,7 +160,7 @@ def release_question(entry: ScenarioEntry) -> tuple[Question, list[PlayTarget]]:
 
 
 class ScenariosPage(FilteredPage):
-    """The page: ↑ and ↓ choose a scenario, Enter starts it, / filters."""
+    """The page with the scenarios: ↑ and ↓ choose a scenario, Enter starts it, / filters."""
 
     name: ClassVar[str] = "scenarios"
     what: ClassVar[str] = "scenarios"
@@ -180,17 +180,17 @@ class ScenariosPage(FilteredPage):
 
     @property
     def playing(self) -> str:
-        """The name of what is played now."""
+        """The name of the scenario that is running."""
         return self.screen.loaded.title
 
     def lines(self, width: int, height: int) -> list[Strip]:
-        """Its lines now."""
+        """Returns the lines to show."""
         entries = self._shown()
         total = len(self._entries or ())
         return paint_scenarios(entries, self.paint, (width, height), self._at(entries), self.wanted, self.playing, total)
 
     def move(self, key: str) -> bool:
-        """Another scenario."""
+        """Selects another scenario."""
         entries = self._shown()
         by = {"up": -1, "down": 1, "pageup": -10, "pagedown": 10, "home": -len(entries)}.get(key)
         if by is None or not entries:
@@ -199,7 +199,7 @@ class ScenariosPage(FilteredPage):
         return True
 
     def enter(self) -> bool:
-        """Start the selected scenario."""
+        """Asks for the release, then starts the selected scenario."""
         entries = self._shown()
         if not entries:
             return True

@@ -1,4 +1,4 @@
-"""Every Kafka setting the laboratory knows: its value here and who set it, its default, whether Kafka takes a change while it runs, what a change does."""
+"""All Kafka settings that the laboratory supports. Shows each value, its origin and default, and what a change does and when."""
 
 from __future__ import annotations
 
@@ -21,30 +21,30 @@ from tui.rendering.rows import Row, blank, rule, wrap
 from tui.rendering.tables import Cell, Column, paint_table
 
 NARROW: Final = 100
-"""Columns below which a default is told only where the value is another."""
+"""If the screen has fewer columns, a default is shown only if the value was changed."""
 
 
 @attrs.frozen
 class SettingsScope:
-    """For whom values are shown: a topic, a broker, a release."""
+    """The topic, broker, and release for which values are shown."""
 
     topic: str | None
     broker: int | None
     release: Release
 
     def value_of(self, setting: Setting, settings: Settings) -> Value:
-        """The value that holds there."""
+        """The value of the setting for this topic and broker."""
         broker, topic = self.asked(setting)
         return settings.get(setting.name, broker=broker, topic=topic)
 
     def asked(self, setting: Setting) -> tuple[int | None, str | None]:
-        """The broker and the topic that matter to a setting of its scope."""
+        """The broker and the topic to look the setting up with. Each is None if the setting's scope does not include it."""
         return None if setting.scope == "controller" else self.broker, self.topic if setting.scope == "topic" else None
 
 
 @attrs.frozen
 class KnownSetting:
-    """A setting as it stands."""
+    """A setting with its value, default, and origin."""
 
     setting: Setting
     value: str
@@ -52,16 +52,16 @@ class KnownSetting:
     origin: str
     exists: bool
     words: str = ""
-    """The value as people say it, where that is easier to read than milliseconds or bytes."""
+    """The value with a unit, if that is easier to read than milliseconds or bytes; otherwise empty."""
 
     @property
     def changed(self) -> bool:
-        """Whether somebody set it."""
+        """Whether the value was set explicitly."""
         return self.origin != "default"
 
 
 def gather(settings: Settings, place: SettingsScope, wanted: str = "") -> list[KnownSetting]:
-    """The settings whose name or meaning has those words: those somebody set first, then the dynamic ones, by name."""
+    """Returns the settings whose name or meaning contains the words. Changed settings come first, then dynamic ones, then by name."""
     found = []
     for setting in SETTINGS.values():
         if not has_words(f"{setting.name} {setting.meaning}", wanted):
@@ -82,7 +82,7 @@ def gather(settings: Settings, place: SettingsScope, wanted: str = "") -> list[K
 
 
 def said(value: Value) -> str:
-    """A value as people read it; Kafka's largest numbers by their names, an empty list as none."""
+    """A value in readable form. Kafka's maximum numbers appear by name, an empty list as `none`."""
     if value == "":
         return "none"
     if not isinstance(value, bool):
@@ -94,7 +94,7 @@ def said(value: Value) -> str:
 
 
 def in_words(name: str, value: Value) -> str:
-    """Milliseconds as `7 days`, bytes as `1 GiB`; empty where the number itself is as easy to read."""
+    """Milliseconds as `7 days`, bytes as `1 GiB`. Returns an empty string if the number itself is as easy to read."""
     if isinstance(value, bool) or not isinstance(value, int) or value < 1_000 or value in (MAX_INT, MAX_LONG):
         return ""
     if name.endswith(".ms"):
@@ -108,7 +108,7 @@ def in_words(name: str, value: Value) -> str:
 
 
 def changed_with(known: KnownSetting, place: SettingsScope, view: ClusterView, settings: Settings) -> list[PartitionView]:
-    """The partitions for which another value would hold: those of a topic with a value of its own, else those of all topics without one."""
+    """The partitions that a change would affect: those of the topic if it has its own value, otherwise those of topics without one."""
     name = known.setting.name
     if known.origin == "topic":
         return [p for p in view.partitions if p.tp.topic == place.topic]
@@ -116,7 +116,7 @@ def changed_with(known: KnownSetting, place: SettingsScope, view: ClusterView, s
 
 
 def consequences(known: KnownSetting, place: SettingsScope, view: ClusterView, settings: Settings) -> list[str]:
-    """What the setting means for this cluster now, in numbers, and what a change would do."""
+    """The effect of the setting, or of a change to it, on this cluster now, in numbers."""
     name = known.setting.name
     if name == "min.insync.replicas":
         found = []
@@ -160,21 +160,21 @@ def consequences(known: KnownSetting, place: SettingsScope, view: ClusterView, s
 
 
 def takes_effect(setting: Setting) -> str:
-    """When a change takes effect."""
+    """Describes when a change takes effect."""
     if setting.dynamic:
         return "dynamic: a change takes effect when the metadata reaches a broker"
     return "read-only: Kafka reads it when a process starts; here you can force a change, as if every broker had been restarted with it"
 
 
 def sentence_of(words: str) -> str:
-    """Words as a sentence; names within keep their capitals."""
+    """Capitalizes the first letter and adds a period. All other letters keep their case."""
     return words[:1].upper() + words[1:] + "."
 
 
 def paint_settings(
     known: list[KnownSetting], place: SettingsScope, view: ClusterView, settings: Settings, paint: Palette, size: tuple[int, int], selected: int, wanted: str
 ) -> list[Strip]:  # fmt: skip
-    """The table, and below it what the selected setting does."""
+    """Paints the table, and below it the details of the selected setting."""
     width, height = size
     where = f"as on b{place.broker}" + (f" for {place.topic}" if place.topic else "")
     note = (f"filter: {wanted} · " if wanted else "") + f"{len(known)} of {len(SETTINGS)} · / filters · ⏎ edits"
@@ -242,7 +242,7 @@ def _about(known: KnownSetting, place: SettingsScope, view: ClusterView, setting
 
 
 def edit_question(setting: Setting, value: str, place: SettingsScope) -> Question:
-    """For whom a new value holds: every answer is the act that sets it there."""
+    """Asks where a new value applies. Each answer is the act that sets it there."""
     force = not setting.dynamic
     options = []
     if setting.scope == "topic" and place.topic is not None:
@@ -261,7 +261,7 @@ def edit_question(setting: Setting, value: str, place: SettingsScope) -> Questio
 
 
 class SettingsPage(FilteredPage):
-    """The page: ↑ and ↓ choose a setting, Enter edits it, / filters."""
+    """The page with the settings: ↑ and ↓ choose a setting, Enter edits it, / filters."""
 
     name: ClassVar[str] = "settings"
     what: ClassVar[str] = "settings"
@@ -272,7 +272,7 @@ class SettingsPage(FilteredPage):
 
     @property
     def place(self) -> SettingsScope:
-        """For whom values are shown: the selected partition's topic and the selected broker."""
+        """The scope for which values are shown: the selected partition's topic and the selected broker."""
         screen = self.screen
         return SettingsScope(
             None if screen.selection.partition is None else screen.selection.partition.topic, screen.selection.broker, screen.loaded.release
@@ -282,7 +282,7 @@ class SettingsPage(FilteredPage):
         return next((n for n, each in enumerate(self._known) if each.setting.name == self._selected), 0)
 
     def lines(self, width: int, height: int) -> list[Strip]:
-        """Its lines now."""
+        """Returns the lines to show."""
         settings = self.screen.session.settings()
         self._known = gather(settings, self.place, self.wanted)
         at = self._at()
@@ -291,7 +291,7 @@ class SettingsPage(FilteredPage):
         return paint_settings(self._known, self.place, self.screen.view, settings, self.paint, (width, height), at, self.wanted)
 
     def move(self, key: str) -> bool:
-        """Another setting."""
+        """Selects another setting."""
         by = {"up": -1, "down": 1, "pageup": -10, "pagedown": 10, "home": -len(SETTINGS)}.get(key)
         if by is None or not self._known:
             return False
@@ -299,7 +299,7 @@ class SettingsPage(FilteredPage):
         return True
 
     def enter(self) -> bool:
-        """Edit the selected setting: its value, then for whom; that is an act, and recorded."""
+        """Edits the selected setting: asks for the value, then where it applies. The change is a recorded act."""
         known = next((each for each in self._known if each.setting.name == self._selected), None)
         if known is None:
             return True
