@@ -1,6 +1,6 @@
 """From a pasted text to describe lines split into columns: what surrounds and deforms such a text is undone here.
 
-Prompts and command lines are passed over; colour codes, Windows line ends, tabs turned into spaces, quote marks and
+Prompts and command lines are passed over; color codes, Windows line ends, tabs turned into spaces, quote marks and
 log prefixes are removed; a line that was wrapped is joined to the one it continues. Every other line is reported.
 """
 
@@ -84,19 +84,19 @@ def column_key(name: str) -> str:
 
 
 def shown(text: str) -> str:
-    """A piece of the text as a message quotes it: one line, printable, not long."""
+    """Quote a piece of text for a message: on one line, printable, and shortened."""
     cut = text if len(text) <= _SHOWN else text[: _SHOWN - 3] + "..."
     return "'" + "".join(c if c.isprintable() else f"\\x{ord(c):02x}" for c in cut) + "'"
 
 
 def split_lines(text: str, note: Callable[[int, str], None]) -> list[DescribeLine]:
-    """The describe lines of a text, in order.
+    """Return the describe lines of a text, in order.
 
     A row that names no topic belongs to the topic above it, and a note says so.
 
     Args:
         text: as pasted or read.
-        note: called with line number and words for each line that is none and is not recognised as a prompt or command.
+        note: called with line number and words for each line that is none and is not recognized as a prompt or command.
     """
     plain = _ESCAPES.sub("", text.removeprefix("\ufeff")).replace("\xa0", " ")
     lines = plain.replace("\r\r\n", "\n").replace("\r\n", "\n").replace("\r", "\n").split("\n")
@@ -129,7 +129,7 @@ class _Splitter:
         self.in_command = False
 
     def finish(self) -> list[DescribeLine]:
-        """All describe lines."""
+        """Write the remaining notes and return all describe lines."""
         self._drop_lone()
         for above, (first, topic, count) in self.nameless.items():
             more = "" if count == 1 else " (and so does 1 more row)" if count == 2 else f" (and so do {count - 1} more rows)"
@@ -137,7 +137,7 @@ class _Splitter:
         return self.found
 
     def take(self, number: int, line: str) -> None:
-        """Take the next line of the text."""
+        """Process the next line of the text."""
         bare = line.strip()
         if self.in_command:
             self.in_command = bare.endswith("\\")

@@ -14,16 +14,16 @@ from scenarios.language.nodes import Fields, Items, Node
 from scenarios.language.values import as_broker, as_brokers, as_fields, as_int, as_items, as_leader, each
 
 _LOG_WORDS: Final = ("leo", "hw", "log-start", "epochs")
-"""What is said of a log, for all replicas or for one."""
+"""The words that describe a log, of all replicas or of one."""
 
 _WORDS: Final = ("replicas", "isr", "leader", "elr", "last-known-elr", "leader-epoch", "logs")
 
 
 def read_partition(node: Node) -> PartitionSpec:
-    """A partition: its replicas in order, or a mapping with what else it starts with.
+    """Read a partition: a list of its replicas in order, or a mapping with its initial state.
 
     Raises:
-        ScriptError: something in it is wrong.
+        ScriptError: the partition contains mistakes.
     """
     if isinstance(node, Items):
         return PartitionSpec(as_brokers(node))
@@ -91,7 +91,7 @@ def _pair(node: Node) -> tuple[int, int]:
 
 
 def partition_as_data(partition: PartitionSpec, flow: Any, flow_list: Any) -> dict[str, Any]:
-    """A partition as a script writes it; `flow` and `flow_list` make the mappings and lists that stand on one line."""
+    """Return a partition as scripts write it. `flow` and `flow_list` create mappings and lists that are written on one line."""
     data: dict[str, Any] = flow(replicas=flow_list(partition.replicas))
     if partition.isr is not None:
         data["isr"] = flow_list(partition.isr)

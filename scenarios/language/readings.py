@@ -28,16 +28,16 @@ EPOCHS: Final = "list of (epoch, start offset)"
 
 
 class Moment(Protocol):
-    """What conditions are evaluated on: the state at one moment and the events up to it."""
+    """The state at one moment and the events up to that moment. Conditions are evaluated on it."""
 
     def view(self) -> ClusterView:
-        """The whole cluster."""
+        """Return the view of the whole cluster."""
 
     def partition(self, tp: TopicPartition) -> PartitionView | None:
-        """One partition; None when it does not exist (yet)."""
+        """Return the view of a partition, or None if the partition does not exist at that moment."""
 
     def events(self, kind: str) -> list[tuple[Any, ...]]:
-        """The recorded events of a kind, oldest first."""
+        """Return the recorded events of a kind, oldest first."""
 
 
 @attrs.frozen(repr=False)
@@ -64,7 +64,7 @@ class Reading:
 
     @property
     def written(self) -> str:
-        """How it is written, `hw(partition, broker)`."""
+        """The reading with its arguments, for example `hw(partition, broker)`."""
         inside = ", ".join(f"[{kind[:-1]}]" if kind.endswith("?") else kind for kind in self.arguments)
         return f"{self.name}({inside})" if inside else self.name
 
@@ -191,7 +191,7 @@ def _longest_wait(moment: Moment, client: str) -> Any:
 
 
 def status_word(status: PartitionStatus) -> str:
-    """A status as conditions write it, `under-min-isr`."""
+    """Return a status as conditions write it, for example `under-min-isr`."""
     return status.name.lower().replace("_", "-")
 
 
@@ -304,7 +304,7 @@ READINGS: Final[dict[str, Reading]] = {reading.name: reading for reading in _ALL
 
 
 def show(value: Any, kind: str) -> str:
-    """A value as a condition writes it."""
+    """Return a value as conditions write it."""
     if value is None:
         return "nothing"
     if kind == BROKER:

@@ -71,13 +71,13 @@ from scenarios.language.values import as_duration, as_fields, as_int, as_items, 
 from scenarios.releases import release_named
 
 DEFAULT_WITHIN: Final = 60 * SECOND
-"""How long an `until` waits when no `within` is written."""
+"""How long an `until` waits if the step has no `within`, µs."""
 
 MAX_SEED: Final = 2**63 - 1
-"""Largest seed."""
+"""The largest seed."""
 
 _NO_CLUSTER: Final = ClusterSpec(brokers=())
-"""Stands where a script's cluster is wrong, until all mistakes are found."""
+"""The replacement for an invalid cluster until the reader has found all mistakes."""
 
 _STEP_WORDS: Final = ("at", "wait", "until", "within", "expect", "under", "note")
 _SCRIPT_WORDS: Final = ("scenario", "about", "releases", "without", "seed", "cluster", "timeline", "steps", "expect")
@@ -138,7 +138,7 @@ class Scenario:
         return text
 
     def with_features(self, features: tuple[tuple[str, int], ...]) -> Scenario:
-        """The same scenario in a cluster with those feature levels."""
+        """Return the same scenario in a cluster with these feature levels."""
         return attrs.evolve(self, spec=self.spec.with_features(features)) if features else self
 
     @property
@@ -281,7 +281,7 @@ class _StepReader:
         return read_acts(self.word, node.values[self.word])
 
     def check_pace(self, pace: Pace, node: Fields) -> Pace:
-        """Refuse a step by hand where the cluster runs by itself; returns the pace after this step."""
+        """Refuse a by-hand act if the pace is not `by-hand`. Returns the pace after this step."""
         if self.word and ACTS[self.word].by_hand and pace is not Pace.BY_HAND:
             remedy = "write a step 'pace: by-hand' before it, or 'pace: by-hand' under 'cluster', and 'steps:'"
             raise node.key_error(self.word, f"'{self.word}' is a by-hand step", remedy)
@@ -310,7 +310,7 @@ class _StepReader:
                 raise self._inside(value, "config").error(refusals[-1])
 
     def check_acts(self, names: Names, node: Node) -> None:
-        """Refuse an act on a topic, partition, broker or client that the script does not have."""
+        """Refuse an act on a topic, partition, broker, or client that the script does not declare."""
         if names.topics is not None:
             with node.document.together():
                 for act in self.acts:
@@ -373,7 +373,7 @@ class _StepReader:
             raise node.error(f"{tp} does not exist", f"{tp.topic} has {count} partition{'s' if count != 1 else ''}, counted from 0")
 
     def finish(self, names: Names, node: Fields) -> Step:
-        """The step."""
+        """Read the conditions of the step and return the step."""
         with node.document.together():
             at, until, expect, note = node.get("at"), node.get("until"), node.get("expect"), node.get("note")
             when = [word for word in ("at", "wait", "until") if node.get(word) is not None]
@@ -402,14 +402,14 @@ class _StepReader:
 
 
 def releases_of(scenario: Scenario, wanted: Sequence[Release]) -> tuple[Release, ...]:
-    """The releases a scenario is run under: those wanted, or those it names; always without the guards it switches off."""
+    """Return the wanted releases or, if there are none, those that the scenario names, always without the guards that it switches off."""
     if wanted:
         return tuple(release_without(release.name, scenario.without) for release in wanted)
     return tuple(release_named(name) for name in scenario.releases)
 
 
 def release_without(name: str, guards: Sequence[str]) -> Release:
-    """A release by name, with more guards switched off than its name says."""
+    """Return a release by name, with these guards also switched off."""
     release = release_named(name)
     off = [guard for guard in guards if release.has(guard)]
     return release.without(off) if off else release

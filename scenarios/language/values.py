@@ -31,21 +31,21 @@ T = TypeVar("T")
 
 
 def as_fields(node: Node, remedy: str) -> Fields:
-    """A mapping."""
+    """Return a node as a mapping, or refuse it."""
     if not isinstance(node, Fields):
         raise node.error(f"expected a mapping, not {node.what()}", remedy)
     return node
 
 
 def as_items(node: Node, remedy: str) -> Items:
-    """A list."""
+    """Return a node as a list, or refuse it."""
     if not isinstance(node, Items):
         raise node.error(f"expected a list, not {node.what()}", remedy)
     return node
 
 
 def as_text(node: Node, remedy: str = "write a word") -> str:
-    """A single value that is not empty."""
+    """Read a scalar value that is not empty."""
     if not isinstance(node, Text):
         raise node.error(f"expected a single value, not {node.what()}", remedy)
     if node.empty or not node.text.strip():
@@ -54,14 +54,14 @@ def as_text(node: Node, remedy: str = "write a word") -> str:
 
 
 def as_setting(node: Node, setting: Setting) -> str:
-    """What is written as a setting's value; only a list and a class may be empty, as ''."""
+    """Read the value of a setting. Only a list or a class can be empty, written as ''."""
     if setting.type in ("list", "class") and isinstance(node, Text) and not node.empty:
         return node.text.strip()
     return as_text(node, "write a value")
 
 
 def as_int(node: Node, least: int = 0, most: int = MAX_COUNT) -> int:
-    """A whole number within bounds; `1_000` and `1000` are the same."""
+    """Read a whole number within bounds. `1_000` and `1000` are the same number."""
     remedy = f"write a whole number from {least} to {most}"
     text = as_text(node, remedy).replace("_", "")
     digits = text[1:] if text[:1] == "-" else text

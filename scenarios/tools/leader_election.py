@@ -34,10 +34,10 @@ def read_partitions(text: str) -> list[TopicPartition]:
 
 
 def outcome(state: State, live: frozenset[int], tp: TopicPartition, *, preferred: bool) -> str:
-    """'' when a leader is elected, `needless` when that is not needed, or the error (`ReplicationControlManager#electLeader`).
+    """Return '' if a leader is elected, `needless` if no election is needed, or the error (`ReplicationControlManager#electLeader`).
 
     Raises:
-        InputError: there is no such partition.
+        InputError: the partition does not exist.
     """
     row = state.rows.get(tp)
     if row is None:
@@ -53,7 +53,10 @@ def outcome(state: State, live: frozenset[int], tp: TopicPartition, *, preferred
 
 
 def elect(state: State, live: frozenset[int], partitions: list[TopicPartition] | None, *, preferred: bool) -> tuple[list[str], int]:
-    """What the tool prints, and how many elections failed; None asks for all partitions, of which needless ones are not mentioned.
+    """Return the lines that the tool prints, and the number of failed elections.
+
+    Args:
+        partitions: None means all partitions. The tool then does not mention partitions that need no election.
 
     Raises:
         InputError: a partition does not exist.
