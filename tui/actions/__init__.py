@@ -1,1 +1,1 @@
-"""Everything a person can do: which keys, when it is impossible, what is asked, what it would do now."""
+"""The actions of the playground: their keys, conditions, questions, and effects."""

@@ -1,7 +1,7 @@
-"""What an action is: its keys and words, when it is impossible, and what it does.
+"""Actions: their keys, their labels, when they are impossible, and what they do.
 
-An action either builds acts for the cluster, asks a question whose answers do, or calls a method of the screen. `refuse`
-says why it is impossible now; then it is shown greyed, and pressed it tells the reason.
+An action builds acts for the cluster, asks for input that leads to acts, or calls a method of the screen. `refuse` returns the reason
+why an action is impossible now. The footer shows such an action grayed out, and pressing its key shows the reason.
 """
 
 from __future__ import annotations
@@ -19,27 +19,27 @@ from tui.actions.refusals import READ_ONLY, always
 Refusal = Callable[[ActionContext], str | None]
 
 SHOWN: Final = {"space": "Space", "enter": "⏎"}
-"""Keys that are read otherwise than they are called, unless an action says so itself."""
+"""Keys whose display name differs from their internal name. `Action.shown` takes precedence."""
 
 
 @attrs.frozen(repr=False)
 class Action(ReprMixin):
-    """One thing to do.
+    """An action that a user can trigger.
 
     Attributes:
         id: its name in keymaps and tests.
         keys: Textual's names of the keys; the first is shown.
-        label: two or three words for footer and palette.
+        label: two or three words for the footer and the palette.
         help: a sentence for the help screen.
         group: heading in the help screen.
-        check: why it is impossible now, or None.
-        build: makes the acts.
-        ask: makes the question, or the line to be written, whose answers are acts.
-        call: a method of the main screen.
-        page: the screen it opens.
-        effect: what it would do now, with the numbers of this moment; asked only when it is possible.
-        shown: how the key is written, when that is not the key's own name.
-        footer: place in the footer, lower is further left; 0: not there.
+        check: returns the reason why the action is impossible now, or None.
+        build: returns the acts.
+        ask: returns the question, or the text prompt, that leads to acts.
+        call: name of the method of the main screen to call.
+        page: name of the screen that the action opens.
+        effect: describes what the action would do now. Called only when the action is possible.
+        shown: display name of the key, if it differs from the default display name.
+        footer: position in the footer; lower numbers are further left. 0: not in the footer.
     """
 
     id: str
@@ -58,22 +58,22 @@ class Action(ReprMixin):
 
     @property
     def acts(self) -> bool:
-        """Whether it does something to the cluster."""
+        """Whether the action can change the cluster."""
         return self.build is not None or self.ask is not None
 
     def refuse(self, context: ActionContext) -> str | None:
-        """Why it is impossible now, or None."""
+        """Return the reason why the action is impossible now, or None."""
         if context.read_only and self.acts:
             return READ_ONLY
         return self.check(context)
 
     def words(self, context: ActionContext) -> str:
-        """What it does, and what that would mean now."""
+        """Return the help sentence. If the action is possible, add its effect now."""
         if self.effect is None or self.refuse(context) is not None:
             return self.help
         return f"{self.help} Now: {self.effect(context)}"
 
     @property
     def key(self) -> str:
-        """The key as people read it."""
+        """The display name of the first key."""
         return self.shown or SHOWN.get(self.keys[0], self.keys[0])

@@ -1,6 +1,6 @@
-"""More to administer: reassignment, log directories, records, topics, consumers.
+"""Questions about administration: reassignment, log directories, records, topics, and consumers.
 
-Questions as in `tui.actions.questions`: each answer carries its acts, says what it means, and why it is impossible when it is.
+Each answer carries its acts and a note. An impossible answer also carries the reason.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from tui.actions.context import MOST_BROKERS, ActionContext, Question, numbered
 
 
 def move_replica(context: ActionContext) -> Question:
-    """Move the selected partition's replica to another log directory of the selected broker."""
+    """Ask to which log directory of the selected broker the selected partition's replica moves."""
     broker, p = context.the_broker, context.the_partition
     copy = p.copy_on(broker.id)
     options: list[tuple[str, tuple[Act, ...], str, str | None]] = []
@@ -24,7 +24,7 @@ def move_replica(context: ActionContext) -> Question:
 
 
 def cannot_move(context: ActionContext) -> str | None:
-    """Why no replica can move between directories."""
+    """Return the reason why the replica cannot move between log directories, or None."""
     broker, p = context.broker, context.partition
     if broker is None or p is None:
         return "choose a broker with ← and →, and a partition with ↑ and ↓"
@@ -36,7 +36,7 @@ def cannot_move(context: ActionContext) -> str | None:
 
 
 def reassign(context: ActionContext) -> Question:
-    """Other replicas for the selected partition."""
+    """Ask for the new replicas of the selected partition."""
     p = context.the_partition
     now = p.replicas
     options: list[tuple[str, tuple[Act, ...], str, str | None]] = []
@@ -71,7 +71,7 @@ def reassign(context: ActionContext) -> Question:
 
 
 def delete_records(context: ActionContext) -> Question:
-    """Up to where the selected partition's records may go."""
+    """Ask for the offset below which to delete the selected partition's records."""
     p = context.the_partition
     leader = p.copy_on(p.leader)
     half = leader.log_start + (leader.hw - leader.log_start) // 2
@@ -88,7 +88,7 @@ def delete_records(context: ActionContext) -> Question:
 
 
 def cannot_delete(context: ActionContext) -> str | None:
-    """Why no records can be deleted."""
+    """Return the reason why no records can be deleted, or None."""
     p = context.partition
     if p is None:
         return "no partition is selected; choose one with ↑ and ↓"
@@ -96,7 +96,7 @@ def cannot_delete(context: ActionContext) -> str | None:
 
 
 def create_topic(context: ActionContext) -> Question:
-    """A new topic of some size."""
+    """Ask for the number of partitions and the replication factor of a new topic."""
     view = context.view
     taken = {topic.name for topic in view.topics}
     name = next(f"topic-{number}" for number in range(1, len(taken) + 2) if f"topic-{number}" not in taken)
@@ -119,7 +119,7 @@ def create_topic(context: ActionContext) -> Question:
 
 
 def consume(context: ActionContext) -> Question:
-    """Start or stop a consumer on the selected topic."""
+    """Ask which consumer of the selected topic to start or stop."""
     topic = context.the_partition.tp.topic
     options: list[tuple[str, tuple[Act, ...], str, str | None]] = []
     names = {client.name for client in context.view.consumers}

@@ -1,4 +1,4 @@
-"""Single steps of the protocol, in a cluster that is moved by hand: what they ask for, and when they are impossible."""
+"""Single protocol steps for the pace `by-hand`: their questions, and when they are impossible."""
 
 from __future__ import annotations
 
@@ -16,19 +16,19 @@ from tui.rendering.rows import in_a_sentence
 
 
 def toggle(context: ActionContext) -> tuple[Act, ...]:
-    """By hand, or by itself again."""
+    """Return the act that switches the pace to `by-hand`, or back to `timeline`."""
     return (acts.SetPace(str(Pace.TIMELINE if context.pace is Pace.BY_HAND else Pace.BY_HAND)),)
 
 
 def toggled(context: ActionContext) -> str:
-    """What the toggle would do now."""
+    """Describe what `toggle` would do now."""
     if context.pace is Pace.BY_HAND:
         return "virtual time runs; fetchers and loads resume."
     return "virtual time is paused; followers fetch and clients produce only when you tell them to."
 
 
 def cannot_toggle(context: ActionContext) -> str | None:
-    """Only a running cluster with one KRaft controller is turned."""
+    """Return the reason why the pace cannot change, or None. Only a cluster with one KRaft controller can change it."""
     if context.built_by_hand:
         return "this scenario runs by hand from start to end"
     if context.view.voters:
@@ -39,19 +39,19 @@ def cannot_toggle(context: ActionContext) -> str | None:
 
 
 def needs_by_hand(context: ActionContext) -> str | None:
-    """Single fetches are for a cluster that is moved by hand."""
+    """Return a reason unless the pace is `by-hand`."""
     if context.pace is not Pace.BY_HAND:
         return f"the cluster runs on its own; {context.key('by-hand')} switches it to by hand"
     return None
 
 
 def no_step(context: ActionContext) -> str | None:
-    """A step is the selected broker's."""
+    """Return the reason why the selected broker cannot take a single step, or None."""
     return needs_by_hand(context) or needs_broker(context)
 
 
 def no_round(context: ActionContext) -> str | None:
-    """A round needs a leader, and a follower that lives."""
+    """Return the reason why a fetch round is impossible, or None. A round needs a leader and a live follower."""
     reason = needs_by_hand(context) or needs_partition(context)
     if reason is not None:
         return reason
@@ -63,12 +63,15 @@ def no_round(context: ActionContext) -> str | None:
 
 
 def followers(partition: PartitionView) -> list[int]:
-    """The followers that live, in the order of the replicas."""
+    """Return the live followers in replica order."""
     return [broker for broker in partition.replicas if broker != partition.leader and partition.copy_on(broker).alive]
 
 
 def fetch_round(context: ActionContext) -> TextPrompt:
-    """Every follower's fetch arrives at the leader, then each is answered with so many records."""
+    """Ask how many records each follower gets in a fetch round.
+
+    First, every follower's fetch arrives at the leader. Then the leader answers each fetch.
+    """
     partition = context.partition
     assert partition is not None
     leader, all_of_them = partition.leader, followers(partition)
@@ -100,7 +103,7 @@ def fetch_round(context: ActionContext) -> TextPrompt:
 
 
 def step(context: ActionContext) -> Question:
-    """One step of the selected broker."""
+    """Ask for a single step of the selected broker."""
     broker = context.broker
     assert broker is not None
     dead = "its process is not running" if broker.state is BrokerState.STOPPED else None

@@ -1,4 +1,4 @@
-"""What an action is decided on: the frozen view, what is selected, and the pace. Built afresh whenever somebody asks."""
+"""The context that actions depend on, and the questions and text prompts that they show."""
 
 from __future__ import annotations
 
@@ -17,28 +17,28 @@ from core.lab.views.view import BrokerView, ClusterView, PartitionView
 from core.sim.repr_mixin import ReprMixin
 
 MOST_BROKERS: Final = 12
-"""Other brokers that a question lists at most."""
+"""The maximum number of other brokers that a question lists."""
 
 
 @attrs.frozen(repr=False)
 class ActionContext(ReprMixin):
-    """The moment somebody wants to act in.
+    """The state of the session at the time of an action.
 
     Attributes:
         view: the cluster.
-        broker, partition, event: what is selected.
-        focus: the panel that has the keys: `brokers`, `grid`, `events` or `timeline`.
-        playing: whether virtual time goes on.
+        broker, partition, event: the selected broker, partition, and event, or None.
+        focus: the panel that has the keyboard focus: `brokers`, `grid`, `events` or `timeline`.
+        playing: whether virtual time runs.
         speed: virtual seconds per wall second.
-        pace: whether the cluster moves by itself.
-        setting: the value in force of a setting, for a topic or None for the whole cluster.
-        overridden: whether a topic has its own value for a setting.
-        in_the_past: whether the branch was lived further than this moment.
-        key: the key of an action, by its id, as people read it.
-        page: the screen that is open beside the overview; empty: the overview.
-        read_only: whether nobody may act.
+        pace: whether the cluster runs on its own or by hand.
+        setting: returns the effective value of a setting for a topic, or for the whole cluster if the topic is None.
+        overridden: returns whether a topic has its own value for a setting.
+        in_the_past: whether the branch continues after this moment.
+        key: returns the display name of an action's key, by the action's id.
+        page: the screen that is open; empty for the overview.
+        read_only: whether acts are not allowed.
         can_undo, can_redo: whether there is an act to undo, or to redo.
-        built_by_hand: whether the cluster was built to be moved by hand, and never moves by itself.
+        built_by_hand: whether the cluster was built with the pace `by-hand`, and therefore never runs on its own.
     """
 
     view: ClusterView
@@ -72,26 +72,29 @@ class ActionContext(ReprMixin):
         return self.partition
 
     def unclean_election(self, p: PartitionView) -> UncleanElection | None:
-        """What comes of unclean election for a partition; None where it has a leader, or may not have one from outside the ISR."""
+        """Return the outcome of unclean election for a partition.
+
+        Returns None if the partition has a leader, or if unclean election is not allowed.
+        """
         view = self.view
         enabled = bool(self.setting("unclean.leader.election.enable", p.tp.topic))
         return unclean_election(p, view.up, enabled=enabled, zookeeper=self.on_zookeeper, checks_periodically=view.unclean_check_us >= 0)
 
     @property
     def on_zookeeper(self) -> bool:
-        """Whether brokers are registered in ZooKeeper, and not with a controller of KRaft's."""
+        """Whether brokers register in ZooKeeper rather than with a KRaft controller."""
         return self.view.controller != CONTROLLER and not self.view.voters
 
 
 @attrs.frozen(repr=False)
 class TextPrompt(ReprMixin):
-    """Something that is written before acting, such as a number.
+    """A prompt for a line of text that an action needs, such as a number.
 
     Attributes:
-        name: under it what was written last stands there the next time.
-        title, about: what is wanted.
-        text: what stands there the first time.
-        acts: what a text leads to; ValueError says what is wrong with it.
+        name: key under which the last text is remembered for the next prompt.
+        title, about: heading and explanation.
+        text: initial text of the first prompt.
+        acts: converts a text to acts. Raises ValueError if the text is wrong.
     """
 
     name: str
@@ -103,7 +106,10 @@ class TextPrompt(ReprMixin):
 
 @attrs.frozen(repr=False)
 class Option(ReprMixin):
-    """One answer to a question: the key that chooses it, its words, the acts it leads to or the line to be written, why it is impossible now."""
+    """An answer to a question: its key, its words, and either its acts or a further text prompt.
+
+    If the answer is impossible now, `refused` is the reason.
+    """
 
     key: str
     label: str
@@ -115,7 +121,7 @@ class Option(ReprMixin):
 
 @attrs.frozen(repr=False)
 class Question(ReprMixin):
-    """What an action wants to know before it acts."""
+    """A question that an action asks before it acts."""
 
     title: str
     about: str
@@ -123,7 +129,7 @@ class Question(ReprMixin):
 
 
 def numbered(answers: list[tuple[str, tuple[Act, ...], str, str | None]]) -> tuple[Option, ...]:
-    """Answers (label, acts, note, refusal) as options; the first nine are chosen by their number."""
+    """Convert answers (label, acts, note, refusal) to options. The keys of the first nine are their numbers."""
     return tuple(
         Option(str(number) if number < 10 else "", label, wanted, note, refused)
         for number, (label, wanted, note, refused) in enumerate(answers, start=1)

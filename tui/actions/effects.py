@@ -1,4 +1,4 @@
-"""What an act would do here and now, in a sentence with the numbers of this moment: for the palette, the help, and who hesitates."""
+"""Descriptions of what an action would do now, with current numbers. The palette and the help show them."""
 
 from __future__ import annotations
 
@@ -15,7 +15,11 @@ def _partitions(count: int) -> str:
 
 
 def _without(context: ActionContext, broker: int) -> tuple[list[PartitionView], int, int]:
-    """Partitions a broker leads, how many of those nobody else in the ISR could lead, and in how many the ISR falls below its minimum."""
+    """Return the impact of losing a broker.
+
+    Returns the partitions that the broker leads, the number of those that no other live member of the ISR could lead, and the number of
+    partitions whose ISR would fall below its minimum.
+    """
     view = context.view
     led = [p for p in view.partitions if p.leader == broker]
     alive = view.up - {broker}
@@ -25,7 +29,7 @@ def _without(context: ActionContext, broker: int) -> tuple[list[PartitionView], 
 
 
 def gone(context: ActionContext) -> str:
-    """What follows when the selected broker's process is gone without a word."""
+    """Describe what happens when the selected broker's process dies without a controlled shutdown."""
     broker = context.broker
     assert broker is not None
     led, alone, under = _without(context, broker.id)
@@ -45,7 +49,7 @@ def gone(context: ActionContext) -> str:
 
 
 def shut_down(context: ActionContext) -> str:
-    """What a controlled shutdown of the selected broker does."""
+    """Describe what a controlled shutdown of the selected broker does."""
     broker = context.broker
     assert broker is not None
     led, alone, under = _without(context, broker.id)
@@ -59,7 +63,7 @@ def shut_down(context: ActionContext) -> str:
 
 
 def unregistered(context: ActionContext) -> str:
-    """What unregistering the selected broker does."""
+    """Describe what unregistering the selected broker does."""
     broker = context.broker
     assert broker is not None
     led, alone, under = _without(context, broker.id)
@@ -78,7 +82,7 @@ def unregistered(context: ActionContext) -> str:
 
 
 def started(context: ActionContext) -> str:
-    """What starting the selected broker does."""
+    """Describe what starting the selected broker does."""
     broker = context.broker
     assert broker is not None
     lacks = sum(max(c.leo for c in p.copies) - p.copy_on(broker.id).leo for p in context.view.partitions if broker.id in p.replicas)
@@ -89,7 +93,7 @@ def started(context: ActionContext) -> str:
 
 
 def frozen(context: ActionContext) -> str:
-    """What freezing, or thawing, the selected broker does."""
+    """Describe what freezing or thawing the selected broker does."""
     broker = context.broker
     assert broker is not None
     if broker.state is BrokerState.PAUSED:
@@ -98,7 +102,7 @@ def frozen(context: ActionContext) -> str:
 
 
 def isolated(context: ActionContext) -> str:
-    """What isolating the selected broker does."""
+    """Describe what isolating the selected broker does."""
     broker = context.broker
     assert broker is not None
     if broker.state is BrokerState.STOPPED:
@@ -110,7 +114,7 @@ def isolated(context: ActionContext) -> str:
 
 
 def unclean(context: ActionContext) -> str:
-    """What turning unclean election on or off does."""
+    """Describe what turning unclean election on or off does."""
     topic = context.partition.tp.topic if context.partition is not None else None
     own = topic is not None and context.overridden(UNCLEAN, topic)
     where = f"topic {topic}" if own else "the whole cluster"
@@ -121,7 +125,7 @@ def unclean(context: ActionContext) -> str:
 
 
 def elect_unclean(context: ActionContext) -> str:
-    """What an unclean election of the selected partition would lose."""
+    """Describe what an unclean election of the selected partition would lose."""
     p = context.partition
     assert p is not None
     return (
@@ -130,13 +134,13 @@ def elect_unclean(context: ActionContext) -> str:
 
 
 def elect_preferred(context: ActionContext) -> str:
-    """How many leaderships an election of the preferred leaders moves."""
+    """Describe how many partitions an election of the preferred leaders would affect."""
     other = sum(p.leader != p.replicas[0] for p in context.view.partitions)
     able = sum(p.leader != p.replicas[0] and p.replicas[0] in p.isr for p in context.view.partitions)
     return f"{_partitions(other)} {'is' if other == 1 else 'are'} not led by the preferred leader; {able} of them can be moved back."
 
 
 def healed(context: ActionContext) -> str:
-    """What healing all links does."""
+    """Describe what healing all links does."""
     links = len(context.view.cut_links)
     return "1 directed link carries messages again." if links == 1 else f"{links} directed links carry messages again."

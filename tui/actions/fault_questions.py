@@ -1,6 +1,6 @@
-"""More to break: power, disks, slow and lossy links, held messages, controllers.
+"""Questions about faults: power loss, disks, slow and lossy links, held messages, and controllers.
 
-Questions as in `tui.actions.questions`: each answer carries its acts, says what it means, and why it is impossible when it is.
+Each answer carries its acts and a note. An impossible answer also carries the reason.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ DELAYS: Final = (
     (500_000, "500 ms per write"),
     (5_000_000, "5 s per write"),
 )
-"""What a write to a slow disk may take, µs."""
+"""The additional time of a write to a slow disk in µs, each with its label."""
 
 
 def _others(context: ActionContext) -> list[int]:
-    """Other brokers, those that share the selected partition first."""
+    """Return the other brokers. Brokers with a replica of the selected partition come first."""
     broker = context.the_broker
     replicas = context.partition.replicas if context.partition is not None else ()
     others = [b.id for b in context.view.brokers if b.id != broker.id]
@@ -33,7 +33,7 @@ def _others(context: ActionContext) -> list[int]:
 
 
 def power_loss(context: ActionContext) -> Question:
-    """How much of what was not flushed had reached the disk when the power went."""
+    """Ask how much unflushed data had reached the disk when the power failed."""
     one = context.the_broker.id
     options = (
         Option("d", "random for each log", (acts.PowerLoss(one),), "part of the unflushed tail is lost"),
@@ -48,7 +48,7 @@ def power_loss(context: ActionContext) -> Question:
 
 
 def slow_disk(context: ActionContext) -> Question:
-    """How long a write of the selected broker takes from now on."""
+    """Ask how long each write of the selected broker takes from now on."""
     broker = context.the_broker
     one, now = broker.id, broker.disk_delay_us
     same = "this is the current value" if now else f"the disk of b{one} is not slow"
@@ -60,7 +60,7 @@ def slow_disk(context: ActionContext) -> Question:
 
 
 def directories(context: ActionContext) -> Question:
-    """Fail or repair a log directory."""
+    """Ask which log directory of the selected broker to fail or repair."""
     broker = context.the_broker
     last = broker.log_dirs - len(broker.failed_dirs) == 1
     options: list[tuple[str, tuple[Act, ...], str, str | None]] = []
@@ -90,7 +90,7 @@ def directories(context: ActionContext) -> Question:
 
 
 def link_quality(context: ActionContext) -> Question:
-    """Make the selected broker's links slow or lossy, or as before."""
+    """Ask which link of the selected broker to make slow, make lossy, or restore."""
     here = broker_address(context.the_broker.id)
     options: list[tuple[str, tuple[Act, ...], str, str | None]] = []
     nodes = [broker_address(other) for other in _others(context)]
@@ -122,7 +122,7 @@ def link_quality(context: ActionContext) -> Question:
 
 
 def hold(context: ActionContext) -> Question:
-    """Hold messages back on one way, or let them go."""
+    """Ask on which link, and in which direction, to hold or release messages."""
     here = broker_address(context.the_broker.id)
     held = set(context.view.held_links)
     options: list[tuple[str, tuple[Act, ...], str, str | None]] = []
@@ -143,7 +143,7 @@ def hold(context: ActionContext) -> Question:
 
 
 def controllers(context: ActionContext) -> Question:
-    """Kill, start, freeze or thaw one of the dedicated controllers."""
+    """Ask which dedicated controller to kill, start, freeze, or thaw."""
     options: list[tuple[str, tuple[Act, ...], str, str | None]] = []
     for voter in context.view.voters:
         if voter.name.startswith("b"):
@@ -159,7 +159,7 @@ def controllers(context: ActionContext) -> Question:
 
 
 def no_controllers(context: ActionContext) -> str | None:
-    """Why there is no controller to act on."""
+    """Return the reason why there is no dedicated controller, or None."""
     if any(not voter.name.startswith("b") for voter in context.view.voters):
         return None
     if context.view.voters:

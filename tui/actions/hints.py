@@ -1,4 +1,4 @@
-"""The footer's hints: the actions that matter most where the keys are, each with what it would do now in one word."""
+"""The hints in the footer. They show the most useful actions for the focused panel, each with a short label."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _FOOTER: Final = tuple(sorted((a for a in ACTIONS if a.footer and a.id not in ("
 
 @attrs.frozen(repr=False)
 class Hint(ReprMixin):
-    """A key in the footer."""
+    """A key in the footer, with the label of its action."""
 
     action: str
     key: str
@@ -29,7 +29,12 @@ class Hint(ReprMixin):
 
 
 def hints(context: ActionContext, *, moving: bool) -> tuple[Hint, ...]:
-    """The hints for this moment, the most useful first; `moving`: whether frames change anything now."""
+    """Return the hints for this moment, the most useful first.
+
+    Args:
+        context: the state of the session.
+        moving: whether the next frames can show a change.
+    """
     wanted = list(_FOOTER)
     if context.focus == "events":
         wanted.sort(key=lambda a: a.id not in ("play", "step", "step-notable", "filter", "cause", "follow", "zoom"))
@@ -46,7 +51,7 @@ def hints(context: ActionContext, *, moving: bool) -> tuple[Hint, ...]:
 
 
 def _hint(action: Action, context: ActionContext, moving: bool) -> Hint | None:
-    """What an action would do now in one word; the two speed keys are one."""
+    """Return the hint for an action. The two speed keys share the hint of `faster`, so `slower` has none."""
     possible = action.refuse(context) is None
     if action.id == "slower":
         return None

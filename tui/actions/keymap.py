@@ -1,12 +1,13 @@
-"""Which keys do what: those of the registry, or others that somebody wants, from a file that is checked before anything starts.
+"""The keys of actions: those of the registry, with changes from a keymap file.
 
-The file is `keys.toml` in `$XDG_CONFIG_HOME/isrlab` (`~/.config/isrlab`), or another that `--keys` names:
+The file is `keys.toml` in `$XDG_CONFIG_HOME/isrlab` (by default `~/.config/isrlab`), or the file that `--keys` names:
 
     [keys]
     kill = "J"
     step = ["n", "f8"]
 
-Left is an action's id (`isrlab keys` lists them all), right its key or keys; what is not named stays as it is.
+The left side is the id of an action (`isrlab keys` lists all ids). The right side is its key or a list of keys. Actions that the file does
+not name keep their keys.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ RESERVED: Final = {
     "shift+tab": "moves between panels", "escape": "closes dialogs and menus", "ctrl+p": "opens the palette", "ctrl+c": "leaves",
     "ctrl+z": "suspends the playground",
 }  # fmt: skip
-"""Keys that are no action's, and what they do."""
+"""Keys that a keymap cannot assign to an action, and what they do."""
 
 EATEN: Final = {
     "ctrl+b": "tmux", "ctrl+a": "screen", "ctrl+g": "zellij", "ctrl+o": "zellij", "ctrl+t": "zellij", "ctrl+n": "zellij",
@@ -40,10 +41,10 @@ EATEN: Final = {
     "alt+n": "zellij", "alt+h": "zellij", "alt+j": "zellij", "alt+k": "zellij", "alt+l": "zellij", "alt+f": "zellij",
     "backspace": "some terminals (as Ctrl+H)",
 }  # fmt: skip
-"""Keys that something between the person and the playground may keep for itself, and what that is."""
+"""Keys that a program between the keyboard and the playground can intercept, and the name of that program."""
 
 MAX_BYTES: Final = 1024 * 1024
-"""Largest keymap: the whole of `isrlab keys` is 10 kB."""
+"""The maximum size of a keymap file in bytes."""
 
 _WORDS: Final = {"space": "Space", "enter": "⏎", "backspace": "Bksp", "end": "End", "insert": "Ins", "delete": "Del"}
 _KNOWN: Final = frozenset(str(key.value) for key in Keys if not str(key.value).startswith("<"))
@@ -52,30 +53,30 @@ _ALWAYS: Final = {"quit": ("ctrl+c",), "back": ("escape",)}
 
 @attrs.frozen(repr=False)
 class Keymap(ReprMixin):
-    """The keys of every action: `changed` has those that are not the registry's, by the action's id."""
+    """The keys of every action. `changed` holds the keys that differ from the registry, by action id."""
 
     changed: Mapping[str, tuple[str, ...]] = attrs.field(factory=dict)
 
     def keys(self, action: str) -> tuple[str, ...]:
-        """The keys of an action by Textual's names; the first is the one that is shown."""
+        """Return Textual's names of an action's keys. The first key is the one shown."""
         return self.changed.get(action) or BY_ID[action].keys
 
     def key(self, action: str) -> str:
-        """The key of an action as people read it."""
+        """Return the display name of an action's first key."""
         own = self.changed.get(action)
         return BY_ID[action].key if own is None else key_text(own[0])
 
     def for_textual(self) -> dict[str, str]:
-        """What `App.set_keymap` takes."""
+        """Return the changed keys in the format of Textual's `App.set_keymap`."""
         return {action: ",".join(keys) for action, keys in self.changed.items()}
 
 
 DEFAULT: Final = Keymap()
-"""The registry's keys."""
+"""The keymap without changes."""
 
 
 def key_text(key: str) -> str:
-    """A key, by Textual's name, as people read it."""
+    """Return the display name of a key, given Textual's name."""
     if key in _WORDS:
         return _WORDS[key]
     *modifiers, last = key.split("+") if key != "+" else [key]
@@ -84,16 +85,16 @@ def key_text(key: str) -> str:
 
 
 def default_path(environ: Mapping[str, str] = os.environ) -> Path:
-    """Where the file is when nobody names one."""
+    """Return the default path of the keymap file."""
     base = environ.get("XDG_CONFIG_HOME") or os.path.join(environ.get("HOME", "~"), ".config")
     return Path(base).expanduser() / "isrlab" / "keys.toml"
 
 
 def load_keymap(path: Path | None = None) -> Keymap:
-    """The keymap of a file; without a path the one at the usual place, if there is any.
+    """Load the keymap of a file. Without a path, load the default file if it exists.
 
     Raises:
-        InputError: the file cannot be read or something in it is wrong; the message says what would be right.
+        InputError: the file cannot be read, or its content is wrong.
     """
     named = path is not None
     path = path or default_path()
@@ -112,10 +113,10 @@ def load_keymap(path: Path | None = None) -> Keymap:
 
 
 def keymap_of(data: Mapping[str, Any], source: str) -> Keymap:
-    """The keymap that a file's content says.
+    """Return the keymap for the parsed content of a file.
 
     Raises:
-        InputError: something is wrong with it.
+        InputError: the content is wrong.
     """
     for section in data:
         if section != "keys":
@@ -139,7 +140,7 @@ def keymap_of(data: Mapping[str, Any], source: str) -> Keymap:
 
 
 def _name(key: str, where: str) -> str:
-    """Textual's name of a key that somebody wrote: `K`, `+`, `ctrl+k`, `alt+k`, `f5`, `space`."""
+    """Return Textual's name of a key as written in a keymap file, for example `K`, `+`, `ctrl+k`, `alt+k`, `f5`, `space`."""
     name = _character_to_key(key) if len(key) == 1 else key.lower()
     modifier, _, last = name.rpartition("+")
     if len(last) == 1 and modifier == "alt":
@@ -155,7 +156,7 @@ def _name(key: str, where: str) -> str:
 
 
 def _refuse_clashes(changed: Mapping[str, tuple[str, ...]], source: str) -> None:
-    """No key may have two actions."""
+    """Raise InputError if two actions have the same key."""
     owner: dict[str, str] = {}
     for action in BY_ID:
         for key in changed.get(action) or BY_ID[action].keys:
@@ -168,7 +169,7 @@ def _refuse_clashes(changed: Mapping[str, tuple[str, ...]], source: str) -> None
 
 
 def as_toml(keymap: Keymap) -> Iterable[str]:
-    """The whole keymap as lines of such a file, each action with what it does."""
+    """Return the whole keymap as lines of a keymap file. A comment after each action describes it."""
     yield f"# Keys of the playground. Save as {default_path()} and keep the lines you change."
     yield "[keys]"
     for action in ACTIONS:

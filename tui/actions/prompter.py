@@ -1,4 +1,4 @@
-"""What whoever looks can be told and asked. `tui.handlers.prompts` does it on a screen."""
+"""The interface for messages and questions. `tui.handlers.prompts` implements it on a screen."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from tui.actions.context import Option, Question
 
 
 class Prompter(Protocol):
-    """Says something, and asks; `Prompts` says what each of these does."""
+    """Shows messages and asks questions. `Prompts` documents each method."""
 
     def say(self, text: str, *, refused: bool = False) -> None: ...
     def drop_message(self) -> None: ...

@@ -1,4 +1,4 @@
-"""The questions actions ask: each answer says which acts it leads to, and why it is impossible when it is."""
+"""Questions that actions ask. Each answer carries its acts. An impossible answer also carries the reason."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ UNCLEAN: Final = "unclean.leader.election.enable"
 MIN_ISR: Final = "min.insync.replicas"
 
 MOST_NODES: Final = 40
-"""Nodes a question about links lists at most; those that share partitions with the broker come first."""
+"""The maximum number of brokers, and of one-way cuts, that a question about links lists."""
 
 RATES: Final = (10, 50, 200, 1_000, 5_000, 20_000)
-"""Records per second of a steady load."""
+"""The rates of a steady load that a question offers, in records per second."""
 
 
 def cut(context: ActionContext) -> Question:
-    """Which link of the selected broker to cut, or to heal when it is cut."""
+    """Ask which link of the selected broker to cut, or to heal if it is already cut."""
     broker = context.the_broker
     view = context.view
     here = broker_address(broker.id)
@@ -59,7 +59,7 @@ def cut(context: ActionContext) -> Question:
 
 
 def min_isr(context: ActionContext) -> Question:
-    """How many in-sync replicas an acks=all write to the selected topic needs."""
+    """Ask how many in-sync replicas an acks=all write to the selected topic needs."""
     partition = context.the_partition
     topic = partition.tp.topic
     now = int(context.setting(MIN_ISR, topic))
@@ -85,7 +85,7 @@ def _meaning(number: int, replicas: int, *, capped: bool) -> str:
 
 
 def acks(context: ActionContext) -> Question:
-    """What a producer waits for."""
+    """Ask which acks setting a producer uses."""
     options: list[Option] = []
     words = (("0", "waits for nothing"), ("1", "waits for the leader's append"), ("all", "waits for the whole ISR"))
     producers = sorted(context.view.producers, key=lambda p: (p.rate == 0, p.name))
@@ -100,7 +100,7 @@ def acks(context: ActionContext) -> Question:
 
 
 def produce(context: ActionContext) -> TextPrompt:
-    """How many records to produce at once to the selected partition."""
+    """Ask how many records to produce at once to the selected partition."""
     partition = context.the_partition.tp
     acks_of = next(("all" if p.acks < 0 else str(p.acks) for p in context.view.producers if p.name == "producer"), "all")
 
@@ -113,7 +113,7 @@ def produce(context: ActionContext) -> TextPrompt:
 
 
 def load(context: ActionContext) -> Question:
-    """The steady load on the selected topic."""
+    """Ask for the rate of the steady load on the selected topic."""
     topic = context.the_partition.tp.topic
     running = next((p for p in context.view.producers if p.topic == topic and p.rate > 0), None)
     name = running.name if running is not None else "load"

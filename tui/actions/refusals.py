@@ -1,4 +1,7 @@
-"""Why an action is impossible now: a reason for each that can be, in words that say what to do about it; None when it is possible."""
+"""Checks whether an action is possible now.
+
+Each check returns the reason why the action is impossible, or None if the action is possible.
+"""
 
 from __future__ import annotations
 
@@ -12,16 +15,16 @@ from tui.analysis.per_state_cache import cached_per_state
 from tui.session.playback import SPEEDS
 
 READ_ONLY: Final = "the session is read-only; without --read-only, the first action starts a branch"
-"""Why nobody may act."""
+"""The reason why acts are impossible in a read-only session."""
 
 
 def always(context: ActionContext) -> str | None:
-    """Nothing is in the way."""
+    """Return None: the action is always possible."""
     return None
 
 
 def needs_process(context: ActionContext) -> str | None:
-    """It acts on a process: the selected broker has to have one."""
+    """Return a reason unless the selected broker has a process."""
     broker = context.broker
     if broker is None:
         return "no broker is selected; choose one with ← and →"
@@ -31,7 +34,7 @@ def needs_process(context: ActionContext) -> str | None:
 
 
 def cannot_start(context: ActionContext) -> str | None:
-    """Only a stopped broker starts."""
+    """Return a reason unless the selected broker is stopped."""
     broker = context.broker
     if broker is None:
         return "no broker is selected; choose one with ← and →"
@@ -41,7 +44,7 @@ def cannot_start(context: ActionContext) -> str | None:
 
 
 def cannot_shut_down(context: ActionContext) -> str | None:
-    """Only a running broker shuts down in good order."""
+    """Return a reason unless the selected broker is running, which a controlled shutdown requires."""
     reason = needs_process(context)
     if reason is None and context.broker is not None and context.broker.state is not BrokerState.RUNNING:
         return f"b{context.broker.id} is {context.broker.state}; only a running broker can shut down cleanly"
@@ -49,12 +52,12 @@ def cannot_shut_down(context: ActionContext) -> str | None:
 
 
 def needs_broker(context: ActionContext) -> str | None:
-    """A broker has to be selected."""
+    """Return a reason unless a broker is selected."""
     return None if context.broker is not None else "no broker is selected; choose one with ← and →"
 
 
 def cannot_unregister(context: ActionContext) -> str | None:
-    """Only a broker that a KRaft controller knows is unregistered."""
+    """Return a reason unless the selected broker is registered with a KRaft controller."""
     broker = context.broker
     if broker is None:
         return needs_broker(context)
@@ -64,12 +67,12 @@ def cannot_unregister(context: ActionContext) -> str | None:
 
 
 def nothing_to_heal(context: ActionContext) -> str | None:
-    """There has to be a cut link."""
+    """Return a reason unless a link is cut."""
     return None if context.view.cut_links else "no link is cut"
 
 
 def no_unclean_election(context: ActionContext) -> str | None:
-    """An unclean election is for a partition that nobody leads and of which a replica lives."""
+    """Return a reason unless the selected partition has no leader and a live replica can be elected."""
     partition = context.partition
     if partition is None:
         return "no partition is selected; choose one with ↑ and ↓"
@@ -81,7 +84,7 @@ def no_unclean_election(context: ActionContext) -> str | None:
 
 
 def no_preferred_election(context: ActionContext) -> str | None:
-    """Some partition has to be led by another than its preferred leader."""
+    """Return a reason if the preferred leader already leads every partition, or if the cluster has no partitions."""
     if not context.view.partitions:
         return "there are no partitions"
     view = context.view
@@ -91,12 +94,12 @@ def no_preferred_election(context: ActionContext) -> str | None:
 
 
 def needs_partition(context: ActionContext) -> str | None:
-    """A partition has to be selected."""
+    """Return a reason unless a partition is selected."""
     return None if context.partition is not None else "no partition is selected; choose one with ↑ and ↓"
 
 
 def no_producer(context: ActionContext) -> str | None:
-    """Somebody has to produce."""
+    """Return a reason unless the cluster has a producer."""
     return (
         None
         if context.view.producers
@@ -105,44 +108,48 @@ def no_producer(context: ActionContext) -> str | None:
 
 
 def time_stands(context: ActionContext) -> str | None:
-    """By hand nothing goes by itself."""
+    """Return a reason if virtual time is paused because the pace is `by-hand`."""
     if context.pace is Pace.BY_HAND and not context.built_by_hand and not context.in_the_past:
         return f"virtual time is paused while you step by hand; {context.key('by-hand')} lets it run, and {context.key('step')} goes to the next event"
     return None
 
 
 def nothing_done(context: ActionContext) -> str | None:
-    """Something has to have been done before this moment."""
+    """Return a reason unless there is an act to undo."""
     return None if context.can_undo else "there is nothing to undo before this moment"
 
 
 def nothing_undone(context: ActionContext) -> str | None:
-    """Something has to be to come that was done."""
+    """Return a reason unless there is an act to redo."""
     return None if context.can_redo else "there is nothing to redo on this branch"
 
 
 def fastest(context: ActionContext) -> str | None:
-    """There is a highest speed."""
+    """Return a reason if the speed is already the highest."""
     return f"{SPEEDS[-1]:g}× is the fastest; {context.key('full-speed')} runs as fast as possible" if context.speed >= SPEEDS[-1] else None
 
 
 def slowest(context: ActionContext) -> str | None:
-    """There is a lowest speed."""
+    """Return a reason if the speed is already the lowest."""
     return f"{SPEEDS[0]:g}× is the slowest" if context.speed <= SPEEDS[0] else None
 
 
 def nothing_before(context: ActionContext) -> str | None:
-    """Something has to have happened."""
+    """Return a reason unless an event has happened."""
     return None if context.view.seq else "nothing has happened yet"
 
 
 def no_future(context: ActionContext) -> str | None:
-    """There has to be more of this branch."""
+    """Return a reason unless the branch continues after this moment."""
     return None if context.in_the_past else f"this is the latest moment of this branch; continue with {context.key('play')}"
 
 
 def no_cause(context: ActionContext) -> str | None:
-    """The selected event, or something to ask about, has to have a cause."""
+    """Return a reason if there is nothing whose cause can be shown.
+
+    If the events panel has the focus or a page is open, the selected event needs a recorded cause. Otherwise, a broker or a partition
+    must be selected.
+    """
     if context.event is None or not (context.page or context.focus == "events"):
         return None if context.partition is not None or context.broker is not None else "there are no brokers and no partitions"
     return None if context.event[2] else "this event has no recorded cause: it is an act, or a timer expired"

@@ -1,6 +1,6 @@
-"""Everything a person can do, in one registry. Keys, footer, command palette and help are made from it, nothing beside it.
+"""The registry of all actions. It is the only source for the keys, the footer, the command palette, and the help.
 
-No key here is one that tmux, zellij or screen keep for themselves; the command palette has `:` beside Ctrl+P.
+Every action has at least one key that tmux, zellij, and screen do not intercept. The command palette has the key `:` in addition to Ctrl+P.
 """
 
 from __future__ import annotations
@@ -39,7 +39,10 @@ def _isolate(context: ActionContext) -> tuple[Act, ...]:
 
 
 def _toggle_unclean(context: ActionContext) -> tuple[Act, ...]:
-    """Where the selected partition's topic has a value of its own, that one is changed; otherwise the cluster's."""
+    """Return the act that toggles unclean election.
+
+    If the topic of the selected partition has its own value, the act changes that value. Otherwise, it changes the cluster's value.
+    """
     topic = context.partition.tp.topic if context.partition is not None else None
     if topic is not None and not context.overridden(UNCLEAN, topic):
         topic = None
@@ -341,4 +344,4 @@ MOVES: Final = (
     ("Ctrl+Z", "suspend the playground; fg in the shell comes back to it"),
     ("right click", "open a menu of actions for a broker or a partition"),
 )
-"""Keys that only move about, for the help screen."""
+"""Navigation keys for the help screen, each with a description."""

@@ -1,4 +1,4 @@
-"""What is selected of a cluster, and which of its partitions are listed in which order. Knows views only."""
+"""The selection in a cluster, and the filter and order of the partition list."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from tui.analysis.partition_list import FILTERS, filtered, in_order
 
 
 class Selection:
-    """The selected broker and partition, and the list they are chosen from.
+    """The selected broker and partition, and how partitions are listed.
 
     Attributes:
-        broker, partition: what is selected; None as long as there is nothing.
-        worst_first: whether partitions are listed with the worst first, and otherwise by name.
-        which: the filter of kafka-topics that partitions pass to be listed; empty: all.
-        words: what listed partitions, brokers and events all have; empty: all.
+        broker, partition: the selected broker and partition, or None.
+        worst_first: whether the list is sorted with the worst partitions first. Otherwise, it is sorted by name.
+        filter_name: the kafka-topics filter that listed partitions pass; empty for all partitions.
+        words: the words that listed partitions, brokers, and events contain; empty for no filter.
     """
 
     def __init__(self) -> None:
@@ -34,7 +34,7 @@ class Selection:
         self.broker = broker if broker is not None else self.broker
 
     def keep_within(self, view: ClusterView) -> None:
-        """Select what is there: something is always selected, as long as there is anything."""
+        """Replace a selected broker or partition that the view does not contain with the first one."""
         if view.version >= 0 and view.version == self._checked_in and self.partition is not None and self.broker is not None:
             return
         self._checked_in = view.version
@@ -44,11 +44,11 @@ class Selection:
             self.partition = min((p.tp for p in view.partitions), default=None)
 
     def broker_in(self, view: ClusterView) -> BrokerView | None:
-        """The selected broker."""
+        """Return the view of the selected broker, or None."""
         return next((b for b in view.brokers if b.id == self.broker), None)
 
     def partition_in(self, view: ClusterView) -> PartitionView | None:
-        """The selected partition."""
+        """Return the view of the selected partition, or None."""
         chosen = self.partition
         if view.version < 0 or chosen is None:
             return next((p for p in view.partitions if p.tp == chosen), None)
@@ -60,19 +60,19 @@ class Selection:
     # --- moving ----------------------------------------------------------------------------------------------------
 
     def move_broker(self, by: int, listed: Sequence[int]) -> None:
-        """Select the next broker of those listed, or one before; after the last comes the first."""
+        """Move the selection by a number of listed brokers, and wrap around at the ends."""
         if listed:
             at = listed.index(self.broker) if self.broker in listed else 0
             self.broker = listed[(at + by) % len(listed)]
 
     def move_partition(self, by: int, listed: Sequence[TopicPartition]) -> None:
-        """Select the next partition of those listed, or one before, as far as there are any."""
+        """Move the selection by a number of listed partitions, and stop at the ends."""
         if listed:
             at = listed.index(self.partition) if self.partition in listed else 0
             self.partition = listed[max(0, min(len(listed) - 1, at + by))]
 
     def move_into(self, partitions: Sequence[TopicPartition], brokers: Sequence[int]) -> None:
-        """Select the first of those listed where the selected one is not."""
+        """Select the first listed partition if the selected one is not listed. Do the same for brokers."""
         if partitions and self.partition not in partitions:
             self.partition = partitions[0]
         if brokers and self.broker not in brokers:
@@ -81,17 +81,17 @@ class Selection:
     # --- the list --------------------------------------------------------------------------------------------------
 
     def listed(self, view: ClusterView) -> list[PartitionView]:
-        """The partitions that are listed, in their order."""
+        """Return the listed partitions in order."""
         return in_order(view, self.worst_first, self.filter_name, self.words)
 
     def toggle_order(self, view: ClusterView) -> str:
-        """List by name, or the worst first, and select the top; returns what to say of it."""
+        """Toggle between both orders and select the first partition. Returns a message to show."""
         self.worst_first = not self.worst_first
         self.partition = next((p.tp for p in self.listed(view)), self.partition)
         return "partitions: the worst first" if self.worst_first else "partitions: by name"
 
     def next_filter(self, view: ClusterView) -> str:
-        """List by the next of kafka-topics' filters, after the last all again; returns what to say of it."""
+        """Switch to the next kafka-topics filter. After the last filter, list all partitions again. Returns a message to show."""
         names = ["", *FILTERS]
         self.filter_name = which = names[(names.index(self.filter_name) + 1) % len(names)]
         if which:
@@ -101,7 +101,12 @@ class Selection:
         return said + (f" (kafka-topics --{which}-partitions)" if which else "")
 
     def listing_note(self, view: ClusterView, back_key: str) -> str:
-        """How the partitions are listed, where that is not all of them by name; `back_key` lists all again."""
+        """Describe the filter and the order of the list. Returns an empty string if all partitions are listed by name.
+
+        Args:
+            view: the cluster.
+            back_key: display name of the key that removes the word filter.
+        """
         order = "worst first" if self.worst_first else ""
         only = " and ".join(filter(None, (self.filter_name, self.words and f"'{self.words}'")))
         if not only:

@@ -1,1 +1,1 @@
-"""What follows from frozen views and events: faults, reasons, metrics over time. Knows no widget."""
+"""Analysis of frozen views and events: faults, ISR reasons, and metrics over time. No module here depends on a widget."""

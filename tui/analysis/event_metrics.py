@@ -1,4 +1,4 @@
-"""The metrics that only a stream of events tells, folded by `core.lab.metrics` from the events in memory while somebody looks."""
+"""Metrics that need the event stream. `core.lab.metrics` computes them from the events in memory."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ from core.sim.units import SECOND
 from tui.analysis.metrics_history import METRICS, Metric, Series, Values
 
 _RECENT: Final = 8
-"""Samples that are kept by broker, too."""
+"""The number of recent samples to keep with separate values for each broker."""
 
 
 class EventMetrics:
-    """The metrics that only events tell, folded from those in memory; kept up to date while somebody looks.
+    """Metrics that are computed from the events in memory. Each call of `update` processes new events.
 
     Attributes:
-        since: virtual time of the first event that was folded, µs.
-        series: samples of the cluster's values.
+        since: virtual time from which samples are taken, µs.
+        series: samples of the values for the whole cluster.
     """
 
     def __init__(self, make: Callable[[], MetricsObserver]) -> None:
@@ -39,16 +39,16 @@ class EventMetrics:
 
     @property
     def progress(self) -> float:
-        """How much of what was in memory at the beginning is folded, 0 to 1; `values` are those of now at 1."""
+        """The fraction of waiting events that are processed, 0 to 1. At 1, `values` is current."""
         return 1 - len(self._waiting) / self._whole if self._waiting else 1.0
 
     def update(self, event_buffer: EventBuffer, now: int, most: int | None = None) -> None:
-        """Take in what has come since; anew after a way through time, or when events were missed.
+        """Process new events. Start again if the event ring was replaced or events were missed.
 
         Args:
             event_buffer: the events in memory.
             now: virtual time, µs.
-            most: events to take in now, as memory holds more than a frame has time for; None: all.
+            most: the maximum number of events to process in this call; None for all.
         """
         ring, observer, waiting = event_buffer.ring(DETAIL), self._observer, self._waiting
         if observer is None or ring is not self._ring or self._next < ring.first:
@@ -66,7 +66,10 @@ class EventMetrics:
             self._latest = self._values(observer, now)
 
     def _begin(self, event_buffer: EventBuffer, ring: EventRing) -> MetricsObserver:
-        """With the oldest events there are: of those before the ring's only what was worth a line."""
+        """Start with the oldest events in memory.
+
+        Before the first event of the detailed ring, only events of level `NORMAL` or above are available.
+        """
         observer = self._observer = self._make()
         self._ring, self.series = ring, Series(step=SECOND)
         self.since = ring.at(ring.first)[1] if ring.total and ring.first else 0
@@ -96,11 +99,11 @@ class EventMetrics:
         return found
 
     def values(self, metric: Metric) -> Values:
-        """A metric's values by broker, now."""
+        """Return the latest values of a metric by broker."""
         return self._latest.get(metric.name, {})
 
     def rates(self, metric: Metric) -> Values:
-        """What each broker has added to a count a second, over the last five seconds or so; empty as long as nothing can be said."""
+        """Return each broker's rate per second over about the last five seconds. Returns an empty dict if there are too few samples."""
         if not self._recent:
             return {}
         end, latest = self._recent[-1]

@@ -1,4 +1,4 @@
-"""The faults in force: what somebody, or a script, has done to links, disks and processes and not taken back. One list for cards and header."""
+"""The active faults of links, disks, and processes. Cards and the header use the same list."""
 
 from __future__ import annotations
 
@@ -18,19 +18,19 @@ _ORDER: Final = ("paused", "dir", "cut", "held", "slow", "loss", "repeats", "reo
 
 
 _said: list[Any] = [None, ()]
-"""What the faults follow from, and the words for them, of the last time: from frame to frame they are the same."""
+"""The key and the result of the last `faults_text` call. The key seldom changes between frames."""
 
 
 @attrs.frozen(repr=False)
 class Fault(ReprMixin):
-    """A fault at a node, towards another or by itself.
+    """A fault of a node, or of a link between two nodes.
 
     Attributes:
-        node: whose it is, by its address.
-        other: the other end of the link; empty for what is the node's own.
-        way: `↔`, `→` from the node, `←` to it.
-        word: what it is, in one word.
-        much: how much of it, where there is a measure.
+        node: address of the node.
+        other: address of the other end of the link; empty for a fault of the node.
+        way: direction of a link fault: `↔` both, `→` from the node, `←` to the node. Empty for a fault of the node.
+        word: the kind of fault, in one word.
+        much: the amount, if the fault has one.
     """
 
     node: str
@@ -41,21 +41,21 @@ class Fault(ReprMixin):
 
     @property
     def at_the_node(self) -> str:
-        """As it stands on the node's card: `cut ↔ b2`, `disk +200ms a write`."""
+        """The text on the node's card, for example `cut ↔ b2` or `disk +200ms per write`."""
         if not self.other:
             return f"{self.word} {self.much}".strip()
         return f"{self.word} {self.way} {self.other}" + (f" {self.much}" if self.much else "")
 
     @property
     def in_a_list(self) -> str:
-        """As it stands among those of other nodes: `b1↔b2 cut`."""
+        """The text in a list of faults of several nodes, for example `b1↔b2 cut`."""
         if not self.other:
             return f"{self.node} {self.word} {self.much}".strip()
         return f"{self.node}{self.way}{self.other} {self.word}" + (f" {self.much}" if self.much else "")
 
 
 def faults_at(view: ClusterView, node: str) -> list[Fault]:
-    """The faults of a node, the worst first, but for whether its process runs, which its state tells."""
+    """Return the faults of a node, the worst first. A paused process is not included because the broker's state shows it."""
     found = [*_links(view, node)]
     for broker in view.brokers:
         if broker_address(broker.id) == node:
@@ -64,7 +64,7 @@ def faults_at(view: ClusterView, node: str) -> list[Fault]:
 
 
 def all_faults(view: ClusterView) -> list[Fault]:
-    """Every fault, each link once, the worst first."""
+    """Return all faults, the worst first. A fault of a link appears once, not at both ends."""
     nodes = [broker_address(broker.id) for broker in view.brokers]
     ends = {end for link in (*view.cut_links, *view.held_links) for end in link} | {
         end for link in view.changed_links for end in (link.src, link.dst)
@@ -118,7 +118,7 @@ def _share(ppm: int) -> str:
 
 
 def _both_ways(node: str, word: str, links: dict[tuple[str, str], str]) -> Iterable[Fault]:
-    """The links of a node, one that is so in both directions once."""
+    """Yield the link faults of a node. A fault that is equal in both directions appears once."""
     for other in sorted({dst if src == node else src for src, dst in links if node in (src, dst)}):
         out, back = links.get((node, other)), links.get((other, node))
         if out is not None and back is not None and out == back:
@@ -131,7 +131,10 @@ def _both_ways(node: str, word: str, links: dict[tuple[str, str], str]) -> Itera
 
 
 def faults_text(view: ClusterView) -> tuple[str, ...]:
-    """All faults, in fewer and fewer words: each by name, some of them, how many; empty when there are none."""
+    """Return texts for all faults, from the longest to the shortest.
+
+    The first text names all faults, the next ones name some, and the last one is only the count. Returns an empty tuple without faults.
+    """
     own = tuple([(b.id, b.state is BrokerState.PAUSED, b.failed_dirs, b.disk_delay_us) for b in view.brokers])
     key = (view.cut_links, view.held_links, view.changed_links, view.loss_ppm, own)
     if _said[0] != key:

@@ -1,4 +1,4 @@
-"""Why a replica is out of the ISR: the rule that took it out, with its numbers and its setting, from the events that are still in memory."""
+"""Reasons why a replica is outside the ISR, from the events that are still in memory."""
 
 from __future__ import annotations
 
@@ -20,19 +20,22 @@ _AT: Final = {
 
 
 def _column(event: EventTuple, name: str) -> object:
-    """A column of an event by its name."""
+    """Return a column of an event by name."""
     return event[_AT[event[3]][name]]
 
 
 class IsrReasons:
-    """Finds reasons and remembers them: the events are looked through once for every change of an ISR."""
+    """Finds the reasons and caches them, so that it searches the events once for each change of a partition."""
 
     def __init__(self) -> None:
         self._ring: EventRing | None = None
         self._known: dict[tuple[object, ...], str] = {}
 
     def of(self, p: PartitionView, event_buffer: EventBuffer) -> dict[int, str]:
-        """For each replica outside the ISR when and why it left: `left 00:11.633: no heartbeat for 9s (broker.session.timeout.ms 9s)`."""
+        """Return when and why each replica outside the ISR left it, by broker.
+
+        For example: `left 00:11.633: no heartbeat for 9s (broker.session.timeout.ms 9s)`.
+        """
         ring = event_buffer.ring(NORMAL)
         if ring is not self._ring or len(self._known) > _MOST_REMEMBERED:
             self._ring, self._known = ring, {}
@@ -77,7 +80,7 @@ def _reason(p: PartitionView, broker: int, event_buffer: EventBuffer) -> str:
 
 
 def _proposal(event: EventTuple) -> str:
-    """The leader's rule."""
+    """Return the reason for an ISR shrink that the leader proposed."""
     if event[3] == "isr-shrink-by-count":
         missing, limit = _column(event, "missing"), _column(event, "limit_records")
         return f"{missing:,} records behind (replica.lag.max.messages {limit:,})"
@@ -86,7 +89,7 @@ def _proposal(event: EventTuple) -> str:
 
 
 def _by_the_controller(left: EventTuple, broker: int, event_buffer: EventBuffer) -> str:
-    """The controller's rule: from what caused the change, or in the change's own words."""
+    """Return the reason for a change by the controller, from its causes or from the event itself."""
     cause = left[2]
     for _ in range(_MOST_CAUSES):
         event = event_buffer.find(cause) if cause else None

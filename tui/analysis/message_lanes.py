@@ -1,7 +1,7 @@
-"""What a swim-lane is drawn from: at which node an event happened, from which node what caused it came, and both in two or three words.
+"""The data of a swim-lane diagram: the node of each event, the node that its cause came from, and a short label.
 
-Everything is read from the event log. A fetch that brought nothing new is not in it: of a round trip one sees the records that
-arrived, the offset the next fetch asked from, and the high watermark that moved.
+All data comes from the event log. The log does not contain fetches without new data. It shows the records that arrived, the
+offset of the next fetch, and the changes of the high watermark.
 """
 
 from __future__ import annotations
@@ -19,10 +19,10 @@ from core.lab.sentences import act_sentence
 from core.sim.units import format_duration
 
 CLIENTS: Final = "clients"
-"""The column of producers and consumers."""
+"""The name of the column for producers and consumers."""
 
 MOST: Final = 4_000
-"""Events of a partition that a lane keeps, the newest."""
+"""The maximum number of steps that a lane keeps. The oldest ones are dropped."""
 
 _AT: Final = {
     name: (4 + columns.index("topic"), 4 + columns.index("partition"))
@@ -30,7 +30,7 @@ _AT: Final = {
     for columns in [list(kind.columns)]
     if "topic" in columns and "partition" in columns
 }
-"""Where topic and partition stand in an event tuple, by kind."""
+"""The indexes of topic and partition in an event tuple, by kind."""
 
 _BROKER_KINDS: Final = frozenset(
     {
@@ -53,7 +53,7 @@ _BY_CLIENT: Final = frozenset(
 
 @attrs.frozen
 class LaneStep:
-    """One event in a lane: at `node`, drawn with an arrow from `source` where that is another node ("" for none)."""
+    """An event in the lane of `node`. If `source` is not empty, an arrow leads from `source` to `node`."""
 
     event: EventTuple
     node: str
@@ -62,7 +62,10 @@ class LaneStep:
 
 
 def concerns(event: EventTuple, tp: TopicPartition, brokers: frozenset[int]) -> bool:
-    """Whether an event belongs into a partition's lane: its own, its replicas' brokers' lives, and what people did."""
+    """Return whether an event belongs to the lane of a partition.
+
+    Events of the partition, state changes of its brokers, link events, and acts belong to it.
+    """
     kind: str = event[3]
     at = _AT.get(kind)
     if at is not None:
@@ -75,7 +78,7 @@ def concerns(event: EventTuple, tp: TopicPartition, brokers: frozenset[int]) -> 
 
 
 def node_of(event: EventTuple) -> str:
-    """The column in which an event happened; "" for one that happened nowhere in particular."""
+    """Return the name of an event's column, or an empty string if the event has none."""
     kind = event[3]
     if kind in _BY_CONTROLLER:
         return CONTROLLER
@@ -91,13 +94,16 @@ _FROM: Final = {
     "follower-append": "leader", "epoch-answered": "leader", "truncated": "leader", "fetch-failed": "leader", "follower-fetched": "follower",
     "consumed": "broker",
 }  # fmt: skip
-"""The column that names the broker from which an event's message came, by kind; elsewhere it is where the cause happened."""
+"""The event column that names the sender of the message, by kind. For other kinds, the sender is the node of the cause."""
 
 
 def step_of(event: EventTuple, find: Callable[[int], EventTuple | None], leading: str = "") -> LaneStep:
-    """An event with where its message came from: the broker it names, the client whose request it was, or the node of its cause.
+    """Return the lane step of an event, with the sender of its message.
 
-    `leading` is the broker that leads at that time.
+    Args:
+        event: the event.
+        find: returns an event by sequence number, or None.
+        leading: address of the leader at that time.
     """
     node = node_of(event)
     source = ""
@@ -123,7 +129,7 @@ def _ids(ids: tuple[int, ...]) -> str:
 
 
 def short_label(event: EventTuple) -> str:
-    """An event in two or three words, for an arrow."""
+    """Return a label of two or three words for an event."""
     kind: str = event[3]
     made = _SHORT.get(kind)
     if made is not None:
@@ -177,11 +183,11 @@ _SHORT: Final[dict[str, Callable[..., str]]] = {
 
 
 class Lane:
-    """The steps of one partition, kept up to date from the event buffer; `steps` are in order of their events.
+    """The steps of one partition in event order. `update` adds new steps from the event buffer.
 
     Attributes:
-        steps: the newest of them.
-        level: the least level of the events taken.
+        steps: the newest steps, at most `MOST`.
+        level: the minimum level of events in the lane.
     """
 
     def __init__(self, tp: TopicPartition, brokers: frozenset[int], level: int = DETAIL) -> None:
@@ -194,7 +200,7 @@ class Lane:
         self._leading = ""
 
     def update(self, event_buffer: EventBuffer) -> None:
-        """Take in what has come since; all anew after a way through time."""
+        """Add new events. Start again if the event ring was replaced."""
         ring = event_buffer.ring(self.level)
         if ring is not self._ring:
             self._ring, self._next = ring, 0

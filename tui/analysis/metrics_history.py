@@ -1,7 +1,7 @@
-"""The metrics operators watch first, under their JMX names, and how they went over virtual time.
+"""The metrics that operators watch first, under their JMX names, and their history over virtual time.
 
-What the controller and the leaders know is read from the frozen view of each frame, which costs nothing more. What only a stream of
-events tells (bytes, refused requests, idle threads) is folded from the events in memory, once somebody looks (`tui.analysis.event_metrics`).
+Most metrics are computed from frozen views. Metrics that need the event stream (bytes, refused requests, idle threads) are
+computed from the events in memory by `tui.analysis.event_metrics`.
 """
 
 from __future__ import annotations
@@ -22,33 +22,33 @@ from core.sim.units import SECOND
 from tui.analysis.per_state_cache import cached_per_state
 
 FIRST_STEP: Final = SECOND // 5
-"""Virtual µs between two samples at first; it doubles whenever there are too many."""
+"""The initial interval between samples in virtual µs. It doubles whenever there are more than `MOST` samples."""
 
 MOST: Final = 2_000
-"""Samples of a metric at most."""
+"""The maximum number of samples of a metric."""
 
 MANY: Final = 1_000
-"""From so many partitions on samples are four times as rare at first."""
+"""With more partitions than this number, the interval between samples is four times as long."""
 
 Values = dict[int, float]
-"""By broker; under `CONTROLLER` what the controller tells."""
+"""Values by broker id. Values of the controller have the key `CONTROLLER`."""
 
 
 @attrs.frozen(repr=False)
 class Metric(ReprMixin):
-    """One metric.
+    """A metric.
 
     Attributes:
-        name: of the MBean.
-        about: what it says, and what to do about it.
-        of: its values by broker, from a view; None for one that is folded from events.
-        counts: whether it counts up, so that its rate is what matters.
-        flow: whether it counts a steady flow, of which the rate says more than the count.
-        fold: how the brokers' values become one: `sum`, `max` or `min`.
-        bad, warn: whether a value is one that gets somebody out of bed, or one to look at.
-        dear: whether it looks at every replica each time; then a large cluster has no history of it.
-        lab: whether it is the laboratory's own and no MBean of Kafka's.
-        unit: of its values, where that is not partitions, brokers or records, which its name says.
+        name: name of the MBean, or of a metric that only the laboratory has.
+        about: meaning of the metric, and advice.
+        of: returns the values by broker for a view. None if the metric is computed from events.
+        counts: whether the metric is a counter.
+        flow: whether the metric counts a steady flow, whose rate is more useful than its count.
+        fold: how to combine the values of all brokers: `sum`, `max`, or `min`.
+        bad, warn: whether a value is critical, or needs attention.
+        dear: whether the metric reads every replica for each sample. A large cluster has no history of such a metric.
+        lab: whether the metric exists only in the laboratory, not in Kafka.
+        unit: unit of the values, if the name does not imply it.
     """
 
     name: str
@@ -65,11 +65,11 @@ class Metric(ReprMixin):
 
     @property
     def short(self) -> str:
-        """The name without its domain."""
+        """The `name` property of the MBean, or the whole name if it has none."""
         return self.name.partition("name=")[2].partition(",")[0] or self.name
 
     def folded(self, values: Values) -> float:
-        """One number for the cluster."""
+        """Combine the values of all brokers into one value for the cluster."""
         if not values:
             return 0.0
         of_all = values.values()
@@ -77,12 +77,12 @@ class Metric(ReprMixin):
 
 
 _LED: Final = ("led", "under-replicated", "under-min", "at-min", "reassigning")
-"""What is counted of the partitions that a broker leads."""
+"""The counts of partitions that are kept for each leader."""
 
 
 @attrs.frozen(repr=False)
 class _Census(ReprMixin):
-    """What a view's partitions come to; counted in one pass, anew only when more than offsets has changed."""
+    """Counts over all partitions of a view. One pass computes them, and the result is cached by the view's version."""
 
     led: dict[str, Values]
     offline: int
@@ -238,24 +238,24 @@ METRICS: Final[tuple[Metric, ...]] = (
         lambda v: _controller(v, v.lost), bad=_some, lab=True,
     ),
 )  # fmt: skip
-"""In the order in which operators look."""
+"""All metrics, in the order in which operators check them."""
 
 
 @attrs.define(repr=False)
 class Series(ReprMixin):
-    """Samples of one branch: times, and by metric's name the values."""
+    """Samples of one branch: the times, and the values by metric name."""
 
     times: list[int] = attrs.field(factory=list)
     values: dict[str, list[float]] = attrs.field(factory=dict)
     step: int = FIRST_STEP
 
     def upto(self, time: int) -> Series:
-        """A copy that ends at a time."""
+        """Return a copy with the samples up to and including a time."""
         count = bisect_right(self.times, time)
         return Series(self.times[:count], {name: values[:count] for name, values in self.values.items()}, self.step)
 
     def add(self, time: int, values: Mapping[str, float]) -> None:
-        """One more sample; every second one goes when there are too many."""
+        """Add a sample. If there are too many samples, drop every second one and double the interval."""
         self.times.append(time)
         for name, value in values.items():
             self.values.setdefault(name, []).append(value)
@@ -266,18 +266,18 @@ class Series(ReprMixin):
 
 
 class MetricsHistory:
-    """Samples of the metrics that a view tells, for each branch of a session."""
+    """Samples of the metrics that are computed from views, for each branch of a session."""
 
     def __init__(self) -> None:
         self._branches: dict[str, Series] = {}
 
     def observe(self, view: ClusterView, branch: str, origin: str, lags: Callable[[], Values | None] | None = None) -> None:
-        """Take a sample if one is due: at a time for which there is none yet.
+        """Take a sample if the interval since the last one has passed.
 
         Args:
-            view: the moment.
-            branch, origin: where the session is, and the branch that this one parted from.
-            lags: what each broker lacks (`Session.lags`), where the view's offsets may be old.
+            view: the cluster.
+            branch, origin: the current branch, and the branch that it started from.
+            lags: returns the lag of each broker (`Session.lags`), for views whose offsets can be outdated.
         """
         series = self._branches.get(branch)
         if series is None:
@@ -294,5 +294,5 @@ class MetricsHistory:
         series.add(view.now, values)
 
     def of(self, branch: str) -> Series:
-        """The samples of a branch."""
+        """Return the samples of a branch, which are empty for an unknown branch."""
         return self._branches.get(branch) or Series()

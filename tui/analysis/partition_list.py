@@ -1,4 +1,4 @@
-"""Which partitions are listed, and in which order: the filters of kafka-topics, words that somebody looks for, the worst first."""
+"""The filters and the order of the partition list."""
 
 from __future__ import annotations
 
@@ -23,11 +23,14 @@ FILTERS: Final[Mapping[str, Callable[[PartitionView, Container[int], int], bool]
     "at-min-isr": lambda p, live, min_isr: described_at_min_isr(p, min_isr),
     "under-replicated": lambda p, live, min_isr: described_under_replicated(p),
 }
-"""The four filters of `kafka-topics --describe`, by their names there, the worst first; each of the partition, the live brokers, the raw min ISR."""
+"""The four filters of `kafka-topics --describe` by name, the worst first.
+
+The arguments are the partition, the live brokers, and the configured min ISR.
+"""
 
 
 def filtered(view: ClusterView, which: str) -> list[PartitionView]:
-    """The partitions that a filter of `kafka-topics --describe` would print."""
+    """Return the partitions that `kafka-topics --describe` would print with a filter."""
     passes, release = FILTERS[which], release_named(view.release)
     live = {broker.id for broker in view.brokers if not broker.fenced}
     min_isr = {topic.name: described_min_isr(topic.config, release) for topic in view.topics}
@@ -36,7 +39,14 @@ def filtered(view: ClusterView, which: str) -> list[PartitionView]:
 
 
 def in_order(view: ClusterView, worst_first: bool, which: str = "", words: str = "") -> list[PartitionView]:
-    """The partitions as they are listed: by name, or the worst first as operators sort them; `which` is a filter, `words` all that they have."""
+    """Return the listed partitions, by name or with the worst first.
+
+    Args:
+        view: the cluster.
+        worst_first: whether the worst partitions come first.
+        which: name of a filter in `FILTERS`; empty for all partitions.
+        words: words that each partition contains; empty for all partitions.
+    """
     partitions = filtered(view, which) if which else list(view.partitions)
     if words:
         matches = matcher(words)

@@ -1,4 +1,4 @@
-"""What is worked out from all partitions of a view is kept for as long as nothing but offsets and counters changes (`ClusterView.state`)."""
+"""A cache for results that are computed from a view and depend on neither offsets nor counters."""
 
 from __future__ import annotations
 
@@ -10,13 +10,19 @@ from core.lab.views.view import ClusterView
 T = TypeVar("T")
 
 MOST: Final = 64
-"""Results kept at most."""
+"""The maximum number of cached results."""
 
 _kept: dict[Hashable, tuple[int, Any]] = {}
 
 
 def cached_per_state(view: ClusterView, name: Hashable, make: Callable[[], T]) -> T:
-    """What `make` makes of the view, made anew only for another state; `name` tells it from others that are kept."""
+    """Return the result of `make`. Call `make` only if the view's version changed.
+
+    Args:
+        view: the cluster.
+        name: key of the result in the cache.
+        make: computes the result.
+    """
     if view.version < 0:
         return make()
     known = _kept.get(name)

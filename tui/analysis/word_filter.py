@@ -1,7 +1,7 @@
-"""Words that somebody looks for, and whether a text has them all: `b55`, `offline`, `orders-`, `#120`.
+"""A filter for texts that contain all search words, for example `b55`, `offline`, `orders-`, `#120`.
 
-A number, with or without the letter of a broker or the sign of an event, is meant whole: `b5` is not found in `b55`. Any other word may be
-part of a longer one, in whatever case.
+A number must match as a whole, with or without the prefix `b` or `#`: `b5` does not match `b55`. Any other word can be part of a longer
+word. Case does not matter.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ _WHOLE: Final = re.compile(r"[b#]?\d+")
 
 @lru_cache(maxsize=16)
 def matcher(words: str) -> Callable[[str], bool]:
-    """What tells whether a text has every one of the words."""
+    """Return a function that reports whether a text contains all words."""
     plain: list[str] = []
     whole: list[re.Pattern[str]] = []
     for word in words.lower().split():
