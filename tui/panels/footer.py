@@ -1,4 +1,4 @@
-"""The last line: the keys that matter now, greyed when impossible; or for a moment, what just went wrong or was done."""
+"""The last line of the screen. It shows the keys that matter now, dimmed if unavailable, or for a moment a message."""
 
 from __future__ import annotations
 
@@ -17,21 +17,21 @@ from tui.rendering.rows import Row
 
 @attrs.frozen(repr=False)
 class FooterMessage(ReprMixin):
-    """A message; `refused` when it says why something did not happen."""
+    """A message. `refused` means that it explains why an action was not possible."""
 
     text: str
     refused: bool = False
 
 
 def paint_footer(hints: tuple[Hint, ...], note: FooterMessage | None, paint: Palette, width: int, last: int = 2) -> Strip:
-    """The line. The last hints (help and quit) always have their place.
+    """Paints the line. The last hints (help and quit) are always shown.
 
     Args:
-        hints: most important first.
-        note: shown instead of the hints.
+        hints: the hints, the most important first.
+        note: a message to show instead of the hints.
         paint: the styles.
-        width: cells.
-        last: how many hints at the end are kept whatever else has no room.
+        width: width of the line, in cells.
+        last: number of hints at the end that are always shown.
     """
     if note is not None:
         row = Row().add(" ✕ " if note.refused else " ► ", paint.bad if note.refused else paint.good)
@@ -60,26 +60,26 @@ def _hint(row: Row, hint: Hint, paint: Palette) -> None:
 
 
 class Footer(Lines):
-    """The line as a widget; a click on a hint is as good as its key."""
+    """The widget that shows the line. A click on a hint does the same as its key."""
 
     _now: object = None
 
     class Chosen(Message):
-        """A hint was clicked."""
+        """The user clicked a hint."""
 
         def __init__(self, action: str) -> None:
             super().__init__()
             self.action = action
 
     def update(self, hints: tuple[Hint, ...], note: FooterMessage | None) -> None:
-        """Show a new state."""
+        """Shows the hints or the message."""
         before = self._now
         self._now = now = (hints, note, self.paint, self.box.width)
         if now != before:
             self.show([paint_footer(hints, note, self.paint, self.box.width)])
 
     def on_click(self, event: events.Click) -> None:
-        """Do what was clicked."""
+        """Requests the action of the clicked hint."""
         action = event.style.meta.get("action")
         if action is not None:
             self.post_message(self.Chosen(str(action)))

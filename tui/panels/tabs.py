@@ -1,4 +1,4 @@
-"""The line of screens: every one with its key, the open one marked. It stands below the header on the overview and on every page."""
+"""The line with the names of all screens and their keys. The open screen is highlighted. The line is below the header on every screen."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from tui.rendering.palette import Palette
 from tui.rendering.rows import Row
 
 Tab = tuple[str, str, str, str]
-"""A screen in the line: its key, its name, a shorter one, the action that opens it."""
+"""A screen in the line: its key, its name, a shorter name, and the action that opens it."""
 
 
 def paint_tabs(tabs: tuple[Tab, ...], current: str, paint: Palette, width: int) -> Strip:
-    """All screens with their keys; the open one stands out. Where there is little room the others are keys only."""
+    """Paints all screens with their keys and highlights the open one. If the line is too narrow, shortens names or leaves them out."""
     if _needed(tabs) > width:
         current = next((brief for _, name, brief, _ in tabs if name == current), current)
         tabs = tuple((key, brief, brief, action) for key, _, brief, action in tabs)
@@ -35,24 +35,24 @@ def paint_tabs(tabs: tuple[Tab, ...], current: str, paint: Palette, width: int) 
 
 
 def _needed(tabs: tuple[Tab, ...]) -> int:
-    """Cells of the line with every name in it."""
+    """Width of the line with all names, in cells."""
     return 1 + sum(len(key) + len(name) + 2 for key, name, _, _ in tabs)
 
 
 class Tabs(Lines):
-    """The line as a widget; a click on a screen opens it."""
+    """The widget that shows the line. A click on a screen opens it."""
 
     _painted: object = None
 
     class Chosen(Message):
-        """A screen was clicked."""
+        """The user clicked a screen."""
 
         def __init__(self, action: str) -> None:
             super().__init__()
             self.action = action
 
     def update(self, tabs: tuple[Tab, ...], action: str) -> None:
-        """Show the line; `action` opens the screen that is open."""
+        """Shows the line. `action` is the action that opens the current screen."""
         painted = (tabs, action, self.box.width, id(self.paint))
         if painted == self._painted:
             return
@@ -61,7 +61,7 @@ class Tabs(Lines):
         self.show([paint_tabs(tabs, current, self.paint, self.box.width)])
 
     def on_click(self, event: events.Click) -> None:
-        """Open what was clicked."""
+        """Requests the action that opens the clicked screen."""
         action = event.style.meta.get("action")
         if action is not None:
             self.post_message(self.Chosen(str(action)))

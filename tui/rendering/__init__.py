@@ -1,1 +1,1 @@
-"""How things look: palettes, glyphs and words of states, lines and tables. Knows no widget."""
+"""Palettes, the glyphs and words of states, lines, and tables. This package does not depend on the panels."""

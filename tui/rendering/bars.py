@@ -1,8 +1,8 @@
-"""Bars of logs: how far each replica of a partition reaches, on a scale of that partition's own.
+"""Bars of logs. They show how far each replica of a partition reaches, on a scale for that partition.
 
-Offsets grow without end while gaps are a handful of records, so a bar does not start at offset 0: it shows the last
-records up to the longest replica, on a window that is just large enough for the shortest one, in steps of 1, 2, 5 so
-that it does not jump about. A gap of a single record always shows.
+Offsets grow without limit, but gaps are only a few records. A bar therefore does not start at offset 0. It shows the last
+records up to the end of the longest replica, in a window large enough for the shortest one. The window's size changes only
+in steps of 1, 2, and 5 times a power of ten, so that the bar stays steady. Even a gap of a single record is visible.
 """
 
 from __future__ import annotations
@@ -15,19 +15,19 @@ from core.lab.views.view import PartitionView
 from core.sim.repr_mixin import ReprMixin
 
 LEAST_WINDOW: Final = 10
-"""Records a bar spans at least."""
+"""Minimum number of records in a window that does not start at offset 0."""
 
 
 @attrs.frozen(repr=False)
 class Window(ReprMixin):
-    """The offsets a partition's bars span: `start` inclusive to `end` exclusive."""
+    """The offsets that the bars of a partition span, from `start` (inclusive) to `end` (exclusive)."""
 
     start: int
     end: int
 
     @staticmethod
     def of(partition: PartitionView) -> Window:
-        """The window in which all gaps of the partition show."""
+        """The window in which all gaps of the partition are visible."""
         end = max((copy.leo for copy in partition.copies), default=0)
         least = min((min(copy.leo, copy.hw) for copy in partition.copies), default=0)
         span = _nice(max(LEAST_WINDOW, (end - least) * 3 // 2))
@@ -37,7 +37,7 @@ class Window(ReprMixin):
 
 
 def _nice(number: int) -> int:
-    """The smallest 1, 2 or 5 times a power of ten that is not less."""
+    """The smallest number of the form 1, 2, or 5 times a power of ten that is not less than `number`."""
     power = 1
     while True:
         for step in (1, 2, 5):
@@ -47,13 +47,13 @@ def _nice(number: int) -> int:
 
 
 def bar(window: Window, hw: int, leo: int, width: int) -> tuple[int, int, int]:
-    """Cells of a bar: committed, not yet committed, missing; they sum up to `width`.
+    """Returns the number of cells for committed, uncommitted, and missing records. Their sum is `width`.
 
     Args:
-        window: the partition's.
+        window: the window of the partition.
         hw: the replica's own high watermark.
-        leo: its log end offset.
-        width: cells of the whole bar.
+        leo: the replica's log end offset.
+        width: width of the whole bar, in cells.
     """
     span = window.end - window.start
     if span <= 0 or width <= 0:

@@ -1,4 +1,4 @@
-"""Numbers of records as people write them."""
+"""Parses numbers of records as users type them."""
 
 from __future__ import annotations
 
@@ -6,16 +6,16 @@ import re
 from typing import Final
 
 MOST_RECORDS: Final = 10_000_000
-"""Records that can be asked for at once."""
+"""Maximum number of records in one request."""
 
 _UNITS: Final = {"": 1, "k": 1_000, "m": 1_000_000}
 
 
 def count_of(text: str) -> int:
-    """How many records a text says: `10`, `1,000`, `10k`.
+    """Returns the number of records in a text such as `10`, `1,000`, or `10k`.
 
     Raises:
-        ValueError: it says none, or too many; the message says what would be right.
+        ValueError: the text is not a number, or the number is out of range. The message describes valid input.
     """
     found = re.fullmatch(r"([0-9]{1,3}(?:,[0-9]{3})+|[0-9]{1,12}) ?([kKmM]?)", text.strip(), re.ASCII)
     count = int(found[1].replace(",", "")) * _UNITS[found[2].lower()] if found is not None else 0

@@ -1,4 +1,4 @@
-"""Glyph, word and style for every state a broker, a partition or a replica can be in: one place, used by all panels."""
+"""The glyph, word, and style for every state of a broker, a partition, or a replica. All panels use these definitions."""
 
 from __future__ import annotations
 
@@ -11,41 +11,41 @@ from core.lab.views.view import BrokerView, PartitionStatus, PartitionView, Repl
 from tui.rendering.palette import Palette
 
 LEADER: Final = "★"
-"""Leads, by the controller's word."""
+"""The leader according to the controller."""
 BELIEVES: Final = "☆"
-"""Believes that it leads, but the controller has another leader."""
+"""A replica that believes it leads, although the controller has another leader or none."""
 IN_ISR: Final = "●"
-"""Alive and in the ISR."""
+"""A live replica in the ISR."""
 OUT: Final = "○"
-"""Alive, not in the ISR."""
+"""A live replica outside the ISR."""
 DOWN_IN_ISR: Final = "⊗"
-"""No process, but still in the ISR: the controller has not noticed, or it was the last member."""
+"""A replica that is down but still in the ISR. Either the controller has not noticed, or it was the last member."""
 DOWN: Final = "✕"
-"""No process, not in the ISR."""
+"""A replica that is down and outside the ISR."""
 
 COMMITTED: Final = "▆"
-"""A bar's part below the replica's own high watermark."""
+"""The part of a bar below the replica's own high watermark."""
 PENDING: Final = "▂"
-"""Between its high watermark and its LEO."""
+"""The part of a bar between the replica's high watermark and its LEO."""
 MISSING: Final = "·"
-"""What the longest replica has and this one lacks."""
+"""The part of a bar for records that the longest replica has and this one lacks."""
 
 LEGEND: Final = (
     f"{LEADER} leader  {IN_ISR} in ISR  {OUT} out  {DOWN} down ({DOWN_IN_ISR} still in ISR)  "
     f"{COMMITTED}{COMMITTED} committed {PENDING}{PENDING} not yet {MISSING}{MISSING} missing"
 )
-"""What the grid's glyphs mean."""
+"""The meaning of the grid's glyphs."""
 
 LEGENDS: Final = (
     LEGEND,
     f"{LEADER} leader {IN_ISR} ISR {OUT} out {DOWN} down {COMMITTED} committed {PENDING} not yet {MISSING} missing",
     f"{LEADER} leader {IN_ISR} ISR {OUT} out {DOWN} down {COMMITTED} committed",
 )
-"""The legend, and the same in fewer words, for less room."""
+"""The legend, followed by shorter versions for narrower screens."""
 
 
 def broker_state(broker: BrokerView, paint: Palette) -> tuple[str, str, Style]:
-    """Glyph, word and style of a broker: what its process does and whether the controller has fenced it."""
+    """The glyph, word, and style of a broker. They depend on the state of its process and on whether the controller has fenced it."""
     match broker.state:
         case BrokerState.STOPPED:
             return DOWN, "stopped" if broker.fenced else "dead, not yet noticed", paint.bad
@@ -61,7 +61,7 @@ def broker_state(broker: BrokerView, paint: Palette) -> tuple[str, str, Style]:
 
 
 def registration(broker: BrokerView) -> str:
-    """Its broker epoch, and its rack if it has one."""
+    """The broker's epoch, and its rack if it has one."""
     epoch = f"epoch {broker.broker_epoch}" if broker.broker_epoch >= 0 else "not registered"
     return epoch + (f"  rack {broker.rack}" if broker.rack else "")
 
@@ -87,11 +87,11 @@ STATUS_LOOKS: Final = {
     PartitionStatus.UNDER_REPLICATED: ("△", "under-repl", "warn"),
     PartitionStatus.HEALTHY: ("✓", "healthy", "good"),
 }
-"""Glyph, word and role of every state of a partition."""
+"""The glyph, word, and role for every state of a partition."""
 
 
 def partition_status(partition: PartitionView, paint: Palette) -> tuple[str, str, Style]:
-    """Glyph, word and style of a partition; a loss or a divergence is said before anything else."""
+    """The glyph, word, and style of a partition. A divergence takes precedence over the partition's status."""
     if partition.diverged:
         return "≠", "diverged", paint.bad
     glyph, word, role = STATUS_LOOKS[partition.status]
@@ -99,20 +99,20 @@ def partition_status(partition: PartitionView, paint: Palette) -> tuple[str, str
 
 
 def partition_words(p: PartitionView) -> str:
-    """What a partition is looked for by: its name, its state, its leader, its brokers."""
+    """The words by which a search finds a partition: its name, state, leader, and brokers."""
     leader = "leaderless" if p.offline else f"leader-b{p.leader} b{p.leader}"
     wrong = " diverged" * bool(p.diverged) + " lost" * bool(p.lost)
     return f"{p.tp} {STATUS_LOOKS[p.status][1]}{wrong} {leader} " + " ".join(f"b{broker}" for broker in p.replicas)
 
 
 def broker_words(broker: BrokerView, paint: Palette) -> str:
-    """What a broker is looked for by: its name, what it is doing, its rack."""
+    """The words by which a search finds a broker: its name, state, and rack."""
     up = "up" if broker.up else "down"
     return f"b{broker.id} {broker.id} {up} {short_state(broker)} {broker_state(broker, paint)[1]} {broker.rack or ''}"
 
 
 def replica_marks(partition: PartitionView, copy: ReplicaView, paint: Palette) -> tuple[str, Style]:
-    """Two glyphs: who leads, and how the replica stands to the ISR."""
+    """Two glyphs with their style. The first marks a leader, the second shows whether the replica is alive and in the ISR."""
     if copy.broker == partition.leader:
         first, style = LEADER, paint.leader
     elif copy.alive and copy.role == "leader":

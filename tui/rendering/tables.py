@@ -1,4 +1,4 @@
-"""A table on the screen: columns as wide as what is in them, the least important left out where there is no room, one that takes the rest."""
+"""A table on the screen. Columns are as wide as their content. If the width is not enough, the least important columns are left out."""
 
 from __future__ import annotations
 
@@ -14,19 +14,19 @@ from tui.rendering.palette import Palette
 from tui.rendering.rows import Row, clip
 
 Cell = tuple[str, Style] | list[tuple[str, Style]]
-"""A text with its style, or several side by side."""
+"""A text with its style, or several texts side by side."""
 
 
 @attrs.frozen
 class Column:
-    """One column.
+    """A column of a table.
 
     Attributes:
-        title: its headline.
-        right: whether numbers stand at its right edge.
-        rank: how soon it is left out where there is no room; 0: never.
-        rest: whether it takes the room that is left, and is cut where there is none.
-        least: the least width of the column that takes the rest.
+        title: the text of the column's header.
+        right: whether the content is right-aligned.
+        rank: columns with the highest rank are left out first; 0: never left out.
+        rest: whether the column takes the remaining width. Its content is cut if necessary.
+        least: minimum width of a column that takes the rest, in cells.
     """
 
     title: str
@@ -45,7 +45,7 @@ def _length(cell: Cell) -> int:
 
 
 def widths_of(columns: Sequence[Column], rows: Sequence[Sequence[Cell]], width: int, gap: int) -> list[int]:
-    """The columns' widths; -1 for one that has no room."""
+    """Returns the width of each column; -1 for a column that is left out."""
     wanted = [
         max([cell_len(column.title), *(_length(row[number]) for row in rows)]) if not column.rest else column.least
         for number, column in enumerate(columns)
@@ -77,15 +77,15 @@ def paint_table(
     gap: int = 2,
     marks: bool = False,
 ) -> list[Strip]:
-    """The table's lines, its headline first.
+    """Returns the lines of the table, starting with the header.
 
     Args:
-        columns, rows: what stands in it.
-        paint, width: the styles, and the cells there are.
-        selected: the row that stands out.
-        focused: whether keys move it.
-        gap: blanks between columns.
-        marks: whether a mark stands before the selected row, for tables in which one chooses.
+        columns, rows: the content of the table.
+        paint, width: the styles, and the width in cells.
+        selected: index of the highlighted row; -1: none.
+        focused: whether the keys act on the table.
+        gap: number of blanks between columns.
+        marks: whether a mark precedes the selected row, for tables in which the user selects a row.
     """
     widths = widths_of(columns, rows, width - (1 if marks else 0), gap)
     head = Row().add("  " if marks else " ", paint.muted)

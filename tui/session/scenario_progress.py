@@ -1,4 +1,4 @@
-"""How a scenario's run stands, as the screen shows it."""
+"""Converts a scenario's run into the state that the screen shows."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tui.session.scenario_state import Expected, ScenarioState, Verdict
 
 
 def scenario_state(run: Run) -> ScenarioState:
-    """How a run stands, for the screen."""
+    """Returns the state of a run for the screen."""
     verdicts = {State.PENDING: Verdict.PENDING, State.HELD: Verdict.HELD, State.FAILED: Verdict.FAILED}
     expected = tuple(
         Expected(verdicts[check.state], check.text, check.note, check.expected, check.got, f'line {check.place.line}')
@@ -28,6 +28,6 @@ def scenario_state(run: Run) -> ScenarioState:
 
 
 def _words(act: Act) -> str:
-    """An act in words, what is as usual left out."""
+    """An act in words. Omits fields that have their default value."""
     fields = {f.name: getattr(act, f.name) for f in attrs.fields(type(act)) if getattr(act, f.name) != f.default}
     return act_sentence(act.word, json.dumps(fields))

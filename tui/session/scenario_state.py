@@ -1,4 +1,4 @@
-"""A scenario's expectations as they are met or failed, for the screen."""
+"""The state of a scenario and of its expectations, for the screen."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from core.sim.repr_mixin import ReprMixin
 
 
 class Verdict(enum.StrEnum):
-    """How an expectation stands."""
+    """The state of an expectation."""
 
     PENDING = "pending"
     HELD = "held"
@@ -19,7 +19,7 @@ class Verdict(enum.StrEnum):
 
 @attrs.frozen(repr=False)
 class Expected(ReprMixin):
-    """One expectation: its condition, the note of its step, and once it has failed what was wanted and what was there."""
+    """An expectation with its condition and the note of its step. After a failure, also the expected and the actual value."""
 
     verdict: Verdict
     text: str
@@ -31,7 +31,7 @@ class Expected(ReprMixin):
 
 @attrs.frozen(repr=False)
 class ScenarioState(ReprMixin):
-    """What the panel shows: the scenario's name and text, its expectations, what it does next and what it said last."""
+    """The content of the scenario panel: name, description, expectations, the next step, and the latest note."""
 
     name: str
     about: str
