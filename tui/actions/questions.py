@@ -55,7 +55,7 @@ def cut(context: ActionContext) -> Question:
                 one_way.append(
                     Option("", f"cut only {here} ← {node}", (acts.Cut((node, here), one_way=True),), "the other direction works")
                 )
-    return Question(f"Link of {here} to…", "Messages on a cut link are lost.", tuple(options + one_way[:MOST_NODES]))
+    return Question(f"Link of {here} to…", "Messages on a cut link wait until it heals.", tuple(options + one_way[:MOST_NODES]))
 
 
 def min_isr(context: ActionContext) -> Question:
