@@ -1,1 +1,1 @@
-"""The terminal playground and the command line. Nothing imports this package; `cli` must start without textual."""
+"""The terminal playground and the command line. No other package imports this one. `cli` must start without Textual."""

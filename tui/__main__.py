@@ -1,4 +1,4 @@
-"""`isrlab` itself, also as `python -m tui`: how it begins."""
+"""The entry point of `isrlab`, also available as `python -m tui`."""
 
 from __future__ import annotations
 
@@ -7,13 +7,14 @@ import sys
 
 
 def main() -> int:
-    """Run the command line; returns the exit code.
+    """Run the command line and return the exit code.
 
-    Ctrl-C ends the process at once and without a word, as SIGTERM does, unless the command takes it (`raise_on_signals`, the playground):
-    Python's own way, an exception, comes out of modules that are half loaded as a traceback, and not always as the same exception.
+    Ctrl+C ends the process at once and without a message, as SIGTERM does, unless the command handles the signal itself
+    (`raise_on_signals`, the playground). Python's default, KeyboardInterrupt, is not used: during an import, it causes a traceback, and
+    sometimes a different exception.
     """
     try:
-        # Whoever is to ignore it (`nohup`, a job in the background) goes on doing so.
+        # If the process was started with SIGINT ignored (`nohup`, a background job), the signal stays ignored.
         if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
             signal.signal(signal.SIGINT, signal.SIG_DFL)
     except KeyboardInterrupt:

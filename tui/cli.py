@@ -1,9 +1,9 @@
-"""The command line `isrlab`: what it may be asked, in which order things are imported, and how it ends.
+"""The command line `isrlab`: its commands, the order of its imports, and its exit codes.
 
-Exit codes: 0 all is well and every expectation held, 1 an expectation failed, 2 bad input, a line on stderr for each mistake, 70 the
-playground itself failed, 74 stdout could not be written; 141 without a word when the reader of stdout went away, as `head` does.
-Payload goes to stdout, everything else to stderr, both through `scenarios.io.standard_streams`. Each command imports what it needs when it
-runs, so that `isrlab run` starts without the terminal framework and without Spark.
+The exit code is 0 if every expectation held, and 1 if an expectation failed. It is 2 for bad input, with a line on stderr for each mistake.
+It is 70 if the playground itself failed, and 74 if stdout could not be written. If the reader of stdout went away, as `head` does, the exit
+code is 141, without a message. Payload goes to stdout and everything else to stderr, both through `scenarios.io.standard_streams`. Each
+command imports its modules when it runs, so that `isrlab run` starts without the terminal framework and without Spark.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from tui.commands.console import Parser
 from tui.exit_codes import BAD_INPUT, BROKEN_PIPE, OUTPUT_LOST
 
 VERSION: Final = "0.2.0.dev0"
-"""Of the distribution; pyproject.toml reads it here. Between releases: of the next one, with `.dev0`."""
+"""The version of the distribution. pyproject.toml reads it from here. Between releases, it is the next version with `.dev0`."""
 
 GROUPS: Final[dict[ModuleType, tuple[str, ...]]] = {
     play: ("play", "keys"),
@@ -33,14 +33,14 @@ GROUPS: Final[dict[ModuleType, tuple[str, ...]]] = {
     logs: ("log", "replay", "report"),
     sweep: ("sweep",),
 }
-"""Every command, in the order of the help, with where it stands."""
+"""The command modules with the names of their commands, in the order of the help."""
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run the command line; returns the exit code.
+    """Run the command line and return the exit code.
 
     Raises:
-        SystemExit: help was asked for, or the arguments are wrong.
+        SystemExit: help was requested, or the arguments are wrong.
     """
     argv = sys.argv[1:] if argv is None else list(argv)
     with guarded_streams():
@@ -80,7 +80,10 @@ def _command(argv: Sequence[str]) -> int:
 
 
 def parser_for(command: str) -> Parser:
-    """The parser that a command needs: its own group's, or all for whatever is no command. Making all takes some milliseconds."""
+    """Return the parser that a command needs.
+
+    It contains only the command's own group, or all groups if the word is not a command. To build all groups takes some milliseconds.
+    """
     parser = Parser(
         prog="isrlab",
         description="A laboratory for Kafka's replication protocol: play with a cluster, run scenarios, and report on sessions.",
@@ -94,7 +97,7 @@ def parser_for(command: str) -> Parser:
 
 
 class Version(argparse.Action):
-    """Tells the version, and which engine it is."""
+    """The option that prints the version and whether the engine is compiled."""
 
     def __call__(self, parser: argparse.ArgumentParser, *_: object) -> None:
         from core import is_compiled

@@ -27,19 +27,19 @@ class Action(ReprMixin):
     """An action that a user can trigger.
 
     Attributes:
-        id: its name in keymaps and tests.
-        keys: Textual's names of the keys; the first is shown.
+        id: the name of the action in keymaps and tests.
+        keys: Textual's names of the keys. The first key is shown.
         label: two or three words for the footer and the palette.
         help: a sentence for the help screen.
         group: heading in the help screen.
-        check: returns the reason why the action is impossible now, or None.
-        build: returns the acts.
-        ask: returns the question, or the text prompt, that leads to acts.
+        check: function that returns the reason why the action is impossible now, or None.
+        build: function that returns the acts.
+        ask: function that returns the question, or the text prompt, that leads to acts.
         call: name of the method of the main screen to call.
         page: name of the screen that the action opens.
-        effect: describes what the action would do now. Called only when the action is possible.
+        effect: function that describes what the action would do now. It is called only if the action is possible.
         shown: display name of the key, if it differs from the default display name.
-        footer: position in the footer; lower numbers are further left. 0: not in the footer.
+        footer: position in the footer; lower numbers are further left. 0 means that the footer does not show the action.
     """
 
     id: str

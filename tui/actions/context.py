@@ -31,10 +31,10 @@ class ActionContext(ReprMixin):
         playing: whether virtual time runs.
         speed: virtual seconds per wall second.
         pace: whether the cluster runs on its own or by hand.
-        setting: returns the effective value of a setting for a topic, or for the whole cluster if the topic is None.
-        overridden: returns whether a topic has its own value for a setting.
+        setting: function that returns the effective value of a setting for a topic, or for the whole cluster if the topic is None.
+        overridden: function that returns whether a topic has its own value for a setting.
         in_the_past: whether the branch continues after this moment.
-        key: returns the display name of an action's key, by the action's id.
+        key: function that returns the display name of an action's key, by the action's id.
         page: the screen that is open; empty for the overview.
         read_only: whether acts are not allowed.
         can_undo, can_redo: whether there is an act to undo, or to redo.
@@ -94,7 +94,7 @@ class TextPrompt(ReprMixin):
         name: key under which the last text is remembered for the next prompt.
         title, about: heading and explanation.
         text: initial text of the first prompt.
-        acts: converts a text to acts. Raises ValueError if the text is wrong.
+        acts: function that converts a text to acts. It raises ValueError if the text is wrong.
     """
 
     name: str

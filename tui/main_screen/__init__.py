@@ -1,1 +1,1 @@
-"""The main screen: presenter, selection, panels and navigation."""
+"""The main screen: its presenter, panels, and navigation."""

@@ -1,4 +1,4 @@
-"""Display options from flags and environment: frame rate, palette, glyphs and keys."""
+"""Display options from flags and environment variables: frame rate, palette, glyphs, and keys."""
 
 from __future__ import annotations
 
@@ -14,25 +14,25 @@ from tui.actions.keymap import DEFAULT, Keymap
 from tui.terminal.filters import wants_ascii
 
 FRAMES: Final = 20
-"""Default frames per second while something moves."""
+"""The default number of frames per second while virtual time runs."""
 
 MOST_FRAMES: Final = 60
-"""Most frames per second: Textual writes no more often."""
+"""The maximum number of frames per second. Textual does not write more often."""
 
 SLOW_FRAMES: Final = 2
-"""Frames per second on a slow link."""
+"""The number of frames per second on a slow link."""
 
 
 @attrs.frozen(repr=False)
 class DisplayOptions(ReprMixin):
-    """How to show the playground.
+    """The display options of the playground.
 
     Attributes:
-        fps: frames per second; None: depends on the link.
-        slow_link: write little: few frames, no mouse, the clock in tenths of seconds.
-        ascii_only: write ASCII only; None: depends on the environment.
-        palette: a name in `tui.rendering.palette.PALETTES`; None: depends on the terminal.
-        keymap: the keys.
+        fps: frames per second. If None, `slow_link` decides.
+        slow_link: whether to write less: fewer frames, no mouse, and a clock in tenths of seconds.
+        ascii_only: whether to write ASCII only. If None, the environment decides.
+        palette: a name in `tui.rendering.palette.PALETTES`. If None, the terminal decides.
+        keymap: the keys of the actions.
     """
 
     fps: int | None = None
@@ -43,7 +43,7 @@ class DisplayOptions(ReprMixin):
 
     @property
     def frames(self) -> int:
-        """Frames per second."""
+        """The number of frames per second."""
         return self.fps if self.fps is not None else SLOW_FRAMES if self.slow_link else FRAMES
 
     @property
@@ -52,7 +52,10 @@ class DisplayOptions(ReprMixin):
         return self.ascii_only if self.ascii_only is not None else wants_ascii()
 
     def palette_for(self, console: Console, environ: Mapping[str, str] = os.environ) -> str:
-        """The name of the palette: the requested one, none if `NO_COLOR` is set, otherwise one that the terminal can show."""
+        """Return the name of the requested palette.
+
+        If no palette is requested, return `plain` if `NO_COLOR` is set, otherwise a palette that the terminal can show.
+        """
         if self.palette is not None:
             return self.palette
         if environ.get("NO_COLOR") or console.color_system is None:

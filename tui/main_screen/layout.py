@@ -1,8 +1,11 @@
-"""Where each panel stands on a screen of a given size: one pure function, no widget.
+"""The layout of the panels for a given screen size, as a pure function without widgets.
 
-Four classes of size. *minimal* (below 80×20): a few calm lines. *small* (80×24): everything, one line per broker.
-*medium* (from 100 columns): brokers as cards where rows allow, an inspector below the events. *wide* (from 160
-columns): a column at the right for scenario, inspector and account.
+There are four size classes:
+
+*minimal* (below 80×20): a few lines that change rarely.
+*small* (from 80×20): all panels, with one line per broker.
+*medium* (from 100×30): brokers as cards if there are enough rows, and an inspector below the events.
+*wide* (from 160×30): a column on the right for the scenario, the inspector, and the account.
 """
 
 from __future__ import annotations
@@ -20,14 +23,14 @@ from tui.panels.timeline import height_for as timeline_height
 
 LEAST_WIDTH: Final = 80
 LEAST_HEIGHT: Final = 20
-"""Below this the minimal view is shown."""
+"""The minimum number of rows for the panels. A smaller screen shows the minimal view."""
 
 ROOMY: Final = 16
-"""Lines below the brokers of a small screen from which on a scenario has five of them, and otherwise three."""
+"""The minimum number of lines below the brokers of a small screen for which a scenario gets five lines instead of three."""
 
 
 class SizeClass(enum.StrEnum):
-    """How much room there is."""
+    """A class of screen sizes."""
 
     MINIMAL = "minimal"
     SMALL = "small"
@@ -37,7 +40,7 @@ class SizeClass(enum.StrEnum):
 
 @attrs.frozen(repr=False)
 class Layout(ReprMixin):
-    """The regions of the panels; None: not shown at this size."""
+    """The regions of the panels. The region of a panel that is not shown at this size is None."""
 
     size: SizeClass
     header: Region
@@ -55,21 +58,21 @@ class Layout(ReprMixin):
     cards: bool = False
     account_headline: bool = False
     shared: bool = False
-    """The inspector is its headline and a line below it, and takes the scenario's place, too, while the events have the keys."""
+    """Whether the inspector has only a headline and one line. While the events panel has the focus, it also takes the scenario's region."""
 
     def with_the_cause(self) -> Layout:
-        """The same screen while the events have the keys: why one happened takes more than two lines."""
+        """Return the layout while the events panel has the focus. The inspector is larger because a cause takes more than two lines."""
         if not self.shared or self.inspector is None or self.scenario is None:
             return self
         return attrs.evolve(self, inspector=self.inspector.union(self.scenario), scenario=None)
 
     def with_page(self, width: int, height: int) -> Layout:
-        """The same screen while a page stands in place of the panels."""
+        """Return the layout while a page is open in place of the panels."""
         return Layout(self.size, self.header, self.footer, self.tabs, page=Region(0, 2, width, max(0, height - 3)))
 
 
 def size_class(width: int, height: int) -> SizeClass:
-    """The class of a screen."""
+    """Return the size class of a screen."""
     if width < LEAST_WIDTH or height < LEAST_HEIGHT:
         return SizeClass.MINIMAL
     if width >= 160 and height >= 30:
@@ -78,13 +81,13 @@ def size_class(width: int, height: int) -> SizeClass:
 
 
 def arrange(width: int, height: int, *, brokers: int, partitions: int, replicas: int, scenario: bool) -> Layout:
-    """The layout for a screen of that size and a cluster of that many brokers and partitions.
+    """Return the layout for a screen size and a cluster size.
 
     Args:
-        width, height: of the screen, in cells.
-        brokers, partitions: how many there are to show.
-        replicas: of the partition that has most.
-        scenario: whether there are expectations to show.
+        width, height: size of the screen in cells.
+        brokers, partitions: number of brokers and partitions to show.
+        replicas: maximum number of replicas of a partition.
+        scenario: whether a scenario's expectations are shown.
     """
     size = size_class(width, height)
     header = Region(0, 0, width, min(1, height))

@@ -24,14 +24,14 @@ class PanelScreen(Surface, Protocol):
     """A screen of panels."""
 
     def frame(self) -> Frame:
-        """The present frame."""
+        """Return the current frame."""
 
     def rearrange(self) -> None:
-        """Lays out the panels and shows what has changed."""
+        """Lays out the panels and shows the changes."""
 
 
 class Navigation:
-    """Moves between panels, pages and their rows."""
+    """The handler of keys that move between panels, between pages, and between their rows."""
 
     def __init__(
         self, session: Session, surface: PanelScreen, selection: Selection, panels: PanelSet, pages: PageStack, causes: Causes
@@ -45,11 +45,11 @@ class Navigation:
 
     @property
     def page(self) -> Page | None:
-        """The page that is open; None: the overview."""
+        """The open page, or None for the overview."""
         return self.pages.page
 
     def move(self, key: str) -> None:
-        """Moves by an arrow key: brokers sideways, partitions or events up and down."""
+        """Moves the selection by an arrow key: left and right for brokers, up and down for partitions or events."""
         if self.page is not None and self.page.move(key):
             pass
         elif self.panels.timeline.has_focus and key in ("left", "right"):
@@ -68,7 +68,7 @@ class Navigation:
         self.surface.show_now()
 
     def select_by_name(self, partition: TopicPartition | None = None, broker: int | None = None) -> None:
-        """Selects a partition or broker; removes filters that hide it."""
+        """Selects a partition or broker, and removes filters that hide it."""
         self.selection.choose(partition, broker)
         if self.selection.words and (
             partition not in {None, *(p.tp for p in self.panels.grid.order)} or broker not in {None, *self.panels.brokers.order}
@@ -143,7 +143,7 @@ class Navigation:
             self.surface.prompts.say("this screen has nothing to filter", refused=True)
 
     def filter_by(self, words: str) -> None:
-        """Lists only what has these words, and moves the selection to a listed partition and broker."""
+        """Lists only rows that contain these words, and moves the selection to a listed partition and broker."""
         self.selection.words = " ".join(words.split())
         self.panels.events.filter_by(self.selection.words)
         self.surface.show_now()

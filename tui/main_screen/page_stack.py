@@ -1,4 +1,4 @@
-"""The pages besides the overview, in the order of their keys, and the page that is open."""
+"""The pages other than the overview, in the order of their keys, and the open page."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ PAGES: Final = (
     ("scenarios", "Scenarios", "Library"),
     ("compare", "Compare", "Compare"),
 )
-"""Every page, in the order of the keys from 2 on: its name, one word for the line of screens, and a shorter one where there is little room."""
+"""All pages in the order of their keys, which start at 2. Each has a name, a label for its tab, and a shorter label for narrow screens."""
 
 TABS: Final[tuple[Tab, ...]] = (
     ("1", "Overview", "Overview", OVERVIEW),
     *((str(number), label, brief, f"screen-{name}") for number, (name, label, brief) in enumerate(PAGES, start=2)),
 )
-"""The line of screens."""
+"""The tabs of all screens."""
 
 
 def page_type(name: str) -> type[Page]:
-    """The class of a page; its module is loaded when the page is opened for the first time."""
+    """Return the class of a page. The module is imported when the page is first opened."""
     match name:
         case "partition":
             from tui.pages.partition import PartitionPage
@@ -61,7 +61,7 @@ def page_type(name: str) -> type[Page]:
 
 
 class PageStack:
-    """The pages that were opened so far. `page` is the open one; None: the overview."""
+    """The pages that were opened so far. `page` is the open page, or None for the overview."""
 
     def __init__(self, context: PageContext) -> None:
         self.context = context
@@ -69,7 +69,7 @@ class PageStack:
         self._pages: dict[str, Page] = {}
 
     def open(self, name: str) -> tuple[Page, bool]:
-        """Opens a page; returns it, and whether it was not open before."""
+        """Opens a page. Returns the page and whether it was closed before."""
         page = self._pages.get(name)
         if page is None:
             page = self._pages[name] = page_type(name)(self.context)
@@ -82,7 +82,7 @@ class PageStack:
         return page, True
 
     def close(self) -> bool:
-        """Returns to the overview; returns whether a page was open."""
+        """Closes the open page and shows the overview. Returns whether a page was open."""
         if self.page is None:
             return False
         self.page.closed()

@@ -1,4 +1,4 @@
-"""The panels of the main screen: creates them, places them by a layout, and passes each its part of a frame."""
+"""Creates the panels of the main screen, places them according to a layout, and passes each panel its part of a frame."""
 
 from __future__ import annotations
 
@@ -31,24 +31,24 @@ from tui.panels.timeline import HEADED, Timeline
 from tui.rendering.palette import Palette
 
 CALM_RATE: Final = 10
-"""Updates per second of hints and pages while only offsets and time change."""
+"""The number of updates per second of hints and pages while only offsets and time change."""
 
 
 class PanelSet:
-    """All panels.
+    """All panels of the main screen.
 
     Attributes:
-        all: the panels, in the order of the focus keys.
-        layout: their regions; None before the first layout.
+        all: the panels in focus order.
+        layout: the regions of the panels; None before the first layout.
     """
 
     def __init__(self, presenter: Presenter, paint: Palette, ring: EventRing) -> None:
         """Create the panels.
 
         Args:
-            presenter: computes what each panel shows.
+            presenter: the presenter that computes the content of the panels.
             paint: the styles.
-            ring: the events that the log lists first.
+            ring: the events that the event log lists at first.
         """
         self.presenter = presenter
         self.selection = presenter.selection
@@ -74,13 +74,13 @@ class PanelSet:
 
     @property
     def focus(self) -> str:
-        """The name of the focused panel, for actions."""
+        """The name of the focused panel, as actions expect it."""
         with_keys = {"events": self.events, "brokers": self.brokers, "timeline": self.timeline}
         return next((name for name, panel in with_keys.items() if panel.has_focus), "grid")
 
     @property
     def shows_everything(self) -> bool:
-        """Whether partition, broker and event are shown below each other."""
+        """Whether the inspector shows partition, broker, and event below each other."""
         return self.layout is not None and self.layout.size is SizeClass.WIDE and not self.layout.scenario
 
     def place(self, layout: Layout) -> None:
@@ -98,7 +98,7 @@ class PanelSet:
             panel.place(region)
 
     def partitions_in_sight(self, view: ClusterView) -> list[TopicPartition]:
-        """The partitions that the grid shows, including the selected one."""
+        """Scroll the grid to the selected partition, and return the partitions that the grid shows."""
         chosen = self.selection
         shown = self.grid.bring_into_sight(
             view, worst_first=chosen.worst_first, which=chosen.filter_name, words=chosen.words, partition=chosen.partition
@@ -110,9 +110,9 @@ class PanelSet:
 
         Args:
             frame: the frame.
-            page: the page in place of the panels; None: none.
-            note: the message in the footer.
-            calm_frame: the number of a frame in which only offsets and time changed; -1: update everything.
+            page: the page in place of the panels, or None.
+            note: the message in the footer, or None.
+            calm_frame: the number of the frame if only offsets and time changed. -1 updates everything.
         """
         layout, presenter, chosen, view = self.layout, self.presenter, self.selection, frame.view
         if layout is None:
@@ -153,12 +153,12 @@ class PanelSet:
         if layout.account is not None:
             self.account.update(view)
         if layout.timeline is not None:
-            # By hand steps take no virtual time: places are numbers of events.
+            # Steps by hand take no virtual time, so the timeline uses event numbers.
             bookmarks = [(each.position.seq if by_hand else each.position.time, each.note) for each in frame.bookmarks]
             now, end = (view.seq, frame.status.end.seq) if by_hand else (view.now, frame.status.end.time)
             self.timeline.update(frame.marks, bookmarks, now, end, mark, by_events=by_hand)
 
     def _is_due(self, turn: int, calm_frame: int) -> bool:
-        """Whether to update a page or the hints in this frame. They take turns; panels next to each other always show the same view."""
+        """Whether to update the page or the hints in this frame. They take turns to keep frames short."""
         every = max(1, round(self.presenter.display.frames / CALM_RATE))
         return calm_frame < 0 or calm_frame % every == turn % every

@@ -1,4 +1,4 @@
-"""Computes what a frame shows: header, hints, notes and details. Depends on frozen views and the selection only."""
+"""Computes the content of a frame: header, hints, notes, and details. It depends only on frozen views and the selection."""
 
 from __future__ import annotations
 
@@ -34,21 +34,21 @@ from tui.session.loading import LoadedSession
 from tui.session.status import SessionStatus
 
 WIDE_NOTE: Final = 110
-"""Columns of the brokers' panel from which on its note is a whole sentence."""
+"""The minimum width, in columns, at which the note of the brokers panel is a full sentence."""
 
 
 @attrs.frozen(repr=False)
 class Frame(ReprMixin):
-    """The input of a frame.
+    """The data from which a frame is painted.
 
     Attributes:
         view: the cluster.
         status: the status of the session.
-        settings: the present settings.
+        settings: the current settings.
         event_buffer: the events in memory.
-        focus: the focused panel: `brokers`, `grid`, `events` or `timeline`.
-        event: the selected event.
-        page: the name of the open page; empty: the overview.
+        focus: the focused panel: `brokers`, `grid`, `events`, or `timeline`.
+        event: the selected event, or None.
+        page: the name of the open page; empty for the overview.
         marks: the notable events of this branch.
         bookmarks: the bookmarks of this branch.
     """
@@ -65,7 +65,7 @@ class Frame(ReprMixin):
 
 
 class Presenter:
-    """Computes what a frame shows."""
+    """Computes the content of a frame."""
 
     def __init__(self, loaded: LoadedSession, display: DisplayOptions, selection: Selection) -> None:
         self.loaded = loaded
@@ -74,15 +74,15 @@ class Presenter:
         self.isr_reasons = IsrReasons()
 
     def key(self, action: str) -> str:
-        """The key of an action, as people read it."""
+        """Return the display name of an action's key."""
         return self.display.keymap.key(action)
 
     def pace(self, status: SessionStatus) -> Pace:
-        """Whether the cluster moves by itself now."""
+        """Return the current pace: `by-hand` during steps by hand, otherwise the pace of the scenario."""
         return Pace.BY_HAND if status.by_hand else self.loaded.pace
 
     def context(self, frame: Frame) -> ActionContext:
-        """The context in which actions decide."""
+        """Return the context for actions."""
         view, status, settings, loaded = frame.view, frame.status, frame.settings, self.loaded
         return ActionContext(
             view=view,
@@ -105,7 +105,7 @@ class Presenter:
         )
 
     def clock(self, frame: Frame) -> Clock:
-        """The content of the header."""
+        """Return the content of the header."""
         view, status, loaded = frame.view, frame.status, self.loaded
         return Clock(
             view.now,
@@ -132,15 +132,15 @@ class Presenter:
         )
 
     def hints(self, frame: Frame) -> tuple[Hint, ...]:
-        """The hints of the footer."""
+        """Return the hints for the footer."""
         return hints(self.context(frame), moving=frame.status.moving)
 
     def order_note(self, view: ClusterView) -> str:
-        """The order and filters of the partition list; empty when all are listed by name."""
+        """Describe the order and filters of the partition list. Return an empty string if all partitions are listed by name."""
         return self.selection.listing_note(view, self.key("back"))
 
     def mark_text(self, frame: Frame, mark: Mark | None) -> str:
-        """The text of a mark of the timeline; empty without one."""
+        """Return the description of a mark on the timeline, or an empty string if there is no mark."""
         if mark is None:
             return ""
         event = frame.event_buffer.find(mark.seq)
@@ -149,7 +149,7 @@ class Presenter:
     # --- unclean election ------------------------------------------------------------------------------------------
 
     def settings_note(self, frame: Frame, width: int) -> str:
-        """Whether unclean election is allowed, and what comes of it, in a panel of that width."""
+        """Describe whether unclean election is allowed and what it causes now, for a panel of the given width."""
         view, get = frame.view, frame.settings.get
         if (p := cached_per_state(view, "may be elected", lambda: self._may_be_elected(frame))) is not None:
             return self.unclean_words(frame, p, brief=width < WIDE_NOTE, whole=True).removesuffix(".")
@@ -159,19 +159,21 @@ class Presenter:
         return f"unclean election {'ON' if cluster else 'off'}{other}"
 
     def _may_be_elected(self, frame: Frame) -> PartitionView | None:
-        """A leaderless partition with unclean election allowed, if there is one; one with a replica that is up before others."""
+        """Return a leaderless partition whose topic allows unclean election, or None. Partitions with a live replica come first."""
         election = self.context(frame).unclean_election
         found = (p for p in frame.view.partitions if election(p) is not None)
         return min(found, key=lambda p: election(p) is UncleanElection.NOBODY_UP, default=None)
 
     def unclean_words(self, frame: Frame, p: PartitionView, *, brief: bool = False, whole: bool = False) -> str:
-        """Unclean election is allowed, and a partition has no leader: who makes one, and when; empty otherwise.
+        """Describe how and when a leaderless partition gets a leader through unclean election.
+
+        Returns an empty string if the partition has a leader or unclean election is not allowed.
 
         Args:
-            frame: what is shown.
+            frame: the current frame.
             p: the partition.
-            brief: in a few words.
-            whole: of the whole cluster, of which the key elects for one partition only.
+            brief: whether to use only a few words.
+            whole: whether the text describes the whole cluster. The key elects a leader only for the selected partition.
         """
         context = self.context(frame)
         election = context.unclean_election(p)
@@ -205,14 +207,14 @@ class Presenter:
     def selected_in_full(
         self, frame: Frame, paint: Palette, width: int, rows: int = 0, *, everything: bool = False
     ) -> tuple[str, list[Strip], str]:
-        """Headline, lines and note of what is selected in the panel that has the keys.
+        """Return the headline, lines, and note for the selection in the focused panel.
 
         Args:
-            frame: what is shown.
+            frame: the current frame.
             paint: the styles.
-            width: cells of a line.
-            rows: how many lines will be shown, 0 for all.
-            everything: whether partition, broker and event are shown below each other.
+            width: width of a line in cells.
+            rows: number of lines that will be shown; 0 for all.
+            everything: whether to show partition, broker, and event below each other.
         """
         context = self.context(frame)
         if everything:
@@ -230,12 +232,12 @@ class Presenter:
         return "Nothing selected", [], ""
 
     def _partition_in_full(self, frame: Frame, p: PartitionView, paint: Palette, width: int, rows: int = 0) -> list[Strip]:
-        """The selected partition, with why replicas are out of its ISR and what comes of unclean election."""
+        """Paint the details of a partition, with the reasons why replicas left its ISR and the outcome of unclean election."""
         left, unclean = self.isr_reasons.of(p, frame.event_buffer), self.unclean_words(frame, p)
         return paint_partition(p, frame.view, paint, width, rows, left=left, unclean=unclean)
 
     def _everything_in_full(self, frame: Frame, context: ActionContext, paint: Palette, width: int) -> tuple[str, list[Strip], str]:
-        """Where there is room: partition, broker and event below each other; without a selected event the last notable one."""
+        """Paint partition, broker, and event below each other. If no event is selected, paint the last notable event."""
         lines: list[Strip] = []
 
         def section(title: str, content: list[Strip], note: str = "") -> None:

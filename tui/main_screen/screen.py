@@ -1,7 +1,7 @@
-"""The main screen. Each frame it advances the session, takes one frozen view, and passes each panel its part.
+"""The main screen. In each frame, it advances the session, takes one frozen view, and passes each panel its part.
 
-While nothing moves, its timer is stopped and nothing is written to the terminal; a key draws one frame. The `Presenter` computes what to
-show, the `Selection` has what is selected, and handlers carry out keys. The screen owns them and passes keys, clicks and frames on.
+While nothing moves, the screen stops its timer and writes nothing to the terminal, and a key draws one frame. The screen owns the
+`Presenter`, which computes the content, the `Selection`, and the handlers of actions. It passes keys, clicks, and frames to them.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ _FOCUS_KEYS: Final = ("up", "down", "left", "right", "pageup", "pagedown", "home
 
 
 class MainScreen(Screen[None]):
-    """The main screen. `page` is the page that is open in place of the panels; None: none."""
+    """The main screen. `page` is the page that is open in place of the panels, or None."""
 
     AUTO_FOCUS = "#grid"
     HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (80, "-small"), (100, "-medium"), (160, "-wide")]  # noqa: RUF012
@@ -89,11 +89,11 @@ class MainScreen(Screen[None]):
         self.garbage = GarbageCollection(own_process=loaded.own_process)
         self._last_frame = 0.0
         self._frames = 0
-        self._calm_frame = -1  # the number of a frame that only offsets and time tell from the one before; -1: everything is shown
+        self._calm_frame = -1  # number of the frame if only offsets and time changed since the last frame; -1 updates everything
         self._shown_version = -1
 
     def _calls(self) -> dict[str, Callable[[], object]]:
-        """The functions of actions that neither act nor ask, by `Action.call`."""
+        """Return the functions that `Action.call` names."""
         travel, controls, saving = self.time_travel, self.controls, self.saving
         helps, navigation = self.help_screens, self.navigation
         return {
@@ -133,7 +133,7 @@ class MainScreen(Screen[None]):
             "leave_page_now": navigation.leave_page,
         }
 
-    # --- what pages and handlers ask of it ---------------------------------------------------------------------------
+    # --- for pages and handlers --------------------------------------------------------------------------------------
 
     @property
     def view(self) -> ClusterView:
@@ -142,7 +142,7 @@ class MainScreen(Screen[None]):
 
     @property
     def page(self) -> Page | None:
-        """The page that is open; None: the overview."""
+        """The open page, or None for the overview."""
         return self.pages.page
 
     @property
@@ -151,15 +151,15 @@ class MainScreen(Screen[None]):
         return self.presenter.isr_reasons
 
     def key(self, action: str) -> str:
-        """The key of an action, as people read it."""
+        """Return the display name of an action's key."""
         return self.presenter.key(action)
 
     def unclean_words(self, p: PartitionView) -> str:
-        """Unclean election is allowed, and a partition has no leader: who makes one, and when; empty otherwise."""
+        """Describe how and when a leaderless partition gets a leader through unclean election, or return an empty string."""
         return self.presenter.unclean_words(self.frame(), p)
 
     def put(self, question: Question | TextPrompt) -> None:
-        """Asks a question and does what the answer says."""
+        """Asks a question and performs the acts of the answer."""
         self.actions.put(question)
 
     def go_to_event(self, seq: int) -> None:
@@ -173,11 +173,11 @@ class MainScreen(Screen[None]):
 
     @property
     def room(self) -> int:
-        """Columns for the lines of a box over the screen."""
+        """The number of columns for lines in a dialog."""
         return max(20, min(self.app.size.width * 92 // 100 - 7, 149))
 
     def frame(self) -> Frame:
-        """The present frame."""
+        """Return the current frame."""
         session, page = self.session, self.page
         return Frame(
             self.view,
@@ -192,17 +192,17 @@ class MainScreen(Screen[None]):
         )
 
     def context(self) -> ActionContext:
-        """The context in which actions decide."""
+        """Return the context for actions."""
         return self.presenter.context(self.frame())
 
     # --- the panels ------------------------------------------------------------------------------------------------
 
     def compose(self) -> ComposeResult:
-        """Yields all panels; `arrange` decides where they are."""
+        """Yields all panels. `arrange` decides their places."""
         yield from self.panels.all
 
     def on_mount(self) -> None:
-        """Starts the frames."""
+        """Creates the timers, lays out the panels, and starts frames if something moves."""
         self.selection.keep_within(self.view)
         self._frame_timer = self.set_interval(1 / self.display_options.frames, self._next_frame, pause=True)
         self._idle_timer = self.set_interval(IDLE_SECONDS, self._on_rest, pause=True)
@@ -213,7 +213,7 @@ class MainScreen(Screen[None]):
         self.call_after_refresh(self._start_or_stop_frames)
 
     def dispose(self) -> None:
-        """Releases everything large after the session has ended: Textual may keep a removed screen in memory."""
+        """Releases all large objects after the end of the session, because Textual can keep a removed screen in memory."""
         self.session.dispose()
         self.time_travel.remembered_moments.clear()
         self.pages.dispose()
@@ -225,16 +225,16 @@ class MainScreen(Screen[None]):
         self._lay_out()
 
     def on_descendant_focus(self) -> None:
-        """Lays out the panels for the newly focused one."""
+        """Lays out the panels again, because the layout depends on the focused panel."""
         self.rearrange()
 
     def rearrange(self) -> None:
-        """Lays out the panels and shows what has changed."""
+        """Lays out the panels and shows the changes."""
         if not self._lay_out():
             self.show_now()
 
     def _lay_out(self) -> bool:
-        """Places the panels; returns whether a region changed, after which everything was shown."""
+        """Places the panels. Returns whether the layout changed. If so, everything has been shown again."""
         width, height = self.app.size
         view, panels = self.view, self.panels
         layout = arrange(
@@ -282,7 +282,7 @@ class MainScreen(Screen[None]):
         self._start_or_stop_frames()
 
     def _take_view(self) -> None:
-        """Takes a new view and updates what depends on it."""
+        """Takes a new view and updates the objects that depend on it."""
         self.source.take(self.selection.partition, wide=self._shows_all)
         branch = self.session.branch
         self.loaded.history.observe(self.view, branch.name, branch.origin, self.session.lags)
@@ -316,7 +316,7 @@ class MainScreen(Screen[None]):
 
     @property
     def _shows_all(self) -> bool:
-        """Whether the page shows offsets of any partition."""
+        """Whether the page can show offsets of any partition."""
         return self.page is not None and self.page.wide
 
     def show_now(self) -> None:
@@ -342,9 +342,9 @@ class MainScreen(Screen[None]):
         self.actions.run(name)
 
     def action_move(self, key: str) -> None:
-        """Moves by an arrow key."""
+        """Moves the selection by an arrow key."""
         if self.panels.timeline.has_focus and key in ("left", "right"):
-            self.prompts.message = None  # the footer tells the mark where the timeline has no headline
+            self.prompts.message = None  # without a headline on the timeline, the footer describes the mark
         self.navigation.move(key)
 
     def on_brokers_picked(self, message: Brokers.Picked) -> None:
@@ -362,7 +362,7 @@ class MainScreen(Screen[None]):
             self.actions.menu(f"{message.partition}", (CLUSTER, CLIENTS))
 
     def on_event_log_picked(self, message: EventLog.Picked) -> None:
-        """Lays out the panels for another selected event."""
+        """Lays out the panels again after another event was selected."""
         self.rearrange()
 
     def on_footer_chosen(self, message: Footer.Chosen) -> None:
@@ -381,7 +381,7 @@ class MainScreen(Screen[None]):
             self.app.push_screen(TypeAheadCommandPalette(id="--command-palette"))
 
     def _leave(self) -> None:
-        """Leaves the playground; asks first if acts are not saved."""
+        """Quits the playground. If acts are not saved, asks first."""
         self.saving.confirm_unsaved("Quit", "quit", "q", lambda: self.app.exit(0), leaves=True)
 
     # --- pages -----------------------------------------------------------------------------------------------------
@@ -394,11 +394,11 @@ class MainScreen(Screen[None]):
             self.open_page(message.action.removeprefix("screen-"))
 
     def on_page_panel_clicked(self, message: PagePanel.Clicked) -> None:
-        """Shows what a click on the page changed."""
+        """Shows the changes after a click on the page."""
         self.show_now()
 
     def start_over(self, target: PlayTarget) -> None:
-        """Ends this session and opens another; asks first if acts are not saved."""
+        """Ends this session and opens another. If acts are not saved, asks first."""
         self.session.pause()
         open_it = self._open_in_its_place
         self.saving.confirm_unsaved("Start another session", "start it", "g", lambda: self.call_later(open_it, target))
@@ -426,5 +426,5 @@ class MainScreen(Screen[None]):
         self.navigation.select_by_name(partition, broker)
 
     def explain(self, word: str = "") -> None:
-        """Shows the meaning of words and symbols, the given word first."""
+        """Shows the meaning of words and symbols, starting with the given word."""
         self.help_screens.explain(word)

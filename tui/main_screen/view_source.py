@@ -10,10 +10,10 @@ from core.lab.views.view import ClusterView
 from tui.session.session import Session
 
 MOST_EXACT: Final = 500
-"""Most partitions of a cluster that gets an exact view at rest."""
+"""The maximum number of partitions for which the view of a cluster at rest is exact."""
 
 MAX_AT_ONCE: Final = 150
-"""Most partitions of a larger cluster that one frame updates, besides those on the screen."""
+"""The maximum number of partitions of a larger cluster that one frame updates, in addition to those on the screen."""
 
 
 class ViewSource:
@@ -30,13 +30,14 @@ class ViewSource:
         self.shown: Sequence[TopicPartition] = ()
 
     def take(self, chosen: TopicPartition | None, *, wide: bool = False) -> ClusterView:
-        """Takes a view: exact for a small cluster at rest, otherwise incremental with exact offsets for the partitions on the screen.
+        """Takes a view.
 
-        A large cluster at rest is updated over several frames.
+        The view of a small cluster at rest is exact. Any other view is incremental, with exact offsets for the partitions on the screen. A
+        large cluster at rest is updated over several frames.
 
         Args:
             chosen: the selected partition, whose offsets are always exact.
-            wide: whether the offsets of any partition are shown.
+            wide: whether the page can show the offsets of any partition.
         """
         count, session, exactly = len(self.view.partitions), self.session, not self.session.playback.moving
         also = () if chosen is None else (chosen,)
@@ -49,12 +50,12 @@ class ViewSource:
         return self.view
 
     def refresh_offsets(self, shown: Sequence[TopicPartition], chosen: TopicPartition | None, *, wide: bool = False) -> None:
-        """Takes another view if it postponed offsets of partitions that are now shown."""
+        """Takes another view if the last view did not update the offsets of partitions that are now shown."""
         self.shown = shown
         if self.view.version >= 0 and self.session.is_view_stale(shown):
             self.take(chosen, wide=wide)
 
     @property
     def has_stale(self) -> bool:
-        """Whether a large cluster at rest is not yet updated in full."""
+        """Whether the view of a large cluster at rest is not yet fully updated."""
         return len(self.view.partitions) > MOST_EXACT and self.session.is_view_stale()

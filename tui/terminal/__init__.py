@@ -1,1 +1,1 @@
-"""Between Textual and the terminal, or the browser: driver, compositor, filters, server."""
+"""The modules between Textual and the terminal or browser: driver, compositor, filters, and server."""

@@ -1,4 +1,4 @@
-"""What the page of a tab may say to the server: keys, its size, whether it is looked at. Anything else is no message."""
+"""The messages that a browser tab can send to the server: keys, its size, pings, and changes of its focus. All others are invalid."""
 
 from __future__ import annotations
 
@@ -6,23 +6,26 @@ import json
 from typing import Final
 
 MOST_CELLS: Final = 1_000
-"""Columns or rows of a terminal at most; every one costs memory."""
+"""The maximum number of columns or rows of a terminal. Each one costs memory."""
 
 LONGEST: Final = 1_000_000
-"""Characters of a message at most, and bytes: what one pastes."""
+"""The maximum length of a message, in characters and in bytes. Pasted text is the longest message."""
 
 _PING: Final = 100
-"""Characters of what a ping says."""
+"""The maximum length of a ping's content, in characters."""
 
 Message = tuple[str, object]
-"""A kind with what it says: `stdin` a text, `resize` (columns, rows), `ping` what is to come back, `blur` and `focus` nothing."""
+"""The kind of a message and its content.
+
+The content of `stdin` is a text, of `resize` (columns, rows), of `ping` the value to send back, and of `blur` and `focus` None.
+"""
 
 
 def message_of(text: str) -> Message:
-    """The message in a text.
+    """Parse a text and return the message in it.
 
     Raises:
-        ValueError: there is none.
+        ValueError: the text is not a valid message.
     """
     if len(text) > LONGEST:
         raise ValueError("too long")
@@ -34,7 +37,7 @@ def message_of(text: str) -> Message:
         raise ValueError("no envelope")
     kind, said = envelope[0], envelope[1] if len(envelope) == 2 else None
     if kind == "stdin" and isinstance(said, str):
-        said.encode("utf-8")  # Raises for half a character.
+        said.encode("utf-8")  # Raises UnicodeEncodeError for a lone surrogate.
         return kind, said
     if kind == "resize" and isinstance(said, dict):
         return kind, (cells(said.get("width")), cells(said.get("height")))
@@ -46,10 +49,10 @@ def message_of(text: str) -> Message:
 
 
 def cells(number: object) -> int:
-    """A number of columns or rows, as a number or in digits.
+    """Return a number of columns or rows, given as a number or as a string of digits.
 
     Raises:
-        ValueError: it is none, or too large.
+        ValueError: the value is not a number, or is out of range.
     """
     if isinstance(number, str) and number.isascii() and number.isdecimal() and len(number) < 5:
         number = int(number)

@@ -1,10 +1,10 @@
 """The playground in a browser, through textual-serve.
 
-Whoever plays acts as the person who started the server, so it answers only under an address that has a token in it, which it makes up
-anew each time and prints. A page from elsewhere must not drive it either: a websocket is taken only from a page that this server gave
-out, under the name it was asked to serve, and no page may frame it. The page loads nothing from other machines.
+Everyone who plays has the rights of the person who started the server. Therefore, the server answers only requests whose path contains a
+token. It creates a new token at each start and prints it. The server also protects against pages from other sites. It accepts a websocket
+only from its own pages and only under its own host name, and no page can embed it in a frame. The page loads nothing from other hosts.
 
-A page has a name of its own in its address, so that a tab that is loaded again is known for the one it was and takes its place.
+The path of each tab contains a name. When a tab is reloaded, the server recognizes the name, and the new process replaces the old one.
 """
 
 from __future__ import annotations
@@ -32,15 +32,15 @@ from scenarios.io.standard_streams import complain
 from tui.terminal.browser_messages import cells, message_of
 
 TOKEN_BYTES: Final = 18
-"""Of chance in a token."""
+"""The number of random bytes in a token."""
 
 TAB_BYTES: Final = 9
-"""Of chance in a tab's name: it tells tabs apart and is no secret."""
+"""The number of random bytes in a tab's name. The name distinguishes tabs and is not a secret."""
 
 _HOST: Final = re.compile(r"([A-Za-z0-9._-]{1,255}|\[[0-9A-Fa-f:.%]{2,60}\])(:\d{1,5})?")
 
 _BEHIND_TOKEN: Final = re.compile(r"|ws|[A-Za-z0-9_-]{12}/|ws/[A-Za-z0-9_-]{12}")
-"""What there is: an address for new tabs, one of each page, and where pages call back."""
+"""The valid paths behind the token: the path for new tabs, the path of each tab, and the paths of the websockets."""
 
 HEADERS: Final = {
     "Content-Security-Policy": "default-src 'none'; script-src 'self' 'unsafe-inline'; style-src 'self' 'unsafe-inline'; "
@@ -51,26 +51,26 @@ HEADERS: Final = {
     "Referrer-Policy": "no-referrer",
     "Cache-Control": "no-store",
 }
-"""What every answer carries: nothing frames it, and its address, which has the token, goes nowhere."""
+"""The headers of every response. No other page can frame the response, and its address, which contains the token, is not sent elsewhere."""
 
 
 class _Tab:
-    """What plays in a tab."""
+    """The playground process of a browser tab."""
 
     def __init__(self) -> None:
         self.gone = asyncio.Event()
-        """Its process has ended."""
+        """Set when the process has ended."""
         self._socket: web.WebSocketResponse | None = None
         self._ended = False
 
     async def began(self, socket: web.WebSocketResponse) -> None:
-        """The page can say something."""
+        """Register the websocket of the page. If `end` was called before, close the websocket."""
         self._socket = socket
         if self._ended:
             await self.end()
 
     async def end(self) -> None:
-        """End it for another that takes its place."""
+        """Close the websocket, so that a new process can take the place of this one."""
         self._ended = True
         if self._socket is not None:
             await self._socket.close(code=WSCloseCode.GOING_AWAY)
@@ -80,32 +80,32 @@ _tab: ContextVar[_Tab] = ContextVar("_tab")
 
 
 class PlayServer(Server):
-    """Serves one command; each websocket starts it anew."""
+    """A web server for one command. Each websocket starts a new process of the command."""
 
     def __init__(self, command: str, host: str, port: int, *, public_url: str, sessions: int) -> None:
-        """Make it.
+        """Create the server.
 
         Args:
-            command: what plays in one tab.
-            host, port: where to listen.
-            public_url: the address that people open, without the token.
-            sessions: tabs that may be open at a time.
+            command: the command to run in each tab.
+            host, port: the address to listen on.
+            public_url: the address to open in a browser, without the token.
+            sessions: the maximum number of tabs that are open at the same time.
         """
         super().__init__(command, host, port, title="isrlab", public_url=public_url)
         self.sessions = sessions
         self._tabs: dict[str, _Tab] = {}
-        """By name; a process that is still ending counts."""
+        """The open tabs by name, including those whose process is still ending."""
         self._token = secrets.token_urlsafe(TOKEN_BYTES)
 
     def initialize_logging(self) -> None:
-        """Only what went wrong is told, in a line."""
+        """Log only warnings and errors, each on one line."""
         handler = logging.StreamHandler(sys.stderr)
-        logging.getLogger("asyncio").setLevel(logging.ERROR)  # It warns of processes that end after the server.
+        logging.getLogger("asyncio").setLevel(logging.ERROR)  # asyncio warns about processes that end after the server.
         handler.setFormatter(_OneLine("isrlab: %(message)s"))
         logging.basicConfig(level=logging.WARNING, handlers=[handler])
 
     async def on_startup(self, app: web.Application) -> None:
-        """Say where to look."""
+        """Print the address to open."""
         complain(f"open {self.public_url}/{self._token}/ in a browser; press Ctrl+C to stop")
 
     async def _make_app(self) -> web.Application:
@@ -124,20 +124,20 @@ class PlayServer(Server):
 
     @web.middleware
     async def _guard(self, request: web.Request, handler: Handler) -> web.StreamResponse:
-        """Answer only who has the token, under a name that is this server's."""
+        """Answer only requests that contain the token and are addressed to a host name of this server."""
         try:
             self._refuse_others(request)
             first, _, rest = request.path.lstrip("/").partition("/")
             told = hmac.compare_digest(first.encode(), self._token.encode())
         except ValueError:
             raise web.HTTPBadRequest(text="not a valid address") from None
-        # What the page is made of is no secret; of everything else there is only what stands behind the token.
+        # Static files are not secret. All other paths need the token.
         if not (told and _BEHIND_TOKEN.fullmatch(rest)) and first != "static":
             raise web.HTTPForbidden(text="open the address that isrlab serve printed, including its token")
         return await handler(request)
 
     async def handle_new(self, request: web.Request) -> web.StreamResponse:
-        """Send a new tab to an address of its own."""
+        """Redirect a new tab to a path with a new name."""
         self._refuse_more()
         raise web.HTTPSeeOther(f"/{self._token}/{secrets.token_urlsafe(TAB_BYTES)}/")
 
@@ -153,7 +153,7 @@ class PlayServer(Server):
         return page
 
     async def handle_websocket(self, request: web.Request) -> web.WebSocketResponse:
-        """Play, for a page of this server; what its tab played before ends first."""
+        """Run the playground for a page of this server. The previous process of the same tab ends first."""
         try:
             origin = request.headers.get("Origin")
             here = origin is None or urlsplit(origin).netloc == request.host
@@ -179,7 +179,7 @@ class PlayServer(Server):
                 del self._tabs[name]
 
     async def _process_messages(self, websocket: web.WebSocketResponse, app_service: AppService) -> None:
-        """Hand on what the page says; the first thing that is no message ends the tab."""
+        """Pass the page's messages to the process. The first invalid message closes the websocket."""
         await _tab.get().began(websocket)
         async for came in websocket:
             if came.type is not WSMsgType.TEXT:
@@ -210,7 +210,7 @@ class PlayServer(Server):
             )
 
     def _refuse_others(self, request: web.Request) -> None:
-        """A name that points here but is not this server's is a page's trick to get at it."""
+        """Refuse a request for another host name, which can be a DNS rebinding attack by a page from another site."""
         if _HOST.fullmatch(request.headers.get("Host", "")) is None:
             raise web.HTTPBadRequest(text="the Host header is not a valid host")
         asked = urlsplit(f"//{request.host}").hostname
@@ -226,7 +226,7 @@ async def _add_headers(request: web.Request, response: web.StreamResponse) -> No
 
 
 class _OneLine(logging.Formatter):
-    """Says what went wrong without a traceback; it goes through stderr, which spells out what is foreign in it."""
+    """A formatter that writes a record on one line, without a traceback and with control characters escaped."""
 
     def format(self, record: logging.LogRecord) -> str:
         record.exc_info = record.exc_text = record.stack_info = None
@@ -237,12 +237,12 @@ def serve(command: str, host: str, port: int, sessions: int) -> None:
     """Serve until Ctrl+C or SIGTERM.
 
     Args:
-        command: what plays in one tab.
-        host, port: where to listen.
-        sessions: tabs that may be open at a time.
+        command: the command to run in each tab.
+        host, port: the address to listen on.
+        sessions: the maximum number of tabs that are open at the same time.
 
     Raises:
-        InputError: it cannot listen there.
+        InputError: the server cannot listen on this address.
     """
     _try_to_listen(host, port)
     shown = f"[{host}]" if ":" in host else "localhost" if host in ("0.0.0.0", "") else host

@@ -1,11 +1,12 @@
-"""How the main screen gets to the terminal: what panels paint is written where it stands.
+"""Writes the lines that panels paint directly to the terminal, for speed.
 
-Textual's compositor cuts every line of the screen where any widget begins or ends, and renders the cuts one by one; that is most of what a
-repaint costs. Panels lie side by side, so what one of them paints is what is seen there. Where it is not so (a notification lies over
-them, a gap between them is to be painted) the compositor does it as ever.
+Textual's compositor cuts every line of the screen where any widget begins or ends, and renders the pieces one by one. This is most of the
+cost of a repaint. Panels do not overlap, so the lines that a panel paints can be written unchanged. If a notification covers panels or a
+gap between panels must be painted, Textual's compositor does the work.
 
-What it builds on is Textual's own business and may change with it: `CompositorUpdate`; of a `Compositor` `render_update`, `visible_widgets`, `root`,
-`clear` and `_dirty_regions`; `Screen._compositor`; `App._display` and `_batch_count`. tests/tui/terminal/test_compositor.py notices.
+This module depends on internals of Textual that can change with any version: `CompositorUpdate`; the attributes `render_update`, `clear`,
+`visible_widgets`, `root`, and `_dirty_regions` of `Compositor`; `Screen._compositor`; `App._display` and `App._batch_count`. If they
+change, tests/tui/terminal/test_compositor.py fails.
 """
 
 from __future__ import annotations
@@ -21,31 +22,31 @@ from textual.strip import Strip
 from textual.widget import Widget
 
 Piece = tuple[int, int, Strip]
-"""Cells to write: column and row of the first on the screen, and what stands there."""
+"""Cells to write: the column and row of the first cell on the screen, and the content."""
 
 Places = Sequence[tuple[Widget, Region]]
-"""Widgets with the cells of the screen that are theirs."""
+"""Widgets, each with its region of the screen."""
 
 
 class PaintedUpdate(CompositorUpdate):
-    """An update of the screen that is written as it is."""
+    """An update of the screen that consists of painted pieces."""
 
     def __init__(self, pieces: Sequence[Piece]) -> None:
         self.pieces = pieces
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
-        """The same for Rich."""
+        """Yield the pieces as Rich segments."""
         for x, y, strip in self.pieces:
             yield Control.move_to(x, y)
             yield from strip
 
     def render_segments(self, console: Console) -> str:
-        """What goes to the terminal."""
+        """Return the text to write to the terminal."""
         return "".join([f"\x1b[{y + 1};{x + 1}H{strip.render(console)}" for x, y, strip in self.pieces])
 
 
 class PanelCompositor(Compositor):
-    """Composes a screen whose widgets lie side by side."""
+    """A compositor for a screen whose widgets do not overlap."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -53,15 +54,15 @@ class PanelCompositor(Compositor):
         self._places: Places | None = None
 
     def clear(self) -> None:
-        """The screen closes."""
+        """Clear the state when the screen closes."""
         super().clear()
         self._judged = self._places = None
 
     @property
     def places(self) -> Places | None:
-        """Every widget on the screen, when none lies over another; else None."""
+        """All visible widgets with their regions, or None if widgets overlap or are clipped."""
         seen = self.visible_widgets
-        if self._judged is not seen:  # A new layout has a new one.
+        if self._judged is not seen:  # Each layout creates a new mapping.
             found = [(widget, region) for widget, (region, _) in seen.items() if widget is not self.root]
             whole = all(clip.contains_region(region) for region, clip in seen.values())
             apart = not any(one.overlaps(other) for at, (_, one) in enumerate(found) for _, other in found[:at])
@@ -71,7 +72,7 @@ class PanelCompositor(Compositor):
     def render_update(
         self, full: bool = False, screen_stack: list[Screen[object]] | None = None, simplify: bool = False
     ) -> RenderableType | None:
-        """What has to be written for all that has changed; None when that is nothing."""
+        """Return an update for all changed regions, or None if nothing changed."""
         pieces = None if full else self._painted()
         if pieces is None:
             return super().render_update(full, screen_stack, simplify)
@@ -79,7 +80,7 @@ class PanelCompositor(Compositor):
         return PaintedUpdate(pieces) if pieces else None
 
     def _painted(self) -> list[Piece] | None:
-        """What widgets paint of the cells that have changed; None when these are not all theirs."""
+        """Return what widgets paint in the changed regions, or None if some changed cells belong to no widget."""
         places = self.places
         if places is None:
             return None
@@ -100,16 +101,16 @@ class PanelCompositor(Compositor):
 
 
 def compose_panels(screen: Screen[None]) -> None:
-    """Let a screen be composed that way from now on; it has composed nothing yet."""
+    """Replace the compositor of a new screen, which has not composed anything yet, with a `PanelCompositor`."""
     screen._compositor = PanelCompositor()
 
 
 def is_open(screen: Screen[None]) -> bool:
-    """Whether what changes on a screen can be written at once: it is the uppermost, nothing waits to be shown together, nothing lies over it."""
+    """Whether changes of a screen can be written at once: it is active, no batch update is running, and its widgets do not overlap."""
     compositor = screen._compositor
     return screen.is_active and not screen.app._batch_count and isinstance(compositor, PanelCompositor) and compositor.places is not None
 
 
 def write(screen: Screen[None], pieces: Sequence[Piece]) -> None:
-    """Write that to the terminal now."""
+    """Write pieces to the terminal now."""
     screen.app._display(screen, PaintedUpdate(pieces))

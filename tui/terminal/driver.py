@@ -1,9 +1,9 @@
-"""Textual's driver of a terminal, made safe against one that goes away and against being continued where nothing was stopped.
+"""Textual's terminal driver, made safe against a terminal that closes and against a SIGCONT without a stop before it.
 
-A terminal that is closed tells its processes so (SIGHUP) and continues them (SIGCONT). Textual would then take the terminal a second time, with a
-second thread that reads keys and another that writes; the one that writes dies of the first write, and the end waits for it for ever.
-It takes of Textual's private names `_app`, `_file`, `_auto_restart`, `_sigcont_application` and `_must_signal_resume`; tests/tui/terminal/test_driver.py
-notices when they change.
+When a terminal closes, its processes receive SIGHUP and SIGCONT. On SIGCONT, Textual's driver would start a second time, with a second
+thread that reads keys and a second thread that writes. The writing thread fails at its first write, and the exit waits for that thread
+forever. This module uses the private names `_app`, `_file`, `_auto_restart`, `_sigcont_application`, and `_must_signal_resume` of Textual.
+If they change, tests/tui/terminal/test_driver.py fails.
 """
 
 from __future__ import annotations
@@ -23,22 +23,22 @@ if TYPE_CHECKING:
 
 
 class HangupSafeFile:
-    """A file that takes all that is written, also when it can be written to no more; `gone` is called once then."""
+    """A file whose writes never fail. When the first write fails, the file calls `gone` once and ignores all further writes."""
 
     def __init__(self, file: TextIO, gone: Callable[[], object]) -> None:
         self._file = file
         self._gone: Callable[[], object] | None = gone
 
     def fileno(self) -> int:
-        """The file's own."""
+        """Return the file descriptor of the underlying file."""
         return self._file.fileno()
 
     def write(self, text: str) -> None:
-        """Write, or do nothing."""
+        """Write a text, or do nothing after a failed write."""
         self._try(self._file.write, text)
 
     def flush(self) -> None:
-        """Flush, or do nothing."""
+        """Flush the file, or do nothing after a failed write."""
         self._try(self._file.flush)
 
     def _try(self, do: Callable[..., object], *arguments: str) -> None:
@@ -46,13 +46,13 @@ class HangupSafeFile:
             return
         try:
             do(*arguments)
-        except (OSError, ValueError):  # ValueError: it was closed
+        except (OSError, ValueError):  # ValueError: the file is closed
             gone, self._gone = self._gone, None
             self._lead_nowhere()
             gone()
 
     def _lead_nowhere(self) -> None:
-        """What the file still holds can be flushed: Python does that at its end, and where it fails that is the exit code (120)."""
+        """Redirect the file to the null device. Otherwise, Python's flush at exit would fail, and the exit code would be 120."""
         with contextlib.suppress(OSError, ValueError):
             nowhere = os.open(os.devnull, os.O_WRONLY)
             os.dup2(nowhere, self._file.fileno())
@@ -60,7 +60,10 @@ class HangupSafeFile:
 
 
 class TerminalDriver(LinuxDriver):
-    """Leaves the application when its terminal is gone, with the exit code of SIGHUP, and is taken once at a time."""
+    """A terminal driver that quits the application when the terminal closes, with the exit code of SIGHUP.
+
+    The driver never starts twice without a stop in between.
+    """
 
     def __init__(self, app: App[Any], **how: Any) -> None:
         """See `LinuxDriver`."""
@@ -69,26 +72,30 @@ class TerminalDriver(LinuxDriver):
         self._watch: threading.Thread | None = None
 
     def _leave(self) -> None:
-        # From a thread that writes or watches; a SIGHUP that nobody ignores has said so before.
-        with contextlib.suppress(RuntimeError):  # it has been left
+        # Called from the thread that writes or from the thread that watches. Unless SIGHUP is ignored, it has arrived before.
+        with contextlib.suppress(RuntimeError):  # the application has already quit
             self._app.call_later(self._app.exit, 128 + signal.SIGHUP)
 
     def start_application_mode(self) -> None:
-        """Take the terminal, and watch it from the first time on."""
+        """Take over the terminal. The first call also starts the thread that watches the terminal."""
         super().start_application_mode()  # type: ignore[no-untyped-call]
         if self._watch is None and os.isatty(self.fileno):
             self._watch = threading.Thread(target=self._leave_when_hung_up, name="isrlab-hangup", daemon=True)
             self._watch.start()
 
     def _leave_when_hung_up(self) -> None:
-        """Paused, nothing is written that could fail, and where SIGHUP is ignored nobody tells; Textual's thread would read nothing for ever."""
+        """Quit the application when the terminal hangs up.
+
+        While the playground is paused, it writes nothing, so no write can fail. If SIGHUP is ignored, no signal arrives either. Without
+        this watch, Textual's thread would then wait for input forever.
+        """
         terminal = select.poll()
-        terminal.register(self.fileno, 0)  # what poll tells unasked
+        terminal.register(self.fileno, 0)  # poll reports hangups and errors without a request
         if any(event & (select.POLLHUP | select.POLLERR) for _, event in terminal.poll()):
             self._leave()
 
     def _sigcont_application(self, *_: object) -> None:
-        """SIGCONT: after Ctrl-Z the terminal is taken anew; after SIGSTOP, which told nobody, it is given back first."""
+        """Handle SIGCONT: take over the terminal again. After SIGSTOP, which no handler can see, release the terminal first."""
         if not os.isatty(self.fileno):
             return
         if self._auto_restart and not self._must_signal_resume:

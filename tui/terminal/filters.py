@@ -1,7 +1,7 @@
-"""For terminals that have less: filters that take every colour out, or every glyph that is not ASCII, on the way to the terminal.
+"""Output filters for limited terminals. One removes every color, and the other replaces every glyph that is not ASCII.
 
-So no widget has to know about either. What had the cursor's background is shown in reverse; a glyph becomes an ASCII one
-of the same width, and glyphs that stand for different states stay different.
+Because of the filters, widgets need no special cases. Without colors, the cursor is shown in reverse video. A glyph is replaced by ASCII
+characters of the same width, and glyphs that represent different states remain different.
 """
 
 from __future__ import annotations
@@ -21,7 +21,10 @@ from tui.rendering.palette import CURSORS
 
 
 def wants_ascii(environ: Mapping[str, str] = os.environ, encoding: str | None = None) -> bool:
-    """Whether to paint in ASCII: `ISRLAB_ASCII` is set to something but 0, or the terminal's encoding is not UTF-8."""
+    """Whether to paint in ASCII.
+
+    If `ISRLAB_ASCII` is set, ASCII is used unless the value is 0 or empty. Otherwise, ASCII is used if the encoding of stdout is not UTF.
+    """
     asked = environ.get("ISRLAB_ASCII")
     if asked is not None:
         return asked not in ("", "0")
@@ -44,7 +47,7 @@ _ASCII: Final = str.maketrans(
 
 
 def to_ascii(text: str) -> str:
-    """The text in ASCII, as wide on the screen as it was."""
+    """Return a text in ASCII that is as wide on the screen as the original."""
     if text.isascii():
         return text
     replaced = text.translate(_ASCII)
@@ -59,20 +62,20 @@ def to_ascii(text: str) -> str:
 
 
 class AsciiFilter(LineFilter):
-    """Replaces what is not ASCII on the way to the terminal."""
+    """A filter that replaces characters that are not ASCII."""
 
     def apply(self, segments: list[Segment], background: Color) -> list[Segment]:
-        """The segments with ASCII text."""
+        """Return the segments with ASCII text."""
         return [
             segment if segment.text.isascii() else Segment(to_ascii(segment.text), segment.style, segment.control) for segment in segments
         ]
 
 
 class PlainFilter(LineFilter):
-    """Takes every colour out; what had the cursor's background is shown in reverse."""
+    """A filter that removes every color and shows the cursor in reverse video."""
 
     def apply(self, segments: list[Segment], background: Color) -> list[Segment]:
-        """The segments without colours."""
+        """Return the segments without colors."""
         plain = []
         for text, style, control in segments:
             if style is not None:

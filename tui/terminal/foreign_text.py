@@ -1,7 +1,7 @@
-"""Foreign text in Textual's own widgets: never markup, and nothing in it that the terminal obeys.
+"""Protection against control characters and markup in text from outside that Textual's own widgets show.
 
-Lines of our own spell such characters out where they are built (`tui.rendering.rows`). Dialogs are Textual's widgets: what is written on them goes
-through `plain_text`. What one types or pastes into a line stays as it is; a filter keeps it from the terminal.
+In the lines that panels paint, `tui.rendering.rows` escapes control characters. Dialogs are Textual widgets, so their text goes through
+`plain_text`. Text that a user types or pastes into an input line is kept unchanged, and `ControlCharacterFilter` protects the terminal.
 """
 
 from __future__ import annotations
@@ -16,19 +16,19 @@ from textual.filter import LineFilter
 from scenarios.io.escaping import escape_text
 
 REPLACEMENT = "·"
-"""What stands for each cell that a character took which the terminal would obey."""
+"""The replacement for each cell of a control character."""
 
 
 def plain_text(text: str, style: Style | str = "") -> Text:
-    """A text for a widget, as it is written, with its line breaks."""
+    """Return a text for a widget, with its line breaks, without markup, and with control characters escaped."""
     return Text(escape_text(text), style)
 
 
 class ControlCharacterFilter(LineFilter):
-    """Lets nothing through that the terminal would obey. What replaces it takes as many cells, so lines stay as wide as they are."""
+    """A filter that replaces control characters. A replacement has as many cells as the original, so lines keep their width."""
 
     def apply(self, segments: list[Segment], background: Color) -> list[Segment]:
-        """The segments without control characters."""
+        """Return the segments without control characters."""
         return [
             segment if segment.control or segment.text.isprintable() else Segment(_harmless(segment.text), segment.style)
             for segment in segments
