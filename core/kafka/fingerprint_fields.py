@@ -17,8 +17,8 @@ from core.kafka.broker.requests.fetch_session import FetchSession
 from core.kafka.clients.client import Client
 from core.kafka.clients.producer import Producer, ProducerBatch
 from core.kafka.controller.replication_control_manager import ReplicationControlManager
+from core.kafka.log.leader_term import Term
 from core.kafka.log.replica_log import ReplicaLog
-from core.kafka.log.term import Term
 from core.kafka.messages import FetchRequest, FetchResponse
 from core.kafka.zookeeper.server import ZooKeeper
 from core.kafka.zookeeper_mode.client import ZooKeeperClient

@@ -10,7 +10,7 @@ from typing import Final, NamedTuple
 
 from core.kafka.errors import NONE
 from core.kafka.ids import NO_EPOCH, NO_OFFSET, TopicPartition
-from core.kafka.log.term import FetchedRecords, Stretch, Term, stretches
+from core.kafka.log.leader_term import FetchedRecords, Stretch, Term, stretches
 from core.kafka.partition_registration import PartitionRegistration
 from core.sim.journal import Column
 

@@ -15,7 +15,7 @@ from core.kafka.controller.controller import Controller
 from core.sim.messages import Timer
 
 if TYPE_CHECKING:
-    from core.lab.nodes import ClusterNodes
+    from core.lab.cluster_nodes import ClusterNodes
     from core.sim.agenda import Entry
 
 

@@ -11,10 +11,10 @@ from core.kafka.ids import TopicPartition
 from core.kafka.release import CURRENT, Release
 from core.lab import act_handlers
 from core.lab.acts import Act
+from core.lab.cluster_nodes import ClusterNodes
 from core.lab.control_planes import control_plane_builder
-from core.lab.exposure import ExposureMonitor
+from core.lab.exposed_records import ExposureMonitor
 from core.lab.initial_logs import resume_leaderships
-from core.lab.nodes import ClusterNodes
 from core.lab.spec import ClusterSpec
 from core.lab.views import view_builder
 from core.lab.views.view import ClusterView, PartitionView

@@ -1,11 +1,11 @@
 """The durability account of a cluster: which records were accepted, acknowledged, duplicated and lost, and how long partitions were available.
 
 The account is exact, record by record. It is an observer beside the nodes: it reads all logs, and nothing it knows flows back into
-the protocol. A record is identified by its term and its offset (`core.kafka.log.term`).
+the protocol. A record is identified by its term and its offset (`core.kafka.log.leader_term`).
 
 There are two levels of harm:
 
-- A committed record is *exposed* while a replica that can be elected lacks it (`core.lab.exposure`).
+- A committed record is *exposed* while a replica that can be elected lacks it (`core.lab.exposed_records`).
 - A record that was acknowledged, or that a consumer has read, is *lost* when the log of a newer leader lacks it. If a replica that
   kept the record leads again, the record counts as recovered.
 
@@ -24,9 +24,9 @@ import attrs
 from core.kafka import events
 from core.kafka.health import is_offline, is_under_replicated
 from core.kafka.ids import NO_LEADER, TopicPartition
-from core.kafka.log.intervals import Intervals
+from core.kafka.log.leader_term import Run, Stretch, Term
+from core.kafka.log.offset_set import OffsetSet
 from core.kafka.log.replica_log import ReplicaLog
-from core.kafka.log.term import Run, Stretch, Term
 from core.kafka.messages import ProduceRequest
 from core.kafka.partition_registration import PartitionRegistration
 from core.sim.journal import Journal
@@ -82,7 +82,7 @@ class Losses:
         loss_causes: what took the records that were lost when a leader was compared, newest last.
     """
 
-    lost: Final[dict[Term, Intervals]] = attrs.field(factory=dict)
+    lost: Final[dict[Term, OffsetSet]] = attrs.field(factory=dict)
     cuts: Final[dict[int, list[RemovedRecords]]] = attrs.field(factory=dict)
     shortened: Final[dict[int, int]] = attrs.field(factory=dict)
     loss_causes: Final[list[RemovedRecords]] = attrs.field(factory=list)
@@ -116,9 +116,9 @@ class PartitionAccount:
     """
 
     accepted: int = 0
-    acked: Final[dict[Term, Intervals]] = attrs.field(factory=dict)
-    read: Final[dict[Term, Intervals]] = attrs.field(factory=dict)
-    committed: Final[dict[Term, Intervals]] = attrs.field(factory=dict)
+    acked: Final[dict[Term, OffsetSet]] = attrs.field(factory=dict)
+    read: Final[dict[Term, OffsetSet]] = attrs.field(factory=dict)
+    committed: Final[dict[Term, OffsetSet]] = attrs.field(factory=dict)
     committed_end: int = 0
     losses: Losses | None = None
     registered_leader: int = NO_LEADER
@@ -137,7 +137,7 @@ class PartitionAccount:
     offline_total: int = 0
 
     @property
-    def lost(self) -> Mapping[Term, Intervals]:
+    def lost(self) -> Mapping[Term, OffsetSet]:
         """Offsets that somebody relies on and the log that counts lacks, by term."""
         return {} if self.losses is None else self.losses.lost
 
@@ -162,11 +162,11 @@ class PartitionAccount:
                 break
             held = self.committed.get(run.term)
             if held is None:
-                held = self.committed[run.term] = Intervals()
+                held = self.committed[run.term] = OffsetSet()
             held.add(run.start, min(run.end, log.high_watermark))
         self.committed_end = max(self.committed_end, log.high_watermark)
 
-    def observed(self) -> dict[Term, Intervals]:
+    def observed(self) -> dict[Term, OffsetSet]:
         """The offsets that somebody outside the cluster has observed, by term: acknowledged or read."""
         both = dict(self.acked)
         for term, read in self.read.items():
@@ -183,32 +183,32 @@ class PartitionAccount:
             return False
         return log.starts == mine.starts and log.terms == mine.terms
 
-    def missing_from(self, log: ReplicaLog | None) -> dict[Term, Intervals]:
+    def missing_from(self, log: ReplicaLog | None) -> dict[Term, OffsetSet]:
         """The committed offsets that a log lacks, by term; records that retention has deleted do not count."""
         mine = self.log
         if mine is None or not self.committed or self.holds_all_committed(log):
             return {}
         start = max(mine.log_start, 0 if log is None else log.log_start)
         present = {} if log is None else _offsets_by_term(log)
-        found: dict[Term, Intervals] = {}
+        found: dict[Term, OffsetSet] = {}
         for term, committed in self.committed.items():
-            missing = committed.minus(present.get(term, Intervals()))
+            missing = committed.minus(present.get(term, OffsetSet()))
             if start:
-                missing = missing.minus(Intervals.of([(0, start)]))
+                missing = missing.minus(OffsetSet.of([(0, start)]))
             if missing:
                 found[term] = missing
         return found
 
 
-def _offsets_by_term(log: ReplicaLog) -> dict[Term, Intervals]:
-    present: dict[Term, Intervals] = {}
+def _offsets_by_term(log: ReplicaLog) -> dict[Term, OffsetSet]:
+    present: dict[Term, OffsetSet] = {}
     for run in log.runs():
-        present.setdefault(run.term, Intervals()).add(run.start, run.end)
+        present.setdefault(run.term, OffsetSet()).add(run.start, run.end)
     return present
 
 
 class DurabilityAccount:
-    """The durability account of a cluster (see `core.kafka.durability.DurabilityObserver` for what nodes report to it).
+    """The durability account of a cluster (see `core.kafka.durability_observer.DurabilityObserver` for what nodes report to it).
 
     Attributes:
         partitions: the account of each partition.
@@ -292,7 +292,7 @@ class DurabilityAccount:
         found: list[Loss] = []
         for tp, account in self.partitions.items():
             for term, lost in sorted(account.lost.items(), key=lambda each: (each[0].epoch, each[0].leader)):
-                acked, read = account.acked.get(term, Intervals()), account.read.get(term, Intervals())
+                acked, read = account.acked.get(term, OffsetSet()), account.read.get(term, OffsetSet())
                 unread = lost.minus(read)
                 parts = ((True, False, unread), (True, True, lost.common(read).common(acked)), (False, True, lost.minus(acked)))
                 for acknowledged, was_read, part in parts:
@@ -347,7 +347,7 @@ class DurabilityAccount:
         account = self.of(tp)
         held = account.acked.get(term)
         if held is None:
-            held = account.acked[term] = Intervals()
+            held = account.acked[term] = OffsetSet()
         if term in account.lost:
             for start, end in account.lost[term].within(base, base + count).minus(held):
                 account.lost_acknowledged += end - start
@@ -364,7 +364,7 @@ class DurabilityAccount:
         for stretch in stretches:
             held = account.read.get(stretch.term)
             if held is None:
-                held = account.read[stretch.term] = Intervals()
+                held = account.read[stretch.term] = OffsetSet()
             if stretch.term in account.lost:
                 for start, end in account.lost[stretch.term].within(stretch.start, stretch.end).minus(held):
                     account.lost_read += end - start
@@ -458,11 +458,11 @@ class DurabilityAccount:
         assert log is not None
         present = _offsets_by_term(log)
         for term, relied_on in account.observed().items():
-            missing = relied_on.minus(present.get(term, Intervals()))
-            before = account.lost.get(term, Intervals())
+            missing = relied_on.minus(present.get(term, OffsetSet()))
+            before = account.lost.get(term, OffsetSet())
             if log.log_start:  # deleted on purpose; what was lost before that stays lost
-                missing = missing.minus(Intervals.of([(0, log.log_start)]).minus(before))
-            acked, read = account.acked.get(term, Intervals()), account.read.get(term, Intervals())
+                missing = missing.minus(OffsetSet.of([(0, log.log_start)]).minus(before))
+            acked, read = account.acked.get(term, OffsetSet()), account.read.get(term, OffsetSet())
             for start, end in missing.minus(before):
                 caused_by = self._record_loss_cause(account, term, start, end)
                 acknowledged, seen = acked.within(start, end).count(), read.within(start, end).count()
@@ -486,7 +486,7 @@ class DurabilityAccount:
             elif before:
                 del account.note_losses().lost[term]
         for term, committed in list(account.committed.items()):
-            left = committed.minus(committed.minus(present.get(term, Intervals())))
+            left = committed.minus(committed.minus(present.get(term, OffsetSet())))
             if left:
                 account.committed[term] = left
             else:

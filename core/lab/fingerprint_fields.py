@@ -6,7 +6,7 @@ from typing import Final
 
 from core.kafka.fingerprint_fields import KAFKA_FIELDS
 from core.lab.durability_account import Losses, PartitionAccount, RemovedRecords
-from core.lab.exposure import ExposureMonitor
+from core.lab.exposed_records import ExposureMonitor
 from core.sim.state.fields import Declared, Table
 
 LAB_FIELDS: Final[Table] = {

@@ -11,12 +11,12 @@ from typing import Final
 
 from core.kafka.broker.broker import Broker
 from core.kafka.ids import NO_LEADER, TopicPartition
-from core.kafka.log.intervals import Intervals
+from core.kafka.log.leader_term import Term
+from core.kafka.log.offset_set import OffsetSet
 from core.kafka.log.replica_log import ReplicaLog
-from core.kafka.log.term import Term
 from core.kafka.release import Truncation
 from core.kafka.topic_spec import LogSpec, PartitionSpec
-from core.lab.nodes import ClusterNodes
+from core.lab.cluster_nodes import ClusterNodes
 
 PRELOADED_PRODUCER: Final = "before the start"
 """The producer name of records that are in logs at the start."""
@@ -118,4 +118,4 @@ def _record_acknowledged(cluster: ClusterNodes, tp: TopicPartition, partition: P
     for run in log.runs():
         end = min(run.end, counts.hw)
         if run.start < end:
-            account.acked.setdefault(run.term, Intervals()).add(run.start, end)
+            account.acked.setdefault(run.term, OffsetSet()).add(run.start, end)

@@ -16,7 +16,7 @@ from typing import Final
 from core.sim.agenda import Agenda
 from core.sim.long_polling import LongPolls
 from core.sim.messages import Disconnected
-from core.sim.stream import Stream
+from core.sim.random_stream import RandomStream
 
 RETRANSMISSION: Final = 200_000
 """TCP's minimum retransmission timeout, µs (Linux TCP_RTO_MIN)."""
@@ -94,7 +94,7 @@ class Network:
     )  # fmt: skip
 
     def __init__(
-        self, agenda: Agenda, latency: int, jitter: int, loss_ppm: int, random: Stream, duplicate_ppm: int = 0, reorder_ppm: int = 0,
+        self, agenda: Agenda, latency: int, jitter: int, loss_ppm: int, random: RandomStream, duplicate_ppm: int = 0, reorder_ppm: int = 0,
         proxied: frozenset[type] = frozenset(),
     ) -> None:  # fmt: skip
         self.agenda = agenda

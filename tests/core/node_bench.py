@@ -17,8 +17,8 @@ from core.kafka.broker.replica import Replica
 from core.kafka.controller.controller import Controller
 from core.kafka.controller.metadata_log import BrokerRegistration, ConfigRecord, MetadataLog, PartitionRecord
 from core.kafka.ids import CONTROLLER, NO_EPOCH, TopicPartition, broker_address
+from core.kafka.log.leader_term import Batch, Term
 from core.kafka.log.replica_log import ReplicaLog
-from core.kafka.log.term import Batch, Term
 from core.kafka.messages import (
     LATEST,
     AlterPartitionRequest,

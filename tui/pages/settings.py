@@ -10,7 +10,7 @@ from textual.strip import Strip
 from core.kafka.release import Release
 from core.kafka.settings import MAX_INT, MAX_LONG, SETTINGS, Setting, Settings, Value, render_value
 from core.lab import acts
-from core.lab.views.setting_changes import min_isr_change, unclean_change
+from core.lab.views.setting_preview import min_isr_change, unclean_change
 from core.lab.views.view import ClusterView, PartitionView
 from tui.actions.context import Option, Question
 from tui.actions.refusals import READ_ONLY

@@ -39,7 +39,7 @@ from core.sim.units import SECOND, US_PER_MS
 
 if TYPE_CHECKING:
     from core.kafka.controller.voter import Voter
-    from core.kafka.durability import DurabilityObserver
+    from core.kafka.durability_observer import DurabilityObserver
 
 INITIAL_TASK_DELAY: Final = 30 * SECOND
 """log.initial.task.delay.ms, µs: the delay from a broker's start to the first run of its log tasks."""

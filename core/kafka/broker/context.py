@@ -10,7 +10,7 @@ from core.kafka.broker.partition_context import PartitionContext
 from core.kafka.broker.replica_selector import RACK_AWARE
 from core.kafka.broker.replication_quota import ReplicationQuota
 from core.kafka.controller.metadata_log import MetadataLog
-from core.kafka.durability import DurabilityObserver
+from core.kafka.durability_observer import DurabilityObserver
 from core.kafka.ids import TopicPartition, broker_address
 from core.kafka.log.log_config import LogConfig
 from core.kafka.settings import MAX_LONG, Settings

@@ -10,9 +10,9 @@ import attrs
 
 from core.kafka.ids import TopicPartition
 from core.kafka.log import segments
+from core.kafka.log.leader_term import Run
 from core.kafka.log.log_config import LogConfig
 from core.kafka.log.replica_log import ReplicaLog
-from core.kafka.log.term import Run
 from core.sim.units import SECOND
 
 KEPT: Final = "kept"

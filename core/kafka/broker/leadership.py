@@ -9,7 +9,7 @@ from core.kafka import errors, events
 from core.kafka.broker.partition import Partition
 from core.kafka.broker.replica import Replica
 from core.kafka.ids import NO_LEADER
-from core.kafka.log.term import Term
+from core.kafka.log.leader_term import Term
 from core.kafka.partition_registration import PartitionRegistration
 
 

@@ -10,7 +10,7 @@ from core.kafka.broker.controller_requests.controller_channel import ControllerC
 from core.kafka.broker.disk import Disk, FutureReplica
 from core.kafka.health import STALL_BOUND
 from core.kafka.ids import TopicPartition
-from core.kafka.log.term import stretches
+from core.kafka.log.leader_term import stretches
 from core.kafka.messages import AssignReplicasToDirsRequest, FetchResponse, ProduceRequest
 from core.sim.units import SECOND, US_PER_MS
 

@@ -26,12 +26,12 @@ from core.kafka.broker.partition_context import PartitionContext
 from core.kafka.broker.purgatory.delayed_operations import HighWatermarkWaiter
 from core.kafka.broker.purgatory.delayed_produce import DelayedProduces
 from core.kafka.broker.replica import Replica
-from core.kafka.durability import PartitionObserver
+from core.kafka.durability_observer import PartitionObserver
 from core.kafka.health import effective_min_isr, is_under_min_isr
 from core.kafka.ids import NO_EPOCH, NO_LEADER, NO_OFFSET, TopicPartition
+from core.kafka.log.leader_term import Term
 from core.kafka.log.producer_state import ProducerStateManager
 from core.kafka.log.replica_log import ReplicaLog
-from core.kafka.log.term import Term
 from core.kafka.messages import AlterPartitionItem, FetchFailure, FetchPartitionFields
 from core.kafka.partition_registration import PartitionRegistration
 from core.kafka.release import HighWatermarkRule, Truncation

@@ -6,7 +6,7 @@ from abc import ABCMeta, abstractmethod
 from typing import Final, Protocol
 
 from core.kafka.broker.disk import Disk
-from core.kafka.durability import DurabilityObserver
+from core.kafka.durability_observer import DurabilityObserver
 from core.kafka.ids import TopicPartition, broker_address
 from core.kafka.messages import AlterPartitionItem
 from core.kafka.release import Release

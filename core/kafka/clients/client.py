@@ -6,7 +6,7 @@ from abc import ABCMeta, abstractmethod
 from typing import Final
 
 from core.kafka.clients.client_config import DEFAULT
-from core.kafka.durability import DurabilityObserver
+from core.kafka.durability_observer import DurabilityObserver
 from core.kafka.ids import NO_EPOCH, NO_LEADER, broker_address
 from core.kafka.messages import MetadataRequest, MetadataResponse
 from core.sim.clock import RIGHT

@@ -9,7 +9,7 @@ from typing import Final
 
 from core.kafka import errors, events
 from core.kafka.clients.client import POLL_DELAY, RETRY_BACKOFF, Client
-from core.kafka.durability import DurabilityObserver
+from core.kafka.durability_observer import DurabilityObserver
 from core.kafka.ids import NO_EPOCH, NO_LEADER, NO_OFFSET, TopicPartition, broker_address
 from core.kafka.messages import (
     LATEST,

@@ -13,7 +13,7 @@ from typing import Final
 from core.kafka import errors, events
 from core.kafka.clients.client import MAX_RETRY_BACKOFF, POLL_DELAY, RETRY_BACKOFF, Client
 from core.kafka.clients.client_config import NO_DELIVERY_TIMEOUT
-from core.kafka.durability import DurabilityObserver
+from core.kafka.durability_observer import DurabilityObserver
 from core.kafka.health import STALL_BOUND
 from core.kafka.ids import NO_LEADER, TopicPartition, broker_address
 from core.kafka.log.producer_state import increment_sequence

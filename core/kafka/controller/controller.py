@@ -14,7 +14,7 @@ from core.kafka import errors, events
 from core.kafka.controller.broker_heartbeat_manager import BrokerControlState, BrokerHeartbeatManager
 from core.kafka.controller.metadata_log import BrokerRegistration, BrokerUnregistration, ConfigRecord, MetadataLog
 from core.kafka.controller.replication_control_manager import ReplicationControlManager
-from core.kafka.durability import DurabilityObserver
+from core.kafka.durability_observer import DurabilityObserver
 from core.kafka.ids import CONTROLLER, NO_EPOCH, PRODUCER_ID_BLOCK_SIZE, broker_address
 from core.kafka.messages import (
     AllocateProducerIdsRequest,

@@ -26,11 +26,11 @@ from core.kafka.release import Release
 from core.kafka.settings import SETTINGS, Settings
 from core.kafka.topic_spec import TopicSpec
 from core.sim.journal import Journal
+from core.sim.random_stream import RandomStream
 from core.sim.repr_mixin import ReprMixin
-from core.sim.stream import Stream
 
 if TYPE_CHECKING:
-    from core.kafka.durability import DurabilityObserver
+    from core.kafka.durability_observer import DurabilityObserver
 
 MAX_ELECTIONS: Final = 1_000
 """The maximum number of elections in one pass of a periodic task (`ReplicationControlManager.MAX_ELECTIONS_PER_IMBALANCE`)."""
@@ -97,7 +97,7 @@ class ReplicationControlManager:
     leaderless: Final[dict[TopicPartition, None]]
     unbalanced: Final[dict[TopicPartition, None]]
     _placer: Final[StripedReplicaPlacer]
-    _ids: Final[Stream]
+    _ids: Final[RandomStream]
 
     def __init__(
         self,
@@ -126,8 +126,8 @@ class ReplicationControlManager:
         self.unbalanced = {}
         self.controller_node: int | None = None
         self.log_ends: Callable[[int, TopicPartition], tuple[int, int]] = _no_logs
-        self._placer = StripedReplicaPlacer(Stream(f"{seed}:placement"))
-        self._ids = Stream(f"{seed}:topic-ids")
+        self._placer = StripedReplicaPlacer(RandomStream(f"{seed}:placement"))
+        self._ids = RandomStream(f"{seed}:topic-ids")
 
     # --- who may lead ----------------------------------------------------------------------------------------------
 

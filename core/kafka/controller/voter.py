@@ -34,7 +34,7 @@ from core.kafka.messages import (
 )
 from core.sim.messages import Disconnected
 from core.sim.node import Node
-from core.sim.stream import Stream
+from core.sim.random_stream import RandomStream
 from core.sim.units import US_PER_MS
 
 FETCH_WAIT: Final = 500 * US_PER_MS
@@ -122,7 +122,7 @@ class Voter:
         self.high_watermark = 0
         self.active: ActiveController | None = None
         self.followers: dict[str, FollowerProgress] = {}
-        self._random = Stream(f"{seed}:quorum:{self.name}")
+        self._random = RandomStream(f"{seed}:quorum:{self.name}")
         self._former_leader = ""
         self._votes_granted: dict[str, None] = {}
         self._votes_received: dict[str, None] = {}

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from typing import Final
 
+from core.kafka.events.administration import Acted, ClockSet, SettingChanged
 from core.kafka.events.base import DETAIL, NORMAL, NOTABLE, Event, EventTuple
 from core.kafka.events.brokers import (
     BrokerFenced,
@@ -86,7 +87,6 @@ from core.kafka.events.durability import (
 )
 from core.kafka.events.isr import IsrChangeFailed, IsrExpanded, IsrExpandProposed, IsrShrinkByCount, IsrShrinkProposed, IsrShrunk
 from core.kafka.events.network import LinkChanged, LinkCut, LinkHealed, LinkHeld, LinkProxied, LinkReleased
-from core.kafka.events.people import Acted, ClockSet, SettingChanged
 from core.kafka.events.replicas import (
     Appended,
     AppendRefused,

@@ -14,8 +14,8 @@ from collections.abc import Iterable
 from typing import Final, NamedTuple
 
 from core.kafka import errors
+from core.kafka.log.leader_term import Batch
 from core.kafka.log.replica_log import ReplicaLog
-from core.kafka.log.term import Batch
 
 NUM_BATCHES_TO_RETAIN: Final = 5
 """Batches kept of each producer (`ProducerStateEntry.NUM_BATCHES_TO_RETAIN`)."""

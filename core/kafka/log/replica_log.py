@@ -11,9 +11,9 @@ from typing import Final
 
 from core.kafka import errors
 from core.kafka.log.leader_epoch_cache import LeaderEpochCache
+from core.kafka.log.leader_term import BatchFields, FetchedRecords, Run, Term
 from core.kafka.log.log_config import DEFAULT, LogConfig
-from core.kafka.log.rolling import rolled
-from core.kafka.log.term import BatchFields, FetchedRecords, Run, Term
+from core.kafka.log.segment_rolling import rolled
 from core.kafka.settings import MAX_LONG
 from core.sim.journal import Column
 

@@ -36,7 +36,7 @@ from core.sim.network import Network
 from core.sim.units import SECOND
 
 if TYPE_CHECKING:
-    from core.kafka.durability import DurabilityObserver
+    from core.kafka.durability_observer import DurabilityObserver
 
 LOCAL_DELIVERY_DELAY: Final = 1
 """The delay of a message to the controller on the same broker, µs. It keeps the effect of an act later than the act itself."""

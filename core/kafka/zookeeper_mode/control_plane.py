@@ -14,7 +14,7 @@ from core.kafka.admin_requests import ElectionMode
 from core.kafka.controller.metadata_log import BrokerRegistration, MetadataLog
 from core.kafka.controller.placement import UsableBroker, assign_replicas_to_brokers
 from core.kafka.controller.replication_control_manager import ReplicationControlManager
-from core.kafka.durability import DurabilityObserver
+from core.kafka.durability_observer import DurabilityObserver
 from core.kafka.ids import NO_LEADER, TopicPartition, broker_address, broker_at
 from core.kafka.partition_registration import PartitionRegistration
 from core.kafka.settings import SETTINGS, Settings
@@ -26,7 +26,7 @@ from core.kafka.zookeeper.server import ZooKeeper
 from core.kafka.zookeeper_mode.controller.reassignments import reassign_to
 from core.sim.journal import Journal
 from core.sim.network import Network
-from core.sim.stream import Stream
+from core.sim.random_stream import RandomStream
 
 if TYPE_CHECKING:
     from core.kafka.zookeeper_mode.broker import ZooKeeperBroker
@@ -43,7 +43,7 @@ class ZooKeeperReplication(ReplicationControlManager):
         """Connect to ZooKeeper and to the broker processes. The processes answer what ZooKeeper does not contain."""
         self.zookeeper = zookeeper
         self.nodes = nodes
-        self._placement = Stream(f"{seed}:placement")
+        self._placement = RandomStream(f"{seed}:placement")
 
     def create_topic(self, spec: TopicSpec) -> None:
         """Write a new topic's assignment to ZooKeeper; the controller then elects leaders.

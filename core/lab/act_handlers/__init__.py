@@ -15,7 +15,7 @@ from core.kafka import events
 from core.kafka.ids import TopicPartition
 from core.lab import acts
 from core.lab.act_handlers import administration, brokers, by_hand, clients, clocks, controllers, disks, find, links
-from core.lab.nodes import ClusterNodes
+from core.lab.cluster_nodes import ClusterNodes
 from core.sim.errors import ActRefused
 
 _HANDLERS: Final[find.Handlers] = {

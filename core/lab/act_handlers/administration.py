@@ -21,7 +21,7 @@ from core.kafka.settings import setting_named
 from core.kafka.topic_spec import PartitionSpec, TopicSpec
 from core.lab import acts
 from core.lab.act_handlers import find
-from core.lab.nodes import ClusterNodes
+from core.lab.cluster_nodes import ClusterNodes
 from core.lab.spec import reject_too_many
 from core.sim.errors import ActRefused
 

@@ -9,7 +9,7 @@ from core.kafka.broker.broker_state import BrokerState
 from core.kafka.broker.disk import DRAWN, KEPT, LOST
 from core.lab import acts
 from core.lab.act_handlers import find
-from core.lab.nodes import ClusterNodes
+from core.lab.cluster_nodes import ClusterNodes
 from core.sim.errors import ActRefused
 
 

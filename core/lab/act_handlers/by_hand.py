@@ -8,7 +8,7 @@ from core.kafka.broker.broker_state import BrokerState
 from core.kafka.broker.follower.fetcher import FOREVER, Fetcher
 from core.lab import acts, by_hand_mode
 from core.lab.act_handlers import find
-from core.lab.nodes import ClusterNodes
+from core.lab.cluster_nodes import ClusterNodes
 from core.lab.spec import Pace
 from core.sim.errors import ActRefused
 

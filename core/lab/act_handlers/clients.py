@@ -10,7 +10,7 @@ from core.kafka.clients.producer import Producer
 from core.kafka.ids import CONTROLLER, ZOOKEEPER
 from core.lab import acts
 from core.lab.act_handlers import find
-from core.lab.nodes import ClusterNodes
+from core.lab.cluster_nodes import ClusterNodes
 from core.sim.errors import ActRefused
 
 

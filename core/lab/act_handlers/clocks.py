@@ -12,7 +12,7 @@ from core.kafka.ids import CONTROLLER, ZOOKEEPER
 from core.lab import acts
 from core.lab.act_fields import MAX_DRIFT_PPM
 from core.lab.act_handlers import find
-from core.lab.nodes import ClusterNodes
+from core.lab.cluster_nodes import ClusterNodes
 from core.sim.clock import Clock
 from core.sim.errors import ActRefused
 

@@ -12,7 +12,7 @@ from core.sim.errors import ActRefused
 
 if TYPE_CHECKING:
     from core.kafka.controller.quorum import ControllerNode
-    from core.lab.nodes import ClusterNodes
+    from core.lab.cluster_nodes import ClusterNodes
 
 
 def _controller(cluster: ClusterNodes, name: str) -> ControllerNode:

@@ -12,7 +12,7 @@ from core.kafka.broker.requests.leader_append import delete_records
 from core.lab import acts
 from core.lab.act_fields import MAX_DISK_DELAY
 from core.lab.act_handlers import find
-from core.lab.nodes import ClusterNodes
+from core.lab.cluster_nodes import ClusterNodes
 from core.sim.errors import ActRefused
 from core.sim.units import format_duration
 

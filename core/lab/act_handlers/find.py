@@ -9,7 +9,7 @@ from core.kafka.broker.broker import Broker
 from core.kafka.broker.broker_state import BrokerState
 from core.kafka.ids import CONTROLLER, TopicPartition
 from core.lab.acts import Act
-from core.lab.nodes import ClusterNodes
+from core.lab.cluster_nodes import ClusterNodes
 from core.sim.errors import ActRefused
 
 ACKS: Final = {"0": 0, "1": 1, "all": -1, "-1": -1}

@@ -7,7 +7,7 @@ from typing import Final
 from core.kafka import events
 from core.lab import acts
 from core.lab.act_handlers import find
-from core.lab.nodes import ClusterNodes
+from core.lab.cluster_nodes import ClusterNodes
 from core.lab.spec import MAX_LOSS_PPM
 from core.sim.errors import ActRefused
 

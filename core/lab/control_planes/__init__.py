@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Protocol
 if TYPE_CHECKING:
     from core.kafka.controller.controller import Controller
     from core.kafka.zookeeper_mode.control_plane import ZooKeeperControlPlane
-    from core.lab.nodes import ClusterNodes
+    from core.lab.cluster_nodes import ClusterNodes
 
 
 class ControlPlaneBuilder(Protocol):

@@ -9,8 +9,8 @@ from core.kafka.broker.broker import Broker
 from core.kafka.broker.disk import Disk
 from core.kafka.controller.controller import Controller
 from core.kafka.ids import CONTROLLER
+from core.lab.cluster_nodes import ClusterNodes
 from core.lab.initial_logs import place_logs
-from core.lab.nodes import ClusterNodes
 
 C = TypeVar("C", bound=Controller)
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from core.kafka.broker.broker import Broker
 from core.kafka.controller.quorum import ControllerNode, Quorum, QuorumController
+from core.lab.cluster_nodes import ClusterNodes
 from core.lab.control_planes import kraft
-from core.lab.nodes import ClusterNodes
 
 
 def make_controller(cluster: ClusterNodes) -> QuorumController:

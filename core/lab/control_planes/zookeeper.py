@@ -5,8 +5,8 @@ from __future__ import annotations
 from core.kafka.settings import SETTINGS
 from core.kafka.zookeeper_mode.broker import ZooKeeperBroker
 from core.kafka.zookeeper_mode.control_plane import ZooKeeperControlPlane
+from core.lab.cluster_nodes import ClusterNodes
 from core.lab.initial_logs import place_logs
-from core.lab.nodes import ClusterNodes
 
 
 def make_controller(cluster: ClusterNodes) -> ZooKeeperControlPlane:

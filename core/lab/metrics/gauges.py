@@ -14,7 +14,7 @@ from core.lab.metrics.observer import Sample
 
 if TYPE_CHECKING:
     from core.kafka.broker.broker import Broker
-    from core.lab.nodes import ClusterNodes
+    from core.lab.cluster_nodes import ClusterNodes
 
 PURGATORY: Final = "kafka.server:type=DelayedOperationPurgatory,name={name},delayedOperation=Fetch"
 

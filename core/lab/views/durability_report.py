@@ -1,7 +1,7 @@
 """What records a cluster has lost and which ones it can lose, by partition and producer, with the events behind it.
 
 `Cluster.durability_report` makes the report from the durability account (`core.lab.durability_account`) and from the exposure
-of committed records (`core.lab.exposure`).
+of committed records (`core.lab.exposed_records`).
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import attrs
 from core.kafka.ids import TopicPartition
 
 if TYPE_CHECKING:
-    from core.lab.nodes import ClusterNodes
+    from core.lab.cluster_nodes import ClusterNodes
 
 
 @attrs.frozen

@@ -28,7 +28,7 @@ from core.lab.views import view_builder
 from core.lab.views.view import ClusterView, PartitionStatus, PartitionView, TopicView
 
 if TYPE_CHECKING:
-    from core.lab.nodes import ClusterNodes
+    from core.lab.cluster_nodes import ClusterNodes
 
 _versions: Final = itertools.count()
 

@@ -11,7 +11,7 @@ from core.kafka.broker.replica import NEVER, Replica
 from core.kafka.ids import NO_LEADER, TopicPartition
 from core.kafka.log.replica_log import ReplicaLog
 from core.kafka.partition_registration import PartitionRegistration
-from core.lab.nodes import ClusterNodes
+from core.lab.cluster_nodes import ClusterNodes
 from core.lab.views import view_builder
 from core.lab.views.partition_detail import (
     FollowerState,

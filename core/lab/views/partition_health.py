@@ -11,7 +11,7 @@ from core.kafka.partition_registration import PartitionRegistration
 
 if TYPE_CHECKING:
     from core.kafka.broker.partition import Partition
-    from core.lab.nodes import ClusterNodes
+    from core.lab.cluster_nodes import ClusterNodes
 
 
 class PartitionHealth(NamedTuple):

@@ -32,7 +32,7 @@ from core.sim.repr_mixin import ReprMixin
 
 if TYPE_CHECKING:
     from core.kafka.controller.quorum import Quorum
-    from core.lab.nodes import ClusterNodes
+    from core.lab.cluster_nodes import ClusterNodes
     from core.sim.network import Network
 
 

@@ -14,9 +14,9 @@ from itertools import chain, compress, repeat
 from operator import is_not
 from typing import Final
 
+from core.sim.random_stream import RandomStream
 from core.sim.state.append_only_list import AppendOnlyList
 from core.sim.state.fields import ATOMS, FieldValue, fields_of, final_of, is_frozen, outside, reader
-from core.sim.stream import Stream
 
 FEW: Final = 8
 """Up to this number, all values are visited. Of more values, only new ones are."""
@@ -222,7 +222,7 @@ class StreamCodec(Codec):
 
 
 CONTAINERS: Final[dict[type, type[Codec]]] = {
-    dict: MappingCodec, OrderedDict: MappingCodec, list: Codec, set: SetCodec, deque: DequeCodec, AppendOnlyList: AppendOnlyListCodec, Stream: StreamCodec,
+    dict: MappingCodec, OrderedDict: MappingCodec, list: Codec, set: SetCodec, deque: DequeCodec, AppendOnlyList: AppendOnlyListCodec, RandomStream: StreamCodec,
 }  # fmt: skip
 """Codecs of classes that declare no fields but have a state."""
 

@@ -16,9 +16,9 @@ from operator import attrgetter, itemgetter
 from typing import Any
 
 from core.sim.agenda import Entry
+from core.sim.random_stream import RandomStream
 from core.sim.simulation import Simulation
 from core.sim.state.fields import Classes, Fields, Table, is_frozen
-from core.sim.stream import Stream
 
 Form = object
 """The form of a value: nested tuples of atoms."""
@@ -136,7 +136,7 @@ class _Writer:
     def _way(self, cls: type) -> Way:
         if issubclass(cls, enum.Enum):
             return lambda each: (cls.__qualname__, each.name)
-        if issubclass(cls, Stream):
+        if issubclass(cls, RandomStream):
             return lambda each: ("random", each.name, each.drawn)
         if issubclass(cls, dict):
             return self._mapping

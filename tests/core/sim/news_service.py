@@ -10,8 +10,8 @@ from core.sim.long_polling import NOT_YET, LongPoll
 from core.sim.messages import Disconnected, Timer
 from core.sim.network import Network
 from core.sim.node import Node
+from core.sim.random_stream import RandomStream
 from core.sim.simulation import Simulation
-from core.sim.stream import Stream
 
 TIMEOUT = 60
 """µs after which a client gives an ask up."""
@@ -236,7 +236,7 @@ class NewsService(Simulation):
 
     def __init__(self, *, elide: bool, latency: int = 3, sink: Sink = null_sink) -> None:
         journal, agenda = Journal(sink), Agenda()
-        network = Network(agenda, latency, 0, 0, Stream("news"))
+        network = Network(agenda, latency, 0, 0, RandomStream("news"))
         network.polls.elides = elide
         super().__init__(journal, agenda, network)
         self.server = Server(network, journal)

@@ -9,8 +9,8 @@ from core.sim.journal import Journal, Sink, null_sink
 from core.sim.messages import Disconnected
 from core.sim.network import Network
 from core.sim.node import Node
+from core.sim.random_stream import RandomStream
 from core.sim.simulation import Simulation
-from core.sim.stream import Stream
 
 
 class Write(NamedTuple):
@@ -103,7 +103,7 @@ class Toy(Simulation):
 
     def __init__(self, *, hasty: bool, values: int = 2, sink: Sink = null_sink) -> None:
         journal, agenda = Journal(sink), Agenda()
-        network = Network(agenda, 3, 0, 0, Stream("toy"))
+        network = Network(agenda, 3, 0, 0, RandomStream("toy"))
         super().__init__(journal, agenda, network)
         self.servers = [
             Server("a", "b", network, journal, primary=True, hasty=hasty),

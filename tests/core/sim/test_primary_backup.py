@@ -11,9 +11,9 @@ import pytest
 
 from core.sim.exploration.choices import Choice, act, enabled, take
 from core.sim.exploration.search import search
+from core.sim.random_stream import RandomStream
 from core.sim.state.fingerprint import Fingerprints
 from core.sim.state.snapshot import Snapshots
-from core.sim.stream import Stream
 from tests.core.sim.primary_backup import Toy
 
 HERE = Path(__file__)
@@ -154,7 +154,7 @@ def test_a_fingerprint_tells_what_makes_a_difference() -> None:
 
 def fingerprint_with_random() -> str:
     """Of the toy and a source of random numbers, which is state, too."""
-    return Fingerprints(by_detour(detour=True), Stream("5")).take().hex()
+    return Fingerprints(by_detour(detour=True), RandomStream("5")).take().hex()
 
 
 @pytest.mark.parametrize("seed", ["1", "2"])
@@ -167,7 +167,7 @@ def test_a_fingerprint_is_the_same_in_every_process(seed: str) -> None:
 
 
 def test_a_fingerprint_tells_how_far_random_numbers_are_drawn() -> None:
-    toy, random = Toy(hasty=False), Stream("5")
+    toy, random = Toy(hasty=False), RandomStream("5")
     fingerprints = Fingerprints(toy, random)
     before = fingerprints.take()
     random.random()

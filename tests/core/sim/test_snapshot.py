@@ -17,11 +17,11 @@ from core.kafka.topic_spec import TopicSpec
 from core.lab import acts
 from core.lab.cluster import Cluster
 from core.lab.spec import BrokerSpec, ClusterSpec
+from core.sim.random_stream import RandomStream
 from core.sim.state.append_only_list import AppendOnlyList
 from core.sim.state.codecs import CONTAINERS
 from core.sim.state.fields import ATOMS, is_frozen
 from core.sim.state.snapshot import Snapshot, Snapshots
-from core.sim.stream import Stream
 from core.sim.units import SECOND
 
 
@@ -219,7 +219,7 @@ def changeable(root: object, *beyond: object) -> Iterator[object]:
         seen.add(id(value))
         if isinstance(value, Snapshots):
             continue
-        if isinstance(value, Stream):  # what it refers to is part of `getstate()`
+        if isinstance(value, RandomStream):  # what it refers to is part of `getstate()`
             yield value
             continue
         waiting += gc.get_referents(value)

@@ -9,7 +9,7 @@ from core.kafka import errors
 from core.kafka.broker.partition_context import PartitionContext
 from core.kafka.broker.purgatory.produce_response import send_produce_response
 from core.kafka.ids import NO_OFFSET, TopicPartition
-from core.kafka.log.term import Term
+from core.kafka.log.leader_term import Term
 from core.kafka.messages import ProduceRequest
 
 

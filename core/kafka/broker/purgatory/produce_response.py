@@ -5,7 +5,7 @@ from __future__ import annotations
 from core.kafka import errors, events
 from core.kafka.broker.partition_context import PartitionContext
 from core.kafka.ids import NO_OFFSET
-from core.kafka.log.term import Term
+from core.kafka.log.leader_term import Term
 from core.kafka.messages import ProduceRequest, ProduceResponse
 
 

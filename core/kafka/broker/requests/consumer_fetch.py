@@ -11,7 +11,7 @@ from core.kafka.broker.hosted_partitions import HostedPartitions
 from core.kafka.broker.partition import Partition
 from core.kafka.broker.replica_selector import ReplicaView, select_rack_aware
 from core.kafka.ids import NO_EPOCH, NO_LEADER, NO_OFFSET, TopicPartition
-from core.kafka.log.term import Stretch, stretches
+from core.kafka.log.leader_term import Stretch, stretches
 from core.kafka.messages import ConsumerFetchRequest, ConsumerFetchResponse, FetchedPartition
 
 

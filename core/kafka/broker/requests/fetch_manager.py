@@ -15,7 +15,7 @@ from core.kafka.broker.partition import Partition
 from core.kafka.broker.replication_quota import ReplicationQuota
 from core.kafka.broker.requests.fetch_session import FetchSession, SessionPartition
 from core.kafka.ids import NO_EPOCH, NO_OFFSET, TopicPartition
-from core.kafka.log.term import FetchedRecords, stretches
+from core.kafka.log.leader_term import FetchedRecords, stretches
 from core.kafka.messages import FetchedPartitionFields, FetchFailure, FetchRequest, FetchResponse
 from core.sim.journal import Column, null_sink
 from core.sim.messages import Timer

@@ -8,8 +8,8 @@ from core.kafka import errors, events
 from core.kafka.broker.partition import Partition
 from core.kafka.broker.purgatory.delayed_produce import DelayedProduce, DelayedProduces
 from core.kafka.broker.purgatory.produce_response import refuse_produce, send_produce_response
+from core.kafka.log.leader_term import Batch
 from core.kafka.log.producer_state import ProducerStateManager
-from core.kafka.log.term import Batch
 from core.kafka.messages import ProduceRequest
 from core.sim.journal import Column, null_sink
 

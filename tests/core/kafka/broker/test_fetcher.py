@@ -10,8 +10,8 @@ import pytest
 from core.kafka import errors, events
 from core.kafka.broker.follower.fetcher_manager import fetcher_id
 from core.kafka.ids import TopicPartition
+from core.kafka.log.leader_term import Batch, FetchedRecords, Term
 from core.kafka.log.replica_log import ReplicaLog
-from core.kafka.log.term import Batch, FetchedRecords, Term
 from core.kafka.messages import (
     FetchPartition,
     FetchRequest,

@@ -7,7 +7,7 @@ import pytest
 from core.kafka import errors
 from core.kafka.broker.replica_selector import ReplicaView, select_rack_aware
 from core.kafka.ids import TopicPartition
-from core.kafka.log.term import Batch, Term
+from core.kafka.log.leader_term import Batch, Term
 from core.kafka.messages import ConsumerFetchRequest, ConsumerFetchResponse, FetchRequest, FetchResponse
 from core.sim.units import US_PER_MS
 from tests.core.node_bench import CLIENT, TP, BrokerBench, log_of

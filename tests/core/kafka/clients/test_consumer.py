@@ -7,7 +7,7 @@ import pytest
 from core.kafka import errors, events
 from core.kafka.clients.consumer import Consumer
 from core.kafka.ids import NO_LEADER, TopicPartition
-from core.kafka.log.term import Stretch, Term
+from core.kafka.log.leader_term import Stretch, Term
 from core.kafka.messages import (
     ConsumerFetchRequest,
     ConsumerFetchResponse,

@@ -6,9 +6,9 @@ import pytest
 
 from core.kafka import errors
 from core.kafka.ids import TopicPartition
+from core.kafka.log.leader_term import Batch, Term
 from core.kafka.log.producer_state import EXPIRATION, MAX_SEQUENCE, ProducerStateManager, increment_sequence
 from core.kafka.log.replica_log import ReplicaLog
-from core.kafka.log.term import Batch, Term
 from core.kafka.topic_spec import PartitionSpec, TopicSpec
 from core.lab import acts
 from core.lab.cluster import Cluster

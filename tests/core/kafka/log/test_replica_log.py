@@ -6,8 +6,8 @@ import pytest
 
 from core.kafka.broker.disk import Disk
 from core.kafka.ids import TopicPartition
+from core.kafka.log.leader_term import Batch, Term, stretches
 from core.kafka.log.replica_log import ReplicaLog
-from core.kafka.log.term import Batch, Term, stretches
 from tests.core.node_bench import log_of
 
 

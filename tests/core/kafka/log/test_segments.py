@@ -8,9 +8,9 @@ import pytest
 
 from core.kafka.errors import KafkaError
 from core.kafka.log import segments
+from core.kafka.log.leader_term import Batch, Term, stretches
 from core.kafka.log.log_config import LogConfig
 from core.kafka.log.replica_log import ReplicaLog
-from core.kafka.log.term import Batch, Term, stretches
 from tests.core.node_bench import log_of
 
 SIZE = 100

@@ -19,14 +19,14 @@ from core.kafka.messages import PROXIED
 from core.kafka.release import Release
 from core.kafka.settings import Settings, setting_named
 from core.lab.durability_account import DurabilityAccount
-from core.lab.exposure import ExposureMonitor
+from core.lab.exposed_records import ExposureMonitor
 from core.lab.spec import ClusterSpec, ControlPlane, Pace
 from core.sim.agenda import Agenda
 from core.sim.journal import Journal, Sink
 from core.sim.network import Network
+from core.sim.random_stream import RandomStream
 from core.sim.simulation import Simulation
 from core.sim.state.snapshot import Snapshots
-from core.sim.stream import Stream
 
 if TYPE_CHECKING:
     from core.kafka.controller.quorum import ControllerNode, Quorum
@@ -71,7 +71,7 @@ class ClusterNodes(Simulation):
     clients: Final[dict[str, Client]]
     controllers: Final[dict[str, ControllerNode]]
     snapshots: Final[Snapshots]
-    page_cache: Final[Stream]
+    page_cache: Final[RandomStream]
 
     controller: Controller | ZooKeeperControlPlane
     exposure: ExposureMonitor
@@ -94,7 +94,7 @@ class ClusterNodes(Simulation):
             0 if timeless else net.latency,
             0 if timeless else net.jitter,
             0 if timeless else net.loss_ppm,
-            Stream(f"{seed}:network"),
+            RandomStream(f"{seed}:network"),
             0 if timeless else net.duplicate_ppm,
             0 if timeless else net.reorder_ppm,
             PROXIED,
@@ -111,7 +111,7 @@ class ClusterNodes(Simulation):
         self.quorum: Quorum | None = None
         self.controllers = {}
         self.snapshots = Snapshots()
-        self.page_cache = Stream(f"{seed}:page-cache")
+        self.page_cache = RandomStream(f"{seed}:page-cache")
 
     def initial_settings(self) -> Settings:
         """The settings that the cluster is built with."""

@@ -24,7 +24,7 @@ from core.kafka.broker.partition import Partition
 from core.kafka.controller.controller import Controller
 from core.kafka.events.durability import CAUGHT_UP, LEADS, NOT_ELECTABLE
 from core.kafka.ids import TopicPartition
-from core.kafka.log.intervals import Intervals
+from core.kafka.log.offset_set import OffsetSet
 from core.kafka.log.replica_log import ReplicaLog
 from core.lab.durability_account import DurabilityAccount
 from core.sim.journal import Journal
@@ -72,11 +72,11 @@ class ExposureMonitor:
                     continue
                 yield broker, self._brokers[broker].disk.logs.get(tp)
 
-    def exposed_offsets(self, tp: TopicPartition) -> Intervals:
+    def exposed_offsets(self, tp: TopicPartition) -> OffsetSet:
         """The committed offsets that some electable broker lacks now."""
         account = self._account.of(tp)
         account.add_committed()
-        exposed = Intervals()
+        exposed = OffsetSet()
         registration = self._controller.replication.partitions.get(tp)
         brokers = self._brokers
         if registration is not None and all(
@@ -99,13 +99,13 @@ class ExposureMonitor:
         account = self._account.of(tp)
         account.add_committed()
         before = self.lacking_brokers.get(tp, {})
-        now: dict[int, Intervals] = {}
+        now: dict[int, OffsetSet] = {}
         electable = []
         for broker, log in self.electable(tp):
             electable.append(broker)
             missing = account.missing_from(log)
             if missing:
-                now[broker] = Intervals.of(interval for intervals in missing.values() for interval in intervals)
+                now[broker] = OffsetSet.of(interval for intervals in missing.values() for interval in intervals)
         if now or before:
             self._emit_changes(tp, before, now, electable)
         for broker, end in list(account.shortened.items()):
@@ -114,7 +114,7 @@ class ExposureMonitor:
                 del account.note_losses().shortened[broker]
         self._add_watcher_if_needed(tp, electable)
 
-    def _emit_changes(self, tp: TopicPartition, before: dict[int, None], now: dict[int, Intervals], electable: list[int]) -> None:
+    def _emit_changes(self, tp: TopicPartition, before: dict[int, None], now: dict[int, OffsetSet], electable: list[int]) -> None:
         journal = self._journal
         for broker, missing in now.items():
             if broker not in before:

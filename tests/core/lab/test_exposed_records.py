@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from core.kafka.events import explain
 from core.kafka.ids import TopicPartition
-from core.kafka.log.intervals import Intervals
+from core.kafka.log.offset_set import OffsetSet
 from core.kafka.release import Release
 from core.kafka.topic_spec import PartitionSpec, TopicSpec
 from core.lab import acts
@@ -252,11 +252,11 @@ PIECES = st.lists(st.tuples(st.integers(0, 40), st.integers(0, 9)))
 
 @given(PIECES, PIECES, st.integers(0, 40), st.integers(0, 40))
 def test_intervals_are_sets(one: list[tuple[int, int]], two: list[tuple[int, int]], start: int, end: int) -> None:
-    def offsets(found: Intervals) -> set[int]:
+    def offsets(found: OffsetSet) -> set[int]:
         return {offset for low, high in found for offset in range(low, high)}
 
-    a = Intervals.of((low, low + size) for low, size in one)
-    b = Intervals.of((low, low + size) for low, size in two)
+    a = OffsetSet.of((low, low + size) for low, size in one)
+    b = OffsetSet.of((low, low + size) for low, size in two)
     assert offsets(a.union(b)) == offsets(a) | offsets(b)
     assert a.union(b).count() == len(offsets(a) | offsets(b))
     assert offsets(a.minus(b)) == offsets(a) - offsets(b)

@@ -11,7 +11,7 @@ from core.kafka.topic_spec import PartitionSpec, TopicSpec
 from core.lab import acts
 from core.lab.cluster import Cluster
 from core.lab.spec import BrokerSpec, ClusterSpec
-from core.lab.views.setting_changes import min_isr_change, only_on_stopped_brokers, unclean_change
+from core.lab.views.setting_preview import min_isr_change, only_on_stopped_brokers, unclean_change
 from core.lab.views.view import PartitionStatus
 from core.sim.units import SECOND
 

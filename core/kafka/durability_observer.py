@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Protocol
 from core.kafka.ids import TopicPartition
 
 if TYPE_CHECKING:
+    from core.kafka.log.leader_term import Run, Stretch, Term
     from core.kafka.log.replica_log import ReplicaLog
-    from core.kafka.log.term import Run, Stretch, Term
     from core.kafka.messages import ProduceRequest
     from core.kafka.partition_registration import PartitionRegistration
 

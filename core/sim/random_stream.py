@@ -5,7 +5,7 @@ from __future__ import annotations
 from random import Random
 
 
-class Stream(Random):
+class RandomStream(Random):
     """Random numbers determined by a name. Normal distributions are not supported, because they draw ahead.
 
     Attributes:

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from bisect import bisect_right
 
+from core.kafka.log.leader_term import Run, Term, timestamp_of
 from core.kafka.log.log_config import LogConfig
-from core.kafka.log.term import Run, Term, timestamp_of
 
 
 def rolled(bases: tuple[int, ...], runs: tuple[Run, ...], config: LogConfig) -> tuple[int, ...]:

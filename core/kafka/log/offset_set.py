@@ -13,14 +13,14 @@ Interval = tuple[int, int]
 
 
 @attrs.define(slots=True)
-class Intervals:
+class OffsetSet:
     """A set of offsets."""
 
     starts: Final[list[int]] = attrs.field(factory=list)
     ends: Final[list[int]] = attrs.field(factory=list)
 
     @classmethod
-    def of(cls, intervals: Iterable[Interval]) -> Intervals:
+    def of(cls, intervals: Iterable[Interval]) -> OffsetSet:
         """The union of some intervals."""
         made = cls()
         for start, end in intervals:
@@ -52,9 +52,9 @@ class Intervals:
         self.starts[first:last] = [start]
         self.ends[first:last] = [end]
 
-    def minus(self, other: Intervals) -> Intervals:
+    def minus(self, other: OffsetSet) -> OffsetSet:
         """The offsets of this set that are not in the other."""
-        left = Intervals()
+        left = OffsetSet()
         for start, end in self:
             i = bisect_right(other.ends, start)
             while start < end and i < len(other.starts) and other.starts[i] < end:
@@ -64,17 +64,17 @@ class Intervals:
             left.add(start, end)
         return left
 
-    def common(self, other: Intervals) -> Intervals:
+    def common(self, other: OffsetSet) -> OffsetSet:
         """The offsets in both sets."""
         return self.minus(self.minus(other))
 
-    def within(self, start: int, end: int) -> Intervals:
+    def within(self, start: int, end: int) -> OffsetSet:
         """The offsets in [start, end)."""
-        return Intervals.of((max(low, start), min(high, end)) for low, high in self if low < end and high > start)
+        return OffsetSet.of((max(low, start), min(high, end)) for low, high in self if low < end and high > start)
 
-    def union(self, other: Intervals) -> Intervals:
+    def union(self, other: OffsetSet) -> OffsetSet:
         """The offsets in either set."""
-        both = Intervals(list(self.starts), list(self.ends))
+        both = OffsetSet(list(self.starts), list(self.ends))
         for start, end in other:
             both.add(start, end)
         return both
