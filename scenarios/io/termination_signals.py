@@ -10,8 +10,9 @@ from __future__ import annotations
 import contextlib
 import os
 import signal
+import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from types import FrameType
 from typing import Final
 
@@ -19,11 +20,8 @@ SIGNALS: Final = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 """The signals that end a command with cleanup."""
 
 
-FINALIZER: Final = "_garbage_collect_object"
-"""The function by which py4j releases an object in Java. Python runs it whenever an object is released, and drops what it raises."""
-
-AGAIN: Final = 0.01
-"""Seconds after which a signal that arrived in a finalizer is sent again."""
+RESEND_DELAY: Final = 0.01
+"""Seconds after which a signal is sent again if a finalizer dropped its exception."""
 
 
 class Terminated(BaseException):
@@ -50,12 +48,14 @@ class _Signals:
     def handle(self, number: int, frame: FrameType | None) -> None:
         if self.came is None:
             self.came = number
-        if not self.raised and _is_in_finalizer(frame):
-            again = threading.Timer(AGAIN, os.kill, (os.getpid(), number))
-            again.daemon = True
-            again.start()
-        else:
-            self.tell()
+        self.tell()
+
+    def dropped(self) -> None:
+        """Send the signal again, because Python drops what a finalizer raises."""
+        self.raised = False
+        again = threading.Timer(RESEND_DELAY, os.kill, (os.getpid(), self.came))
+        again.daemon = True
+        again.start()
 
     def tell(self) -> None:
         """Raise `Terminated` if a signal arrived, has not been raised yet and is not deferred."""
@@ -64,13 +64,16 @@ class _Signals:
             raise Terminated(self.came)
 
 
-def _is_in_finalizer(frame: FrameType | None) -> bool:
-    """Whether an exception in this frame would be dropped."""
-    while frame is not None:
-        if frame.f_code.co_name == FINALIZER:
-            return True
-        frame = frame.f_back
-    return False
+def _report_unraisable(signals: _Signals, report: Callable[[sys.UnraisableHookArgs], object]) -> Callable[[sys.UnraisableHookArgs], None]:
+    """Return a `sys.unraisablehook` that sends a dropped signal again, and passes everything else to `report`."""
+
+    def hook(dropped: sys.UnraisableHookArgs) -> None:
+        if dropped.exc_type is Terminated:
+            signals.dropped()
+        else:
+            report(dropped)
+
+    return hook
 
 
 _signals: _Signals | None = None
@@ -87,6 +90,7 @@ def raise_on_signals() -> Iterator[None]:
         yield
         return
     _signals = _Signals()
+    report_unraisable, sys.unraisablehook = sys.unraisablehook, _report_unraisable(_signals, sys.unraisablehook)
     before = {number: signal.getsignal(number) for number in SIGNALS}
     taken = [number for number, handler in before.items() if handler is not signal.SIG_IGN]
     try:
@@ -96,6 +100,7 @@ def raise_on_signals() -> Iterator[None]:
     finally:
         for number in taken:
             signal.signal(number, before[number] or signal.SIG_DFL)
+        sys.unraisablehook = report_unraisable
         _signals = None
 
 
