@@ -1,1 +1,1 @@
-"""What people do with a system: a cluster is assembled from its spec, acted upon, viewed, held to account, and taken back in time."""
+"""The laboratory: assembles a cluster from its spec, acts on it, shows it, accounts for its records, and takes it back in time."""

@@ -1,4 +1,4 @@
-"""The numbers that fields of acts can have, whether they come from a script, a log or the playground."""
+"""The ranges of the numbers in acts. They are the same for acts from a script, a log, or the playground."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ SIGNED: Final = frozenset({"skew", "drift_ppm"})
 """Fields of acts that can be negative."""
 
 MAX_DRIFT_PPM: Final = MILLION // 2
-"""The largest drift of a clock, parts per million: it runs at most half as fast again, or half as fast."""
+"""The largest drift of a clock, parts per million: it runs at most 50% too fast or 50% too slow."""
 
 MAX_DISK_DELAY: Final = 10 * SECOND
-"""The longest time that a slow disk takes for a write, µs: a third of replica.socket.timeout.ms."""
+"""The longest time that a slow disk takes for a write, µs. It is a third of replica.socket.timeout.ms."""
 
 MAX_RECORD_BYTES: Final = 2**31 - 1
 """The largest size of a record."""
@@ -24,21 +24,21 @@ MAX_RECORD_BYTES: Final = 2**31 - 1
 MIN_VALUES: Final[dict[str, int]] = {
     "records": 1, "rate": 1, "partitions": 1, "replication_factor": 1, "bytes": 1, "messages": 1, "dir": 1, "every": 1,
 }  # fmt: skip
-"""Fields of acts that are counts of at least one."""
+"""The smallest values of fields that must be at least one."""
 
 MAX_VALUES: Final[dict[str, int]] = {
     "partitions": MAX_PARTITIONS, "replication_factor": MAX_BROKERS, "dir": MAX_LOG_DIRS, "bytes": MAX_RECORD_BYTES,
     "broker": MAX_BROKER_ID, "follower": MAX_BROKER_ID, "leader": MAX_BROKER_ID, "to": MAX_BROKER_ID, "loss_ppm": MAX_LOSS_PPM,
     "duplicate_ppm": MILLION, "reorder_ppm": MILLION, "drift_ppm": MAX_DRIFT_PPM, "delay": MAX_DISK_DELAY,
 }  # fmt: skip
-"""Fields of acts that have a bound of their own."""
+"""The largest values of fields that have their own limits."""
 
 
 def min_value(name: str) -> int:
-    """The smallest number that a field can have."""
+    """Return the smallest number that a field can have."""
     return -max_value(name) if name in SIGNED else MIN_VALUES.get(name, 0)
 
 
 def max_value(name: str) -> int:
-    """The largest number that a field can have."""
+    """Return the largest number that a field can have."""
     return MAX_VALUES.get(name, MAX_LONG)

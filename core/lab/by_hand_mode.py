@@ -1,6 +1,6 @@
-"""Switches a running cluster to steps by hand, and back (the act `pace`).
+"""Switches a running cluster to by-hand mode and back (the act `pace`).
 
-In by-hand mode followers fetch and producers send only when an act says so, and messages arrive at once: the effects of an act
+In by-hand mode, followers fetch and producers send only when an act says so. Messages arrive at once, so the effects of an act
 are complete when the act is. Virtual time stands still unless the caller lets it pass. Timers stay armed, so when time passes,
 brokers still send heartbeats and check their ISRs.
 """
@@ -48,7 +48,7 @@ def _set_mode(cluster: ClusterNodes, *, by_hand: bool) -> None:
 
 
 def _make_messages_due(cluster: ClusterNodes) -> None:
-    """Make messages in flight due now, in the order in which they would have arrived; the start of brokers completes, too."""
+    """Make messages in flight due now, in the order in which they would have arrived. The start of brokers completes, too."""
     agenda = cluster.agenda
     in_flight = sorted((entry for entry in agenda.entries if _is_in_flight(entry)), key=_delivery_order)
     agenda.entries[:] = [entry for entry in agenda.entries if not _is_in_flight(entry)]
@@ -64,7 +64,7 @@ def _is_in_flight(entry: Entry) -> bool:
 
 
 def _restart_timers(cluster: ClusterNodes) -> None:
-    """Restart fetchers, loads and periodic tasks; timers that were armed before by-hand mode stay armed."""
+    """Restart fetchers, loads, and periodic tasks. Timers that were armed before by-hand mode stay armed."""
     armed: dict[str, set[str]] = {}
     waiting = [entry for _, entries in cluster.paused.values() for entry in entries]
     for entry in (*cluster.agenda.entries, *waiting):

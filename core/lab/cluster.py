@@ -1,4 +1,4 @@
-"""A simulated cluster: built from a spec, changed by acts, shown by views.
+"""A simulated cluster. It is built from a spec, changed by acts, and shown by views.
 
 The same spec, release, seed and acts produce the same events, byte for byte.
 """
@@ -37,11 +37,11 @@ class Cluster(ClusterNodes):
         """Build a steady cluster at time 0: brokers registered, topics placed, leaders elected.
 
         Args:
-            spec: what the cluster consists of.
+            spec: the components of the cluster.
             release: the Kafka release whose rules apply.
             seed: the seed of all random streams.
-            sink: receives every event.
-            elide: whether idle fetches are left out (`core.sim.long_polling`). Without it, only the speed differs.
+            sink: the function that receives every event.
+            elide: whether idle fetches are skipped (`core.sim.long_polling`). The events are the same either way; only the speed differs.
 
         Raises:
             ValueError: the spec is not a valid cluster, or a setting is wrong.
@@ -60,26 +60,26 @@ class Cluster(ClusterNodes):
         """Execute an act now.
 
         Returns:
-            The seq of its `act` event.
+            The sequence number of its `act` event.
 
         Raises:
-            ActRefused: the act is impossible now; nothing has changed.
+            ActRefused: the act is impossible now. Nothing has changed.
         """
         return act_handlers.execute(self, act)
 
     def snapshot(self) -> Snapshot[Cluster]:
-        """The whole state between two steps, as a value."""
+        """Return a snapshot of the whole state between two steps."""
         return self.snapshots.take(self)
 
     @staticmethod
     def restore(snapshot: Snapshot[Cluster], sink: Sink | None = None) -> Cluster:
-        """Create a cluster that continues from a snapshot, byte for byte; the original is not touched. Its events go to `sink`."""
+        """Create a cluster that continues from a snapshot, byte for byte, and sends events to `sink`. The original does not change."""
         copy = snapshot.copy()
         copy.journal.sink = sink or null_sink
         return copy
 
     def restore_in_place(self, snapshot: Snapshot[Cluster], sink: Sink | None = None) -> None:
-        """Return this cluster to a snapshot of itself, in a fraction of the time that a copy takes. Its events go to `sink`.
+        """Return this cluster to a snapshot of itself. This takes a fraction of the time of a copy. Later events go to `sink`.
 
         Raises:
             ValueError: the snapshot was taken of another cluster.
@@ -91,36 +91,36 @@ class Cluster(ClusterNodes):
 
     @staticmethod
     def from_snapshot(snapshot: Snapshot[Cluster], sink: Sink | None = None, *, in_place: bool = False) -> Cluster:
-        """A cluster in the state of a snapshot: a copy, or with `in_place` the original itself."""
+        """Return a cluster in the state of a snapshot: the original if `in_place` is set, otherwise a copy."""
         if not in_place:
             return Cluster.restore(snapshot, sink)
         snapshot.root.restore_in_place(snapshot, sink)
         return snapshot.root
 
     def view(self) -> ClusterView:
-        """A frozen view of the whole cluster."""
+        """Return a frozen view of the whole cluster."""
         return view_builder.cluster_view(self)
 
     def partition_view(self, tp: TopicPartition) -> PartitionView:
-        """A frozen view of one partition.
+        """Return a frozen view of one partition.
 
         Raises:
-            KeyError: there is no such partition.
+            KeyError: the partition does not exist.
         """
         return view_builder.partition_view(self, tp)
 
     def partition_detail(self, tp: TopicPartition) -> PartitionDetail:
-        """A frozen view of one partition in full: disks, what the leader knows of its followers, what waits.
+        """Return a frozen view of one partition in full: disks, the leader's knowledge of its followers, and waiting requests.
 
         Raises:
-            KeyError: there is no such partition.
+            KeyError: the partition does not exist.
         """
         from core.lab.views import partition_detail_builder
 
         return partition_detail_builder.partition_detail(self, tp)
 
     def durability_report(self) -> DurabilityReport:
-        """What is lost and what is exposed now, by partition and producer, with the events behind it."""
+        """Return the records that are lost or exposed now, by partition and producer, with the events behind them."""
         from core.lab.views.durability_report import durability_report
 
         return durability_report(self)

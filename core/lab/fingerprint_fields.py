@@ -1,4 +1,4 @@
-"""How fingerprints treat the fields of a whole cluster, including its durability account (`core.sim.state.fingerprint`)."""
+"""The rules by which fingerprints treat the fields of a whole cluster and its durability account (`core.sim.state.fingerprint`)."""
 
 from __future__ import annotations
 
@@ -21,4 +21,4 @@ LAB_FIELDS: Final[Table] = {
         ),
     ),
 }  # fmt: skip
-"""By class."""
+"""The rules, by class."""

@@ -1,1 +1,1 @@
-"""The simulation kernel: agenda, network, nodes, clocks, journal, snapshots, and search. It knows no protocol."""
+"""The simulation kernel: agenda, network, nodes, clocks, journal, snapshots, and search. It is independent of any protocol."""

@@ -1,4 +1,4 @@
-"""The agenda: a priority queue of what is due when. Entries are plain data, ordered by time and then by order of scheduling."""
+"""The agenda: a priority queue of scheduled messages. Entries are plain data, ordered by time and then by order of scheduling."""
 
 from __future__ import annotations
 
@@ -9,21 +9,21 @@ from core.sim.errors import Standstill
 from core.sim.units import format_duration
 
 END: Final = 2**62
-"""An order after all others: everything that is due at a time has been handled."""
+"""The order that comes after all others. It means that everything that is due at a time has been handled."""
 
 
 class Entry(NamedTuple):
     """A scheduled message for a node.
 
     Attributes:
-        time: when it is due, virtual µs.
-        order: breaks ties between equal times. It counts schedulings. Entries of long polls have a fixed order below zero
-            (`core.sim.long_polling`).
-        node: the address of the node that handles it.
-        sender: the address of the sender; the node itself for a timer.
-        connection: the ticket of the connection that it travels on (`Network.ticket`); for a timer, the incarnation of the node's process.
-        message: what the node handles.
-        cause: the seq of the event that led to it.
+        time: the time at which the message is due, virtual µs.
+        order: the number that breaks ties between equal times. It counts schedulings. Entries of long polls have a fixed order
+            below zero (`core.sim.long_polling`).
+        node: the address of the node that handles the message.
+        sender: the address of the sender. For a timer, the sender is the node itself.
+        connection: the ticket of the connection that carries the message (`Network.ticket`). For a timer, the incarnation of its process.
+        message: the message that the node handles.
+        cause: the sequence number of the event that led to the message.
     """
 
     time: int
@@ -36,23 +36,23 @@ class Entry(NamedTuple):
 
 
 _new_entry: Final = tuple.__new__
-"""Makes an `Entry` without its generated constructor, which takes half of the time of an `add`."""
+"""Creates an `Entry` without the generated constructor, which would take half of the time of an `add`."""
 
 
 MAX_AT_ONCE: Final = 100_000
-"""More entries at one moment of virtual time mean that the simulation is stuck. Large clusters may have more (`Agenda.most`)."""
+"""The maximum number of entries at one moment of virtual time; more mean a standstill. `Agenda.most` is higher in large clusters."""
 
 
 class Agenda:
-    """A heap of entries.
+    """A heap of scheduled entries.
 
     Attributes:
-        hint: text that is added to the message of `Standstill`: a likely reason.
-        at: the order of the entry that was taken last; END when nothing more is due now.
-        most: the maximum number of entries that may be scheduled at one moment.
-        in_order: how many entries were scheduled with a fixed order.
-        moment: the time of the entry that was taken last.
-        since: how many entries had been scheduled when that moment began.
+        hint: a likely reason, appended to the message of `Standstill`.
+        at: the order of the entry that was taken last; END if nothing more is due now.
+        most: the maximum number of entries that can be scheduled at one moment.
+        in_order: the number of entries that were scheduled with a fixed order.
+        moment: the time of the entry that was taken last, virtual µs; -1 before the first.
+        since: the number of entries that had been scheduled when that moment began.
     """
 
     __slots__ = ("at", "entries", "hint", "in_order", "moment", "most", "order", "since")
@@ -73,19 +73,19 @@ class Agenda:
         heapq.heappush(self.entries, _new_entry(Entry, (time, order, node, sender, connection, message, cause)))
 
     def add_in_order(self, time: int, order: int, node: str, sender: str, connection: int, message: object, cause: int) -> None:
-        """Schedule a message with a fixed order among the entries that are due at the same time, no matter when it is scheduled."""
+        """Schedule a message with a fixed order among the entries of the same time. The order does not depend on when it is scheduled."""
         self.in_order += 1
         heapq.heappush(self.entries, _new_entry(Entry, (time, order, node, sender, connection, message, cause)))
 
     def next_time(self) -> int | None:
-        """When the next entry is due; None if there is none."""
+        """Return the time at which the next entry is due; None if the agenda is empty."""
         return self.entries[0].time if self.entries else None
 
     def pop(self) -> Entry:
         """Take the next entry.
 
         Raises:
-            Standstill: too many entries were scheduled at this moment; virtual time does not pass any more.
+            Standstill: too many entries were scheduled at this moment, so virtual time does not advance.
         """
         entry = heapq.heappop(self.entries)
         self.at = entry[1]
@@ -98,7 +98,7 @@ class Agenda:
         return entry
 
     def take(self, entry: Entry) -> None:
-        """Remove an entry out of turn."""
+        """Remove an entry before its turn."""
         self.entries.remove(entry)
         heapq.heapify(self.entries)
         self.at = END

@@ -16,18 +16,21 @@ MILLION = 1_000_000
 
 @attrs.frozen(repr=False)
 class Clock(ReprMixin):
-    """A clock that showed `now + skew` (µs) at `since`, and has gained `drift_ppm` parts per million since then (lost, if negative)."""
+    """A clock that was `skew` µs ahead of virtual time at `since` and has gained `drift_ppm` parts per million since then.
+
+    Negative numbers mean that the clock was behind and that it loses time.
+    """
 
     skew: int = 0
     drift_ppm: int = 0
     since: int = 0
 
     def read(self, now: int) -> int:
-        """The time that the clock shows at a true time, µs; never below 0."""
+        """Return the time that the clock shows at a true time, µs. It is never below 0."""
         return max(0, now + self.skew + (now - self.since) * self.drift_ppm // MILLION)
 
     def true_duration(self, duration: int) -> int:
-        """The true length of a duration that this clock measures, µs."""
+        """Return the true length of a duration that this clock measures, µs."""
         return duration * MILLION // (MILLION + self.drift_ppm)
 
 

@@ -1,4 +1,4 @@
-"""The journal: gives each event a sequence number, virtual time and cause, and passes it to a sink as a plain tuple."""
+"""The journal gives each event a sequence number, virtual time, and cause. It passes the event to a sink as a plain tuple."""
 
 from __future__ import annotations
 
@@ -6,15 +6,15 @@ from collections.abc import Callable
 from typing import Any, ClassVar
 
 Sink = Callable[[tuple], None]
-"""Takes one event tuple; called in order."""
+"""A function that receives the event tuples, in order."""
 
 
 Column = Any
-"""A number that goes into an event unchanged. In a compiled engine, a value typed `int` would be boxed again for each event."""
+"""A number that is recorded in an event unchanged. In a compiled engine, a value of type `int` would be boxed again for each event."""
 
 
 def null_sink(event: tuple) -> None:
-    """A sink that drops its events. Code that emits many events checks for it and does not make the tuples."""
+    """Drop an event. Code that emits many events checks for this sink and then does not create the tuples."""
 
 
 class Journal:
@@ -22,13 +22,13 @@ class Journal:
 
     Attributes:
         seq: the sequence number of the last event, 0 before the first.
-        now: virtual time in µs; the simulation sets it.
-        cause: the seq of the event that led to what is being handled; whoever dispatches a message sets it.
-        sink: receives the tuples.
+        now: virtual time, µs; set by the simulation.
+        cause: the sequence number of the event that led to the message that is being handled; set by the code that dispatches the message.
+        sink: the function that receives the tuples.
     """
 
     OUTSIDE: ClassVar = ("sink",)
-    """The sink is no part of a simulation's state."""
+    """The sink is not part of a simulation's state."""
 
     __slots__ = ("cause", "now", "seq", "sink")
 
@@ -39,7 +39,7 @@ class Journal:
         self.sink = sink
 
     def emit(self, kind: str, *columns: object) -> int:
-        """Record an event with `cause` as its cause; returns its seq."""
+        """Record an event with `cause` as its cause. Return the event's sequence number."""
         self.seq = seq = self.seq + 1
         self.sink((seq, self.now, self.cause, kind, *columns))
         return seq

@@ -1,33 +1,34 @@
-"""Long polls, and how the kernel saves the work of those that bring nothing.
+"""Long polls. The kernel skips the polls that bring no news.
 
-A client polls a server over and over: it sends a request; the server answers as soon as it has something to say, and with an
-empty answer once the request has waited for as long as the client allows; then the client sends the next request. While neither
-side has anything to say, the three stages of this cycle repeat without end and change nothing but the time of the last request:
+A client polls a server repeatedly. It sends a request. The server answers as soon as it has news. If the request has waited for as
+long as the client allows, the server sends an empty answer. Then the client sends the next request. While neither side has news,
+the three stages of this cycle repeat without end. They change nothing but the time of the last request:
 
     the empty answer travels (`there`) → the next request travels (`back`) → the request waits at the server (`wait`) → …
 
-The kernel leaves such cycles out. Neither node looks at the other to find out that this is possible. Each tells the network
-about itself only:
+The kernel skips such cycles. To find out whether this is possible, no node reads the state of another node. Each node tells the
+network only about itself:
 
-* The client, as it sends a request: "If the answer is empty, I send the same request again at once" (`LongPoll.send_idle`).
-* The server, when it has answered or lets a request wait: "I have nothing to say" (`LongPoll.fall_silent`).
+* The client, when it sends a request: "If the answer is empty, I immediately send the same request again" (`LongPoll.send_idle`).
+* The server, after it has answered a request or has let one wait: "I have nothing to say" (`LongPoll.fall_silent`).
 
-A statement stands until its node takes it back. If both stand, both nodes run, and the link between them takes a fixed time in
-both directions, then the network knows each message of the cycle in advance. From then on the poll is *elided*: nothing of it is in
-the agenda. Where its one message is at a moment, and when the last request was sent and arrived, follows from the time at which
-the elision began, by arithmetic.
+A statement holds until its node withdraws it. Suppose that both statements hold, both nodes run, and the link between them takes a
+fixed time in each direction. Then the network knows each message of the cycle in advance. From then on, the poll is *elided*: none
+of its messages is in the agenda. The kernel calculates the position of the one message at a moment, and the times at which the last
+request was sent and arrived, from the time at which the elision began.
 
-Whatever may break the cycle first ends the elision: a node takes its statement back, stands still or dies, a link changes, or a
-connection is given up. The kernel then does what has been left out: it tells each node the time of its last request, and puts
-the message that is under way into the agenda, or has the server let the request wait. The simulation goes on as if every
-message had been sent. So the events are the same with and without elision; only the time that a run takes differs.
+The elision ends before anything can break the cycle: a node withdraws its statement, pauses, or dies, a link changes, or a
+connection is given up. The kernel then makes up for what it skipped. It tells each node the time of its last request. It puts the
+message that is in transit into the agenda, or has the server let the request wait. The simulation continues as if every message had
+been sent. The events are the same with and without elision. Only the time that a run takes differs.
 
-For that to be exact, the order of things that are due at the same time must not depend on when they were scheduled. So the
-empty messages of long polls, and the timers that belong to them, have fixed places in the agenda: before everything else that is due
-at that time, sorted by the poll's rank.
+For exact results, the order of entries that are due at the same time must not depend on when they were scheduled. Therefore, the
+empty messages of long polls and their timers have fixed places in the agenda: before everything else that is due at that time,
+sorted by the poll's rank.
 
-Two limits: Requests that repeat may carry a number of their own, but nothing else may depend on how many numbers were used. And
-whoever delivers messages in another order than the agenda's (`core.sim.exploration.choices`) first switches elision off (`LongPolls.elides`).
+Elision has two limits. Requests that repeat can carry a number of their own, but nothing else may depend on how many numbers were
+used. Code that delivers messages in an order other than the agenda's (`core.sim.exploration.choices`) must first switch elision off
+(`LongPolls.elides`).
 """
 
 from __future__ import annotations
@@ -41,23 +42,23 @@ from core.sim.journal import Journal
 from core.sim.messages import Timer
 
 CLIENT_TIMERS: Final = -(1 << 96)
-"""Added to a poll's order, this is the order of its client's timer: before the messages of all polls."""
+"""An offset. The sum of this offset and a poll's order is the order of its client's timer, which comes before the messages of all polls."""
 
 NOT_YET: Final = -1
 """The time of something that has not happened since an elision began."""
 
 
 class Links(Protocol):
-    """What a long poll needs of the network."""
+    """The part of the network that long polls use."""
 
     agenda: Agenda
     alive: dict[str, bool]
 
     def steady_latency(self, sender: str, node: str) -> int:
-        """How long every message of a direction takes, µs; -1 if that is not certain."""
+        """Return the time that every message of a direction takes, µs; -1 if that time is not certain."""
 
     def ticket(self, sender: str, node: str, *, reply: bool) -> int:
-        """The number of the connection that a message travels on."""
+        """Return the number of the connection that carries a message."""
 
     def send(self, sender: str, node: str, message: object, now: int, cause: int, *, reply: bool = False) -> None:
         """Send a message."""
@@ -67,24 +68,24 @@ class PollingClient(Protocol):
     """The end that polls."""
 
     def polls_resume(self, sent_at: int, cause: int) -> None:
-        """Polls are no longer elided: the last request left at `sent_at`, because of the event `cause`; `NOT_YET`: none has left since."""
+        """End the elision. The last request left at `sent_at`, because of the event `cause`; `NOT_YET` if none has left since it began."""
 
 
 class PolledServer(Protocol):
     """The end that is polled."""
 
     def polls_resume(self, arrived_at: int) -> None:
-        """Polls are no longer elided: the last request arrived at `arrived_at`; `NOT_YET`: none has arrived since."""
+        """End the elision. The last request arrived at `arrived_at`; `NOT_YET` if none has arrived since the elision began."""
 
     def wait(self, request: object, arrived_at: int, cause: int) -> None:
-        """The request that arrived at `arrived_at`, because of the event `cause`, waits for news."""
+        """Let a request wait for news. It arrived at `arrived_at`, because of the event `cause`."""
 
     def empty_answer(self, request: object) -> object:
-        """The answer to a request that has waited in vain."""
+        """Return the answer to a request that has waited without news."""
 
 
 class Stage(Enum):
-    """What an elided poll is at."""
+    """The stage of an elided poll's cycle."""
 
     ANSWER = "the empty answer travels"
     REQUEST = "the request travels"
@@ -92,20 +93,25 @@ class Stage(Enum):
 
 
 class LongPoll:
-    """One client's polls of one server; at most one request is out at a time. Both ends hold it as their handle.
+    """One client's polls of one server. At most one request is outstanding at a time. Both ends use this object as their handle.
 
     Attributes:
-        polls, journal: what it works with.
-        client, server: the addresses of its ends; number: tells it from other polls between the two.
-        order: of its empty messages and its server's timers in the agenda.
-        client_end: set while the client's statement stands; server_end: as the server last gave it; silent: whether its statement stands.
-        request: what the client sends again; it was last seen to leave at `left_at`.
-        allowed_wait, timeout: how long the server may let it wait, and how long after it has left the client would give up, µs.
-        elided: whether nothing of it is in the agenda. If so:
+        polls, journal: the long polls of the network, and the journal.
+        client, server: the addresses of the two ends.
+        number: the number that distinguishes this poll from others between the same two ends.
+        order: the order of the poll's empty messages and of its server's timers in the agenda.
+        client_end: the client while its statement holds; None otherwise.
+        server_end: the server that serves the polls; None if there is none.
+        silent: whether the server's statement holds.
+        request: the request that the client sends again.
+        left_at: the time at which that request left, virtual µs. It is not updated during an elision.
+        allowed_wait: how long the server can let the request wait, µs.
+        timeout: how long after the request has left the client gives up, µs.
+        elided: whether none of the poll's messages is in the agenda. The next attributes apply only if it is True.
         there, back, wait: how long each stage takes, µs.
-        began: when the first answer that was left out was sent, or would have been for the request to be sent when it was.
-        elided_at: when the elision began.
-        cause: seq of the event that all messages of the cycle are due to.
+        began: the time at which the first skipped answer was sent, or would have been sent for the request to leave when it did.
+        elided_at: the time at which the elision began, virtual µs.
+        cause: the sequence number of the event that is the cause of all messages of the cycle.
     """
 
     __slots__ = (
@@ -145,16 +151,16 @@ class LongPoll:
     # --- what the client says ---------------------------------------------------------------------------------------
 
     def send(self, request: object) -> None:
-        """Send a request that tells the server nothing new, without saying what follows."""
+        """Send a request without news for the server, and make no statement about the next one."""
         self._send(self.client, self.server, request, reply=False)
 
     def send_idle(self, client: PollingClient, request: object, wait: int, timeout: int) -> None:
-        """Send a request that tells the server nothing new, and say that it follows again upon each empty answer.
+        """Send a request without news for the server, and state that the client repeats it upon each empty answer.
 
         Args:
-            client: the end that resumes when the elision is over.
-            request: may wait at the server for `wait` µs.
-            timeout: the client gives up if it has no answer after that time, µs.
+            client: the end that resumes when the elision ends.
+            request: the request, which can wait at the server for `wait` µs.
+            timeout: the time after which the client gives up if it has no answer, µs.
         """
         self.client_end, self.request, self.allowed_wait, self.timeout = client, request, wait, timeout
         self.left_at = self.journal.now
@@ -162,35 +168,35 @@ class LongPoll:
             self._send(self.client, self.server, request, reply=False)
 
     def withdraw(self) -> None:
-        """The client may do something else upon an empty answer."""
+        """Withdraw the client's statement: the client might do something else upon an empty answer."""
         if self.elided:
             self.resume()
         self.client_end = None
         self.request = None
 
     def client_timer(self, time: int, incarnation: int, timer: Timer, cause: int) -> None:
-        """Arm a timer of the client, for instance for a request that has been out for too long; when it is armed does not matter."""
+        """Arm a timer of the client, for example for a request that has been outstanding for too long. Its order does not depend on now."""
         self.polls.links.agenda.add_in_order(time, CLIENT_TIMERS + self.order, self.client, self.client, incarnation, timer, cause)
 
     # --- what the server says ---------------------------------------------------------------------------------------
 
     def serve(self, server: PolledServer) -> None:
-        """From now on the polls are served by that end, which has something to say until it falls silent."""
+        """Set the end that serves the polls from now on. It has something to say until it falls silent."""
         self.break_silence()
         self.server_end = server
 
     def fall_silent(self) -> None:
-        """The server has nothing to say."""
+        """State that the server has nothing to say."""
         self.silent = True
 
     def break_silence(self) -> None:
-        """The server may have something to say."""
+        """Withdraw the server's statement: the server might have something to say."""
         if self.elided:
             self.resume()
         self.silent = False
 
     def elide_answer(self, request: object) -> bool:
-        """A request has waited in vain: whether its empty answer, and all that follows from it, can be left out."""
+        """Skip the empty answer to a request that has waited in vain, and all that follows from it. Return False if that is impossible."""
         return self.request == request and self._elide(sent=False)
 
     def answer(self, answer: object) -> None:
@@ -198,7 +204,7 @@ class LongPoll:
         self._send(self.server, self.client, answer, reply=True)
 
     def server_timer(self, time: int, incarnation: int, timer: Timer, cause: int) -> None:
-        """Arm a timer of the server, for the end of a request's wait; when it is armed does not matter."""
+        """Arm a timer of the server, for the end of a request's wait. Its order does not depend on now."""
         self.polls.links.agenda.add_in_order(time, self.order, self.server, self.server, incarnation, timer, cause)
 
     # --- what follows from both --------------------------------------------------------------------------------------
@@ -213,7 +219,7 @@ class LongPoll:
             links.send(sender, node, message, journal.now, journal.cause, reply=reply)
 
     def _elide(self, *, sent: bool) -> bool:
-        """Leave everything out from now on, if that is possible: the request is `sent` now, or else the empty answer to it is."""
+        """Start the elision. The request is `sent` now, or else its empty answer is. Return False if the elision is impossible."""
         polls = self.polls
         if self.client_end is None or not self.silent or self.elided or not polls.elides:
             return False
@@ -238,7 +244,10 @@ class LongPoll:
         return True
 
     def _cycle(self) -> tuple[int, int]:
-        """When the current cycle began with an empty answer, and how many µs of it are over; what is due now has happened if its turn has come."""
+        """Return when the current cycle began with an empty answer, and how many µs of the cycle are over.
+
+        A stage that ends now is over if its turn in the agenda has come.
+        """
         until = self.journal.now
         if self.order > self.polls.links.agenda.at and until > self.elided_at:
             until -= 1
@@ -256,19 +265,19 @@ class LongPoll:
         return NOT_YET if began <= self.began else began - self.wait
 
     def sent_at(self) -> int:
-        """When the last request left, of those that are elided; `NOT_YET` if none has."""
+        """Return when the last elided request left; `NOT_YET` if none has left."""
         return self._sent_at(*self._cycle()) if self.elided else NOT_YET
 
     def arrived_at(self) -> int:
-        """When the last request arrived, of those that are elided; `NOT_YET` if none has."""
+        """Return when the last elided request arrived; `NOT_YET` if none has arrived."""
         return self._arrived_at(*self._cycle()) if self.elided else NOT_YET
 
     def is_regular(self, within: int) -> bool:
-        """Whether no more than so many µs pass between requests, as long as they are elided."""
+        """Whether the poll is elided, at most `within` µs pass between its requests, and an elided request has arrived."""
         return self.elided and self.there + self.back + self.wait <= within and self.arrived_at() != NOT_YET
 
     def stage(self) -> tuple[Stage | None, int]:
-        """What an elided poll is at, and when that is over; None if it is not elided."""
+        """Return the stage of an elided poll and the time at which that stage ends; None and -1 if the poll is not elided."""
         if not self.elided:
             return None, -1
         began, over = self._cycle()
@@ -279,12 +288,12 @@ class LongPoll:
         return Stage.WAIT, began + self.there + self.back + self.wait
 
     def waits_until(self) -> int:
-        """Until when an elided request waits at the server at the latest; -1 if none does."""
+        """Return the latest time until which an elided request waits at the server; -1 if none waits."""
         stage, due = self.stage()
         return due if stage is Stage.WAIT else -1
 
     def resume(self) -> None:
-        """End the elision: both ends learn what they missed, and what is under way is so again."""
+        """End the elision. Both ends learn what they missed. The message in transit enters the agenda, or the request waits."""
         client, server = self.client_end, self.server_end
         if not self.elided or client is None or server is None:
             return
@@ -311,8 +320,8 @@ class LongPolls:
 
     Attributes:
         links: the network.
-        elides: whether polls may be elided; the events are the same without, but more work is done.
-        paused: the addresses of the nodes that stand still.
+        elides: whether polls can be elided. Without elision, the events are the same, but the kernel does more work.
+        paused: the addresses of the paused nodes.
     """
 
     __slots__ = ("_at", "_polls", "elides", "links", "paused")
@@ -332,10 +341,10 @@ class LongPolls:
         return iter(self._polls.values())
 
     def between(self, client: str, server: str, number: int, rank: int, journal: Journal) -> LongPoll:
-        """The polls of a client at a server with that number.
+        """Return a client's polls of a server with that number, and create them if necessary.
 
         Args:
-            rank: 0 or more, below 2**95, and no other poll's; what is due at the same time happens from the highest to the lowest.
+            rank: a number from 0 to 2**95 - 1 that no other poll has. Of messages that are due at the same time, the highest rank comes first.
         """
         key = (client, server, number)
         poll = self._polls.get(key)
@@ -346,18 +355,18 @@ class LongPolls:
         return poll
 
     def interrupt(self, node: str, other: str | None = None) -> None:
-        """Something happens to a node, or (with `other`) to the links or connections between the two: their elisions end."""
+        """End the elisions of a node before something happens to the node or, with `other`, to the links or connections between the two."""
         for poll in self._at.get(node, ()):
             if poll.elided and (other is None or other in (poll.client, poll.server)):
                 poll.resume()
 
     def interrupt_all(self) -> None:
-        """Something happens to the whole network: all elisions end."""
+        """End all elisions before something happens to the whole network."""
         for poll in self._polls.values():
             poll.resume()
 
     def process_died(self, node: str) -> None:
-        """A node's process ended, and its statements with it."""
+        """Withdraw the statements of a node whose process ended."""
         for poll in self._at.get(node, ()):
             if poll.client == node:
                 poll.withdraw()

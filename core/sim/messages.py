@@ -6,13 +6,13 @@ from typing import NamedTuple
 
 
 class Disconnected(NamedTuple):
-    """The connection to a node is gone: its process ended, or it refused the connection."""
+    """The notice that the connection to a node is gone: the node's process ended or refused the connection."""
 
     node: str
 
 
 class Timer(NamedTuple):
-    """A node's own timer: its name, and what it is for."""
+    """A node's own timer: its name, and the argument for the function of that name."""
 
     name: str
     about: object = None

@@ -1,12 +1,13 @@
 """The network between nodes: connections keep messages in order, and can stall, break, or be refused.
 
-A message takes the link's latency, plus jitter, plus a doubling retransmission timeout for each loss that is drawn: below the
-protocol, TCP repeats what is lost. On a cut link, messages wait until the link heals, as TCP keeps retransmitting. They are gone if
-the sender gives the connection up before, or if a process at either end dies. A process that does not run refuses connections at once.
+A message takes the link's latency plus jitter. For each loss that is drawn, it also takes a retransmission timeout, which doubles each
+time: below the protocol, TCP repeats what is lost. On a cut link, messages wait until the link heals, because TCP keeps
+retransmitting. They are dropped if the sender gives up the connection or if a process at either end dies. A process that does not run
+refuses connections at once.
 
-TCP delivers once and in order, so it duplicates and reorders nothing. But there may be a proxy between a client and a server, which
-can repeat a request (`proxied`), or spread requests over several connections of its own. Such a request arrives twice, or later
-requests overtake it. Only one response goes back: a client drops a response to a request that it did not send.
+TCP delivers messages once and in order. But a proxy between a client and a server can repeat a request (`proxied`), or spread
+requests over several connections of its own. The server then receives a request twice, or receives later requests before it. Only
+one response reaches the client: a client drops a response to a request that it did not send.
 """
 
 from __future__ import annotations
@@ -22,25 +23,25 @@ RETRANSMISSION: Final = 200_000
 """TCP's minimum retransmission timeout, µs (Linux TCP_RTO_MIN)."""
 
 MAX_RETRANSMISSION: Final = 6_400_000
-"""The maximum that the timeout doubles to, µs."""
+"""The maximum of the doubling timeout, µs."""
 
 PROXY_DELAY: Final = 20_000
-"""Maximum delay of a duplicate or of an overtaken request, µs."""
+"""The maximum delay of a duplicate, or of a request that others overtake, µs."""
 
 Direction = tuple[str, str]
-"""(from, to)."""
+"""The addresses of the sender and the receiver."""
 
 
 class LinkState:
     """One direction of a link.
 
     Attributes:
-        latency, jitter: µs.
-        loss_ppm, duplicate_ppm, reorder_ppm: messages lost, duplicated and reordered, parts per million.
-        cut: messages wait until the link heals.
-        held: messages wait until they are released.
+        latency, jitter: the fixed delay and the maximum random delay, µs.
+        loss_ppm, duplicate_ppm, reorder_ppm: the shares of messages that are lost, duplicated, and reordered, parts per million.
+        cut: whether messages wait until the link heals.
+        held: whether messages wait until they are released.
         waiting: the messages that wait.
-        last_arrival: when the last message arrives, virtual µs; later ones do not overtake it.
+        last_arrival: the time at which the last message arrives, virtual µs. Later messages do not overtake it.
     """
 
     __slots__ = ("cut", "duplicate_ppm", "held", "jitter", "last_arrival", "latency", "loss_ppm", "reorder_ppm", "waiting")
@@ -54,23 +55,23 @@ class LinkState:
         self.cut = False
         self.held = False
         self.waiting: list[tuple[int, object, int]] = []
-        """(connection ticket, message, cause) of messages that wait while the link is cut or held."""
+        """The (connection ticket, message, cause) of each message that waits while the link is cut or held."""
         self.last_arrival = 0
 
 
 class Network:
-    """All links. A direction has a `LinkState` only if it differs from the defaults or has ever been slow, cut or held.
+    """All links. A direction that has no `LinkState` has the defaults.
 
     Attributes:
-        latency, jitter: of a link with the defaults, µs.
-        loss_ppm, duplicate_ppm, reorder_ppm: of a link with the defaults.
-        plain: whether a link with the defaults takes its latency and nothing else.
-        proxied: the types of messages that a proxy may repeat or reorder.
+        latency, jitter: the values of a link with the defaults, µs.
+        loss_ppm, duplicate_ppm, reorder_ppm: the values of a link with the defaults, parts per million.
+        plain: whether every message on a link with the defaults takes exactly the latency.
+        proxied: the types of messages that a proxy can repeat or reorder.
         alive: whether a node's process runs, by address.
-        deaths: how often each process has died; part of a connection's ticket.
-        given_up: how often the opener of a connection gave it up, by (opener, other).
-        at_once: in by-hand mode, no message takes time, whatever the link.
-        lose_next: directions that lose their next message for good (by hand).
+        deaths: the number of times that each process has died. A connection's ticket depends on it.
+        given_up: the number of times that the opener of a connection gave it up, by (opener, other).
+        at_once: whether messages take no time on any link, as in by-hand mode.
+        lose_next: the directions that lose their next message for good, in by-hand mode.
         polls: long polls over the network. Their elision ends before a link or connection changes.
     """
 
@@ -115,7 +116,7 @@ class Network:
         self.polls = LongPolls(self)
 
     def link(self, direction: Direction) -> LinkState:
-        """The state of a direction. It is created if the direction has had only the defaults."""
+        """Return the state of a direction. Create it if the direction has only the defaults."""
         state = self.links.get(direction)
         if state is None:
             self.polls.interrupt(*direction)
@@ -123,7 +124,7 @@ class Network:
         return state
 
     def ticket(self, sender: str, node: str, *, reply: bool) -> int:
-        """The number that identifies the connection of a message. It changes when the connection breaks; it is odd for replies.
+        """Return the number that identifies the connection of a message. It changes when the connection breaks. It is odd for replies.
 
         A request travels on the connection that its sender opened, a reply on the one that its receiver opened.
         """
@@ -143,7 +144,7 @@ class Network:
         return ticket == self.ticket(sender, node, reply=bool(ticket & 1))
 
     def disconnect(self, opener: str, other: str) -> None:
-        """Give up a connection from its opener's side. Messages under way or waiting on it are gone."""
+        """Give up a connection from its opener's side. Messages that are in transit or waiting on it are dropped."""
         self.polls.interrupt(opener, other)
         self.given_up[opener, other] = self.given_up.get((opener, other), 0) + 1
 
@@ -156,7 +157,7 @@ class Network:
             self.agenda.add(now + latency, opener, acceptor, self.ticket(acceptor, opener, reply=True), Disconnected(acceptor), cause)
 
     def send(self, sender: str, node: str, message: object, now: int, cause: int, *, reply: bool = False) -> None:
-        """Send a message. It arrives later, or never. `reply`: it responds to a message from that node."""
+        """Send a message, which arrives later or never. With `reply`, it responds to a message from that node."""
         if self.plain and not (self.at_once or self.links or self.deaths or self.given_up or self.lose_next) and self.alive.get(node):
             self.agenda.add(now + self.latency, node, sender, 1 if reply else 0, message, cause)  # nothing has failed yet
             return
@@ -183,7 +184,7 @@ class Network:
         self.lose_next.add((sender, node))
 
     def steady_latency(self, sender: str, node: str) -> int:
-        """How long every message of a direction takes, µs; -1 if that is not known for certain."""
+        """Return the time that every message of a direction takes, µs; -1 if that time is not certain."""
         direction = (sender, node)
         if self.at_once or not self.plain or direction in self.links or direction in self.lose_next:
             return -1
@@ -227,13 +228,13 @@ class Network:
         self.agenda.add(arrival, node, sender, ticket, message, cause)
 
     def cut(self, direction: Direction) -> bool:
-        """Cut a direction; False if it was cut already."""
+        """Cut a direction. Return False if it was already cut."""
         link = self.link(direction)
         before, link.cut = link.cut, True
         return not before
 
     def heal(self, direction: Direction, now: int) -> bool:
-        """Heal a direction and retransmit what waits; False if it was not cut."""
+        """Heal a direction and retransmit the waiting messages. Return False if it was not cut."""
         link = self.links.get(direction)
         if link is None or not link.cut:
             return False
@@ -243,16 +244,16 @@ class Network:
         return True
 
     def hold(self, direction: Direction) -> bool:
-        """Hold the messages of a direction; False if they were held already."""
+        """Hold the messages of a direction. Return False if they were already held."""
         link = self.link(direction)
         before, link.held = link.held, True
         return not before
 
     def release(self, direction: Direction, now: int, messages: int | None = None) -> int:
-        """Release held messages. With `messages`, release only that many, oldest first, and keep holding the others.
+        """Release held messages. If `messages` is given, release only that many, oldest first, and keep holding the others.
 
         Returns:
-            How many messages were released; -1 if the direction was not held.
+            The number of messages that were released, or -1 if the direction was not held.
         """
         link = self.links.get(direction)
         if link is None or not link.held:
@@ -280,7 +281,7 @@ class Network:
                 self._transmit(sender, node, link, ticket, message, now, cause)
 
     def process_died(self, node: str, now: int, cause: int) -> None:
-        """Break the connections of a process that ended. The other ends are notified where their link lets the notification through."""
+        """Break the connections of a process that ended. Notify each other end to which the link lets the notification through."""
         self.polls.process_died(node)
         self.alive[node] = False
         self.deaths[node] = self.deaths.get(node, 0) + 1

@@ -14,7 +14,7 @@ from core.sim.messages import Timer
 from core.sim.network import Network
 
 Handler = Callable[[Any, str], None]
-"""Handles a message from a sender."""
+"""A function that handles a message from a sender."""
 
 
 class Node:
@@ -23,8 +23,8 @@ class Node:
     Attributes:
         address: the node's name on the network.
         incarnation: the number of the node's process. Timers of a former process are dropped.
-        handlers: by message type.
-        timers: functions by timer name.
+        handlers: the functions that handle messages, by message type.
+        timers: the functions of timers, by timer name.
     """
 
     __slots__ = ("address", "handlers", "incarnation", "journal", "network", "timers")
@@ -62,10 +62,10 @@ class Node:
         self.network.send(self.address, node, message, journal.now, journal.cause, reply=True)
 
     def long_poll(self, client: str, server: str, number: int, rank: int) -> LongPoll:
-        """The handle of a client's long polls at a server (`LongPolls.between`). This node is one of the two."""
+        """Return the handle of a client's long polls at a server (`LongPolls.between`). This node is one of the two ends."""
         return self.network.polls.between(client, server, number, rank, self.journal)
 
     def timer(self, delay: int, name: str, about: object = None) -> None:
-        """Call `timers[name]` after a delay in µs, unless the process restarts before."""
+        """Call `timers[name]` after a delay in µs, unless the process restarts before then."""
         journal = self.journal
         self.network.agenda.add(journal.now + delay, self.address, self.address, self.incarnation, Timer(name, about), journal.cause)

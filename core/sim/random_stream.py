@@ -6,11 +6,11 @@ from random import Random
 
 
 class RandomStream(Random):
-    """Random numbers determined by a name. Normal distributions are not supported, because they draw ahead.
+    """A stream of random numbers that is determined by its name. Normal distributions are not supported, because they draw ahead.
 
     Attributes:
-        name: identifies the stream, and is its seed.
-        drawn: how many 32-bit words were drawn, which is the position of the stream.
+        name: the name of the stream, which is also its seed.
+        drawn: the number of 32-bit words that were drawn, which is the position of the stream.
     """
 
     def __init__(self, name: str) -> None:
@@ -19,11 +19,11 @@ class RandomStream(Random):
         self.drawn = 0
 
     def getrandbits(self, k: int, /) -> int:
-        """A number of `k` bits. All other whole numbers are made of these."""
+        """Return a number of `k` bits. All other integers are derived from such numbers."""
         self.drawn += (k + 31) // 32
         return super().getrandbits(k)
 
     def random(self) -> float:
-        """A number from 0 to 1, made of 53 bits."""
+        """Return a number from 0 to 1 that is made of 53 random bits."""
         self.drawn += 2
         return super().random()

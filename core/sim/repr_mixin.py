@@ -1,4 +1,4 @@
-"""A `__repr__` for attrs classes that is written once."""
+"""A single `__repr__` for all attrs classes."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import attrs
 class ReprMixin:
     """Base of attrs classes with `repr=False`.
 
-    attrs would generate and compile a `__repr__` for each class at every start, which takes a third of the time of making a class.
+    Otherwise, attrs generates and compiles a `__repr__` for each class at every start. This takes a third of the time of creating a class.
     """
 
     __slots__ = ()

@@ -13,18 +13,18 @@ from core.sim.network import Network
 from core.sim.node import Node
 
 MAX_TIME: Final = 10**15
-"""The end of virtual time, µs (about 31 years). To run further is a mistake."""
+"""The end of virtual time, µs (about 31 years). A run beyond this time is a mistake."""
 
 
 class Simulation:
-    """A simulation that runs.
+    """A running simulation.
 
     Attributes:
         journal: records events; holds virtual time.
         agenda: the entries that are due.
         network: the links between the nodes.
-        nodes: by address.
-        paused: paused nodes, with the time they were paused and the entries that wait for them.
+        nodes: the nodes, by address.
+        paused: the paused nodes, by address, each with the time at which it was paused and the entries that wait for it.
     """
 
     __slots__ = ("agenda", "journal", "network", "nodes", "paused")
@@ -49,21 +49,21 @@ class Simulation:
         return self.journal.now
 
     def next_time(self) -> int | None:
-        """When the next entry is due, µs; None if there is none."""
+        """Return the time at which the next entry is due, µs; None if there is none."""
         return self.agenda.next_time()
 
     def step(self) -> bool:
-        """Handle the next entry; False if there is none."""
+        """Handle the next entry. Return False if there is none."""
         if not self.agenda.entries:
             return False
         self.handle(self.agenda.pop())
         return True
 
     def run_steps(self, steps: int, seq: int, time: int) -> int:
-        """Handle up to `steps` entries. Stops earlier once the event `seq` is recorded, or when no entry is due up to `time`.
+        """Handle up to `steps` entries. Stop earlier if the event `seq` is recorded or if no entry is due up to `time`.
 
         Returns:
-            How many entries were handled.
+            The number of entries that were handled.
         """
         journal, agenda = self.journal, self.agenda
         entries = agenda.entries
@@ -92,7 +92,7 @@ class Simulation:
     def handle(self, entry: Entry) -> None:
         """Hand an entry to its node.
 
-        The entry waits if the node is paused. It is dropped if its connection is gone, or if its timer is of a former process.
+        An entry for a paused node waits. An entry is dropped if its connection is gone, or if it is a timer of a former process.
         """
         journal = self.journal
         journal.now, _, name, sender, connection, message, cause = entry
@@ -114,7 +114,7 @@ class Simulation:
         self.paused[address] = (self.now, [])
 
     def resume(self, address: str) -> int:
-        """Resume a node and schedule the entries that waited for it; returns when it was paused."""
+        """Resume a node and schedule the entries that waited for it. Return the time at which the node was paused."""
         since, waiting = self.paused.pop(address)
         for entry in waiting:
             self.agenda.add(self.now, entry.node, entry.sender, entry.connection, entry.message, entry.cause)

@@ -16,7 +16,7 @@ _DURATION: Final = re.compile(r"(\d{1,300}(?:\.\d{1,6})?)\s*(us|ms|s|min|m|h|d)"
 
 
 def parse_duration(text: str) -> int:
-    """The microseconds of a duration such as `12s`, `1.5s`, `500ms`, `1m30s` or `2h`.
+    """Return the microseconds of a duration such as `12s`, `1.5s`, `500ms`, `1m30s`, or `2h`.
 
     Raises:
         ValueError: the text is not a duration; the message shows valid ones.
@@ -41,7 +41,7 @@ def parse_duration(text: str) -> int:
 
 
 def format_duration(us: int) -> str:
-    """A duration as people write it: `0s`, `350us`, `2.5ms`, `9.6s`, `3m05s`, `2h03m`."""
+    """Return a duration as people write it: `0s`, `350us`, `2.5ms`, `9.6s`, `3m05s`, `2h03m`."""
     if us < 0:
         return "-" + format_duration(-us)
     if us == 0:
@@ -60,7 +60,7 @@ def format_duration(us: int) -> str:
 
 
 def format_clock(us: int) -> str:
-    """A moment of virtual time with millisecond digits: `00:12.345`, `1:02:03.004`."""
+    """Return a moment of virtual time with millisecond digits: `00:12.345`, `1:02:03.004`."""
     ms = us // US_PER_MS
     seconds, ms = divmod(ms, 1_000)
     minutes, seconds = divmod(seconds, 60)

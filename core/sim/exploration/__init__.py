@@ -1,1 +1,1 @@
-"""Other orders of events than the agenda's: what can happen next, and a search through all of it."""
+"""Orders of events other than the agenda's: the choices that a simulation has next, and a search through all of them."""

@@ -1,8 +1,8 @@
-"""The choices that a simulation has next, and a way to take one of them: for searches of other orders than the agenda's.
+"""The choices that a simulation has next, and a function that takes one of them. Searches use them to try other orders than the agenda's.
 
-A message can arrive once it is the oldest of its connection, no matter how long the network meant to take for it. A node's timers
-fire one after the other, each once it is due. Time passes no further than the caller allows. Faults and other acts happen whenever
-the caller offers them. Taking a choice has no side effect beyond that choice and the further choices that it leads to.
+A message can arrive once it is the oldest of its connection, no matter how long the network would take for it. A node's timers
+fire one after the other, each once it is due. Time passes no further than the caller allows. Faults and other acts can happen whenever
+the caller offers them. Taking a choice does only what the choice says. It can lead to further choices.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ class Choice(NamedTuple):
     """Something that can happen next.
 
     Attributes:
-        name: the same for the same choice in every run; unique among the choices of one moment.
-        entry: what is handed to a node; None for an act.
-        act: the act that the caller offered; None otherwise.
+        name: the name of the choice. It is the same in every run, and unique among the choices of one moment.
+        entry: the entry that is handed to a node; None for an act.
+        act: the act that the caller offered; None for an entry.
     """
 
     name: str
@@ -30,17 +30,17 @@ class Choice(NamedTuple):
 
 
 def act(name: str, does: Callable[[], object]) -> Choice:
-    """A fault or another act from outside the simulation, as a choice."""
+    """Return a choice for a fault or another act from outside the simulation."""
     return Choice(name, None, does)
 
 
 def enabled(simulation: Simulation, acts: Iterable[Choice] = (), until: int | None = None) -> list[Choice]:
-    """All choices, sorted by name; acts come last.
+    """Return all choices, sorted by name. Acts come last.
 
     Args:
-        simulation: between two steps.
+        simulation: the simulation, between two steps.
         acts: the acts that the caller offers.
-        until: how far time may pass so that the earliest timer is due, µs; by default it does not pass.
+        until: the time up to which virtual time can pass so that the earliest timer is due, µs. By default, time does not pass.
     """
     heads: dict[tuple[str, str, int], Entry] = {}
     for entry in simulation.agenda.entries:
@@ -58,7 +58,7 @@ def enabled(simulation: Simulation, acts: Iterable[Choice] = (), until: int | No
 
 
 def take(simulation: Simulation, choice: Choice) -> None:
-    """Take one choice, which must be enabled, and nothing else."""
+    """Take one choice, which must be enabled, and do nothing else."""
     journal = simulation.journal
     if choice.entry is None:
         assert choice.act is not None
@@ -71,7 +71,7 @@ def take(simulation: Simulation, choice: Choice) -> None:
 
 
 def name_of(entry: Entry) -> str:
-    """The name of the choice of an entry."""
+    """Return the name of the choice of an entry."""
     message = entry.message
     if entry.sender != entry.node:
         return f"{entry.sender} → {entry.node}: {'reply ' if entry.connection & 1 else ''}{type(message).__name__}"

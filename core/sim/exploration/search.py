@@ -1,6 +1,6 @@
 """Breadth-first search through all states of a simulation: every order of messages, timers, faults and acts.
 
-States with the same fingerprint are visited once. The first bad state that is found is therefore one of the nearest.
+States with the same fingerprint are visited once. The search is breadth-first, so the first bad state that it finds is one of the nearest.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ class Outcome(NamedTuple):
     """The result of a search.
 
     Attributes:
-        bad: what is bad in the nearest bad state; empty if there is none within the bounds.
-        path: the names of the choices that lead there.
-        states: how many different states were seen.
-        taken: how many choices were taken.
-        complete: whether all states were seen; False if a bad state or the limit came first.
+        bad: the description of the nearest bad state; empty if there is none within the bounds.
+        path: the names of the choices that lead to the bad state.
+        states: the number of different states that were seen.
+        taken: the number of choices that were taken.
+        complete: whether all states were seen; False if the search found a bad state or reached the limit.
     """
 
     bad: str
@@ -45,17 +45,17 @@ def search(
     limit: int = 100_000,
     table: Table | None = None,
 ) -> Outcome:
-    """Search for the nearest bad state. Afterwards the simulation is in that state, or in its former one if there is none.
+    """Search for the nearest bad state. Afterwards, the simulation is in that state. If the search is complete, it is in its former state.
 
     Args:
-        simulation: where the search begins.
-        bad: describes what is bad, if anything, in the present state or in how it came about; called after each choice.
-        acts: the acts to offer in the present state, beside what the simulation does by itself.
-        also: objects outside the simulation that `bad` and `acts` depend on. Their state counts, and is restored.
-        first: choices that are taken before all others, and so in one order only. The search gets smaller, and misses their other orders.
-        until: how far time may pass, µs.
+        simulation: the simulation in the state where the search begins.
+        bad: a function that describes what is bad in the present state or in the way to it, if anything. It is called after each choice.
+        acts: a function that returns the acts to offer in the present state, in addition to what the simulation does by itself.
+        also: objects outside the simulation that `bad` and `acts` depend on. Their state is part of each state, and is restored with it.
+        first: whether a choice is taken before all others, and so in one order only. The search gets smaller, but misses the other orders.
+        until: the time up to which virtual time can pass, µs.
         limit: the maximum number of states.
-        table: what fields mean that are not plain state.
+        table: the fields that are not plain state, by class.
     """
     snapshots = Snapshots()
     fingerprints = Fingerprints(simulation, *also, table=table)

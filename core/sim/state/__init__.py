@@ -1,1 +1,1 @@
-"""The state of a simulation as a value: which fields hold it, snapshots, and fingerprints."""
+"""The state of a simulation as a value: the fields that hold it, snapshots, and fingerprints."""

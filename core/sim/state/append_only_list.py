@@ -1,4 +1,4 @@
-"""A list that items are only appended to."""
+"""A list that only grows."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""Codecs: how the objects of each class are read, written and created, either by declared fields or as containers.
+"""Codecs, which read, write, and create the objects of each class. A codec uses declared fields, or treats a class as a container.
 
-The state of an object is what its fields hold; the state of a container is its items. A mutable object has a state of its own, and other
+The state of an object is the values of its fields; that of a container is its items. A mutable object has a state of its own, and other
 states refer to it. An immutable value (number, tuple, frozen class, bound method) has no state, but can lead to objects that have one.
 """
 
@@ -19,14 +19,14 @@ from core.sim.state.append_only_list import AppendOnlyList
 from core.sim.state.fields import ATOMS, FieldValue, fields_of, final_of, is_frozen, outside, reader
 
 FEW: Final = 8
-"""Up to this number, all values are visited. Of more values, only new ones are."""
+"""The number of values up to which all values are visited. If there are more, only new values are visited."""
 
 State = tuple[FieldValue, ...]
 """The state of an object: the values that it holds."""
 
 
 Renew = Callable[[FieldValue], FieldValue]
-"""Maps a value to the one that takes its place in a copy."""
+"""A function that maps a value to its replacement in a copy."""
 
 
 class Codec:
@@ -34,7 +34,7 @@ class Codec:
 
     Attributes:
         leads: whether states can lead to other objects.
-        changes: whether anything in a state can change.
+        changes: whether any part of a state can change.
     """
 
     leads = True
@@ -44,19 +44,19 @@ class Codec:
         self.cls = cls
 
     def read_final(self, each: object) -> State:
-        """The values of an object that never change. They are no part of its states."""
+        """Return the values of an object that never change. They are not part of its states."""
         return ()
 
     def read(self, objects: list[FieldValue], states: list[State]) -> list[State]:
-        """The present states of objects; `states` are the former states of the first of them."""
+        """Return the present states of objects. `states` holds the former states of the first of these objects."""
         return list(map(tuple, objects))
 
     def reread(self, objects: list[FieldValue], states: list[State]) -> list[State]:
-        """The present states of objects, read in full whatever happened to them since `states`."""
+        """Return the present states of objects. Read them in full, regardless of the former `states`."""
         return self.read(objects, states)
 
     def new_values(self, places: Sequence[int], states: list[State], former: list[State]) -> list[tuple[Sequence[int], FieldValue]]:
-        """Values in states that can lead to other objects and that former states did not hold, each with its possible places."""
+        """Return the values in states that can lead to other objects and are not in the former states, each with its possible places."""
         found: list[tuple[Sequence[int], FieldValue]] = []
         for at, state, held in zip(places, states, former, strict=True):
             if not ATOMS.issuperset(map(type, state)):
@@ -73,12 +73,12 @@ class Codec:
         each[:] = state
 
     def write_all(self, objects: list[FieldValue], states: list[State], held: list[State]) -> None:
-        """Set the states of objects, which hold the states `held` now."""
+        """Set the states of objects that now have the states `held`."""
         for each, state in zip(objects, states, strict=True):
             self.write(each, state)
 
     def blank(self, like: FieldValue) -> FieldValue:
-        """A new object without content."""
+        """Return a new object without content."""
         return self.cls()
 
     def fill(self, news: list[FieldValue], objects: list[FieldValue], states: list[State], renew: Renew) -> None:
@@ -89,7 +89,7 @@ class Codec:
 
 
 def _led_to(values: list[FieldValue]) -> Iterable[FieldValue]:
-    """The values that `values` lead to, each once. Plain tuples are expanded; named tuples are left to the caller."""
+    """Return the values that `values` lead to, each once. Plain tuples are expanded. Named tuples are left to the caller."""
     found: dict[int, FieldValue] = {}
     while values:
         tuples = []
@@ -107,7 +107,7 @@ class FieldsCodec(Codec):
 
     Attributes:
         final: the fields that are set once.
-        names: the other fields; an object's `__dict__` counts as one.
+        names: the other fields. An object's `__dict__` counts as one field.
     """
 
     def __init__(self, cls: FieldValue) -> None:
@@ -149,7 +149,7 @@ class FieldsCodec(Codec):
 
 
 class MappingCodec(Codec):
-    """The codec of dicts: all keys, then all values."""
+    """The codec of dicts. A state holds all keys, then all values."""
 
     def read(self, objects: list[FieldValue], states: list[State]) -> list[State]:
         return [(*each, *each.values()) if each else () for each in objects]
@@ -161,7 +161,7 @@ class MappingCodec(Codec):
 
 
 class SetCodec(Codec):
-    """The codec of sets, whose order must not matter."""
+    """The codec of sets. Their order must not matter."""
 
     def write(self, each: FieldValue, state: State) -> None:
         each.clear()
@@ -180,7 +180,7 @@ class DequeCodec(Codec):
 
 
 class AppendOnlyListCodec(Codec):
-    """The codec of append-only lists: a copy that all states share, and the length of the list."""
+    """The codec of append-only lists. A state holds a copy that all states share, and the length of the list."""
 
     leads = False
 
@@ -196,7 +196,7 @@ class AppendOnlyListCodec(Codec):
 
 
 def _grown(each: AppendOnlyList[object], state: State) -> State:
-    """The state of a list that has grown. A shared copy that has grown differently, before the list was restored, is left as it is."""
+    """Return the state of a list that has grown. If the shared copy has grown differently since then, make a new copy."""
     copy, length = state
     if len(copy) != length:
         copy = copy[:length]
@@ -205,7 +205,7 @@ def _grown(each: AppendOnlyList[object], state: State) -> State:
 
 
 class StreamCodec(Codec):
-    """The codec of random streams: how much was drawn, and the generator's state."""
+    """The codec of random streams. A state holds the number of words that were drawn, and the generator's state."""
 
     leads = False
 
@@ -224,11 +224,11 @@ class StreamCodec(Codec):
 CONTAINERS: Final[dict[type, type[Codec]]] = {
     dict: MappingCodec, OrderedDict: MappingCodec, list: Codec, set: SetCodec, deque: DequeCodec, AppendOnlyList: AppendOnlyListCodec, RandomStream: StreamCodec,
 }  # fmt: skip
-"""Codecs of classes that declare no fields but have a state."""
+"""The codecs of classes that declare no fields but have a state."""
 
 
 def codec_of(cls: type) -> Codec:
-    """The codec for the objects of a class.
+    """Return the codec for the objects of a class.
 
     Raises:
         TypeError: the class does not declare its fields.
@@ -237,10 +237,10 @@ def codec_of(cls: type) -> Codec:
 
 
 def parts_of(value: FieldValue) -> Sequence[FieldValue] | None:
-    """The values that an immutable value leads to; None if the value can change and so has a state.
+    """Return the values that an immutable value leads to; None if the value can change and therefore has a state.
 
     Raises:
-        TypeError: the value is a closure, which may hold anything.
+        TypeError: the value is a closure, which can hold anything.
     """
     cls = type(value)
     if isinstance(value, tuple):
@@ -261,7 +261,7 @@ def parts_of(value: FieldValue) -> Sequence[FieldValue] | None:
 
 
 def renewed(value: FieldValue, renew: Callable[[FieldValue], FieldValue]) -> FieldValue:
-    """A copy of an immutable value with its parts renewed, or the value itself if its parts stay the same."""
+    """Return a copy of an immutable value with its parts renewed. If its parts stay the same, return the value itself."""
     cls = type(value)
     parts = parts_of(value) or ()
     news = list(map(renew, parts))

@@ -29,13 +29,14 @@ ATOMS: Final = frozenset({int, str, bool, float, bytes, type(None), type, types.
 
 
 class Declared(NamedTuple):
-    """How fingerprints treat some fields of a class and its subclasses.
+    """The rules by which fingerprints treat some fields of a class and its subclasses.
 
     Attributes:
-        wiring: set once, when the simulation is built. Fingerprints do not read them.
-        history: sequence numbers, causes and counts, which nothing that happens later depends on.
-        times: moments of virtual time, of which only the distance from now matters.
-        labels: numbers above 0 that are only compared with others of their family, or dicts with such keys; field to family.
+        wiring: fields that are set once, when the simulation is built. Fingerprints do not read them.
+        history: sequence numbers, causes, and counts that nothing later depends on.
+        times: moments of virtual time. Only their distance from now matters.
+        labels: the family of each field of labels. Labels are numbers above 0 that are only compared with others of their family.
+            A field can also be a dict whose keys are labels.
     """
 
     wiring: tuple[str, ...] = ()
@@ -57,15 +58,15 @@ KERNEL: Final[Table] = {
         history=("elided", "there", "back", "wait", "began", "elided_at", "cause"),
     ),
 }
-"""How fingerprints treat the fields of the kernel's own classes."""
+"""The rules for the fields of the kernel's own classes."""
 
 
 class Fields:
-    """What a fingerprint reads from the objects of one class.
+    """The fields that a fingerprint reads from the objects of one class.
 
     Attributes:
         names: the fields in slots.
-        read: reads their values, in the order of the names.
+        read: the function that reads their values, in the order of the names.
         has_dict: whether objects have further fields in their `__dict__`.
     """
 
@@ -82,7 +83,7 @@ class Fields:
 
 
 def reader(names: tuple[str, ...]) -> Callable[[object], tuple[object, ...]]:
-    """A function that reads the named fields of an object into a tuple."""
+    """Return a function that reads the named fields of an object into a tuple."""
     if not names:
         return lambda each: ()
     if len(names) == 1:
@@ -95,7 +96,7 @@ _fields_of: Final[dict[type, tuple[str, ...]]] = {}
 
 
 def fields_of(cls: type) -> tuple[str, ...]:
-    """The names of the fields that hold the state of a class's objects; `__dict__` counts as one.
+    """Return the names of the fields that hold the state of a class's objects. `__dict__` counts as one field.
 
     Raises:
         TypeError: the class does not declare all of its fields; for example, it extends a container or is an open file.
@@ -119,18 +120,18 @@ def _declared_by(cls: type) -> tuple[str, ...]:
 
 
 def outside(cls: type) -> tuple[str, ...]:
-    """The fields that are no part of the state: `OUTSIDE` of the class. A copy has them as `cls()` sets them."""
+    """Return the fields that are not part of the state: `OUTSIDE` of the class. In a copy, they have the values that `cls()` sets."""
     return tuple(getattr(cls, "OUTSIDE", ()))
 
 
 def final_of(cls: type) -> frozenset[str]:
-    """The fields that a class declares `Final`, which are set once. Compiled classes do not tell theirs."""
+    """Return the fields that a class declares `Final`, which are set once. Compiled classes do not list theirs."""
     hints = {name: hint for base in cls.__mro__ for name, hint in inspect.get_annotations(base).items()}
     return frozenset(name for name, hint in hints.items() if str(hint).startswith("Final"))
 
 
 def is_frozen(cls: type) -> bool:
-    """Whether the objects of a class never change: enumerations and frozen attrs classes."""
+    """Whether the objects of a class never change. This is true for enumerations and frozen attrs classes."""
     return issubclass(cls, enum.Enum) or cls.__setattr__ is not object.__setattr__
 
 
@@ -142,7 +143,7 @@ class Classes:
         self._fields: dict[type, Fields] = {}
 
     def fields(self, cls: type) -> Fields:
-        """The fields of a class.
+        """Return the fields of a class.
 
         Raises:
             TypeError: the class does not declare all of its fields.

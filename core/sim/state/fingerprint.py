@@ -1,8 +1,8 @@
-"""Fingerprints of a simulation's state. Two states have the same one if the same things can happen from them, in every process.
+"""Fingerprints of a simulation's state. Two states have the same fingerprint, in every process, if the same things can happen from them.
 
 A fingerprint reads declared fields only. Moments of virtual time count as distances from now; sequence numbers and causes do not count.
-Numbers that are only compared with each other (`Declared.labels`) are renumbered in the order in which they are met, and so are objects.
-The order of dicts and sets does not count, nor that of the agenda between connections.
+Numbers that are only compared with each other (`Declared.labels`) are renumbered in the order in which they are found, and so are objects.
+The order of dicts and sets does not count. The order of the agenda counts only within a connection.
 """
 
 from __future__ import annotations
@@ -24,14 +24,14 @@ Form = object
 """The form of a value: nested tuples of atoms."""
 
 Way = Callable[[Any], Form]
-"""Makes the form of a value of one type."""
+"""A function that makes the form of a value of one type."""
 
 
 class Fingerprints:
     """Takes fingerprints of a simulation, and of further objects that belong to it.
 
     Attributes:
-        also: those further objects, such as what an observer remembers.
+        also: those further objects, for example the memory of an observer.
     """
 
     def __init__(self, simulation: Simulation, *also: object, table: Table | None = None) -> None:
@@ -40,7 +40,7 @@ class Fingerprints:
         self._writer = _Writer(Classes(table or {}))
 
     def take(self) -> bytes:
-        """The fingerprint of the present state: 16 bytes.
+        """Return the fingerprint of the present state: 16 bytes.
 
         Raises:
             TypeError: a class does not declare its fields; the message names it.
@@ -48,7 +48,7 @@ class Fingerprints:
         return hashlib.blake2b(repr(self.form()).encode(), digest_size=16).digest()
 
     def form(self) -> Form:
-        """What the fingerprint is a hash of, for inspection."""
+        """Return the form that the fingerprint is a hash of, for inspection."""
         writer = self._writer
         simulation = self._simulation
         network = simulation.network
@@ -71,7 +71,7 @@ class Fingerprints:
         return (nodes, of_network, agenda, paused, [write(each) for each in self.also])
 
     def _elided(self) -> Iterator[Form]:
-        """Long polls that are not in the agenda: their stage, and how long it still takes."""
+        """Yield the forms of long polls that are not in the agenda: their stages, and the remaining times of these stages."""
         for poll in sorted(self._simulation.network.polls, key=attrgetter("client", "server", "number")):
             stage, due = poll.stage()
             if stage is not None:
@@ -84,7 +84,7 @@ def _when(entry: Entry) -> tuple[int, int]:
 
 
 def _by_connection(simulation: Simulation) -> dict[tuple[str, str, bool], list[Entry]]:
-    """The live entries of the agenda by connection; an open connection is identified by its ends and its opener."""
+    """Return the live entries of the agenda by connection. An open connection is identified by its ends and its opener."""
     found: dict[tuple[str, str, bool], list[Entry]] = {}
     for entry in simulation.agenda.entries:
         if simulation.is_live(entry):
@@ -94,7 +94,7 @@ def _by_connection(simulation: Simulation) -> dict[tuple[str, str, bool], list[E
 
 
 class _Writer:
-    """Makes the forms of values. A form begins with the name of its class, except for atoms."""
+    """A writer of the forms of values. A form begins with the name of its class, except for atoms."""
 
     def __init__(self, classes: Classes) -> None:
         self._classes = classes
@@ -110,22 +110,22 @@ class _Writer:
         self._labels: dict[str, dict[int, int]] = {}
 
     def write(self, value: object) -> Form:
-        """The form of a value."""
+        """Return the form of a value."""
         way = self._ways.get(type(value))
         if way is None:
             way = self._ways[type(value)] = self._way(type(value))
         return way(value)
 
     def moment(self, time: object) -> Form:
-        """The form of a moment: its distance from now; None and other values as they are."""
+        """Return the form of a moment: its distance from now. None and other values are written as they are."""
         return ("t", time - self._now) if type(time) is int else self.write(time)
 
     def due(self, entry: Entry) -> Form:
-        """The form of an entry without its node; an overdue entry is due now."""
+        """Return the form of an entry without its node. An overdue entry is due now."""
         return (max(0, entry.time - self._now), self.write(entry.message))
 
     def _label(self, family: str, value: object) -> Form:
-        """The number of a label within its family. Values of 0 or less are not labels. A dict has labels as its keys."""
+        """Return the number of a label within its family. Values of 0 or less are not labels. The keys of a dict are labels."""
         if isinstance(value, dict):
             return ("dict", [(self._label(family, key), self.write(value[key])) for key in sorted(value)])
         if type(value) is not int or value <= 0:
@@ -149,7 +149,7 @@ class _Writer:
         return self._object(cls)
 
     def _object(self, cls: type) -> Way:
-        """Makes the forms of objects with fields. Mutable objects also have an identity."""
+        """Return a function that makes the forms of objects with fields. Mutable objects also have an identity."""
         fields = self._classes.fields(cls)
         read = fields.read
         ways = tuple(self._field(name, fields) for name in fields.names)
@@ -194,7 +194,7 @@ class _Writer:
         return ("dict", [(self.write(key), self.write(each[key])) for key in self._sorted(each)])
 
     def _sorted(self, values: Iterable[Any]) -> list[Any]:
-        """Values in an order that depends only on the form of each, not on the order in which they came."""
+        """Return values in an order that depends only on the form of each, not on their former order."""
         values = list(values)
         if len(values) < 2:
             return values

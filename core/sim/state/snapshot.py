@@ -1,11 +1,11 @@
-"""Snapshots: the state of a simulation as a value, which can be restored or copied.
+"""Snapshots: the state of a simulation as a value that can be restored or copied.
 
-A snapshot holds the state of every mutable object (`core.sim.state.codecs`). It shares what has not changed with the snapshot before it.
+A snapshot holds the state of every mutable object (`core.sim.state.codecs`). It shares all unchanged states with the snapshot before it.
 Objects are read class by class, and changes are found by comparison, so the protocol does no bookkeeping for snapshots.
-To restore is to write the states back to the same objects, so identity and cycles need no care; only differences are written.
-To copy is to create all objects anew, with each reference led to the new object in place of the old one.
+Restoring writes the states back to the same objects, so identity and cycles need no care. Only differences are written.
+Copying creates all objects anew, and replaces each reference with one to the new object.
 
-Functions are shared, so they must not hold state: a closure in a state is refused.
+Functions are shared, so they must not hold state. A closure in a state is refused.
 """
 
 from __future__ import annotations
@@ -23,25 +23,25 @@ from core.sim.state.fields import ATOMS, FieldValue
 Root = TypeVar("Root")
 
 Visit = Callable[[FieldValue], bool]
-"""Visits a value that may lead to objects; returns whether it is, or holds, a mutable object that may equal another one."""
+"""A function that visits a value that can lead to objects. It returns whether a mutable object in the value can equal another object."""
 
 PLACE: Final = 16
-"""This many places in a snapshot's lists take as much memory as one object's state."""
+"""The number of places in a snapshot's lists that take as much memory as one object's state."""
 
 
 class Group:
     """The objects of one class.
 
     Attributes:
-        objects: in the order in which they were found; none is ever removed.
-        states: the states of the first of them at the last snapshot; replaced, never changed.
+        objects: the objects in the order in which they were found. None is ever removed.
+        states: the states of the first of these objects at the last snapshot. The list is replaced, never changed.
     """
 
     def __init__(self, codec: Codec) -> None:
         self.codec = codec
         self.objects: list[object] = []
         self.states: list[State] = []
-        self._alike: set[int] = set()  # places whose values may equal others without being the same
+        self._alike: set[int] = set()  # places whose values can equal others without being the same object
 
     def _differing(self, states: list[State], others: list[State]) -> set[int]:
         places = set() if states == others else set(compress(count(), map(ne, states, others)))
@@ -51,7 +51,7 @@ class Group:
         return places
 
     def add(self, found: list[object], visit: Visit) -> int:
-        """Read new objects, and visit what they lead to; returns the same as `update`."""
+        """Read new objects, and visit the values that they lead to. Return the same number as `update`."""
         for value in chain.from_iterable(map(self.codec.read_final, found)):
             if type(value) not in ATOMS:
                 visit(value)
@@ -60,7 +60,7 @@ class Group:
         return self._changed(range(len(self.objects) - len(found), len(self.objects)), [], visit)
 
     def update(self, visit: Visit) -> int:
-        """Read the objects and visit what they lead to; returns how many places are no longer shared with the last snapshot."""
+        """Read the objects and visit the values that they lead to. Return how many places are no longer shared with the last snapshot."""
         former = self.states
         states = self.codec.read(self.objects, former)
         changed = self._differing(states, former)
@@ -96,8 +96,8 @@ class Objects:
     """All mutable objects that can be reached from the roots.
 
     Attributes:
-        groups: by class.
-        first: how many there were at first. Objects that become unreachable stay (`has_outgrown`).
+        groups: the groups of objects, by class.
+        first: the number of objects at the start. Objects that become unreachable stay (`has_outgrown`).
     """
 
     def __init__(self, roots: tuple[object, ...]) -> None:
@@ -115,22 +115,22 @@ class Objects:
 
     @property
     def has_outgrown(self) -> bool:
-        """Whether so many objects were added since the start that it is faster to begin anew."""
+        """Whether so many objects were added since the start that starting anew is faster."""
         return len(self) > self.first + self.first // 4 + 200 or len(self._known) > 3 * self.first + 10_000
 
     def update(self) -> int:
-        """Read all objects, including new ones; returns how many places are no longer shared with the last snapshot."""
+        """Read all objects, including new ones. Return how many places are no longer shared with the last snapshot."""
         changed = sum(group.update(self._visit) for group in list(self.groups.values()) if group.codec.changes)
         return changed + self._update_found()
 
     def reread_append_only(self) -> None:
-        """Read append-only lists in full the next time, because they have grown differently."""
+        """Make the next update read append-only lists in full, because they have grown differently."""
         for group in self.groups.values():
             if isinstance(group.codec, AppendOnlyListCodec):
                 group.states = []
 
     def _update_found(self) -> int:
-        """Read the objects that were found, and those that they lead to."""
+        """Read the objects that were found, and the objects that they lead to. Return the same number as `update`."""
         changed = 0
         while self._found:
             found, self._found = self._found, {}
@@ -139,7 +139,7 @@ class Objects:
         return changed
 
     def _visit(self, value: object) -> bool:
-        """Find the objects that a value leads to; returns whether it is, or holds, a mutable object that may equal another one."""
+        """Find the objects that a value leads to. Return whether a mutable object in the value can equal another object."""
         known = self._known.get(id(value))
         if known is not None:
             return known[1]
@@ -153,7 +153,7 @@ class Objects:
             self._found.setdefault(group, []).append(value)
         else:
             leading = [part for part in parts if type(part) not in ATOMS]
-            if not leading and cls is tuple:  # to visit it again is as fast as to look it up
+            if not leading and cls is tuple:  # visiting it again is as fast as looking it up
                 return False
             is_alike = False
             for part in leading:
@@ -168,8 +168,8 @@ class Snapshot(Generic[Root]):
 
     Attributes:
         root: the simulation that it was taken of.
-        weight: roughly how many objects' states it does not share with the snapshot before.
-        objects: shared with the snapshots before and after.
+        weight: the approximate number of objects whose states it does not share with the snapshot before.
+        objects: the objects, shared with the snapshots before and after.
     """
 
     __slots__ = ("_snapshots", "_states", "objects", "root", "weight")
@@ -181,11 +181,11 @@ class Snapshot(Generic[Root]):
         self.weight = changed // PLACE
 
     def __len__(self) -> int:
-        """How many objects it holds."""
+        """Return the number of objects in the snapshot."""
         return sum(map(len, self._states.values()))
 
     def is_of(self, root: object) -> bool:
-        """Whether it was taken of this very object."""
+        """Whether the snapshot was taken of this very object."""
         return self.root is root
 
     def restore(self) -> None:
@@ -197,7 +197,7 @@ class Snapshot(Generic[Root]):
                     group.restore(states)
 
     def copy(self) -> Root:
-        """A new simulation in the state of this snapshot. The original is not touched."""
+        """Return a new simulation in the state of this snapshot. The original does not change."""
         with _garbage_collection_paused():
             return self._copy()
 
@@ -227,7 +227,7 @@ class Snapshot(Generic[Root]):
 
 
 class Snapshots:
-    """Takes snapshots of a simulation. Each shares with the last one what has not changed."""
+    """The taker of a simulation's snapshots. Each snapshot shares all unchanged states with the last one."""
 
     OUTSIDE: ClassVar = ("_objects",)
 
@@ -238,7 +238,7 @@ class Snapshots:
 
     @property
     def shares(self) -> bool:
-        """Whether the next snapshot shares with the last one, and is therefore fast."""
+        """Whether the next snapshot shares states with the last one, and is therefore fast."""
         return self._objects is not None and not self._objects.has_outgrown
 
     def take(self, root: Root, *also: object) -> Snapshot[Root]:
@@ -258,14 +258,14 @@ class Snapshots:
             return Snapshot(root, self, objects, changed)
 
     def resume_from(self, objects: Objects) -> None:
-        """Note that a snapshot of these objects is restored. The next snapshot shares with the last one all the same."""
+        """Note that a snapshot of these objects is restored. The next snapshot still shares states with the last one."""
         if self._objects is not None and self._objects is not objects:
             self._objects.reread_append_only()
 
 
 @contextmanager
 def _garbage_collection_paused() -> Iterator[None]:
-    """Pause the garbage collector while thousands of objects are made that stay, which it would traverse again and again."""
+    """Pause the garbage collector while thousands of lasting objects are created, which it would otherwise traverse again and again."""
     enabled = gc.isenabled()
     gc.disable()
     try:
