@@ -35,7 +35,7 @@ from scenarios.releases import release_named
 from scenarios.running.runner import run_scenario
 from tests.core.properties.swarm import swarm
 from tests.core.properties.timelines import play
-from tui.actions.registry import ACTIONS, MOVES
+from tui.actions.all_actions import ACTIONS, MOVES
 from tui.cli import parser_for
 from tui.panels.timeline import WORDS
 from tui.rendering.glossary import SYMBOLS, all_terms, states_of_partitions

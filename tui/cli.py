@@ -16,7 +16,7 @@ from types import ModuleType
 from typing import Final
 
 from scenarios.io.standard_streams import OutputLost, complain, guarded_streams, say_lines
-from tui.commands import library, logs, moments, operations, play, run, serve, sweep
+from tui.commands import describe, exports, library, logs, operations, play, run, serve, sweep
 from tui.commands.console import Parser
 from tui.exit_codes import BAD_INPUT, BROKEN_PIPE, OUTPUT_LOST
 
@@ -28,7 +28,8 @@ GROUPS: Final[dict[ModuleType, tuple[str, ...]]] = {
     serve: ("serve",),
     run: ("run",),
     library: ("scenarios",),
-    moments: ("import", "describe", "checkpoints", "metrics"),
+    describe: ("import", "describe"),
+    exports: ("checkpoints", "metrics"),
     operations: ("reassign", "leader-election"),
     logs: ("log", "replay", "report"),
     sweep: ("sweep",),

@@ -17,7 +17,7 @@ from core.kafka.settings import SETTINGS, TOPIC_SETTINGS, Value, render_value, s
 from core.kafka.topic_spec import PartitionSpec, TopicSpec
 from core.lab.spec import MAX_BROKERS, MAX_LOG_DIRS, MAX_PARTITIONS, BrokerSpec, ClusterSpec, ControlPlane, NetworkSpec, Pace
 from scenarios.errors import did_you_mean
-from scenarios.gc_pause import without_collection
+from scenarios.gc_disabled import gc_disabled
 from scenarios.io.escaping import escape_text
 from scenarios.language.client_config import read_client_config
 from scenarios.language.nodes import Fields, Items, Node, Text, from_data, shortened
@@ -473,5 +473,5 @@ def cluster_from_data(data: object, source: str) -> ClusterSpec:
         ScriptError: the mapping is not a valid cluster.
     """
     root = from_data({"cluster": data}, source)
-    with without_collection():
+    with gc_disabled():
         return read_cluster(root.values["cluster"], recorded=True)

@@ -18,7 +18,7 @@ import yaml
 
 from core.lab.spec import MAX_PARTITIONS
 from scenarios.errors import Place, ScriptError, ScriptMistakes, did_you_mean
-from scenarios.gc_pause import without_collection
+from scenarios.gc_disabled import gc_disabled
 from scenarios.io import text_file
 
 MAX_DEPTH: Final = 24
@@ -253,7 +253,7 @@ def parse(text: str, source: str) -> Fields:
         ScriptError: the text is not valid YAML, is empty, or uses YAML features that scripts cannot use.
     """
     try:
-        with without_collection():
+        with gc_disabled():
             root = _Builder(Document(source), yaml.parse(text, Loader=_LOADER)).whole()
     except yaml.MarkedYAMLError as wrong:
         mark = wrong.problem_mark or wrong.context_mark
@@ -276,7 +276,7 @@ def from_data(data: object, source: str) -> Fields:
     Raises:
         ScriptError: the data is not a mapping, or is nested too deeply.
     """
-    with without_collection():
+    with gc_disabled():
         return _mapping(_node_of(data, Document(source), "", 0))
 
 

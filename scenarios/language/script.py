@@ -52,7 +52,7 @@ from core.lab.acts import Release as ReleaseHeld
 from core.lab.spec import ClusterSpec, Pace
 from core.sim.units import SECOND
 from scenarios.errors import Place, did_you_mean
-from scenarios.gc_pause import without_collection
+from scenarios.gc_disabled import gc_disabled
 from scenarios.language.acts import read_acts
 from scenarios.language.cluster import read_cluster
 from scenarios.language.conditions import Condition, Names
@@ -163,7 +163,7 @@ def read_script(text: str, source: str) -> Scenario:
         ScriptError: something is wrong; all that is, as `ScriptMistakes`.
     """
     root = parse(text, source)
-    with without_collection(), root.document.together(everything=True):
+    with gc_disabled(), root.document.together(everything=True):
         root.only(*_SCRIPT_WORDS)
         cluster = root.get("cluster")
         spec = root.read_needed("cluster", "for example 'cluster: {brokers: 3}'", read_cluster, None)

@@ -39,7 +39,7 @@ from core.lab.spec import BrokerSpec, ClusterSpec
 from scenarios import catalogue
 from scenarios.logs.recorded_session import read_session
 from scenarios.releases import release_named
-from tui.actions.registry import ACTIONS
+from tui.actions.all_actions import ACTIONS
 from tui.app.playground import Playground
 from tui.main_screen.display_options import DisplayOptions
 from tui.rendering.palette import PALETTES

@@ -40,7 +40,7 @@ from spark_reports.sweep.command import GRIDS
 from spark_reports.sweep.grid_file.read_grid import read_grid
 from tests.fuzz.mutations import NASTY, mutated
 from tests.fuzz.watch import Broken, command
-from tui.actions.keymap import DEFAULT, as_toml, load_keymap
+from tui.actions.custom_keys import DEFAULT, as_toml, load_keymap
 from tui.cli import parser_for
 
 DESCRIBED: Final = Path(__file__).parents[1] / "scenarios" / "describe" / "data"

@@ -10,8 +10,8 @@ from core.kafka.broker.broker_state import BrokerState
 from core.lab.spec import Pace
 from core.sim.repr_mixin import ReprMixin
 from tui.actions.action import Action
+from tui.actions.all_actions import ACTIONS, BY_ID
 from tui.actions.context import ActionContext
-from tui.actions.registry import ACTIONS, BY_ID
 
 _SHORTER: Final = {"step-notable": "notable", "unclean": "unclean", "cut": "cut"}
 _BY_HAND: Final = ("by-hand-round", "produce", "by-hand-step", "undo", "by-hand")

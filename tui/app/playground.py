@@ -24,8 +24,8 @@ from scenarios.errors import InputError
 from scenarios.io.escaping import escape_value
 from scenarios.io.standard_streams import complain
 from tui.actions.action import Action
-from tui.actions.registry import ACTIONS
-from tui.app.name_search import NameProvider
+from tui.actions.all_actions import ACTIONS
+from tui.app.command_palette_names import NameProvider
 from tui.app.signals import LeaveRequest, leave_on_signals
 from tui.dialogs.details import DetailsDialog
 from tui.dialogs.dialog import TypeAheadScreen

@@ -148,7 +148,7 @@ def display_of(arguments: argparse.Namespace) -> DisplayOptions:
     from pathlib import Path
 
     from scenarios.errors import InputError, did_you_mean
-    from tui.actions.keymap import load_keymap
+    from tui.actions.custom_keys import load_keymap
     from tui.main_screen.display_options import MOST_FRAMES, DisplayOptions
     from tui.rendering.palette import PALETTES
 

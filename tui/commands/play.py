@@ -170,7 +170,7 @@ def _old_session(arguments: argparse.Namespace) -> PlayTarget:
 def _keys(arguments: argparse.Namespace) -> int:
     from pathlib import Path
 
-    from tui.actions.keymap import as_toml, load_keymap
+    from tui.actions.custom_keys import as_toml, load_keymap
 
     say_lines(as_toml(load_keymap(None if arguments.keys is None else Path(arguments.keys))))
     return HELD

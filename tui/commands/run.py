@@ -8,7 +8,7 @@ import os
 from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from scenarios.gc_pause import without_collection
+from scenarios.gc_disabled import gc_disabled
 from scenarios.io.standard_streams import remark, say_json, say_lines
 from tui.commands.console import write_text
 from tui.commands.options import add_feature_option, add_run_options, features_of, release_of, seed_of
@@ -38,7 +38,7 @@ def add_commands(commands: Any) -> None:
 
 
 def _run(arguments: argparse.Namespace) -> int:
-    with without_collection():
+    with gc_disabled():
         from scenarios import catalogue
         from scenarios.errors import InputError
         from scenarios.io.output_files import is_stdout

@@ -12,8 +12,8 @@ from textual.containers import VerticalScroll
 from textual.strip import Strip
 from textual.widgets import Static
 
-from tui.actions.keymap import Keymap, key_text
-from tui.actions.registry import ACTIONS, MOVES
+from tui.actions.all_actions import ACTIONS, MOVES
+from tui.actions.custom_keys import Keymap, key_text
 from tui.dialogs.dialog import CLOSE, Dialog
 from tui.panels.timeline import LOOKS, WORDS
 from tui.rendering.palette import Palette

@@ -9,12 +9,12 @@ from core.kafka.ids import TopicPartition
 from core.lab.acts import Act, CreateTopic, SetPace
 from core.lab.spec import Pace
 from core.sim.errors import ActRefused
+from tui.actions.all_actions import ACTIONS, BY_ID
 from tui.actions.context import Option, Question, TextPrompt
 from tui.actions.refusals import READ_ONLY
-from tui.actions.registry import ACTIONS, BY_ID
 from tui.actions.selection import Selection
 from tui.handlers.saving import Saving
-from tui.handlers.surface import Surface
+from tui.handlers.screen_interface import ScreenInterface
 from tui.session.loading import LoadedSession
 
 
@@ -24,7 +24,7 @@ class ActionRunner:
     def __init__(
         self,
         loaded: LoadedSession,
-        surface: Surface,
+        screen: ScreenInterface,
         selection: Selection,
         saving: Saving,
         calls: Mapping[str, Callable[[], object]],
@@ -34,7 +34,7 @@ class ActionRunner:
 
         Args:
             loaded: the session that takes the acts.
-            surface: the screen, for messages and questions.
+            screen: the screen, for messages and questions.
             selection: selects what an act creates.
             saving: counts acts that are not saved.
             calls: the functions of actions that neither act nor ask, by `Action.call`.
@@ -42,7 +42,7 @@ class ActionRunner:
         """
         self.loaded = loaded
         self.session = loaded.session
-        self.surface = surface
+        self.screen = screen
         self.selection = selection
         self.saving = saving
         self.calls = calls
@@ -52,10 +52,10 @@ class ActionRunner:
     def run(self, name: str) -> None:
         """Runs an action, or shows why it is impossible."""
         action = BY_ID[name]
-        context = self.surface.context()
+        context = self.screen.context()
         reason = action.refuse(context)
         if reason is not None:
-            self.surface.prompts.say(reason, refused=True)
+            self.screen.prompts.say(reason, refused=True)
         elif action.page:
             self.open_page(action.page)
         elif action.call is not None:
@@ -75,13 +75,13 @@ class ActionRunner:
             if option is None:
                 return
             if option.refused is not None:
-                self.surface.prompts.say(f"{option.label}: {option.refused}", refused=True)
+                self.screen.prompts.say(f"{option.label}: {option.refused}", refused=True)
             elif option.line is not None:
                 self._put_line(option.line)
             else:
                 self.execute(option.acts)
 
-        self.surface.prompts.ask(question, answered)
+        self.screen.prompts.ask(question, answered)
 
     def _put_line(self, line: TextPrompt) -> None:
         def wrong(text: str) -> str | None:
@@ -95,12 +95,12 @@ class ActionRunner:
             self.written[line.name] = text
             self.execute(line.acts(text))
 
-        self.surface.prompts.ask_text(line.title, line.about, self.written.get(line.name, line.text), wrong, written)
+        self.screen.prompts.ask_text(line.title, line.about, self.written.get(line.name, line.text), wrong, written)
 
     def execute(self, wanted: tuple[Act, ...]) -> None:
         """Does acts in order. Shows what the last one did, or why one is refused."""
         if self.loaded.read_only:
-            self.surface.prompts.say(READ_ONLY, refused=True)
+            self.screen.prompts.say(READ_ONLY, refused=True)
             return
         said, branch = "", self.session.branch
         for number, act in enumerate(wanted):
@@ -108,14 +108,14 @@ class ActionRunner:
                 seq = self.session.do(act, joined=number > 0)
                 self._follow_up(act)
             except (ActRefused, KafkaError, ValueError) as refusal:
-                self.surface.refresh_view()
-                self.surface.prompts.say(str(refusal), refused=True)
+                self.screen.refresh_view()
+                self.screen.prompts.say(str(refusal), refused=True)
                 return
             said = self.session.event_sentence(seq) or act.word
         if self.session.branch is not branch:
-            said = f"{said}; you are now on {self.session.branch.name}; {branch.name} keeps the old future ({self.surface.key('jump')})"
-        self.surface.refresh_view()
-        self.surface.prompts.say(said)
+            said = f"{said}; you are now on {self.session.branch.name}; {branch.name} keeps the old future ({self.screen.key('jump')})"
+        self.screen.refresh_view()
+        self.screen.prompts.say(said)
 
     def _follow_up(self, act: Act) -> None:
         """Updates the screen after an act."""
@@ -130,9 +130,9 @@ class ActionRunner:
 
     def menu(self, title: str, groups: tuple[str, ...]) -> None:
         """Offers the acts of some groups, each with its effect now or the reason why it is impossible."""
-        context = self.surface.context()
+        context = self.screen.context()
         chosen = [action for action in ACTIONS if action.acts and action.group in groups]
-        keys = [self.surface.key(action.id) for action in chosen]
+        keys = [self.screen.key(action.id) for action in chosen]
         options = tuple(
             Option(
                 key if len(key) == 1 else "",
@@ -148,4 +148,4 @@ class ActionRunner:
             if option is not None:
                 self.run(chosen[options.index(option)].id)
 
-        self.surface.prompts.ask(Question(title, "The keys work without this menu, too.", options), done)
+        self.screen.prompts.ask(Question(title, "The keys work without this menu, too.", options), done)

@@ -7,11 +7,11 @@ from typing import Protocol, runtime_checkable
 
 from textual.strip import Strip
 
+from tui.actions.all_actions import ACTIONS
 from tui.actions.context import Option, Question
-from tui.actions.keymap import Keymap
-from tui.actions.registry import ACTIONS
+from tui.actions.custom_keys import Keymap
 from tui.dialogs.help import HelpDialog
-from tui.handlers.surface import Surface
+from tui.handlers.screen_interface import ScreenInterface
 from tui.rendering.glossary import paint_glossary
 from tui.rendering.palette import ABOUT, PALETTES
 from tui.session.loading import LoadedSession
@@ -31,19 +31,19 @@ class ThemedApp(Protocol):
 class HelpScreens:
     """Shows help; `size_class` returns the name of the screen's size class."""
 
-    def __init__(self, loaded: LoadedSession, surface: Surface, keymap: Keymap, size_class: Callable[[], str]) -> None:
+    def __init__(self, loaded: LoadedSession, screen: ScreenInterface, keymap: Keymap, size_class: Callable[[], str]) -> None:
         self.loaded = loaded
-        self.surface = surface
+        self.screen = screen
         self.keymap = keymap
         self.size_class = size_class
 
     def show_help(self) -> None:
         """Shows every key with its effect now."""
-        context, size = self.surface.context(), self.surface.app.size
+        context, size = self.screen.context(), self.screen.app.size
         width = min(156, size.width * 92 // 100) - 7
-        self.surface.app.push_screen(
+        self.screen.app.push_screen(
             HelpDialog(
-                self.surface.paint,
+                self.screen.paint,
                 self.keymap,
                 {a.id: a.refuse(context) for a in ACTIONS},
                 {a.id: a.words(context) for a in ACTIONS},
@@ -60,15 +60,15 @@ class HelpScreens:
 
     def explain(self, word: str = "") -> None:
         """Shows the meaning of words and symbols, the given word first."""
-        self.surface.prompts.show_details("Terms and symbols", self._glossary(min(120, self.surface.room), word))
+        self.screen.prompts.show_details("Terms and symbols", self._glossary(min(120, self.screen.room), word))
 
     def _glossary(self, width: int, first: str = "") -> list[Strip]:
         """The glossary of the release that runs."""
-        return paint_glossary(self.loaded.release, self.surface.paint, width, zookeeper=self.surface.context().on_zookeeper, first=first)
+        return paint_glossary(self.loaded.release, self.screen.paint, width, zookeeper=self.screen.context().on_zookeeper, first=first)
 
     def choose_colours(self) -> None:
         """Asks for another palette or other glyphs, for this session."""
-        app = self.surface.app
+        app = self.screen.app
         assert isinstance(app, ThemedApp)
         options = [Option(str(n), name, (), ABOUT[name] + (" ◂ now" if name == app.palette else "")) for n, name in enumerate(PALETTES, 1)]
         options.append(Option("a", "glyphs" if app.ascii_only else "ASCII", (), "instead of " + ("ASCII" if app.ascii_only else "glyphs")))
@@ -78,9 +78,9 @@ class HelpScreens:
                 return
             if option.key == "a":
                 app.ascii_only = not app.ascii_only
-                self.surface.app.refresh()
+                self.screen.app.refresh()
             else:
                 app.use_palette(option.label)
-            self.surface.refresh_view()
+            self.screen.refresh_view()
 
-        self.surface.prompts.ask(Question("Colours", "In every palette, each state has its own glyph or word.", tuple(options)), chosen)
+        self.screen.prompts.ask(Question("Colours", "In every palette, each state has its own glyph or word.", tuple(options)), chosen)

@@ -8,7 +8,7 @@ from typing import Final
 from core.kafka.events import DETAIL, EventTuple
 from core.lab.history.event_buffer import LEVEL
 from core.lab.sentences import sentence
-from tui.handlers.surface import Surface
+from tui.handlers.screen_interface import ScreenInterface
 from tui.panels.header import speed_word
 from tui.session.playback import AS_FAST_AS_IT_CAN
 from tui.session.session import Session
@@ -31,16 +31,16 @@ def step_summary(events: Sequence[EventTuple]) -> str:
 class PlaybackControls:
     """Controls the playback of the session."""
 
-    def __init__(self, session: Session, surface: Surface) -> None:
+    def __init__(self, session: Session, screen: ScreenInterface) -> None:
         self.session = session
-        self.surface = surface
+        self.screen = screen
         self._speed_before = 1.0
         self._stepped_from = -1  # the last event before the step that is under way; -1: none is
 
     def report_notices(self) -> None:
         """Shows the next notice of the session, and the summary of a step that has finished."""
         if self.session.notices:
-            self.surface.prompts.say(self.session.notices.pop(0), refused=True)
+            self.screen.prompts.say(self.session.notices.pop(0), refused=True)
             self._stepped_from = -1
         self.report_step()
 
@@ -50,19 +50,19 @@ class PlaybackControls:
             self.session.pause()
         else:
             self.session.playback.play()
-        self.surface.refresh_view()
+        self.screen.refresh_view()
 
     def step(self) -> None:
         """Goes forward to the next event."""
         self._stepped_from = self.session.replay_run.event_tap.seq
         self.session.step()
-        self.surface.refresh_view()
+        self.screen.refresh_view()
 
     def step_notable(self) -> None:
         """Goes forward to the next notable event."""
         self._stepped_from = self.session.replay_run.event_tap.seq
         self.session.step_to_notable()
-        self.surface.refresh_view()
+        self.screen.refresh_view()
 
     def report_step(self) -> None:
         """Shows the summary of a step that has finished: no panel may show what it changed."""
@@ -74,24 +74,24 @@ class PlaybackControls:
         done = [event for event in ring.since(max(ring.first, ring.total - MAX_EVENTS_OF_STEP)) if event[0] > before]
         self._stepped_from = -1
         if done:
-            self.surface.prompts.say(step_summary(done))
+            self.screen.prompts.say(step_summary(done))
 
     def faster(self) -> None:
         """Selects the next higher speed."""
         self.session.playback.faster()
-        self.surface.show_now()
+        self.screen.show_now()
 
     def slower(self) -> None:
         """Selects the next lower speed."""
         self.session.playback.slower()
-        self.surface.show_now()
+        self.screen.show_now()
 
     def full_speed(self) -> None:
         """Selects the highest possible speed, or the previous speed."""
         if self.session.playback.speed == AS_FAST_AS_IT_CAN:
             self.session.playback.set_speed(self._speed_before)
-            self.surface.prompts.say(f"back to {speed_word(self.session.playback.speed)}")
+            self.screen.prompts.say(f"back to {speed_word(self.session.playback.speed)}")
         else:
             self._speed_before = self.session.playback.speed
             self.session.playback.set_speed(AS_FAST_AS_IT_CAN)
-            self.surface.prompts.say(f"as fast as possible; press {self.surface.key('full-speed')} again to go back")
+            self.screen.prompts.say(f"as fast as possible; press {self.screen.key('full-speed')} again to go back")

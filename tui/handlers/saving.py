@@ -12,7 +12,7 @@ from scenarios.errors import InputError
 from scenarios.io.escaping import escape_line
 from scenarios.io.output_files import same_file, write_atomically
 from tui.actions.context import Option, Question
-from tui.handlers.surface import Surface
+from tui.handlers.screen_interface import ScreenInterface
 from tui.session.loading import LoadedSession
 
 SCRIPT_NAMES: Final = (".yaml", ".yml")
@@ -25,10 +25,10 @@ LOG_NAMES: Final = (".jsonl", ".jsonl.zst")
 class Saving:
     """Saves and copies. `unsaved` counts the acts since the last save."""
 
-    def __init__(self, loaded: LoadedSession, surface: Surface) -> None:
+    def __init__(self, loaded: LoadedSession, screen: ScreenInterface) -> None:
         self.loaded = loaded
         self.session = loaded.session
-        self.surface = surface
+        self.screen = screen
         self.unsaved = 0
 
     def save(self) -> None:
@@ -42,9 +42,7 @@ class Saving:
             "NAME.yaml is a scenario script: isrlab run replays it to the same events. NAME.jsonl (compressed: NAME.jsonl.zst) "
             "is the event log: isrlab replay checks it, and isrlab play opens it."
         )
-        self.surface.prompts.ask_text(
-            "Save the session", about, str(default), self._file_name_error, lambda name: self._save_as(name, then)
-        )
+        self.screen.prompts.ask_text("Save the session", about, str(default), self._file_name_error, lambda name: self._save_as(name, then))
 
     def _file_name_error(self, text: str) -> str | None:
         own = self.loaded.log
@@ -69,12 +67,12 @@ class Saving:
             elif option is options[1]:
                 self.save_then(then)
 
-        self.surface.prompts.ask(Question(f"{path} exists", "The file is not overwritten without your consent.", options), chosen)
+        self.screen.prompts.ask(Question(f"{path} exists", "The file is not overwritten without your consent.", options), chosen)
 
     def _save_log(self, path: Path, then: Callable[[], object]) -> None:
         def written(failed: str) -> None:
             told = f"saved as {path}: {self.session.end.seq:,} events; to check it, run isrlab replay {path}"
-            self.surface.prompts.say(failed or told, refused=bool(failed))
+            self.screen.prompts.say(failed or told, refused=bool(failed))
             if not failed:
                 self.unsaved = 0
                 then()
@@ -82,23 +80,23 @@ class Saving:
         try:
             self.session.write_log(path, self.loaded.header(), written)
         except InputError as wrong:
-            self.surface.prompts.say(str(wrong), refused=True)
-        self.surface.refresh_view()
+            self.screen.prompts.say(str(wrong), refused=True)
+        self.screen.refresh_view()
 
     def _save_script(self, path: Path, then: Callable[[], object]) -> None:
         try:
             self.loaded.save(path)
         except InputError as wrong:
-            self.surface.prompts.say(str(wrong), refused=True)
+            self.screen.prompts.say(str(wrong), refused=True)
         else:
             count = len(self.session.branch.act_events)
-            self.surface.prompts.say(f"saved as {path}: {count} acts; to replay them, run isrlab run {path}")
+            self.screen.prompts.say(f"saved as {path}: {count} acts; to replay them, run isrlab run {path}")
             self.unsaved = 0
             then()
 
     def copy(self) -> None:
         """Copies the selected event, or the line of kafka-topics about the selected partition."""
-        context = self.surface.context()
+        context = self.screen.context()
         text, what = "", ""
         if context.focus == "events" and context.event is not None:
             event = context.event
@@ -107,28 +105,28 @@ class Saving:
             tp = context.partition.tp
             text, what = self._describe_row(tp.topic, tp.partition), f"the describe row of {tp}"
         if not text:
-            self.surface.prompts.say("nothing is selected", refused=True)
+            self.screen.prompts.say("nothing is selected", refused=True)
             return
-        self.surface.app.copy_to_clipboard(escape_line(text))
-        self.surface.prompts.say(f"copied {what}")
+        self.screen.app.copy_to_clipboard(escape_line(text))
+        self.screen.prompts.say(f"copied {what}")
 
     def _describe_row(self, topic: str, partition: int) -> str:
         """The line that `kafka-topics --describe` of the release prints for the partition."""
         from scenarios.describe.render import from_view, partition_row
 
-        described = next(each for each in from_view(self.surface.view) if each.name == topic)
+        described = next(each for each in from_view(self.screen.view) if each.name == topic)
         row = next(row for row in described.rows if row.partition == partition)
         return partition_row(row, self.loaded.release).strip()
 
     def picture(self) -> None:
         """Saves the screen as an SVG file."""
-        name = f"isrlab-{self.surface.view.now // 1_000_000}s.svg"
+        name = f"isrlab-{self.screen.view.now // 1_000_000}s.svg"
         try:
-            write_atomically(name, self.surface.app.export_screenshot(title="isrlab"))
+            write_atomically(name, self.screen.app.export_screenshot(title="isrlab"))
         except InputError as wrong:
-            self.surface.prompts.say(str(wrong), refused=True)
+            self.screen.prompts.say(str(wrong), refused=True)
         else:
-            self.surface.prompts.say(f"picture saved as {name}")
+            self.screen.prompts.say(f"picture saved as {name}")
 
     def confirm_unsaved(self, title: str, label: str, key: str, go: Callable[[], object], *, leaves: bool = False) -> None:
         """Ends the session by `go`; first asks whether to save if acts would be lost.
@@ -157,7 +155,7 @@ class Saving:
                 go()
 
         question = Question(title, f"{acts[0].upper()}{acts[1:]} not saved.", options)
-        self.surface.prompts.ask(question, chosen, leaves=leaves)
+        self.screen.prompts.ask(question, chosen, leaves=leaves)
 
 
 def file_name_error(text: str) -> str | None:

@@ -13,7 +13,7 @@ from core.lab.views.view import ClusterView
 from core.sim.simulation import MAX_TIME
 from core.sim.units import format_clock, parse_duration
 from tui.actions.context import Option, Question
-from tui.handlers.surface import Surface
+from tui.handlers.screen_interface import ScreenInterface
 from tui.panels.diff import paint_diff
 from tui.session.session import Session
 
@@ -31,34 +31,34 @@ class TimeTravel:
         remembered_moments: (words, view) of the moments before each journey, newest last, to compare with.
     """
 
-    def __init__(self, session: Session, surface: Surface) -> None:
+    def __init__(self, session: Session, screen: ScreenInterface) -> None:
         self.session = session
-        self.surface = surface
+        self.screen = screen
         self.remembered_moments: list[tuple[str, ClusterView]] = []
 
     def remember_moment(self, words: str = "where you were") -> None:
         """Remembers the present view for comparison, and removes the message about it."""
-        self.surface.prompts.drop_message()
+        self.screen.prompts.drop_message()
         self.remembered_moments = [
             *self.remembered_moments,
-            (f"{words}, at {format_clock(self.surface.view.now)} after event {self.surface.view.seq}", self.session.view()),
+            (f"{words}, at {format_clock(self.screen.view.now)} after event {self.screen.view.seq}", self.session.view()),
         ][-MAX_REMEMBERED_MOMENTS:]
 
     def travel(self, destination: Destination) -> None:
         """Goes to a destination on this branch."""
         self.remember_moment()
         self.session.travel(destination, self._has_arrived)
-        self.surface.refresh_view()
+        self.screen.refresh_view()
 
     def _has_arrived(self) -> None:
-        self.surface.follow_events()
+        self.screen.follow_events()
 
     def step_back(self) -> None:
         """Goes back to before the last event, or undoes the last act."""
         undone = self.session.act_undone_by_step_back()
         self.remember_moment()
         self.session.step_back(self._has_arrived)
-        self.surface.refresh_view()
+        self.screen.refresh_view()
         if undone is not None:
             self._say_undone(undone)
 
@@ -68,11 +68,11 @@ class TimeTravel:
         if undone is not None:
             self.remember_moment()
             self.session.undo(self._has_arrived)
-            self.surface.refresh_view()
+            self.screen.refresh_view()
             self._say_undone(undone)
 
     def _say_undone(self, undone: PlayedAct) -> None:
-        self.surface.prompts.say(f"undone: {self.session.played_act_sentence(undone)}; to redo it, press {self.surface.key('redo')}")
+        self.screen.prompts.say(f"undone: {self.session.played_act_sentence(undone)}; to redo it, press {self.screen.key('redo')}")
 
     def redo(self) -> None:
         """Does the next act again."""
@@ -80,21 +80,21 @@ class TimeTravel:
         if again is not None:
             self.remember_moment()
             self.session.redo()
-            self.surface.refresh_view()
-            self.surface.prompts.say(f"redone: {self.session.played_act_sentence(again)}")
+            self.screen.refresh_view()
+            self.screen.prompts.say(f"redone: {self.session.played_act_sentence(again)}")
 
     def step_back_notable(self) -> None:
         """Goes back to the previous notable event."""
         self.remember_moment()
         if not self.session.step_back_notable(self._has_arrived):
-            self.surface.prompts.say("there is no earlier notable event", refused=True)
-        self.surface.refresh_view()
+            self.screen.prompts.say("there is no earlier notable event", refused=True)
+        self.screen.refresh_view()
 
     def to_end(self) -> None:
         """Goes to the end of the branch."""
         self.remember_moment()
         self.session.go_to_end()
-        self.surface.refresh_view()
+        self.screen.refresh_view()
 
     # --- to a moment -----------------------------------------------------------------------------------------------
 
@@ -104,8 +104,8 @@ class TimeTravel:
 
     def _ask_moment(self, title: str, wrong: Callable[[str], str | None], then: Callable[[str], None]) -> None:
         """Asks for a time or an event."""
-        end, selected = self.session.end, self.surface.context().event
-        self.surface.prompts.ask_text(
+        end, selected = self.session.end, self.screen.context().event
+        self.screen.prompts.ask_text(
             title,
             f"A virtual time such as 12s or 1m30s, or an event such as #{max(1, end.seq // 2)}. "
             f"This branch extends to {format_clock(end.time)}, event #{end.seq}.",
@@ -145,14 +145,14 @@ class TimeTravel:
 
     def bookmark(self) -> None:
         """Asks for a note and marks the present moment."""
-        self.surface.prompts.ask_text(
-            "Bookmark", f"A note for {format_clock(self.surface.view.now)}, event {self.surface.view.seq}.", "", lambda _: None, self._mark
+        self.screen.prompts.ask_text(
+            "Bookmark", f"A note for {format_clock(self.screen.view.now)}, event {self.screen.view.seq}.", "", lambda _: None, self._mark
         )
 
     def _mark(self, note: str) -> None:
         self.session.bookmark(note)
         self.remember_moment(f"bookmark {note}".strip())
-        self.surface.prompts.say(f"bookmarked: {note or format_clock(self.surface.view.now)}; to return to it, press j")
+        self.screen.prompts.say(f"bookmarked: {note or format_clock(self.screen.view.now)}; to return to it, press j")
 
     def jump(self) -> None:
         """Offers bookmarks and branches, and goes to one."""
@@ -190,8 +190,8 @@ class TimeTravel:
             if option is not None:
                 goals[options.index(option)]()
 
-        about = f"You are on {session.branch.name}, {format_clock(self.surface.view.now)} of {format_clock(session.end.time)}."
-        self.surface.prompts.ask(Question("Jump to", about, tuple(options)), chosen)
+        about = f"You are on {session.branch.name}, {format_clock(self.screen.view.now)} of {format_clock(session.end.time)}."
+        self.screen.prompts.ask(Question("Jump to", about, tuple(options)), chosen)
 
     def _to_branch(self, name: str, position: Position | None) -> None:
         branch = next(b for b in self.session.branches if b.name == name)
@@ -204,14 +204,14 @@ class TimeTravel:
                 self._has_arrived()
 
         self.session.go_to_branch(branch, arrived)
-        self.surface.refresh_view()
+        self.screen.refresh_view()
 
     # --- to an event -----------------------------------------------------------------------------------------------
 
     def go_to_mark(self, mark: Mark | None) -> None:
         """Goes to a mark of the timeline."""
         if mark is None:
-            self.surface.prompts.say("choose a mark on the timeline with ← and →", refused=True)
+            self.screen.prompts.say("choose a mark on the timeline with ← and →", refused=True)
         else:
             self.go_to_event(mark.seq)
 
@@ -229,7 +229,7 @@ class TimeTravel:
         """The watchpoint in a text."""
         from scenarios.running.watchpoint_parser import parse_watchpoint
 
-        return parse_watchpoint(text, self.surface.view)
+        return parse_watchpoint(text, self.screen.view)
 
     def _condition_error(self, text: str) -> str | None:
         try:
@@ -239,14 +239,14 @@ class TimeTravel:
         return None
 
     def _ask_condition(self, title: str, then: Callable[[str], None]) -> None:
-        chosen = self.surface.context().partition
+        chosen = self.screen.context().partition
         partition = "orders-0" if chosen is None else chosen.tp
         about = (
             f"A state, such as lost > 0, urp > 0, isr({partition}) < 2, hw({partition}) >= 500, joined by and, or; a change, "
             "such as leader changes or "
             f"isr({partition}) changes; or an event, such as truncated or leader-elected {{election=unclean}}."
         )
-        self.surface.prompts.ask_text(title, about, "", self._condition_error, then, travels=True)
+        self.screen.prompts.ask_text(title, about, "", self._condition_error, then, travels=True)
 
     def until(self) -> None:
         """Asks for a condition and goes forward until it holds."""
@@ -255,7 +255,7 @@ class TimeTravel:
     def _go_until(self, text: str) -> None:
         self.remember_moment()
         self.session.stop_when(self._watch_for(text), text)
-        self.surface.refresh_view()
+        self.screen.refresh_view()
 
     def back_until(self) -> None:
         """Asks for a condition and goes back to when it held."""
@@ -268,10 +268,10 @@ class TimeTravel:
             if found:
                 self._has_arrived()
             else:
-                self.surface.prompts.say(f"there is no such moment before this one: {text}", refused=True)
+                self.screen.prompts.say(f"there is no such moment before this one: {text}", refused=True)
 
         self.session.back_to_when(self._watch_for(text), text, done)
-        self.surface.refresh_view()
+        self.screen.refresh_view()
 
     # --- what differs ----------------------------------------------------------------------------------------------
 
@@ -292,7 +292,7 @@ class TimeTravel:
                 words, view = moments[options.index(option)]
                 self._show_diff(words, view)
 
-        self.surface.prompts.ask(Question("Differences from", "Shows what differs between that moment and this one.", options), chosen)
+        self.screen.prompts.ask(Question("Differences from", "Shows what differs between that moment and this one.", options), chosen)
 
     def _diff_with_any(self) -> None:
         """Asks for the other moment and shows the difference."""
@@ -306,14 +306,14 @@ class TimeTravel:
 
         def look(text: str) -> None:
             def seen(view: ClusterView) -> None:
-                self.surface.refresh_view()
+                self.screen.refresh_view()
                 self._show_diff(f"at {format_clock(view.now)} after event {view.seq}", view)
 
             self.session.preview(self._moment_of(text), seen)
-            self.surface.refresh_view()
+            self.screen.refresh_view()
 
         self._ask_moment("Differences from", wrong, look)
 
     def _show_diff(self, words: str, view: ClusterView) -> None:
-        lines = paint_diff(view, self.surface.view, words, self.surface.paint, self.surface.room)
-        self.surface.prompts.show_details("Difference", lines)
+        lines = paint_diff(view, self.screen.view, words, self.screen.paint, self.screen.room)
+        self.screen.prompts.show_details("Difference", lines)

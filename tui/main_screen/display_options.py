@@ -10,7 +10,7 @@ import attrs
 from rich.console import Console
 
 from core.sim.repr_mixin import ReprMixin
-from tui.actions.keymap import DEFAULT, Keymap
+from tui.actions.custom_keys import DEFAULT, Keymap
 from tui.terminal.filters import wants_ascii
 
 FRAMES: Final = 20

@@ -5,7 +5,7 @@ There are four size classes:
 *minimal* (below 80×20): a few lines that change rarely.
 *small* (from 80×20): all panels, with one line per broker.
 *medium* (from 100×30): brokers as cards if there are enough rows, and an inspector below the events.
-*wide* (from 160×30): a column on the right for the scenario, the inspector, and the account.
+*wide* (from 160×30): a column on the right for the scenario, the inspector, and the totals.
 """
 
 from __future__ import annotations
@@ -52,11 +52,11 @@ class Layout(ReprMixin):
     events: Region | None = None
     inspector: Region | None = None
     scenario: Region | None = None
-    account: Region | None = None
+    totals: Region | None = None
     timeline: Region | None = None
     page: Region | None = None
     cards: bool = False
-    account_headline: bool = False
+    totals_headline: bool = False
     shared: bool = False
     """Whether the inspector has only a headline and one line. While the events panel has the focus, it also takes the scenario's region."""
 
@@ -105,9 +105,9 @@ def arrange(width: int, height: int, *, brokers: int, partitions: int, replicas:
     broker_rows = broker_panel.height_for(brokers, width, cards)
     broker_region = Region(0, y, width, broker_rows)
     y += broker_rows
-    account_rows = 3 if cards else 2 if height >= 26 else 1
-    account = Region(0, height - 1 - account_rows, width, account_rows)
-    room = account.y - y
+    totals_rows = 3 if cards else 2 if height >= 26 else 1
+    totals = Region(0, height - 1 - totals_rows, width, totals_rows)
+    room = totals.y - y
     if cards:
         least_detail, most_detail, least_events, most_grid = 3, 7 + replicas, 6 if room > 22 else 5, max(11, room * 11 // 20)
     else:
@@ -117,9 +117,9 @@ def arrange(width: int, height: int, *, brokers: int, partitions: int, replicas:
     detail = max(least_detail, min(most_detail, room - grid_rows - least_events))
     grid = Region(0, y, width, grid_rows)
     y += grid_rows
-    events = Region(0, y, width, max(1, account.y - detail - y))
+    events = Region(0, y, width, max(1, totals.y - detail - y))
     y += events.height
-    below = Region(0, y, width, max(0, account.y - y))
+    below = Region(0, y, width, max(0, totals.y - y))
     shared = scenario and not cards
     inspector = below
     expected = below if scenario else None
@@ -129,7 +129,7 @@ def arrange(width: int, height: int, *, brokers: int, partitions: int, replicas:
         right = width * 9 // 20
         inspector, expected = Region(0, y, width - right - 1, below.height), Region(width - right, y, right, below.height)
     return Layout(
-        size, header, footer, tabs, None, broker_region, grid, events, inspector, expected, account, timeline, cards=cards, account_headline=cards, shared=shared
+        size, header, footer, tabs, None, broker_region, grid, events, inspector, expected, totals, timeline, cards=cards, totals_headline=cards, shared=shared
     )  # fmt: skip
 
 
@@ -145,18 +145,18 @@ def _wide(width: int, height: int, header: Region, footer: Region, brokers: int,
     events = Region(0, y + grid_rows, left, room - grid_rows)
     x = left + 1
     tall = bottom - 2
-    account_rows = 6
+    totals_rows = 6
     expected = None
     if scenario:
         inspector_rows = min(max(10, 8 + replicas), tall // 3)
-        scenario_rows = tall - account_rows - inspector_rows
+        scenario_rows = tall - totals_rows - inspector_rows
         expected = Region(x, 2, side, scenario_rows)
         y = 2 + scenario_rows
     else:
-        inspector_rows, y = tall - account_rows, 2
+        inspector_rows, y = tall - totals_rows, 2
     inspector = Region(x, y, side, inspector_rows)
-    account = Region(x, y + inspector_rows, side, account_rows)
+    totals = Region(x, y + inspector_rows, side, totals_rows)
     return Layout(
-        SizeClass.WIDE, header, footer, None, None, Region(0, 2, left, broker_rows), grid, events, inspector, expected, account,
-        cards=True, account_headline=True,
+        SizeClass.WIDE, header, footer, None, None, Region(0, 2, left, broker_rows), grid, events, inspector, expected, totals,
+        cards=True, totals_headline=True,
     )  # fmt: skip

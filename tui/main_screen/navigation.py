@@ -7,8 +7,8 @@ from typing import Final, Protocol
 from core.kafka.events import DETAIL, NORMAL, NOTABLE
 from core.kafka.ids import TopicPartition
 from tui.actions.selection import Selection
-from tui.handlers.causes import Causes
-from tui.handlers.surface import Surface
+from tui.handlers.cause_finder import CauseFinder
+from tui.handlers.screen_interface import ScreenInterface
 from tui.main_screen.layout import SizeClass
 from tui.main_screen.page_stack import PageStack
 from tui.main_screen.panel_set import PanelSet
@@ -20,7 +20,7 @@ from tui.session.session import Session
 _LEVELS: Final = (NOTABLE, NORMAL, DETAIL)
 
 
-class PanelScreen(Surface, Protocol):
+class PanelScreen(ScreenInterface, Protocol):
     """A screen of panels."""
 
     def frame(self) -> Frame:
@@ -34,14 +34,14 @@ class Navigation:
     """The handler of keys that move between panels, between pages, and between their rows."""
 
     def __init__(
-        self, session: Session, surface: PanelScreen, selection: Selection, panels: PanelSet, pages: PageStack, causes: Causes
+        self, session: Session, screen: PanelScreen, selection: Selection, panels: PanelSet, pages: PageStack, cause_finder: CauseFinder
     ) -> None:
         self.session = session
-        self.surface = surface
+        self.screen = screen
         self.selection = selection
         self.panels = panels
         self.pages = pages
-        self.causes = causes
+        self.cause_finder = cause_finder
 
     @property
     def page(self) -> Page | None:
@@ -53,9 +53,9 @@ class Navigation:
         if self.page is not None and self.page.move(key):
             pass
         elif self.panels.timeline.has_focus and key in ("left", "right"):
-            self.panels.timeline.move(1 if key == "right" else -1, self.surface.view.seq)
+            self.panels.timeline.move(1 if key == "right" else -1, self.screen.view.seq)
         elif key in ("left", "right"):
-            self.selection.move_broker(1 if key == "right" else -1, self.panels.brokers.order or [b.id for b in self.surface.view.brokers])
+            self.selection.move_broker(1 if key == "right" else -1, self.panels.brokers.order or [b.id for b in self.screen.view.brokers])
         elif self.panels.events.has_focus:
             rows = max(1, self.panels.events.box.height - 2)
             self.panels.events.move({"up": -1, "down": 1, "pageup": -rows, "pagedown": rows, "home": -self.panels.events.rows.total}[key])
@@ -63,9 +63,9 @@ class Navigation:
             self.panels.grid.focus()
         else:
             rows = max(1, self.panels.grid.box.height - 3)
-            by = {"up": -1, "down": 1, "pageup": -rows, "pagedown": rows, "home": -len(self.surface.view.partitions)}[key]
+            by = {"up": -1, "down": 1, "pageup": -rows, "pagedown": rows, "home": -len(self.screen.view.partitions)}[key]
             self.selection.move_partition(by, [p.tp for p in self.panels.grid.order])
-        self.surface.show_now()
+        self.screen.show_now()
 
     def select_by_name(self, partition: TopicPartition | None = None, broker: int | None = None) -> None:
         """Selects a partition or broker, and removes filters that hide it."""
@@ -77,7 +77,7 @@ class Navigation:
             self.selection.choose(partition, broker)
         if self.selection.filter_name and partition not in {None, *(p.tp for p in self.panels.grid.order)}:
             self.selection.filter_name = ""
-        self.surface.show_now()
+        self.screen.show_now()
         if self.page is None:
             (self.panels.grid if broker is None else self.panels.brokers).focus()
 
@@ -86,53 +86,51 @@ class Navigation:
         if self.page is None or not self.page.filter():
             level = _LEVELS[(_LEVELS.index(self.panels.events.level) + 1) % len(_LEVELS)]
             self.panels.events.use(self.session.event_buffer.ring(level), level)
-        self.surface.show_now()
+        self.screen.show_now()
 
     def follow(self) -> None:
         """Follows the newest event."""
         if self.page is None or not self.page.follow():
             self.panels.events.follow()
-        self.surface.show_now()
+        self.screen.show_now()
 
     def zoom(self) -> None:
         """Shows the selected item in full."""
         if self.page is not None:
             if self.page.enter():
-                self.surface.show_now()
+                self.screen.show_now()
             return
         if self.panels.timeline.has_focus:
-            self.causes.time_travel.go_to_mark(self.panels.timeline.mark)
+            self.cause_finder.time_travel.go_to_mark(self.panels.timeline.mark)
             return
         if self.panels.events.has_focus and self.panels.events.toggle():
-            self.surface.show_now()
+            self.screen.show_now()
             return
-        width = max(20, min(self.surface.app.size.width - 6, 150))
+        width = max(20, min(self.screen.app.size.width - 6, 150))
         state = self.panels.presenter.loaded.scenario()
         if self.panels.layout is not None and self.panels.layout.shared and not self.panels.events.has_focus and state is not None:
-            self.surface.prompts.show_details(
-                "Scenario", paint_scenario(state, self.surface.paint, (width, 8 + 6 * len(state.expectations)))
-            )
+            self.screen.prompts.show_details("Scenario", paint_scenario(state, self.screen.paint, (width, 8 + 6 * len(state.expectations))))
             return
         title, content, _ = self.panels.presenter.selected_in_full(
-            self.surface.frame(), self.surface.paint, width, everything=self.panels.shows_everything
+            self.screen.frame(), self.screen.paint, width, everything=self.panels.shows_everything
         )
-        self.surface.prompts.show_details(title, content)
+        self.screen.prompts.show_details(title, content)
 
     def to_cause(self) -> None:
         """Goes from the selected event to its cause, or from a value to its last change."""
-        context = self.surface.context()
+        context = self.screen.context()
         event = context.event
         if event is None or not (context.page or context.focus == "events"):
-            self.causes.ask_for_reading()
+            self.cause_finder.ask_for_reading()
         elif self.page is not None and self.page.select(event[2]):
-            self.surface.show_now()
+            self.screen.show_now()
         else:
-            self.causes.show_or_go_back(event[2])
+            self.cause_finder.show_or_go_back(event[2])
 
     def search(self) -> None:
         """Asks for words to filter by."""
         if self.page is None:
-            self.surface.prompts.ask_text(
+            self.screen.prompts.ask_text(
                 "Filter partitions, brokers and events",
                 "Enter words that must all match, for example b55, offline, orders-, dead, truncated, #120. An empty filter shows all.",
                 self.selection.words,
@@ -140,15 +138,15 @@ class Navigation:
                 self.filter_by,
             )
         elif not self.page.search():
-            self.surface.prompts.say("this screen has nothing to filter", refused=True)
+            self.screen.prompts.say("this screen has nothing to filter", refused=True)
 
     def filter_by(self, words: str) -> None:
         """Lists only rows that contain these words, and moves the selection to a listed partition and broker."""
         self.selection.words = " ".join(words.split())
         self.panels.events.filter_by(self.selection.words)
-        self.surface.show_now()
+        self.screen.show_now()
         self.selection.move_into([p.tp for p in self.panels.grid.order], self.panels.brokers.order)
-        self.surface.show_now()
+        self.screen.show_now()
 
     def back(self) -> None:
         """Goes one step back: within the page, to the overview, or to the unfiltered list."""
@@ -157,27 +155,27 @@ class Navigation:
         elif self.page is None or not self.page.back():
             self.leave_page()
         else:
-            self.surface.show_now()
+            self.screen.show_now()
 
     def open_page(self, name: str) -> Page:
         """Opens a page."""
         page, other = self.pages.open(name)
         if other:
-            self.surface.rearrange()
+            self.screen.rearrange()
             self.panels.page_panel.focus()
         if self.panels.layout is not None and self.panels.layout.size is SizeClass.MINIMAL:
-            self.surface.prompts.say("that screen needs 80×20 cells; it appears when there is room", refused=True)
-        self.surface.show_now()
+            self.screen.prompts.say("that screen needs 80×20 cells; it appears when there is room", refused=True)
+        self.screen.show_now()
         if page.unfinished:
-            self.surface.refresh_view()
+            self.screen.refresh_view()
         return page
 
     def leave_page(self) -> None:
         """Returns to the overview."""
         if self.pages.close():
-            self.surface.rearrange()
+            self.screen.rearrange()
             self.panels.grid.focus()
-        self.surface.show_now()
+        self.screen.show_now()
 
     def show_event(self, seq: int) -> None:
         """Selects an event on the open page if possible, otherwise in the event log."""
@@ -191,4 +189,4 @@ class Navigation:
                 self.panels.events.go_to(seq)
                 self.panels.events.focus()
                 return
-        self.surface.prompts.say(f"event {seq} is no longer in memory; to go back to it, press g and enter #{seq}", refused=True)
+        self.screen.prompts.say(f"event {seq} is no longer in memory; to go back to it, press g and enter #{seq}", refused=True)

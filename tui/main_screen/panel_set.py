@@ -16,15 +16,15 @@ from tui.main_screen.layout import Layout, SizeClass
 from tui.main_screen.page_stack import TABS
 from tui.main_screen.presenter import Frame, Presenter
 from tui.pages.page import OVERVIEW, Page, PagePanel
-from tui.panels.account import AccountPanel
 from tui.panels.brokers import Brokers
+from tui.panels.cluster_totals import TotalsPanel
 from tui.panels.events import EventLog
 from tui.panels.footer import Footer, FooterMessage
-from tui.panels.grid import Grid
 from tui.panels.header import Header
 from tui.panels.inspector import Inspector
 from tui.panels.lines import Lines
 from tui.panels.minimal import Minimal
+from tui.panels.partition_grid import PartitionGrid
 from tui.panels.scenario import ScenarioPanel
 from tui.panels.tabs import Tabs
 from tui.panels.timeline import HEADED, Timeline
@@ -56,18 +56,18 @@ class PanelSet:
         self.header = Header(paint, id="header")
         self.tabs = Tabs(paint, id="tabs")
         self.brokers = Brokers(paint, id="brokers")
-        self.grid = Grid(paint, id="grid")
+        self.grid = PartitionGrid(paint, id="grid")
         self.events = EventLog(paint, ring, id="events")
         self.events.kill_key = presenter.key("kill")
         self.inspector = Inspector(paint, id="inspector")
         self.expected = ScenarioPanel(paint, id="scenario")
-        self.account = AccountPanel(paint, id="account")
+        self.totals = TotalsPanel(paint, id="totals")
         self.minimal = Minimal(paint, id="minimal")
         self.timeline = Timeline(paint, id="timeline")
         self.page_panel = PagePanel(paint, id="page")
         self.footer = Footer(paint, id="footer")
         self.all: tuple[Lines, ...] = (
-            self.header, self.tabs, self.brokers, self.grid, self.events, self.inspector, self.expected, self.account, self.timeline,
+            self.header, self.tabs, self.brokers, self.grid, self.events, self.inspector, self.expected, self.totals, self.timeline,
             self.minimal, self.page_panel, self.footer,
         )  # fmt: skip
         self._hints: tuple[Hint, ...] = ()
@@ -87,11 +87,11 @@ class PanelSet:
         """Moves the panels to the regions of a layout."""
         self.layout = layout
         self.brokers.cards = layout.cards
-        self.account.headline = layout.account_headline
+        self.totals.headline = layout.totals_headline
         places: tuple[tuple[Lines, Region | None], ...] = (
             (self.header, layout.header), (self.tabs, layout.tabs), (self.brokers, layout.brokers), (self.grid, layout.grid),
             (self.events, layout.events), (self.inspector, layout.inspector), (self.expected, layout.scenario),
-            (self.account, layout.account), (self.timeline, layout.timeline), (self.page_panel, layout.page),
+            (self.totals, layout.totals), (self.timeline, layout.timeline), (self.page_panel, layout.page),
             (self.minimal, layout.minimal), (self.footer, layout.footer),
         )  # fmt: skip
         for panel, region in places:
@@ -150,8 +150,8 @@ class PanelSet:
             self.inspector.update(*presenter.selected_in_full(frame, self.inspector.paint, width, height, everything=self.shows_everything))
         if layout.scenario is not None and (state := presenter.loaded.scenario()) is not None:
             self.expected.update(state)
-        if layout.account is not None:
-            self.account.update(view)
+        if layout.totals is not None:
+            self.totals.update(view)
         if layout.timeline is not None:
             # Steps by hand take no virtual time, so the timeline uses event numbers.
             bookmarks = [(each.position.seq if by_hand else each.position.time, each.note) for each in frame.bookmarks]

@@ -20,13 +20,13 @@ from core.kafka.errors import KafkaError
 from core.kafka.events import NOTABLE
 from core.kafka.ids import TopicPartition
 from core.lab.views.view import ClusterView, PartitionView
+from tui.actions.all_actions import ACTIONS, BROKER, CLIENTS, CLUSTER, NETWORK
 from tui.actions.context import ActionContext, Question, TextPrompt
-from tui.actions.registry import ACTIONS, BROKER, CLIENTS, CLUSTER, NETWORK
 from tui.actions.selection import Selection
 from tui.analysis.isr_reasons import IsrReasons
 from tui.dialogs.command_palette import TypeAheadCommandPalette
 from tui.handlers.action_runner import ActionRunner
-from tui.handlers.causes import Causes
+from tui.handlers.cause_finder import CauseFinder
 from tui.handlers.help import HelpScreens
 from tui.handlers.playback_controls import PlaybackControls
 from tui.handlers.prompts import Prompts
@@ -43,8 +43,8 @@ from tui.pages.page import OVERVIEW, Page, PagePanel
 from tui.panels.brokers import Brokers
 from tui.panels.events import EventLog
 from tui.panels.footer import Footer
-from tui.panels.grid import Grid
 from tui.panels.lines import collect_updates
+from tui.panels.partition_grid import PartitionGrid
 from tui.panels.tabs import Tabs
 from tui.panels.timeline import Timeline
 from tui.rendering.palette import Palette
@@ -80,8 +80,8 @@ class MainScreen(Screen[None]):
         self.pages = PageStack(self)
         self.prompts = Prompts(session, self)
         self.time_travel = TimeTravel(session, self)
-        self.causes = Causes(session, self, self.time_travel)
-        self.navigation = Navigation(session, self, self.selection, self.panels, self.pages, self.causes)
+        self.cause_finder = CauseFinder(session, self, self.time_travel)
+        self.navigation = Navigation(session, self, self.selection, self.panels, self.pages, self.cause_finder)
         self.controls = PlaybackControls(session, self)
         self.saving = Saving(loaded, self)
         self.help_screens = HelpScreens(loaded, self, display.keymap, lambda: size_class(*self.app.size))
@@ -354,7 +354,7 @@ class MainScreen(Screen[None]):
         if message.menu:
             self.actions.menu(f"b{message.broker}", (BROKER, NETWORK))
 
-    def on_grid_picked(self, message: Grid.Picked) -> None:
+    def on_grid_picked(self, message: PartitionGrid.Picked) -> None:
         """Selects the partition and broker of a cell that was clicked."""
         self.selection.choose(message.partition, message.broker)
         self.show_now()

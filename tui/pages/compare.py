@@ -21,7 +21,7 @@ from core.sim.units import format_clock
 from tui.actions.context import Option, Question
 from tui.analysis.partition_list import in_order
 from tui.pages.page import Page
-from tui.panels.account import lost_words
+from tui.panels.cluster_totals import lost_words
 from tui.panels.events import coloured
 from tui.rendering.palette import Palette
 from tui.rendering.rows import Row, blank, clip, clip_name, rule, wrap

@@ -15,7 +15,7 @@ from core.lab.sentences import sentence
 from core.lab.views.durability_report import DurabilityReport, ExposedRecords, LostRecords
 from core.lab.views.view import ClusterView
 from tui.pages.page import Page
-from tui.panels.account import lost_words, sent
+from tui.panels.cluster_totals import lost_words, sent
 from tui.panels.inspector import paint_event_detail
 from tui.rendering.palette import Palette
 from tui.rendering.rows import Row, blank, rule, wrap

@@ -16,7 +16,7 @@ from core.sim.units import format_clock, format_duration
 from tui.analysis.partition_list import in_order
 from tui.pages.log_runs import paint_logs
 from tui.pages.page import Page
-from tui.panels.account import lost_words
+from tui.panels.cluster_totals import lost_words
 from tui.panels.events import coloured
 from tui.panels.inspector import all_committed, ids, not_served
 from tui.rendering.palette import Palette

@@ -7,7 +7,7 @@ from textual.strip import Strip
 
 from core.lab.views.view import ClusterView, PartitionView
 from core.sim.units import format_clock
-from tui.panels.account import lost_words
+from tui.panels.cluster_totals import lost_words
 from tui.rendering.palette import Palette
 from tui.rendering.rows import Row, wrap
 

@@ -16,8 +16,8 @@ from core.lab.views.view import BrokerView, ClusterView, PartitionStatus, Partit
 from core.sim.units import SECOND, format_clock, format_duration
 from scenarios.releases import release_named
 from tui.analysis.per_state_cache import cached_per_state
-from tui.panels.account import lost_words
 from tui.panels.brokers import links_of
+from tui.panels.cluster_totals import lost_words
 from tui.panels.events import coloured, glyph_of
 from tui.panels.lines import Lines
 from tui.rendering.palette import Palette

@@ -7,7 +7,7 @@ from textual.strip import Strip
 from core.kafka.events import EventTuple
 from core.lab.sentences import sentence
 from core.lab.views.view import ClusterView, PartitionStatus
-from tui.panels.account import account_items
+from tui.panels.cluster_totals import total_items
 from tui.panels.events import coloured
 from tui.panels.lines import Lines
 from tui.rendering.palette import Palette
@@ -36,7 +36,7 @@ def paint_minimal(view: ClusterView, last: EventTuple | None, selected: int | No
             row.add(f"{glyph} {len(some)} {word}  ", style)
     lines.append(row.strip(width))
     row = Row().add(" ", paint.text)
-    for item in account_items(view, paint)[:3]:
+    for item in total_items(view, paint)[:3]:
         row.join(item.parts).add("  ", paint.text)
     lines.append(row.strip(width))
     if last is not None:

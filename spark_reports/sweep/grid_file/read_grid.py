@@ -12,7 +12,7 @@ import attrs
 
 from core.lab.spec import Pace
 from core.sim.units import SECOND
-from scenarios.gc_pause import without_collection
+from scenarios.gc_disabled import gc_disabled
 from scenarios.language.cluster import read_cluster
 from scenarios.language.nodes import Fields, Node, parse, read_file, shortened
 from scenarios.language.values import as_duration, as_fields, as_text, each
@@ -45,7 +45,7 @@ def read_grid(text: str, source: str) -> Grid:
         ScriptError: something is wrong; `ScriptMistakes` has all mistakes.
     """
     root = parse(text, source)
-    with without_collection(), root.document.together(everything=True):
+    with gc_disabled(), root.document.together(everything=True):
         root.only(*_ROOT)
         hint = "for example 'cluster: {brokers: 3, topics: {orders: {partitions: 6}}}'"
         spec = root.read_needed("cluster", hint, read_cluster, None)

@@ -15,7 +15,7 @@ from core.sim.units import SECOND
 from scenarios import catalogue
 from scenarios.releases import release_named
 from tests.tui.app.test_playground import playing, screen_text
-from tui.actions.registry import ACTIONS
+from tui.actions.all_actions import ACTIONS
 from tui.app.playground import Playground
 from tui.main_screen.screen import MainScreen
 from tui.session.play_target import PlayTarget

@@ -18,12 +18,12 @@ from core.sim.units import SECOND
 from scenarios import catalogue
 from tests.tui.app.test_playground import done, playing, said, screen_text
 from tests.tui.states import partition, replica, view_of
-from tui.actions import admin_questions, effects, fault_questions, questions
+from tui.actions import admin_questions, effect_texts, fault_questions, questions
+from tui.actions.all_actions import ACTIONS, BY_ID
 from tui.actions.context import ActionContext
-from tui.actions.registry import ACTIONS, BY_ID
 from tui.analysis.metrics_history import METRICS
 from tui.analysis.partition_list import FILTERS, filtered, in_order
-from tui.panels.account import paint_account
+from tui.panels.cluster_totals import paint_totals
 from tui.rendering.palette import COLOUR
 from tui.session.loading import LoadedSession, load_session
 from tui.session.play_target import PlayTarget
@@ -192,7 +192,7 @@ def test_effects_are_told_in_numbers(act) -> None:  # type: ignore[no-untyped-de
 def test_a_kill_says_beforehand_what_it_costs_and_keeps_its_word() -> None:
     loaded = fresh()
     before = context(loaded)
-    told = effects.gone(before)
+    told = effect_texts.gone(before)
     led = [p.tp for p in before.view.partitions if p.leader == 1]
     assert f"b1 leads {len(led)} partition" in told
     assert "up to 9 s" in told
@@ -200,24 +200,26 @@ def test_a_kill_says_beforehand_what_it_costs_and_keeps_its_word() -> None:
     loaded.session.replay_run.advance_to(2 * SECOND + 9 * SECOND + 2 * SECOND)
     view = loaded.session.view()
     assert all(view.partition(tp).leader not in (1, -1) for tp in led)
-    assert effects.shut_down(attrs.evolve(before, broker=attrs.evolve(view.broker(2), state=BrokerState.RUNNING))).endswith(".")
+    assert effect_texts.shut_down(attrs.evolve(before, broker=attrs.evolve(view.broker(2), state=BrokerState.RUNNING))).endswith(".")
 
 
 def test_isolating_says_what_it_does_to_a_leader_a_follower_and_to_one_without_a_process() -> None:
     loaded = fresh()
     now = context(loaded)
     assert now.broker is not None
-    assert "still considers itself the leader" in effects.isolated(now)
-    assert "leads no partition" in effects.isolated(attrs.evolve(now, view=view_of(attrs.evolve(partition(replica(2, 5, 5)), leader=2))))
+    assert "still considers itself the leader" in effect_texts.isolated(now)
+    assert "leads no partition" in effect_texts.isolated(
+        attrs.evolve(now, view=view_of(attrs.evolve(partition(replica(2, 5, 5)), leader=2)))
+    )
     dead = attrs.evolve(now, broker=attrs.evolve(now.broker, state=BrokerState.STOPPED))
-    assert effects.isolated(dead) == "b1 is stopped; after a start, it reaches no other node until its links are healed."
+    assert effect_texts.isolated(dead) == "b1 is stopped; after a start, it reaches no other node until its links are healed."
 
 
 def test_what_follows_when_a_broker_goes_is_told_for_none_one_and_many() -> None:
     def of(broker: int, *partitions: PartitionView) -> tuple[str, str]:
         view = view_of(*partitions)
         of_broker = attrs.evolve(context(fresh()), view=view, broker=view.broker(broker), partition=None)
-        return effects.gone(of_broker), effects.shut_down(of_broker)
+        return effect_texts.gone(of_broker), effect_texts.shut_down(of_broker)
 
     session, one, alone = (
         "until its session expires (up to 9 s)",
@@ -246,15 +248,15 @@ def test_unregistering_tells_what_it_does_and_why_it_cannot_be_done() -> None:
         return attrs.evolve(context(fresh()), view=view, broker=view.broker(broker), partition=None)
 
     one, again = partition(replica(1, 5, 5), replica(2, 5, 5)), "; it registers again only after a restart."
-    assert effects.unregistered(of(1, one)).startswith(
+    assert effect_texts.unregistered(of(1, one)).startswith(
         "The controller unregisters b1 and removes it from all ISRs that have other members; 1 partition gets a new leader; "
         "writes with acks=all refused by 1 partition"
     )
-    assert effects.unregistered(of(1, partition(replica(1, 5, 5)))).startswith(
+    assert effect_texts.unregistered(of(1, partition(replica(1, 5, 5)))).startswith(
         "The controller unregisters b1 and removes it from all ISRs that have other members; 1 partition goes offline"
     )
     nothing = attrs.evolve(of(3, one), broker=attrs.evolve(of(3, one).view.broker(3), replicas=0))
-    assert effects.unregistered(nothing) == f"The controller unregisters b3{again}"
+    assert effect_texts.unregistered(nothing) == f"The controller unregisters b3{again}"
     assert unregister.refuse(context(fresh())) is None
     assert "b3 is not registered" in str(
         unregister.refuse(attrs.evolve(nothing, broker=attrs.evolve(nothing.view.broker(3), broker_epoch=-1)))
@@ -282,7 +284,7 @@ def test_a_filter_goes_by_the_setting_as_kafka_topics_does_and_a_metric_by_what_
     view = view_of(attrs.evolve(alone, min_isr=2))
     view = attrs.evolve(view, partitions=(alone,))
     assert {which for which in FILTERS if filtered(view, which)} == {"under-min-isr"}
-    assert "under min ISR 1" in "\n".join(strip.text for strip in paint_account(view, COLOUR, (120, 3), headline=False))
+    assert "under min ISR 1" in "\n".join(strip.text for strip in paint_totals(view, COLOUR, (120, 3), headline=False))
     values = {metric.short: metric.folded(metric.of(view)) for metric in METRICS if metric.of is not None}
     assert (values["AtMinIsrPartitionCount"], values["UnderMinIsrPartitionCount"], values["UnderReplicatedPartitions"]) == (1, 0, 0)
     leads_on_paper = attrs.evolve(view, brokers=tuple(attrs.evolve(each, fenced=each.id == 1) for each in view.brokers))

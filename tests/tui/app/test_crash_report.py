@@ -27,7 +27,7 @@ BROKEN_CLUSTER = """
 from core.lab.cluster import Cluster
 from tui.handlers import playback_controls
 def fail(self, *_): raise RuntimeError("no such luck")
-def break_it(self): Cluster.step = Cluster.run_until = fail; self.session.playback.play(); self.surface.refresh_view()
+def break_it(self): Cluster.step = Cluster.run_until = fail; self.session.playback.play(); self.screen.refresh_view()
 playback_controls.PlaybackControls.faster = break_it
 """
 """After `+` the cluster itself fails."""

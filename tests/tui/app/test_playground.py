@@ -20,7 +20,7 @@ from core.lab import acts
 from core.lab.spec import BrokerSpec, ClusterSpec
 from core.sim.units import SECOND
 from scenarios import catalogue
-from tui.actions.registry import ACTIONS, BY_ID
+from tui.actions.all_actions import ACTIONS, BY_ID
 from tui.app.playground import Playground
 from tui.dialogs.details import DetailsDialog
 from tui.dialogs.help import HelpDialog
@@ -478,6 +478,6 @@ async def test_row_and_inspector_and_account_show_one_moment() -> None:
             for copy in p.copies:
                 assert f"{copy.hw}/{copy.leo}" in row
                 assert re.search(rf"b{copy.broker} +{copy.leo:,} +{copy.hw:,} ", inspector)
-            assert f"acked {main_screen.view.acked:,} of" in main_screen.panels.account.lines[1].text
+            assert f"acked {main_screen.view.acked:,} of" in main_screen.panels.totals.lines[1].text
             moved.add(p.acked)
         assert len(moved) > 2, "otherwise there was nothing to see"

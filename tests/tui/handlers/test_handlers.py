@@ -11,10 +11,10 @@ import pytest
 from core.kafka.ids import TopicPartition
 from core.lab import acts
 from core.sim.units import SECOND
-from tests.tui.surface import FakeSurface
-from tui.actions.registry import ACTIONS, BROKER, BY_ID
+from tests.tui.fake_screen import FakeScreen
+from tui.actions.all_actions import ACTIONS, BROKER, BY_ID
 from tui.handlers.action_runner import ActionRunner
-from tui.handlers.causes import Causes
+from tui.handlers.cause_finder import CauseFinder
 from tui.handlers.playback_controls import PlaybackControls
 from tui.handlers.saving import Saving
 from tui.handlers.time_travel import TimeTravel
@@ -22,15 +22,15 @@ from tui.session.playback import AS_FAST_AS_IT_CAN
 
 
 class Desk:
-    """All handlers on a fake surface."""
+    """All handlers on a fake screen."""
 
     def __init__(self, until: int = 3 * SECOND) -> None:
-        self.surface = surface = FakeSurface(until=until)
-        self.session = surface.session
-        self.travel = TimeTravel(self.session, surface)
-        self.causes = Causes(self.session, surface, self.travel)
-        self.controls = PlaybackControls(self.session, surface)
-        self.saving = Saving(surface.loaded, surface)
+        self.screen = screen = FakeScreen(until=until)
+        self.session = screen.session
+        self.travel = TimeTravel(self.session, screen)
+        self.cause_finder = CauseFinder(self.session, screen, self.travel)
+        self.controls = PlaybackControls(self.session, screen)
+        self.saving = Saving(screen.loaded, screen)
         self.called: list[str] = []
         calls: dict[str, Callable[[], object]] = {
             name: lambda name=name: self.called.append(name)
@@ -38,11 +38,11 @@ class Desk:
             if name  # type: ignore[misc]
         }
         self.pages: list[str] = []
-        self.runner = ActionRunner(surface.loaded, surface, surface.selection, self.saving, calls, self.pages.append)
+        self.runner = ActionRunner(screen.loaded, screen, screen.selection, self.saving, calls, self.pages.append)
 
     @property
     def said(self) -> str:
-        return self.surface.said[-1][0]
+        return self.screen.said[-1][0]
 
 
 @pytest.fixture
@@ -55,20 +55,20 @@ def desk() -> Desk:
 
 def test_an_action_acts_and_says_it(desk: Desk) -> None:
     desk.runner.run("kill")
-    assert desk.surface.said == [("kill b1", False)]
+    assert desk.screen.said == [("kill b1", False)]
     assert desk.saving.unsaved == 1
-    assert not desk.surface.view.broker(1).up
+    assert not desk.screen.view.broker(1).up
 
 
 def test_an_impossible_action_says_why_and_does_nothing(desk: Desk) -> None:
     desk.runner.run("start")
-    assert desk.surface.said[-1][1]
+    assert desk.screen.said[-1][1]
     assert desk.saving.unsaved == 0
 
 
 def test_an_answer_acts(desk: Desk) -> None:
     desk.runner.run("cut")
-    desk.surface.answer("cut b1 ↔ b2")
+    desk.screen.answer("cut b1 ↔ b2")
     assert "cut b1 and b2" in desk.said
 
 
@@ -80,21 +80,21 @@ def test_actions_that_call_or_open_a_page_do_that(desk: Desk) -> None:
 
 def test_a_new_topic_is_selected(desk: Desk) -> None:
     desk.runner.execute((acts.CreateTopic("new", 1, 1),))
-    assert desk.surface.selection.partition == TopicPartition("new", 0)
+    assert desk.screen.selection.partition == TopicPartition("new", 0)
 
 
 def test_a_refusal_of_the_cluster_is_said_and_ends_the_acts(desk: Desk) -> None:
     desk.runner.execute((acts.Kill(1), acts.Kill(1), acts.Kill(2)))
-    assert desk.surface.said[-1][1]
+    assert desk.screen.said[-1][1]
     assert desk.saving.unsaved == 1
-    assert desk.surface.view.broker(2).up
+    assert desk.screen.view.broker(2).up
 
 
 def test_the_menu_offers_the_acts_of_a_group(desk: Desk) -> None:
     desk.runner.menu("b1", (BROKER,))
-    question, _ = desk.surface.asked[-1]
+    question, _ = desk.screen.asked[-1]
     assert [o.label for o in question.options] == [a.label for a in ACTIONS if a.acts and a.group == BROKER]
-    desk.surface.answer(BY_ID["kill"].label)
+    desk.screen.answer(BY_ID["kill"].label)
     assert desk.said == "kill b1"
 
 
@@ -119,49 +119,49 @@ def test_full_speed_goes_back_to_the_speed_before(desk: Desk) -> None:
 def test_a_step_says_what_it_did(desk: Desk) -> None:
     desk.runner.run("kill")
     desk.controls.step_notable()
-    desk.surface.arrive()
+    desk.screen.arrive()
     desk.controls.report_notices()
-    count = len(desk.surface.said)
+    count = len(desk.screen.said)
     assert desk.said.startswith("#")
     desk.controls.report_notices()
-    assert len(desk.surface.said) == count, "once"
+    assert len(desk.screen.said) == count, "once"
 
 
 def test_undo_and_redo(desk: Desk) -> None:
     desk.runner.run("kill")
     desk.travel.undo()
-    desk.surface.arrive()
+    desk.screen.arrive()
     assert desk.said.startswith("undone: kill b1")
-    assert desk.surface.view.broker(1).up
+    assert desk.screen.view.broker(1).up
     desk.travel.redo()
-    desk.surface.arrive()
-    assert not desk.surface.view.broker(1).up
+    desk.screen.arrive()
+    assert not desk.screen.view.broker(1).up
 
 
 def test_going_to_a_moment_by_its_time_and_by_its_event(desk: Desk) -> None:
     desk.travel.go_to()
-    desk.surface.fill_in("1s")
-    desk.surface.arrive()
+    desk.screen.fill_in("1s")
+    desk.screen.arrive()
     assert desk.session.now == SECOND
     desk.travel.go_to()
     last = desk.session.end.seq
-    desk.surface.fill_in(f"#{last // 2}")
-    desk.surface.arrive()
-    assert last // 2 <= desk.surface.view.seq < last
+    desk.screen.fill_in(f"#{last // 2}")
+    desk.screen.arrive()
+    assert last // 2 <= desk.screen.view.seq < last
 
 
 @pytest.mark.parametrize("text", ["12", "#", "#0", "#99999999", "soon"])
 def test_what_is_no_moment_is_told_while_it_is_written(desk: Desk, text: str) -> None:
     desk.travel.go_to()
-    assert desk.surface.lines[-1][1](text)
+    assert desk.screen.lines[-1][1](text)
 
 
 def test_what_differs_from_a_moment_that_was_left(desk: Desk) -> None:
     desk.travel.go_to_time(SECOND)
-    desk.surface.arrive()
+    desk.screen.arrive()
     desk.travel.diff()
-    desk.surface.answer("where you were")
-    assert desk.surface.shown[-1][0] == "Difference"
+    desk.screen.answer("where you were")
+    assert desk.screen.shown[-1][0] == "Difference"
 
 
 def test_a_mark_is_gone_to_and_without_one_it_is_said_how_to_choose_one(desk: Desk) -> None:
@@ -171,8 +171,8 @@ def test_a_mark_is_gone_to_and_without_one_it_is_said_how_to_choose_one(desk: De
     desk.session.replay_run.advance_to(5 * SECOND)
     mark = desk.session.branch.marks[-1]
     desk.travel.go_to_mark(mark)
-    desk.surface.arrive()
-    assert desk.surface.view.seq == mark.seq
+    desk.screen.arrive()
+    assert desk.screen.view.seq == mark.seq
 
 
 # --- causes --------------------------------------------------------------------------------------------------------
@@ -181,14 +181,14 @@ def test_a_mark_is_gone_to_and_without_one_it_is_said_how_to_choose_one(desk: De
 def test_from_a_reading_to_the_event_that_changed_it_last(desk: Desk) -> None:
     desk.runner.run("kill")
     desk.session.replay_run.advance_to(15 * SECOND)
-    desk.causes.ask_for_reading()
-    desk.surface.answer("ISR")
-    assert desk.surface.events_shown
+    desk.cause_finder.ask_for_reading()
+    desk.screen.answer("ISR")
+    assert desk.screen.events_shown
 
 
 def test_a_cause_that_memory_has_is_shown_and_another_gone_back_to(desk: Desk) -> None:
-    desk.causes.show_or_go_back(desk.surface.view.seq)
-    assert desk.surface.events_shown == [desk.surface.view.seq]
+    desk.cause_finder.show_or_go_back(desk.screen.view.seq)
+    assert desk.screen.events_shown == [desk.screen.view.seq]
 
 
 # --- saving --------------------------------------------------------------------------------------------------------
@@ -197,7 +197,7 @@ def test_a_cause_that_memory_has_is_shown_and_another_gone_back_to(desk: Desk) -
 def test_a_session_is_saved_under_a_name(desk: Desk, tmp_path: Path) -> None:
     desk.runner.run("kill")
     desk.saving.save()
-    desk.surface.fill_in(str(tmp_path / "it.yaml"))
+    desk.screen.fill_in(str(tmp_path / "it.yaml"))
     assert (tmp_path / "it.yaml").exists()
     assert desk.saving.unsaved == 0
 
@@ -209,18 +209,18 @@ def test_what_is_not_saved_is_asked_for_before_the_end(desk: Desk) -> None:
     desk.runner.run("kill")
     desk.saving.confirm_unsaved("Quit", "quit", "q", lambda: ended.append(True))
     assert ended == [True]
-    desk.surface.answer("quit")
+    desk.screen.answer("quit")
     assert ended == [True, True]
 
 
 def test_a_partition_is_copied_as_kafka_topics_says_it(desk: Desk) -> None:
     desk.saving.copy()
-    assert desk.surface.copied.startswith("Topic: orders")
+    assert desk.screen.copied.startswith("Topic: orders")
 
 
 def test_read_only_nobody_acts() -> None:
     desk = Desk()
-    loaded = attrs.evolve(desk.surface.loaded, read_only=True)
-    ActionRunner(loaded, desk.surface, desk.surface.selection, desk.saving, {}, print).execute((acts.Kill(1),))
-    assert desk.surface.said[-1][1]
-    assert desk.surface.view.broker(1).up
+    loaded = attrs.evolve(desk.screen.loaded, read_only=True)
+    ActionRunner(loaded, desk.screen, desk.screen.selection, desk.saving, {}, print).execute((acts.Kill(1),))
+    assert desk.screen.said[-1][1]
+    assert desk.screen.view.broker(1).up

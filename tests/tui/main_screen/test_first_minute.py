@@ -20,7 +20,7 @@ from tests.tui.app.test_playground import playing, screen_text
 from tests.tui.states import cluster
 from tui.analysis.partition_list import in_order
 from tui.panels.brokers import brokers_not_up, paint_brokers
-from tui.panels.grid import GridPainter
+from tui.panels.partition_grid import GridPainter
 from tui.rendering.palette import COLOUR
 from tui.session.play_target import PlayTarget
 

@@ -8,7 +8,7 @@ from core.kafka.events import DETAIL
 from core.lab import acts
 from core.lab.spec import Pace
 from core.sim.units import SECOND
-from tests.tui.surface import FakeSurface
+from tests.tui.fake_screen import FakeScreen
 
 
 def text(lines: object) -> str:
@@ -16,71 +16,71 @@ def text(lines: object) -> str:
 
 
 @pytest.fixture
-def surface() -> FakeSurface:
-    return FakeSurface(until=3 * SECOND)
+def screen() -> FakeScreen:
+    return FakeScreen(until=3 * SECOND)
 
 
-def test_the_header_tells_the_session_and_the_view(surface: FakeSurface) -> None:
-    clock = surface.presenter.clock(surface.frame())
+def test_the_header_tells_the_session_and_the_view(screen: FakeScreen) -> None:
+    clock = screen.presenter.clock(screen.frame())
     assert (clock.now, clock.playing, clock.speed, clock.title, clock.branch) == (3 * SECOND, False, 1.0, "three brokers under load", "")
     assert (clock.past, clock.task_target) == (-1, None)
 
 
-def test_the_past_is_told_by_how_far_it_is_from_the_end(surface: FakeSurface) -> None:
-    surface.session.do(acts.Kill(1))
-    surface.session.replay_run.advance_to(5 * SECOND)
-    surface.session.undo(lambda: None)
-    surface.arrive()
-    clock = surface.presenter.clock(surface.frame())
+def test_the_past_is_told_by_how_far_it_is_from_the_end(screen: FakeScreen) -> None:
+    screen.session.do(acts.Kill(1))
+    screen.session.replay_run.advance_to(5 * SECOND)
+    screen.session.undo(lambda: None)
+    screen.arrive()
+    clock = screen.presenter.clock(screen.frame())
     assert clock.past == 2 * SECOND
     assert clock.events_past > 0
 
 
-def test_a_context_has_what_is_selected_and_what_holds(surface: FakeSurface) -> None:
-    surface.selection.choose(broker=2)
-    context = surface.presenter.context(surface.frame(focus="brokers"))
+def test_a_context_has_what_is_selected_and_what_holds(screen: FakeScreen) -> None:
+    screen.selection.choose(broker=2)
+    context = screen.presenter.context(screen.frame(focus="brokers"))
     assert (context.the_broker.id, context.focus, context.pace, context.can_undo) == (2, "brokers", Pace.TIMELINE, False)
     assert context.setting("min.insync.replicas", None) == 2
-    surface.session.do(acts.Set("min.insync.replicas", "1"))
+    screen.session.do(acts.Set("min.insync.replicas", "1"))
     assert context.setting("min.insync.replicas", None) == 2, "a frame is one moment"
-    after = surface.presenter.context(surface.frame())
+    after = screen.presenter.context(screen.frame())
     assert after.setting("min.insync.replicas", None) == 1
     assert after.can_undo
 
 
-def test_unclean_election_is_told_in_the_note_of_the_brokers(surface: FakeSurface) -> None:
-    presenter = surface.presenter
-    assert presenter.settings_note(surface.frame(), 120) == "unclean election off"
-    surface.session.do(acts.Set("unclean.leader.election.enable", "true", topic="orders"))
-    assert presenter.settings_note(surface.frame(), 120) == "unclean election off, ON for orders"
-    surface.session.do(acts.Set("unclean.leader.election.enable", "true"))
-    assert presenter.settings_note(surface.frame(), 120) == "unclean election ON"
+def test_unclean_election_is_told_in_the_note_of_the_brokers(screen: FakeScreen) -> None:
+    presenter = screen.presenter
+    assert presenter.settings_note(screen.frame(), 120) == "unclean election off"
+    screen.session.do(acts.Set("unclean.leader.election.enable", "true", topic="orders"))
+    assert presenter.settings_note(screen.frame(), 120) == "unclean election off, ON for orders"
+    screen.session.do(acts.Set("unclean.leader.election.enable", "true"))
+    assert presenter.settings_note(screen.frame(), 120) == "unclean election ON"
 
 
-def test_what_has_the_keys_is_shown_in_full(surface: FakeSurface) -> None:
-    presenter, paint = surface.presenter, surface.paint
-    title, lines, _ = presenter.selected_in_full(surface.frame(), paint, 80)
+def test_what_has_the_keys_is_shown_in_full(screen: FakeScreen) -> None:
+    presenter, paint = screen.presenter, screen.paint
+    title, lines, _ = presenter.selected_in_full(screen.frame(), paint, 80)
     assert (title, "orders-0" in text(lines)) == ("Partition", True)
-    title, lines, _ = presenter.selected_in_full(surface.frame(focus="brokers"), paint, 80)
+    title, lines, _ = presenter.selected_in_full(screen.frame(focus="brokers"), paint, 80)
     assert title == "Broker b1"
-    ring = surface.session.event_buffer.ring(DETAIL)
+    ring = screen.session.event_buffer.ring(DETAIL)
     event = next(ring.at(at) for at in range(ring.first, ring.total) if ring.at(at)[2])
-    title, lines, note = presenter.selected_in_full(surface.frame(focus="events", event=event), paint, 80)
+    title, lines, note = presenter.selected_in_full(screen.frame(focus="events", event=event), paint, 80)
     assert (title, note) == ("Why", "< to its cause")
-    title, lines, _ = presenter.selected_in_full(surface.frame(), paint, 80, everything=True)
+    title, lines, _ = presenter.selected_in_full(screen.frame(), paint, 80, everything=True)
     assert all(word in text(lines) for word in ("orders-0", "Broker b1", "last notable event"))
 
 
-def test_nothing_selected_is_said(surface: FakeSurface) -> None:
+def test_nothing_selected_is_said(screen: FakeScreen) -> None:
     from tui.actions.selection import Selection
 
-    surface.presenter.selection = Selection()
-    assert surface.presenter.selected_in_full(surface.frame(), surface.paint, 80)[0] == "Nothing selected"
+    screen.presenter.selection = Selection()
+    assert screen.presenter.selected_in_full(screen.frame(), screen.paint, 80)[0] == "Nothing selected"
 
 
-def test_a_mark_is_told_by_its_event(surface: FakeSurface) -> None:
-    surface.session.do(acts.Kill(1))
-    mark = surface.session.branch.marks[-1]
-    assert surface.presenter.mark_text(surface.frame(), mark).endswith("⏎ goes to it")
-    assert f"#{mark.seq} " in surface.presenter.mark_text(surface.frame(), mark)
-    assert surface.presenter.mark_text(surface.frame(), None) == ""
+def test_a_mark_is_told_by_its_event(screen: FakeScreen) -> None:
+    screen.session.do(acts.Kill(1))
+    mark = screen.session.branch.marks[-1]
+    assert screen.presenter.mark_text(screen.frame(), mark).endswith("⏎ goes to it")
+    assert f"#{mark.seq} " in screen.presenter.mark_text(screen.frame(), mark)
+    assert screen.presenter.mark_text(screen.frame(), None) == ""

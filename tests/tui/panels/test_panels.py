@@ -1,4 +1,4 @@
-"""Header, brokers, events, inspector, scenario, account and footer as rendered lines, without an application."""
+"""Header, brokers, events, inspector, scenario, totals and footer as rendered lines, without an application."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ from core.lab.sentences import sentence
 from core.lab.spec import BrokerSpec, ClusterSpec
 from core.lab.views.view import PartitionStatus, PartitionView, ProducerView
 from tests.tui.states import cluster, partition, replica, view_of
-from tui.panels.account import client_items, paint_account
 from tui.panels.brokers import height_for, paint_brokers
+from tui.panels.cluster_totals import client_items, paint_totals
 from tui.panels.events import EventLog, glyph_of, paint_event
 from tui.panels.footer import FooterMessage, Hint, paint_footer
 from tui.panels.header import Clock, paint_header
@@ -305,9 +305,9 @@ def test_with_little_room_failures_stay() -> None:
 
 def test_the_account_shouts_what_is_lost() -> None:
     fine = view_of(partition(replica(1, 5, 5)))
-    assert "lost 0" in text(paint_account(fine, COLOUR, (120, 3), headline=False))
+    assert "lost 0" in text(paint_totals(fine, COLOUR, (120, 3), headline=False))
     harm = attrs.evolve(fine, lost=12, unclean_elections=1)
-    lines = text(paint_account(harm, COLOUR, (120, 3), headline=False))
+    lines = text(paint_totals(harm, COLOUR, (120, 3), headline=False))
     assert " LOST 12 " in lines
     assert "unclean elections 1" in lines
 
@@ -316,10 +316,10 @@ def test_where_not_all_has_room_what_is_wrong_has_it_first() -> None:
     p = attrs.evolve(partition(replica(1, 5, 5), replica(2, 5, 5, in_isr=False)), min_isr=1)
     client = ProducerView("producer", "orders", -1, 0, sent=1_000, acked=1_000, failed=0, in_flight=0, retries=0, last_latency_us=0)
     under = attrs.evolve(view_of(p), acked=1_000, producers=(client,))
-    line = text(paint_account(under, COLOUR, (66, 1), headline=False))
+    line = text(paint_totals(under, COLOUR, (66, 1), headline=False))
     assert "acked 1,000 of 1,000 │ lost 0 │ offline 0 │ under-replicated 1" in line
     assert "under min" not in line
-    assert "under min ISR 0 │ under-replicated 1" in text(paint_account(under, COLOUR, (100, 1), headline=False))
+    assert "under min ISR 0 │ under-replicated 1" in text(paint_totals(under, COLOUR, (100, 1), headline=False))
 
 
 def test_a_table_without_room_for_every_replica_is_left_out() -> None:
@@ -333,7 +333,7 @@ def test_a_table_without_room_for_every_replica_is_left_out() -> None:
 def test_the_account_counts_as_kafka_topics_does() -> None:
     under = partition(replica(1, 5, 5), replica(2, 5, 5, in_isr=False), status=PartitionStatus.UNDER_MIN_ISR)
     off = attrs.evolve(under, tp=TopicPartition("orders", 1), leader=-1, status=PartitionStatus.OFFLINE)
-    lines = text(paint_account(view_of(under, off), COLOUR, (120, 3), headline=False))
+    lines = text(paint_totals(view_of(under, off), COLOUR, (120, 3), headline=False))
     assert "offline 1" in lines
     assert "under min ISR 2" in lines
     assert "under-replicated 2" in lines

@@ -9,9 +9,9 @@ from core.kafka.ids import TopicPartition
 from core.kafka.release import RELEASES, Release
 from tests.tui.app.test_playground import playing, screen_text
 from tests.tui.main_screen.test_first_minute import hundred
-from tui.app.name_search import named
+from tui.app.command_palette_names import named
 from tui.dialogs.details import DetailsDialog
-from tui.panels.grid import LEGENDS
+from tui.panels.partition_grid import LEGENDS
 from tui.rendering import states
 from tui.rendering.glossary import STATES, SYMBOLS, all_terms, paint_glossary
 from tui.rendering.palette import COLOUR

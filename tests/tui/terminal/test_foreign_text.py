@@ -16,8 +16,8 @@ from scenarios.io.escaping import escape_value
 from scenarios.language.script import read_script
 from tests.tui.app.test_playground import playing, screen_text
 from tests.tui.test_snapshots import SCREENS
+from tui.actions.all_actions import ACTIONS
 from tui.actions.context import Option, Question
-from tui.actions.registry import ACTIONS
 from tui.app.playground import Playground
 from tui.dialogs.details import DetailsDialog
 from tui.dialogs.question import QuestionDialog

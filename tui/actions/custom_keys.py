@@ -23,7 +23,7 @@ from textual.keys import Keys, _character_to_key, format_key
 from core.sim.repr_mixin import ReprMixin
 from scenarios.errors import InputError, did_you_mean
 from scenarios.io import text_file
-from tui.actions.registry import ACTIONS, BY_ID
+from tui.actions.all_actions import ACTIONS, BY_ID
 
 RESERVED: Final = {
     "up": "moves the selection", "down": "moves the selection", "left": "chooses a broker", "right": "chooses a broker",

@@ -8,7 +8,7 @@ from core.kafka.events import DETAIL, EventTuple
 from core.lab.history.last_change import LastChangeWatchpoint, TrackedValue, tracked_values_of
 from core.lab.sentences import sentence
 from tui.actions.context import Option, Question
-from tui.handlers.surface import Surface
+from tui.handlers.screen_interface import ScreenInterface
 from tui.handlers.time_travel import TimeTravel
 from tui.session.session import Session
 
@@ -16,24 +16,24 @@ _KEYS: Final = {"leader": "l", "isr": "i", "hw": "h", "leo": "e", "state": "b"}
 """The key of each answer to the question which value is meant."""
 
 
-class Causes:
+class CauseFinder:
     """Shows causes."""
 
-    def __init__(self, session: Session, surface: Surface, time_travel: TimeTravel) -> None:
+    def __init__(self, session: Session, screen: ScreenInterface, time_travel: TimeTravel) -> None:
         self.session = session
-        self.surface = surface
+        self.screen = screen
         self.time_travel = time_travel
 
     def show_or_go_back(self, seq: int) -> None:
         """Selects an event; travels back to it when it is no longer in memory."""
         if self.session.event_buffer.find(seq) is not None:
-            self.surface.show_event(seq)
+            self.screen.show_event(seq)
         else:
             self.time_travel.go_to_event(seq)
 
     def ask_for_reading(self) -> None:
         """Asks which value of the selected partition or broker is meant; each answer shows its last change."""
-        context = self.surface.context()
+        context = self.screen.context()
         ring = self.session.event_buffer.ring(DETAIL)
         cells = tracked_values_of(context.partition, context.broker)
         events = [cell.last_change(ring) for cell in cells]
@@ -52,21 +52,21 @@ class Causes:
             at = options.index(option)
             event = events[at]
             if event is not None:
-                self.surface.show_event(event[0])
+                self.screen.show_event(event[0])
             else:
                 self._look_back_for(cells[at])
 
-        question = Question("What changed it last", f"From there, {self.surface.key('cause')} goes to its cause.", options)
-        self.surface.prompts.ask(question, chosen)
+        question = Question("What changed it last", f"From there, {self.screen.key('cause')} goes to its cause.", options)
+        self.screen.prompts.ask(question, chosen)
 
     def _look_back_for(self, cell: TrackedValue) -> None:
         def done(found: bool) -> None:
             if not found:
-                self.surface.prompts.say(f"nothing has changed the {cell.label} yet", refused=True)
-            self.surface.refresh_view()
+                self.screen.prompts.say(f"nothing has changed the {cell.label} yet", refused=True)
+            self.screen.refresh_view()
 
         self.session.back_to_when(LastChangeWatchpoint(cell), f"what changed the {cell.label}", done)
-        self.surface.refresh_view()
+        self.screen.refresh_view()
 
 
 def _in_words(event: EventTuple) -> str:

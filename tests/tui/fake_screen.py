@@ -1,4 +1,4 @@
-"""A surface without a terminal: what handlers say and ask is written down, and answered by the test."""
+"""A screen without a terminal: what handlers say and ask is written down, and answered by the test."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tui.session.loading import load_session
 from tui.session.play_target import PlayTarget
 
 
-class FakeSurface:
+class FakeScreen:
     """What the main screen is to handlers. `said` has the messages, `asked` questions with who gets the answer, `shown` boxes of lines."""
 
     def __init__(self, target: PlayTarget | None = None, until: int = 0) -> None:

@@ -380,7 +380,7 @@ class GridPainter:
         row.add(log_end, (paint.warn if copy.leo < window.end else paint.text) if alive else paint.muted)
 
 
-class Grid(Lines, can_focus=True):
+class PartitionGrid(Lines, can_focus=True):
     """The grid as a widget: scrolls to the selected partition; a click selects a cell, with the right button it also asks what to do."""
 
     class Picked(Message):

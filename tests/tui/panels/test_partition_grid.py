@@ -15,7 +15,7 @@ from core.lab.spec import BrokerSpec, ClusterSpec
 from core.lab.views.view import PartitionStatus
 from tests.tui.states import cluster, partition, replica, view_of
 from tui.analysis.partition_list import in_order
-from tui.panels.grid import Columns, GridPainter, shown_offsets
+from tui.panels.partition_grid import Columns, GridPainter, shown_offsets
 from tui.rendering.bars import Window, bar
 from tui.rendering.palette import COLOUR
 

@@ -10,7 +10,7 @@ from typing import Final
 from core.kafka.broker.broker_state import BrokerState
 from core.lab import acts
 from core.lab.acts import Act
-from tui.actions import admin_questions, by_hand_steps, effects, fault_questions, questions, refusals
+from tui.actions import admin_questions, by_hand_steps, effect_texts, fault_questions, questions, refusals
 from tui.actions.action import Action
 from tui.actions.context import ActionContext
 from tui.actions.questions import MIN_ISR, UNCLEAN
@@ -118,23 +118,23 @@ ACTIONS: Final[tuple[Action, ...]] = (
     Action(
         "kill", ("k",), "kill", "Kill the broker's process (kill -9). Its logs remain, and the controller is not "
             "notified.", BROKER, refusals.needs_process,
-        build=lambda s: (acts.Kill(_broker(s)),), effect=effects.gone, footer=6,
+        build=lambda s: (acts.Kill(_broker(s)),), effect=effect_texts.gone, footer=6,
     ),
     Action(
         "start", ("s",), "start", "Start the stopped broker again.", BROKER, refusals.cannot_start, build=lambda s: (acts.Start(_broker(s)),),
-        effect=effects.started, footer=7,
+        effect=effect_texts.started, footer=7,
     ),
     Action(
         "shutdown", ("d",), "shut down", "Shut the broker down cleanly: its partitions get new leaders first, then the process "
             "stops.", BROKER,
-        refusals.cannot_shut_down, build=lambda s: (acts.Shutdown(_broker(s)),), effect=effects.shut_down, footer=20,
+        refusals.cannot_shut_down, build=lambda s: (acts.Shutdown(_broker(s)),), effect=effect_texts.shut_down, footer=20,
     ),
     Action(
         "freeze", ("z",), "freeze/thaw", "Freeze the process, as a long GC pause does, or let it continue.", BROKER, refusals.needs_process,
-        build=_freeze, effect=effects.frozen, footer=8,
+        build=_freeze, effect=effect_texts.frozen, footer=8,
     ),
     Action(
-        "isolate", ("i",), "isolate", "Cut every link of the broker.", BROKER, refusals.needs_broker, build=_isolate, effect=effects.isolated,
+        "isolate", ("i",), "isolate", "Cut every link of the broker.", BROKER, refusals.needs_broker, build=_isolate, effect=effect_texts.isolated,
         footer=21,
     ),
     Action(
@@ -157,11 +157,11 @@ ACTIONS: Final[tuple[Action, ...]] = (
     Action(
         "unregister", ("A",), "unregister",
         "Unregister the broker, as kafka-cluster unregister does. It is removed from ISRs, but its replicas remain assigned to it.",
-        BROKER, refusals.cannot_unregister, build=lambda s: (acts.Unregister(_broker(s)),), effect=effects.unregistered,
+        BROKER, refusals.cannot_unregister, build=lambda s: (acts.Unregister(_broker(s)),), effect=effect_texts.unregistered,
     ),
     Action("cut", ("c",), "cut link", "Cut the link to another node, or heal it.", NETWORK, refusals.needs_broker, ask=questions.cut, footer=9),
     Action(
-        "heal", ("h",), "heal all", "Heal every cut link.", NETWORK, refusals.nothing_to_heal, build=_heal_all, effect=effects.healed, footer=19,
+        "heal", ("h",), "heal all", "Heal every cut link.", NETWORK, refusals.nothing_to_heal, build=_heal_all, effect=effect_texts.healed, footer=19,
     ),
     Action(
         "link", ("L",), "slow link", "Make a link to another node slow or lossy, or restore it.", NETWORK, refusals.needs_broker,
@@ -174,16 +174,16 @@ ACTIONS: Final[tuple[Action, ...]] = (
     ),
     Action(
         "unclean", ("u",), "unclean on/off", f"Turn {UNCLEAN} on or off: can a replica outside the ISR become leader?", CLUSTER,
-        build=_toggle_unclean, effect=effects.unclean, footer=11,
+        build=_toggle_unclean, effect=effect_texts.unclean, footer=11,
     ),
     Action(
         "elect-unclean", ("U",), "elect unclean", "Elect a leader outside the ISR for the selected partition only. Records "
             "that it lacks are lost.",
-        CLUSTER, refusals.no_unclean_election, build=_elect_unclean, effect=effects.elect_unclean, footer=23,
+        CLUSTER, refusals.no_unclean_election, build=_elect_unclean, effect=effect_texts.elect_unclean, footer=23,
     ),
     Action(
         "elect-preferred", ("e",), "elect preferred", "Make the preferred leaders lead again.", CLUSTER, refusals.no_preferred_election,
-        build=_elect_preferred, effect=effects.elect_preferred, footer=22,
+        build=_elect_preferred, effect=effect_texts.elect_preferred, footer=22,
     ),
     Action(
         "reassign", ("R",), "reassign",

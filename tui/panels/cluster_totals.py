@@ -1,4 +1,4 @@
-"""The account: what clients sent, what was acknowledged, what is lost; how many partitions are unwell, in operators' words; the clients."""
+"""The totals: what clients sent, what was acknowledged, what is lost; how many partitions are unwell, in operators' words; the clients."""
 
 from __future__ import annotations
 
@@ -41,14 +41,14 @@ def sent(view: ClusterView) -> int:
 
 @attrs.frozen(repr=False)
 class Item(ReprMixin):
-    """One thing that the account says; `wrong`: it should not be so."""
+    """One thing that the totals say; `wrong`: it should not be so."""
 
     parts: Parts
     wrong: bool = False
 
 
-def account_items(view: ClusterView, paint: Palette) -> list[Item]:
-    """Everything the account says, most important first."""
+def total_items(view: ClusterView, paint: Palette) -> list[Item]:
+    """Everything the totals say, most important first."""
     offline, unserved, stalled, under_min, under_replicated = cached_per_state(view, "tally", lambda: _tally(view))
     acked, of = short_number(view.acked), short_number(sent(view))
     items = [
@@ -147,7 +147,7 @@ def _with_room(items: list[Item], width: int, height: int) -> list[Item]:
     return [items[number] for number in shown]
 
 
-def paint_account(view: ClusterView, paint: Palette, size: tuple[int, int], *, headline: bool) -> list[Strip]:
+def paint_totals(view: ClusterView, paint: Palette, size: tuple[int, int], *, headline: bool) -> list[Strip]:
     """The items, flowing over the lines there are; what has no room is left out, the least important first."""
     width, height = size
     lines: list[Strip] = []
@@ -155,7 +155,7 @@ def paint_account(view: ClusterView, paint: Palette, size: tuple[int, int], *, h
         lines.append(rule("Records and health", "", width, paint.title, paint.faint, paint.muted))
     row, on = Row().add(" ", paint.text), 0
     rows = [row]
-    shown = _with_room(account_items(view, paint), width, height - len(lines))
+    shown = _with_room(total_items(view, paint), width, height - len(lines))
     for item, at in zip(shown, _rows_of([_length(item) for item in shown], width), strict=True):
         if at != on:
             row, on = Row().add(" ", paint.text), at
@@ -169,7 +169,7 @@ def paint_account(view: ClusterView, paint: Palette, size: tuple[int, int], *, h
     return lines[:height]
 
 
-class AccountPanel(Lines):
+class TotalsPanel(Lines):
     """The panel as a widget."""
 
     def __init__(self, paint: Palette, *, id: str) -> None:
@@ -178,4 +178,4 @@ class AccountPanel(Lines):
 
     def update(self, view: ClusterView) -> None:
         """Show a new state."""
-        self.show(paint_account(view, self.paint, (self.box.width, self.box.height), headline=self.headline))
+        self.show(paint_totals(view, self.paint, (self.box.width, self.box.height), headline=self.headline))

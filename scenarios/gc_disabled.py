@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 
 @contextlib.contextmanager
-def without_collection() -> Iterator[None]:
+def gc_disabled() -> Iterator[None]:
     """Disable garbage collection within the block. For work that creates no cyclic garbage, such as importing modules or reading a script."""
     was_on = gc.isenabled()
     gc.disable()

@@ -10,7 +10,7 @@ from textual.command import Hit, Hits, Provider
 from textual.markup import escape
 
 from scenarios.io.escaping import escape_value
-from tui.actions.registry import ACTIONS
+from tui.actions.all_actions import ACTIONS
 from tui.rendering.glossary import all_terms, states_of_partitions
 from tui.rendering.states import STATUS_LOOKS, short_state
 

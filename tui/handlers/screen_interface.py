@@ -12,7 +12,7 @@ from tui.actions.prompter import Prompter
 from tui.rendering.palette import Palette
 
 
-class Surface(Protocol):
+class ScreenInterface(Protocol):
     """A screen that shows a view, messages and questions."""
 
     @property
