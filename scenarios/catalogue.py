@@ -1,4 +1,4 @@
-"""The library of scenarios that comes with isrlab, by name."""
+"""Finds the scenarios of the library that comes with isrlab by their names."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ PLAYGROUND: Final = "playground"
 
 
 def names() -> list[str]:
-    """The names of the library's scenarios, sorted."""
+    """Return the names of the library's scenarios, sorted."""
     return sorted(path.stem for path in FOLDER.glob("*.yaml"))
 
 
 def path_of(name: str) -> Path:
-    """The file of a scenario of the library.
+    """Return the path of a scenario in the library.
 
     Raises:
         InputError: the library has no scenario of that name.
@@ -36,10 +36,10 @@ def path_of(name: str) -> Path:
 
 
 def find(name: str) -> Path:
-    """The script file of that name, or else the file of the scenario of that name in the library.
+    """Return the path of a library scenario or of a script file. A library scenario takes precedence over a file of the same name.
 
     Raises:
-        InputError: the name is neither.
+        InputError: the name is neither a file nor a scenario in the library.
     """
     looks_like_path = "/" in name or name.endswith((".yaml", ".yml"))
     if not looks_like_path and name in names():
@@ -54,9 +54,9 @@ def find(name: str) -> Path:
 
 
 def load(name: str) -> Scenario:
-    """Load the script file or the scenario of the library that has that name.
+    """Load a script file or a scenario of the library.
 
     Raises:
-        InputError: there is none, or its script has errors.
+        InputError: the name is neither a file nor a scenario in the library, or the script has errors.
     """
     return load_script(find(name))

@@ -1,6 +1,6 @@
-"""Input that people got wrong: where it stands, which field it is, what was wrong and what would be right.
+"""Errors in input: the place, the field, the problem, and what would be right.
 
-Every refusal of a script, a log or a name is an `InputError`; the command line prints its lines and ends with exit code 2.
+Every refusal of a script, a log, or a name is an `InputError`. The command line prints its lines and exits with code 2.
 """
 
 from __future__ import annotations
@@ -10,16 +10,16 @@ from collections.abc import Iterable, Sequence
 from typing import Final, NamedTuple
 
 MAX_SHOWN: Final = 20
-"""Mistakes of a script that are shown; the rest is counted. More than a screen of them is not read."""
+"""The largest number of mistakes in a script that are shown. The others are only counted."""
 
 _LONGEST: Final = 250
 _MOST_COMPARED: Final = 2_000
 _MOST_LISTED: Final = 40
-"""A word is looked for among so many, if it is no longer than a topic's name may be: the time this takes is bounded."""
+"""Limits of `did_you_mean`: the length of a word, the number of words it is compared with, and the number of words that are listed."""
 
 
 class Place(NamedTuple):
-    """A place in a file; lines and columns count from 1."""
+    """A place in a file. Lines and columns count from 1."""
 
     source: str
     line: int
@@ -30,11 +30,11 @@ class Place(NamedTuple):
 
 
 class InputError(Exception):
-    """Bad input; the text is one line for the person who wrote it, or one for each mistake."""
+    """Invalid input. The text has one line for each mistake, for the person who wrote the input."""
 
     @property
     def lines(self) -> tuple[str, ...]:
-        """The message, a line for each mistake."""
+        """The message, with one line for each mistake."""
         return (str(self),)
 
 
@@ -42,10 +42,10 @@ class ScriptError(InputError):
     """A script that cannot be used.
 
     Attributes:
-        place: where in the file.
-        field: path of the field, for example `timeline[3].produce.records` (items count from 1); empty for the file itself.
-        problem: what was wrong.
-        remedy: what would be right; may be empty.
+        place: the place in the file.
+        field: the path of the field, for example `timeline[3].produce.records` (items count from 1); empty for the file itself.
+        problem: what is wrong.
+        remedy: what would be right; empty if there is no advice.
     """
 
     def __init__(self, place: Place, field: str, problem: str, remedy: str = "") -> None:
@@ -58,11 +58,11 @@ class ScriptError(InputError):
 
 
 class ScriptMistakes(ScriptError):
-    """All mistakes of a script; place, field, problem and remedy are those of the first.
+    """All mistakes of a script. The place, field, problem, and remedy are those of the first mistake.
 
     Attributes:
-        mistakes: in order of their places.
-        unread: whether the rest was not even read, because there were too many.
+        mistakes: the mistakes in order of their places.
+        unread: whether the reader stopped before the end because there were too many mistakes.
     """
 
     def __init__(self, mistakes: Sequence[ScriptError], unread: bool = False) -> None:
@@ -77,7 +77,7 @@ class ScriptMistakes(ScriptError):
 
     @property
     def lines(self) -> tuple[str, ...]:
-        """Each mistake, the first `MAX_SHOWN` of them."""
+        """The first `MAX_SHOWN` mistakes, one per line, and the number of the others."""
         shown = [str(wrong) for wrong in self.mistakes[:MAX_SHOWN]]
         more = len(self.mistakes) - len(shown)
         if more:
@@ -87,7 +87,7 @@ class ScriptMistakes(ScriptError):
 
 
 class LogError(InputError):
-    """An event log that cannot be read: file, line and what is wrong with it."""
+    """An event log that cannot be read. The message contains the file, the line, and the problem."""
 
     def __init__(self, source: str, line: int, problem: str) -> None:
         super().__init__(f"{source}:{line}: {problem}")
@@ -97,9 +97,9 @@ class LogError(InputError):
 
 
 def did_you_mean(word: str, known: Iterable[str], otherwise: str = "") -> str:
-    """`did you mean 'x'?` for the nearest known word, or `otherwise` when none is near.
+    """Return `did you mean 'x'?` for the most similar known word, or `otherwise` if no word is similar.
 
-    Without `otherwise`, a short list of the known words is offered instead.
+    If `otherwise` is empty, a list of the known words is returned instead.
     """
     words = list(known)
     near: list[str] = []

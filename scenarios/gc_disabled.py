@@ -1,4 +1,4 @@
-"""Pauses the garbage collector while a large object graph is built: each collection would traverse all of it in vain."""
+"""Pauses the garbage collector while a large object graph is built. Each collection would traverse the whole graph and free nothing."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 @contextlib.contextmanager
 def gc_disabled() -> Iterator[None]:
-    """Disable garbage collection within the block. For work that creates no cyclic garbage, such as importing modules or reading a script."""
+    """Disable garbage collection within the block. The block must not create cyclic garbage. Examples are imports and reading a script."""
     was_on = gc.isenabled()
     gc.disable()
     try:

@@ -1,1 +1,1 @@
-"""The text of `kafka-topics --describe`: reads it (`parse`), prints it (`render`), and builds a cluster from it (`spec`)."""
+"""The text of `kafka-topics --describe`: `parse` reads it, `render` prints it, and `spec` builds a cluster from it."""

@@ -1,6 +1,6 @@
-"""What one `kafka-topics --describe` text says, as data: topics with their headline and their partition rows.
+"""The content of a `kafka-topics --describe` text as data: topics with their headlines and their partition rows.
 
-`parse` makes these from text, `render` makes text of them, `render.from_view` takes them from a running cluster.
+`parse` creates this data from a text. `render` prints it, and `render.from_view` creates it from a running cluster.
 Kafka source: `TopicCommand.TopicDescription` and `TopicCommand.PartitionDescription`.
 """
 
@@ -15,14 +15,14 @@ from scenarios.errors import InputError
 
 
 class ElrColumn(enum.StrEnum):
-    """What a row says about eligible leader replicas (KIP-966)."""
+    """The information in a row about eligible leader replicas (KIP-966)."""
 
     ABSENT = "columns absent"
-    """The release prints no such columns."""
+    """The release does not print these columns."""
     NOT_AVAILABLE = "N/A"
-    """The tool knows them, the broker does not tell."""
+    """The tool has these columns, but the broker does not send their values."""
     LISTED = "listed"
-    """Broker ids, possibly none."""
+    """The column lists broker ids. The list can be empty."""
 
 
 @attrs.frozen
@@ -30,17 +30,17 @@ class DescribedPartition:
     """One partition row.
 
     Attributes:
-        topic, partition: which partition.
-        leader: broker id, or -1 when nobody leads (printed `none` or `-1`).
-        replicas: assigned replicas in order, those being added and removed included.
-        isr: in-sync replicas in the order printed.
-        elr, last_known_elr: `None` when the column is absent or says N/A.
-        elr_known: which of those it is.
-        adding, removing: replicas that a reassignment in progress adds and removes.
-        marked_for_deletion: the row ends with `MarkedForDeletion: true`.
-        observers: replicas that by design stay outside the ISR (Confluent Server's `Observers` or `LiveObservers`).
-        offline: replicas that are not available (Confluent Server's `Offline`); `None` when there is no such column.
-        aside: columns that Kafka's own tool does not print, as (name, value); never printed back.
+        topic, partition: the topic and the partition number.
+        leader: the broker id, or -1 if the partition has no leader (printed as `none` or `-1`).
+        replicas: the assigned replicas in order, including those being added or removed.
+        isr: the in-sync replicas in the order printed.
+        elr, last_known_elr: the broker ids in these columns; None if the column is absent or contains N/A.
+        elr_known: whether the column is absent, contains N/A, or lists broker ids.
+        adding, removing: the replicas that a reassignment in progress adds and removes.
+        marked_for_deletion: whether the row ends with `MarkedForDeletion: true`.
+        observers: the replicas that by design stay outside the ISR (`Observers` or `LiveObservers` of Confluent Server).
+        offline: the replicas that are not available (`Offline` of Confluent Server); None if the column is absent.
+        aside: the columns that Kafka's own tool does not print, as (name, value). They are never printed again.
     """
 
     topic: str
@@ -60,28 +60,28 @@ class DescribedPartition:
 
     @property
     def has_leader(self) -> bool:
-        """Whether somebody leads it."""
+        """Whether the partition has a leader."""
         return not is_offline(self)
 
     @property
     def replication_factor(self) -> int:
-        """Replicas without those being added (`core.kafka.health`)."""
+        """The number of replicas, without those being added (`core.kafka.health`)."""
         return replication_factor(self)
 
 
 @attrs.frozen
 class DescribedTopic:
-    """A topic: its headline and its rows, ordered by partition.
+    """A topic with its headline and its partition rows.
 
     Attributes:
-        name: the topic.
-        topic_id: as printed, '' when the headline has none.
-        partitions, replication_factor: as the headline says; without a headline, as the rows show.
-        config: settings as (name, value as written), in the order printed.
-        rows: the partitions; empty when only the headline was printed (`--topics-with-overrides`).
-        marked_for_deletion: the headline ends with `MarkedForDeletion: true`.
-        headed: whether there was a headline; the filters print none.
-        aside: columns of the headline that Kafka's own tool does not print.
+        name: the name of the topic.
+        topic_id: the topic id as printed; '' if the headline has none.
+        partitions, replication_factor: the numbers in the headline; without a headline, the numbers that follow from the rows.
+        config: the settings as (name, value as written), in the order printed.
+        rows: the partitions in order; empty if only the headline was printed (`--topics-with-overrides`).
+        marked_for_deletion: whether the headline ends with `MarkedForDeletion: true`.
+        headed: whether the text contains a headline. Filters omit it.
+        aside: the columns of the headline that Kafka's own tool does not print, as (name, value).
     """
 
     name: str
@@ -97,7 +97,7 @@ class DescribedTopic:
 
 @attrs.frozen
 class DescribeImport:
-    """A text that was read: its topics in order of appearance, and a note for everything that could not be placed."""
+    """The result of reading a text: topics in order of appearance, and a note for each part that could not be used."""
 
     topics: tuple[DescribedTopic, ...]
     notes: tuple[str, ...]
@@ -105,4 +105,4 @@ class DescribeImport:
 
 
 class DescribeError(InputError):
-    """A text that is no description of a possible cluster: `source:line: what; what would be right`."""
+    """The text does not describe a possible cluster. The message has the form `source:line: problem; remedy`."""

@@ -1,7 +1,7 @@
-"""From a pasted text to describe lines split into columns: what surrounds and deforms such a text is undone here.
+"""Finds the lines of `kafka-topics --describe` in a pasted text, and splits them into columns.
 
-Prompts and command lines are passed over; color codes, Windows line ends, tabs turned into spaces, quote marks and
-log prefixes are removed; a line that was wrapped is joined to the one it continues. Every other line is reported.
+Prompts and command lines are skipped. Color codes, Windows line ends, tabs turned into spaces, quote marks, and
+log prefixes are removed. A wrapped line is joined to the line that it continues. Every other line is reported.
 """
 
 from __future__ import annotations
@@ -30,10 +30,10 @@ KNOWN_COLUMNS: Final = frozenset(
         "markedfordeletion",
     }
 )
-"""The columns Kafka's tool prints, by `column_key`."""
+"""The columns that Kafka's tool prints, as returned by `column_key`."""
 
 CONFLUENT_COLUMNS: Final = frozenset({"offline", "observers", "liveobservers"})
-"""Columns of a row that Confluent Server's tool prints besides, by `column_key`."""
+"""The additional columns in a row of Confluent Server's tool, as returned by `column_key`."""
 
 _HEADLINE_COLUMNS: Final = frozenset({"topicid", "partitioncount", "replicationfactor", "configs", "markedfordeletion"})
 _ROW_COLUMNS: Final = (KNOWN_COLUMNS | CONFLUENT_COLUMNS) - {"topic", "topicid", "partitioncount", "replicationfactor", "configs"}
@@ -41,18 +41,18 @@ _EITHER: Final = frozenset({"markedfordeletion"})
 
 _ESCAPES: Final = re.compile(r"\x1b\[[0-?]*[ -/]*[@-~]|\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)|\x1b[()][0-9A-B]")
 _DESCRIBE: Final = re.compile(r"(?:[A-Za-z0-9_.-]*[ \t]*\|)?[>\s]*(?=(?:Topic|Partition):)")
-"""What may stand before a describe line: space, quote marks, the prefix of a container's log."""
+"""Matches the text before a describe line: spaces, quote marks, and the prefix of a container's log."""
 
 _BLANK: Final = re.compile(r"(?:[A-Za-z0-9_.-]+[ \t]*\|)?[>\s]*")
-"""A line with nothing on it but what may stand before a describe line."""
+"""Matches a line that is empty apart from quote marks and the prefix of a container's log."""
 
 _DESCRIBES: Final = re.compile(r"(?:^|\s)(?:Topic|Partition):")
-"""What a line has that describes something, wherever it begins."""
+"""Matches the start of a description anywhere in a line."""
 
 _COLUMN: Final = re.compile(
     r"(?:(?<=\t)|(?<=  )|^)([A-Z][A-Za-z]*(?: [A-Z][A-Za-z]*)+):|(?:(?<=\s)|^)((?:Adding |Removing )?[A-Z][A-Za-z]*):"
 )
-"""A column's name: one word, or several words when a wide gap stands before it."""
+"""Matches the name of a column: one word, or several words after a tab or at least two spaces."""
 
 _PROMPT: Final = re.compile(
     r"(?:PS )?[A-Za-z]:\\[^>]{0,200}>|(?:\([^()]{0,80}\) ?)?(?:\[[^\[\]]{0,200}\]|[\w.@~:/-]{0,200}) ?[$#%>❯](?:\s|$)"
@@ -65,21 +65,21 @@ _SHOWN: Final = 80
 
 @attrs.define
 class DescribeLine:
-    """A describe line: where it began, and its columns as (name as written, value)."""
+    """A describe line with its line number, and its columns as (name as written, value)."""
 
     line: int
     columns: list[tuple[str, str]]
     wrapped: list[str] = attrs.Factory(list)
-    """Further pieces of its `Configs` column, which is then its last."""
+    """Further pieces of the `Configs` column. If there are any, `Configs` is the last column."""
 
     @property
     def keys(self) -> set[str]:
-        """Which columns it has."""
+        """The columns of this line, as returned by `column_key`."""
         return {column_key(name) for name, _ in self.columns}
 
 
 def column_key(name: str) -> str:
-    """A column's name without spaces and case, as `KNOWN_COLUMNS` has it."""
+    """Return the name of a column in lower case and without spaces, as in `KNOWN_COLUMNS`."""
     return name.replace(" ", "").lower()
 
 
@@ -92,11 +92,11 @@ def shown(text: str) -> str:
 def split_lines(text: str, note: Callable[[int, str], None]) -> list[DescribeLine]:
     """Return the describe lines of a text, in order.
 
-    A row that names no topic belongs to the topic above it, and a note says so.
+    If a row does not name its topic, it belongs to the topic above it, and a note reports this.
 
     Args:
-        text: as pasted or read.
-        note: called with line number and words for each line that is none and is not recognized as a prompt or command.
+        text: the text as pasted or read.
+        note: the function that receives the number and a description of each line that is not a describe line, a prompt, or a command.
     """
     plain = _ESCAPES.sub("", text.removeprefix("\ufeff")).replace("\xa0", " ")
     lines = plain.replace("\r\r\n", "\n").replace("\r\n", "\n").replace("\r", "\n").split("\n")
@@ -107,15 +107,15 @@ def split_lines(text: str, note: Callable[[int, str], None]) -> list[DescribeLin
 
 
 class _Splitter:
-    """Goes through the lines of a text.
+    """Collects the describe lines of a text, line by line.
 
     Attributes:
         found: the describe lines so far.
-        previous: the line that the next one may continue.
-        configs: its `Configs` column, if the next line may continue that.
-        lone: a line of only `Topic: name`, which counts when the next one continues it.
-        above: the topic that was described last, with its line; a row without a topic belongs to it.
-        nameless: rows without a topic, by the line of `above`: the first one's number, their topic, how many they are.
+        previous: the line that the next line can continue.
+        configs: the `Configs` column of that line, if the next line can continue it.
+        lone: a line that contains only `Topic: name`. It is used only if the next line continues it.
+        above: the topic that was described last, with its line number. A row without a topic belongs to this topic.
+        nameless: the rows without a topic, by the line number in `above`: (line number of the first row, topic, number of rows).
     """
 
     def __init__(self, note: Callable[[int, str], None]) -> None:
@@ -167,7 +167,7 @@ class _Splitter:
         self._forget()
 
     def _describes(self, number: int, text: str) -> bool:
-        """Take a line that begins with Topic or Partition, if it is a describe line."""
+        """Process a line that begins with Topic or Partition. Return whether the line was processed."""
         columns = split_columns(text)
         if column_key(columns[0][0]) == "topic":
             if len(columns) > 1:
@@ -202,7 +202,7 @@ class _Splitter:
         self.found.append(line)
 
     def _continues(self, bare: str) -> bool:
-        """Join a piece to the line before it, if it begins with a known column that a line of its kind has and this one still lacks."""
+        """Join a piece to the previous line, if the piece begins with a known column that the previous line can have but lacks."""
         previous = self.previous
         first = _COLUMN.match(bare)
         if previous is None or first is None:
@@ -229,16 +229,16 @@ class _Splitter:
 
 
 def split_columns(text: str) -> list[tuple[str, str]]:
-    """`Topic: t<TAB>Leader: 1` → [(Topic, t), (Leader, 1)]; single spaces separate as well as tabs do."""
+    """Split `Topic: t<TAB>Leader: 1` into [(Topic, t), (Leader, 1)]. Columns can be separated by tabs or single spaces."""
     marks = list(_COLUMN.finditer(text))
     ends = [mark.start() for mark in marks[1:]] + [len(text)]
     return [(mark[1] or mark[2], text[mark.end() : end].strip()) for mark, end in zip(marks, ends, strict=True)]
 
 
 def split_settings(text: str) -> tuple[list[tuple[str, str]], list[str]]:
-    """The settings of a `Configs` column, and pieces at its front that belong to none.
+    """Return the settings of a `Configs` column, and the pieces at its start that belong to no setting.
 
-    A comma separates two settings only where a name and `=` follow it: `cleanup.policy=compact,delete` is one setting.
+    A comma separates two settings only if a name and `=` follow it: `cleanup.policy=compact,delete` is one setting.
     """
     names: list[str] = []
     values: list[list[str]] = []
@@ -259,7 +259,7 @@ def split_settings(text: str) -> tuple[list[tuple[str, str]], list[str]]:
 
 
 def _may_follow(keys: set[str]) -> frozenset[str]:
-    """The columns that the wrapped rest of a line with these can begin with: those of a row, or those of a headline."""
+    """Return the columns that the wrapped rest of a line can begin with. `keys` are the columns that the line has."""
     own = keys - _EITHER
     if own & _ROW_COLUMNS:
         return _ROW_COLUMNS - {"partition"}
@@ -268,13 +268,13 @@ def _may_follow(keys: set[str]) -> frozenset[str]:
 
 @attrs.define
 class _OpenConfigs:
-    """A `Configs` column at the end of a line, which the next line may continue."""
+    """A `Configs` column at the end of a line. The next line can continue it."""
 
     of_line: DescribeLine
     empty: bool
     after_comma: bool
     tail_has_value: bool
-    """Whether an `=` stands after the last comma that separates."""
+    """Whether an `=` follows the last comma."""
 
     @classmethod
     def of(cls, line: DescribeLine) -> _OpenConfigs | None:
@@ -284,7 +284,10 @@ class _OpenConfigs:
         return cls(line, not value, value.endswith(","), "=" in value.rpartition(",")[2])
 
     def take(self, piece: str) -> str | None:
-        """Join a piece; returns a note when that was not certain, '' when it was, None when it does not belong here."""
+        """Join a piece to the column.
+
+        Returns None if the piece does not belong to the column, a note if this is uncertain, and '' if it is certain.
+        """
         if " " in piece.replace(", ", ",") or "\t" in piece or not ("=" in piece or "," in piece or piece.isdecimal() or self.after_comma):
             return None
         whole = _SETTING.match(piece) is not None

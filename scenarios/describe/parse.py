@@ -1,7 +1,7 @@
-"""Reads the text of `kafka-topics --describe` of any release, as people copy it from terminals, pages and tickets.
+"""Reads the text of `kafka-topics --describe` of any release, as people copy it from terminals, web pages, and tickets.
 
-What the text says is taken as it stands; what contradicts itself is refused with line and remedy; what cannot be placed
-is reported line by line. Work is linear in the length of the text.
+A text that contradicts itself is refused with the line and a remedy. Each line or column that cannot be used is reported in a
+note. The work is linear in the length of the text.
 """
 
 from __future__ import annotations
@@ -25,27 +25,27 @@ _NO_LEADER_WORDS: Final = frozenset({"none", "-1"})
 _LISTED: Final = re.compile(r"(?:\d{1,10}(?:\s*,\s*\d{1,10})*)?")
 
 MAX_NOTES: Final = 1_000
-"""Notes that are given, on single lines and on the rest; further ones are counted. Nobody reads more, and a file of other text has millions."""
+"""The largest number of notes on single lines, and of other notes. Further notes are only counted: another text can cause millions."""
 
 _NAMED: Final = 8
-"""How many missing partitions a note names before it counts the rest."""
+"""The number of gaps between rows that a note lists. The other missing partitions are only counted."""
 
 
 def parse_describe(text: str, source: str = "<stdin>") -> DescribeImport:
-    """The topics a text describes, and notes of the form `source:line: ...` for what could not be placed.
+    """Return the topics that a text describes, with notes of the form `source:line: ...` on the parts that could not be used.
 
-    Rows come out ordered by partition, topics in order of appearance. A topic whose headline is missing (the filters print
-    none) is taken from its rows; one without rows keeps its headline; of one with fewer rows than partitions the gap is noted.
+    Rows are ordered by partition, topics by appearance. If the headline of a topic is missing because a filter omits it, the topic is
+    built from its rows. If the rows are missing, the topic has only its headline. If some rows are missing, a note lists the gaps.
 
     Raises:
-        DescribeError: no describe line at all, a line cut short, a number out of range, or a contradiction.
+        DescribeError: the text has no describe line, a truncated line, a number out of range, or a contradiction.
     """
     return _Reader(source).read(text)
 
 
 @attrs.define
 class _Draft:
-    """A topic while it is read."""
+    """A topic while it is being read."""
 
     headline: DescribedTopic | None = None
     headline_at: int = 0
@@ -104,7 +104,7 @@ class _Reader:
         return DescribeImport(topics, tuple(notes), self._source)
 
     def _values(self, line: DescribeLine) -> dict[str, str]:
-        """A line's known columns; counts the others."""
+        """Return the known columns of a line, and count the other columns."""
         values: dict[str, str] = {}
         for name, value in line.columns:
             key = column_key(name)
@@ -183,7 +183,7 @@ class _Reader:
         return row
 
     def _check_row(self, row: DescribedPartition, line: int) -> None:
-        """Refuse what no cluster can have."""
+        """Refuse a row that is impossible in any cluster."""
         name = f"{row.topic}-{row.partition}"
         if not row.replicas:
             self._refuse(line, f"{name} has no replicas", "Replicas lists at least one broker id")
@@ -261,7 +261,7 @@ class _Reader:
         return attrs.evolve(head, rows=rows)
 
     def _confluent(self, values: Mapping[str, str], key: str, line: int) -> tuple[int, ...] | None:
-        """The brokers in a column of Confluent Server's, None if there is no such column or it lists none by their ids."""
+        """Return the brokers in a column of Confluent Server. Return None if the column is absent or does not list broker ids."""
         value = values.get(key)
         if value is None:
             return None
@@ -279,7 +279,7 @@ class _Reader:
         return self._ids(value, column, line), ElrColumn.LISTED
 
     def _ids(self, text: str, column: str, line: int) -> tuple[int, ...]:
-        """Broker ids separated by commas; an empty text lists none."""
+        """Return broker ids that are separated by commas. An empty text lists none."""
         known = self._lists.get(text)
         if known is not None:
             return known
@@ -318,7 +318,7 @@ class _Reader:
 
 
 def missing_partitions(rows: Sequence[DescribedPartition], count: int) -> str:
-    """The partitions below `count` that have no row, in words: `partitions 1, 4 and 7 to 11`."""
+    """Return the partitions below `count` that have no row, in words: `partitions 1, 4 and 7 to 11`."""
     gaps: list[str] = []
     missing = named = expected = 0
     for number in (*(row.partition for row in rows), count):

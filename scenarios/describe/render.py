@@ -1,7 +1,7 @@
-"""Prints topics as `kafka-topics --describe` of a release prints them, byte for byte, with its filters.
+"""Prints topics byte for byte as `kafka-topics --describe` of a release prints them, with its filters.
 
 Kafka source: `TopicCommand.TopicDescription#printDescription`, `TopicCommand.PartitionDescription#printDescription` and
-`TopicCommand.DescribeOptions`. A filter suppresses the headlines; several filters are OR-ed. What each lets through: `core.kafka.health`.
+`TopicCommand.DescribeOptions`. A filter suppresses the headlines; several filters are OR-ed. `core.kafka.health` defines the filters.
 """
 
 from __future__ import annotations
@@ -26,20 +26,21 @@ def render_describe(
     topics_with_overrides: bool = False,
     live_brokers: frozenset[int] | None = None,
 ) -> str:
-    """The text of `kafka-topics --describe` in a release's own format, each line ended by a newline.
+    """Return the text of `kafka-topics --describe` in the format of a release. Each line ends with a newline.
 
     Args:
-        topics: what to print, in this order; one that was read without a headline is printed without one.
-        release: its `describe_*` columns choose the format.
-        under_replicated: as `--under-replicated-partitions`.
-        unavailable: as `--unavailable-partitions`.
-        under_min_isr: as `--under-min-isr-partitions`.
-        at_min_isr: as `--at-min-isr-partitions`.
-        topics_with_overrides: as `--topics-with-overrides`: headlines of topics with settings of their own; no filter goes with it.
-        live_brokers: brokers the tool sees; a leader that is none of them is unavailable. `None`: not known.
+        topics: the topics to print, in this order. A topic that was read without a headline is printed without one.
+        release: the release whose `describe_*` columns select the format.
+        under_replicated: the option `--under-replicated-partitions`.
+        unavailable: the option `--unavailable-partitions`.
+        under_min_isr: the option `--under-min-isr-partitions`.
+        at_min_isr: the option `--at-min-isr-partitions`.
+        topics_with_overrides: the option `--topics-with-overrides`, which prints only the headlines of topics with their own settings. It
+            cannot be combined with filters.
+        live_brokers: the brokers that the tool sees. A leader that is not one of them is unavailable. None: the brokers are not known.
 
     Raises:
-        ValueError: two options do not go together, or a `min.insync.replicas` that a filter needs is no number.
+        ValueError: two options cannot be combined, or a filter needs `min.insync.replicas` and its value is not a number.
     """
     filtered = under_replicated or unavailable or under_min_isr or at_min_isr
     if topics_with_overrides and filtered:
@@ -67,7 +68,7 @@ def render_describe(
 
 
 def headline(topic: DescribedTopic, release: Release) -> str:
-    """A topic's first line, without its newline."""
+    """Return the first line of a topic, without its newline."""
     space = " " if release.describe_spaced else ""
     columns = [f"Topic:{space}{escape_value(topic.name)}"]
     if release.describe_topic_id and topic.topic_id:
@@ -81,7 +82,7 @@ def headline(topic: DescribedTopic, release: Release) -> str:
 
 
 def partition_row(row: DescribedPartition, release: Release) -> str:
-    """A partition's line, without its newline."""
+    """Return the line of a partition, without its newline."""
     text = (
         f"\tTopic: {escape_value(row.topic)}\tPartition: {row.partition}"
         f"\tLeader: {row.leader if row.has_leader else release.describe_no_leader}"
@@ -97,7 +98,7 @@ def partition_row(row: DescribedPartition, release: Release) -> str:
 
 
 def from_view(view: ClusterView) -> tuple[DescribedTopic, ...]:
-    """A running cluster's topics, as `kafka-topics --describe` would be told of them."""
+    """Return the topics of a running cluster, with the information that `kafka-topics --describe` receives."""
     rows: dict[str, list[DescribedPartition]] = {topic.name: [] for topic in view.topics}
     for partition in view.partitions:
         rows[partition.tp.topic].append(_row_of(partition))

@@ -1,9 +1,9 @@
-"""Which topics `kafka-topics --describe` prints, and in which order.
+"""Selects and orders the topics that `kafka-topics --describe` prints.
 
-Up to 2.1 the tool read the names from ZooKeeper and printed them sorted. Since then it asks the brokers, and prints what it
-is told in the order of a Java hash table: one made for as many names as it asks for (`KafkaAdminClient#describeTopics`),
-copied, and filled into another (`DescribeTopicsResult#allTopicNames`). Where more than eight names fall into one place of a
-table of 64 and more, Java keeps them in a tree; their order among themselves is then another, which is left out here.
+Up to 2.1, the tool read the names from ZooKeeper and printed them sorted. Since then, the tool asks the brokers and prints their
+answers in the order of a Java hash table. The first table has a capacity for the requested names (`KafkaAdminClient#describeTopics`).
+It is copied, and the copy is put into another table (`DescribeTopicsResult#allTopicNames`). If more than eight names fall into one
+bucket of a table with 64 or more buckets, Java keeps them in a tree, in a different order. That order is not modeled.
 """
 
 from __future__ import annotations
@@ -18,30 +18,30 @@ from scenarios.describe.described import DescribedTopic
 from scenarios.io.time_limit import TimeLimitExceeded, time_limit
 
 PATTERN_SECONDS: Final = 5
-"""How long a pattern may take with all topics: some backtrack without end, here as in Java."""
+"""The time limit in seconds for matching a pattern with all topics. Some patterns backtrack endlessly, here and in Java."""
 
 _SHOWN: Final = 80
-"""How much of a pattern a message shows."""
+"""The number of characters of a pattern that a message shows."""
 
 _CLASSES: Final = {
     "Lower": "a-z", "Upper": "A-Z", "Alpha": "a-zA-Z", "Digit": "0-9", "Alnum": "a-zA-Z0-9", "ASCII": r"\x00-\x7f",
     "Punct": r"!-/:-@\[-`{-~", "Graph": "!-~", "Print": " -~", "Blank": r" \t", "Cntrl": r"\x00-\x1f\x7f", "XDigit": "0-9a-fA-F", "Space": r"\s",
 }  # fmt: skip
-"""Java's POSIX classes of characters, as ranges."""
+"""The POSIX character classes of Java, as ranges."""
 
 _TOKEN: Final = re.compile(
     r"\\Q(?P<quoted>.*?)(?:\\E|$)|\\p\{(?:Is)?(?P<is>\w+)\}|\\P\{(?:Is)?(?P<isnot>\w+)\}|\\k<(?P<back>\w+)>|\(\?<(?P<name>[A-Za-z]\w*)>"
     r"|(?P<end>\\[zZ])|(?P<set>\[\^?\]?)|(?P<foreign>\(\?P|\\[hHRXvVG]|&&)|\\.|.",
     re.DOTALL,
 )
-"""What Java's patterns have that Python's have not, or otherwise; all else is the same for names of topics, which are ASCII."""
+"""Matches the parts of a pattern that Java and Python treat differently. Topic names are ASCII, so all other parts mean the same."""
 
 
 def select_topics(topics: Sequence[DescribedTopic], pattern: str | None, release: Release) -> list[DescribedTopic]:
-    """Those whose whole name matches `--topic`: a Java regular expression, in which a comma stands for `|` (`TopicFilter.IncludeList`).
+    """Return the topics whose name matches `--topic`, a Java regular expression in which a comma means `|` (`TopicFilter.IncludeList`).
 
     Raises:
-        ValueError: it is none, it takes too long, or no topic matches it and the release's tool says so.
+        ValueError: the pattern is invalid or takes too long, or no topic matches and the release's tool reports this as an error.
     """
     if pattern is None:
         return list(topics)
@@ -60,10 +60,10 @@ def select_topics(topics: Sequence[DescribedTopic], pattern: str | None, release
 
 
 def compile_java(pattern: str) -> re.Pattern[str]:
-    """A Java regular expression as a Python one.
+    """Convert a Java regular expression to a Python one.
 
     Raises:
-        ValueError: Java does not take it, or it has what only Java knows.
+        ValueError: the pattern is invalid in Java, or it uses a feature that only Java has.
     """
     try:
         return re.compile(_as_python(pattern), re.ASCII)
@@ -108,7 +108,7 @@ def _class(pattern: str, name: str, *, negated: bool, inside: bool) -> str:
 
 
 def in_printed_order(topics: Iterable[DescribedTopic], release: Release) -> list[DescribedTopic]:
-    """The topics as the tool of a release prints them."""
+    """Return the topics in the order in which the tool of a release prints them."""
     by_name = {topic.name: topic for topic in sorted(topics, key=lambda topic: topic.name)}
     if not release.describe_asks_brokers:
         return list(by_name.values())
@@ -119,9 +119,9 @@ def in_printed_order(topics: Iterable[DescribedTopic], release: Release) -> list
 
 
 def _iterated(names: list[str], capacity: int) -> list[str]:
-    """In which order a hash table of that capacity gives the names back that were put in one after the other (`java.util.HashMap`).
+    """Return names in the iteration order of a Java hash table (`java.util.HashMap`). `names` is the order of insertion.
 
-    It doubles while more than three quarters full; names in one place stay in the order in which they came.
+    The table doubles while it is more than three quarters full. Names in one bucket keep the order of insertion.
     """
     while len(names) > capacity * 3 // 4:
         capacity *= 2
@@ -129,7 +129,7 @@ def _iterated(names: list[str], capacity: int) -> list[str]:
 
 
 def java_hash(text: str) -> int:
-    """`String#hashCode`: 32 bits, without their sign."""
+    """Return `String#hashCode` as an unsigned number of 32 bits."""
     value = 0
     units = text.encode("utf-16-be", "surrogatepass")
     for high, low in zip(units[::2], units[1::2], strict=True):
@@ -142,5 +142,5 @@ def _spread(value: int) -> int:
 
 
 def _power_of_two(count: int) -> int:
-    """The capacity of a table made for so many (`HashMap#tableSizeFor`)."""
+    """Return the capacity of a hash table for a number of entries (`HashMap#tableSizeFor`)."""
     return 1 << max(count - 1, 0).bit_length()

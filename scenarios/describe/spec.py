@@ -1,10 +1,11 @@
-"""Makes a cluster of what a `kafka-topics --describe` text says, in the state the text shows.
+"""Builds a cluster from a `kafka-topics --describe` text, in the state that the text shows.
 
-Kafka's text does not say which brokers live. One that leads a partition, or is in the ISR of a partition that has a leader,
-does. One that is outside every ISR only where it is being added or observes is taken to live: it belongs there. Confluent
-Server's `Offline` column says more: a replica that it leaves out is available. The ISR of a leaderless partition proves nothing: the controller keeps its last member there after that has died, and
-would have elected it had it lived (`ReplicationControlManager`, `KafkaController#doRemoveReplicasFromIsr`). Every
-conclusion and everything a cluster cannot take over is said in a note.
+Kafka's text does not say which brokers are alive. A broker is alive if it leads a partition or is in the ISR of a partition that has
+a leader. A broker outside every ISR is assumed to be alive if it is only being added or is only an observer, because such a replica
+belongs outside the ISR. The `Offline` column of Confluent Server gives more information: a replica that it does not list is alive.
+The ISR of a partition without a leader proves nothing: the controller keeps the last member there after its broker has failed, and
+would have elected it if the broker were alive (`ReplicationControlManager`, `KafkaController#doRemoveReplicasFromIsr`). A note reports
+each conclusion, and each part of the text that the cluster cannot have.
 """
 
 from __future__ import annotations
@@ -20,10 +21,10 @@ from scenarios.describe.described import DescribedPartition, DescribedTopic, Des
 from scenarios.describe.parse import missing_partitions
 
 _NAMED: Final = 8
-"""How many partitions a note names before it counts the rest."""
+"""The number of partitions that a note lists. The others are only counted."""
 
 _MOST_PLACED: Final = 100_000
-"""Partitions of a topic whose placement the text does not show."""
+"""The largest number of partitions of a topic that can be placed although the text does not show their placement."""
 
 _NETWORK: Final = NetworkSpec()
 
@@ -35,16 +36,16 @@ def to_cluster_spec(
     network: NetworkSpec = _NETWORK,
     pace: Pace = Pace.TIMELINE,
 ) -> tuple[ClusterSpec, tuple[str, ...]]:
-    """A cluster that starts as the text shows it, and notes on what was concluded or left out.
+    """Return a cluster that starts as the text shows it, and notes on conclusions and on omitted parts.
 
-    Brokers are all ids that the text mentions, without racks.
+    The brokers are all ids that the text mentions. They have no racks.
 
     Args:
-        imported: what `parse_describe` read; its own notes are not repeated.
-        settings, network, pace: taken over as they are.
+        imported: the result of `parse_describe`. Its notes are not repeated.
+        settings, network, pace: the values for the cluster.
 
     Raises:
-        DescribeError: a topic's rows leave partitions out, or a topic without rows cannot be placed on the brokers named.
+        DescribeError: the rows of a topic omit partitions, or a topic without rows cannot be placed on the brokers in the text.
     """
     rows = [row for topic in imported.topics for row in topic.rows]
     up = living(rows)
@@ -67,7 +68,7 @@ def to_cluster_spec(
 
 
 def living(rows: Iterable[DescribedPartition]) -> frozenset[int]:
-    """Brokers that live, by what the rows say."""
+    """Return the brokers that are alive according to the rows."""
     proved: set[int] = set()
     at_home: set[int] = set()
     missing: set[int] = set()
@@ -132,7 +133,7 @@ def _as_described(row: DescribedPartition) -> PartitionSpec:
 
 
 def _placed(brokers: list[int], factor: int, number: int) -> PartitionSpec:
-    """A partition that the text leaves out: its replicas on brokers in turn, in sync where those live."""
+    """Return a placement in turn on the brokers for a partition that the text omits. Replicas on running brokers are in sync."""
     return PartitionSpec(tuple(brokers[(number + place) % len(brokers)] for place in range(min(factor, len(brokers)))))
 
 

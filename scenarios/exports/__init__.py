@@ -1,1 +1,1 @@
-"""A moment of a log or of a scenario in other formats: Kafka's metrics and checkpoint files, and a trace for Perfetto."""
+"""Exports of one moment of a log or of a scenario: Kafka's metrics and checkpoint files. Also exports a log as a trace for Perfetto."""

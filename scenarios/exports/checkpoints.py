@@ -1,7 +1,7 @@
-"""Writes the checkpoint files of a cluster at a moment to a directory tree, and reads such a tree.
+"""Writes the checkpoint files of a cluster at one moment to a directory tree, and reads such a tree.
 
-The tree has a directory `broker-1/log-dir-1/` for each online log directory, with the files that Kafka writes there. A tree that is
-copied from real brokers can be read too. From a tree follow a cluster with its brokers and replicas, and its differences from another.
+The tree has a directory `broker-1/log-dir-1/` for each online log directory, with the files that Kafka writes to it. A tree that is
+copied from real brokers can also be read. A cluster can be built from a tree, and two trees can be compared.
 """
 
 from __future__ import annotations
@@ -32,18 +32,18 @@ MAX_FILES: Final = 1_100_000
 """The largest number of files in a tree: one for each of a million replicas, and several for each log directory."""
 
 MAX_BYTES: Final = 32 * 1024 * 1024
-"""The size of the largest file in a tree, in bytes. The offsets of 200,000 partitions in one log directory have a quarter of it."""
+"""The size of the largest file in a tree, in bytes. The offsets of 200,000 partitions in one log directory take a quarter of this size."""
 
 _DEEPEST: Final = 3
 _DIRECTORY: Final = re.compile(r"broker-(\d{1,10})/log-dir-(\d{1,3})")
 _PARTITION: Final = re.compile(r"([A-Za-z0-9._-]+)-(\d{1,9})")
 
 Tree = dict[str, dict[str, str]]
-"""The content of files, by log directory (`broker-1/log-dir-1`) and path within it."""
+"""The contents of files, by log directory (`broker-1/log-dir-1`) and by path within the directory."""
 
 
 def tree_of(cluster: Cluster) -> Tree:
-    """The files of every online log directory of a cluster."""
+    """Return the files of every online log directory of a cluster."""
     found: Tree = {}
     cluster_id = checkpoint_files.uuid(f"cluster-{cluster.seed}")
     for broker in cluster.brokers.values():
@@ -55,7 +55,7 @@ def tree_of(cluster: Cluster) -> Tree:
 
 
 def files_of(disk: Disk, broker: int, broker_epoch: int, number: int, cluster_id: str) -> dict[str, str]:
-    """The files of one log directory as they are on disk now, by path within it. Empty for an offline directory."""
+    """Return the current files of one log directory, by path within the directory. The result is empty for an offline directory."""
     directory = disk.dirs[number - 1]
     if not directory.online:
         return {}
@@ -98,7 +98,7 @@ def read_tree(root: str | Path) -> Tree:
     """Read a tree, and check the format of every file.
 
     Raises:
-        InputError: there is no such tree, or a file in it is invalid. The message names the file and the line.
+        InputError: the directory is not such a tree, or a file in it is invalid. The message names the file and the line.
     """
     root = Path(root)
     found: Tree = {}
@@ -126,7 +126,7 @@ def read_tree(root: str | Path) -> Tree:
 
 
 def _files(folder: Path, depth: int) -> Iterator[Path]:
-    """The files in a folder and its subfolders, in order of their names. Links to folders are not followed."""
+    """Yield the files in a folder and its subfolders, in the order of their names. Links to folders are not followed."""
     with os.scandir(folder) as entries:
         inside = sorted(entries, key=lambda entry: entry.name)
     for entry in inside:
@@ -152,7 +152,7 @@ def _check(name: str, text: str) -> None:
 
 
 def differences(tree: Tree, other: Tree) -> list[str]:
-    """The differences between two trees, one per line. The order of entries and comments are ignored."""
+    """Return the differences between two trees, one per line. Comments and the order of entries are ignored."""
     told = []
     for directory in sorted({*tree, *other}):
         mine, theirs = tree.get(directory), other.get(directory)
@@ -181,10 +181,12 @@ def _entries(name: str, text: str | None) -> dict[str, str]:
 
 
 def spec_of(tree: Tree) -> ClusterSpec:
-    """A cluster with the brokers, log directories and replicas of a tree. The tree lacks the preferred replicas: the lowest broker id is taken.
+    """Return a cluster with the brokers, log directories, and replicas of a tree.
+
+    A tree does not show the preferred replicas, so the replica on the broker with the lowest id becomes the preferred one.
 
     Raises:
-        InputError: a topic lacks a partition number.
+        InputError: the tree lacks a partition of a topic.
     """
     dirs: dict[int, int] = {}
     replicas: dict[TopicPartition, list[int]] = {}
@@ -212,7 +214,7 @@ def spec_of(tree: Tree) -> ClusterSpec:
 
 
 def cluster_at(source: str, at: int | None, log: bool) -> Cluster:
-    """The cluster of a replayed event log or of a scenario, at a virtual time or at the end.
+    """Return the cluster of a replayed event log or of a scenario, at a virtual time in µs or (None) at the end.
 
     Raises:
         InputError: the log or the scenario cannot be read, or its cluster cannot be built or run.

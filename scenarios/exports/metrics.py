@@ -1,4 +1,4 @@
-"""Kafka's metrics at a moment of a logged session or of a scenario, as lines that begin with the MBean's name."""
+"""Kafka's metrics at one moment of a logged session or of a scenario, as lines that begin with the name of the MBean."""
 
 from __future__ import annotations
 
@@ -15,7 +15,9 @@ from scenarios.running.runner import Run
 
 
 def of_log(reader: LogReader, until_us: int | None) -> list[Sample]:
-    """The metrics of a log at a virtual time or at its end, without those that no event determines (`core.lab.metrics.gauges`).
+    """Return the metrics of a log at a virtual time or at its end.
+
+    Metrics that do not follow from events are omitted (`core.lab.metrics.gauges`).
 
     Raises:
         LogError: a line of the log is invalid.
@@ -30,7 +32,7 @@ def of_log(reader: LogReader, until_us: int | None) -> list[Sample]:
 
 
 def of_scenario(scenario: Scenario, release: Release, seed: int | None, until_us: int | None) -> list[Sample]:
-    """The metrics of a scenario at a virtual time or at its end."""
+    """Return the metrics of a scenario at a virtual time or at its end."""
     observer = MetricsObserver(scenario.spec, release)
     run = Run(scenario, release, seed, observer.on_event)
     if until_us is None:
@@ -43,7 +45,13 @@ def of_scenario(scenario: Scenario, release: Release, seed: int | None, until_us
 
 
 def lines(samples: Iterable[Sample], broker: int | None = None, pattern: str | None = None) -> Iterator[str]:
-    """Lines such as `kafka.server:type=…,name=…<TAB>broker=1<TAB>Value=3`. `pattern` is part of the MBean's name, or a shell pattern for all of it."""
+    """Yield lines such as `kafka.server:type=…,name=…<TAB>broker=1<TAB>Value=3`.
+
+    Args:
+        samples: the values of the metrics.
+        broker: the broker whose metrics are selected. None: all brokers.
+        pattern: a part of the MBean's name, or a shell pattern for the whole name. None: all metrics.
+    """
     for sample in samples:
         if broker is not None and sample.broker != broker:
             continue

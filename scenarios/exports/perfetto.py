@@ -1,7 +1,7 @@
-"""Writes an event log as a Chrome trace for ui.perfetto.dev and chrome://tracing: a track for each broker, arrows from causes to effects.
+"""Writes an event log as a Chrome trace for ui.perfetto.dev and chrome://tracing, with a track for each broker and arrows from causes to effects.
 
 Format: https://docs.google.com/document/d/1CvAClvFfyA5R-PhYUmn5OOQtYMH4h6I0nSsKchNAySU (Trace Event Format), JSON object
-form. Times are virtual µs. Arrows are flow events, which attach to slices only, so every event is a slice of 1 µs.
+form. Times are virtual µs. Arrows are flow events. They attach only to slices, so every event is a slice of 1 µs.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ PROCESS: Final = 1
 CONTROLLER: Final = 1_000_001
 PEOPLE: Final = 1_000_000
 FIRST_CLIENT: Final = 1_000_002
-"""The thread ids of other tracks. The thread id of a broker is its id + 1, because viewers treat thread 0 specially."""
+"""The first thread id of the tracks of clients. The thread id of a broker is its id + 1, because viewers treat thread 0 specially."""
 
 _CONTROLLERS: Final = frozenset({
     "topic-created", "topic-refused", "partition-changed", "leader-elected", "partition-offline", "election-refused",
@@ -33,14 +33,14 @@ _CONTROLLERS: Final = frozenset({
 
 
 class _Tracks:
-    """The thread ids of the tracks, by node name."""
+    """Assigns thread ids to tracks by node name."""
 
     def __init__(self) -> None:
         self.named: dict[str, int] = {"people": PEOPLE, "controller": CONTROLLER}
         self._clients = 0
 
     def of(self, kind: str, columns: dict[str, Any]) -> int:
-        """The track of an event."""
+        """Return the thread id of the track of an event."""
         if kind in ("act", "setting-changed"):
             return PEOPLE
         if kind in _CONTROLLERS:
@@ -54,7 +54,7 @@ class _Tracks:
         return broker + 1
 
     def node(self, name: str) -> int:
-        """The track of a node: a broker, the controller, or a client by its name."""
+        """Return the thread id of the track of a node. The name is that of a broker, the controller, or a client."""
         if name.startswith("b") and name[1:].isdecimal():
             return self.broker(int(name[1:]))
         if name not in self.named:
@@ -97,7 +97,7 @@ def write_trace(reader: LogReader, out: Writes) -> int:
 
 
 def _entries(event: tuple[Any, ...], tracks: _Tracks, effects: Sequence[int]) -> Iterator[dict[str, Any]]:
-    """The trace entries of an event: a slice, the end of the arrow from its cause, and the starts of the arrows to its effects."""
+    """Yield the trace entries of an event: a slice, the end of the arrow from its cause, and the starts of the arrows to its effects."""
     seq, time, cause, kind = event[:4]
     columns = dict(zip(KINDS[kind].columns, event[4:], strict=True))
     where = {"pid": PROCESS, "tid": tracks.of(kind, columns), "ts": time}
@@ -110,7 +110,7 @@ def _entries(event: tuple[Any, ...], tracks: _Tracks, effects: Sequence[int]) ->
 
 
 def _names(process: str, tracks: _Tracks) -> Iterator[dict[str, Any]]:
-    """The names of the process and its tracks, and the order of the tracks: people, controller, brokers, clients."""
+    """Yield the names of the process and its tracks. The tracks are ordered: people, controller, brokers, clients."""
     yield {"ph": "M", "name": "process_name", "pid": PROCESS, "args": {"name": process}}
     for name, thread in tracks.named.items():
         yield {"ph": "M", "name": "thread_name", "pid": PROCESS, "tid": thread, "args": {"name": name}}

@@ -1,1 +1,1 @@
-"""Files, standard streams and signals of a command: text escaped for terminals, output that appears whole or not at all, orderly termination."""
+"""Files, standard streams, and signals of a command: escaping for terminals, atomic output, and cleanup after termination signals."""

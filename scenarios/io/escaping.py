@@ -1,6 +1,6 @@
-"""Escapes characters of untrusted text that would move the cursor, control the terminal or hide other text.
+"""Escapes characters of untrusted text that would move the cursor, control the terminal, or hide other text.
 
-Names, notes and file names come from scripts, logs and describe texts that somebody else wrote. A terminal obeys control characters in
+Names, notes, and file names come from scripts, logs, and describe texts that other people wrote. A terminal obeys control characters in
 them (OSC 52 writes the clipboard), a line break forges a line, and a bidirectional override changes the order in which text is shown.
 Each such character is replaced by its Python escape: `\\x1b`, `\\n`, `\\u2028`.
 """
@@ -23,7 +23,7 @@ class _Escapes(dict[int, str | int]):
 
 
 def _is_space(char: str) -> bool:
-    """Whether it is a visible blank, such as U+00A0 and U+3000, which `str.isprintable` excludes."""
+    """Whether a character is a visible blank, such as U+00A0 and U+3000, which `str.isprintable` excludes."""
     return char in " \u00a0\u1680\u202f\u205f\u3000" or "\u2000" <= char <= "\u200a"
 
 
@@ -37,12 +37,12 @@ _TEXT: Final = _Escapes("\n\t")
 
 
 def escape_value(value: str) -> str:
-    """Escape a single value, such as a name: line breaks and tabs too."""
+    """Escape a single value, such as a name. Line breaks and tabs are also escaped."""
     return value if value.isprintable() else value.translate(_VALUE)
 
 
 def escape_line(line: str) -> str:
-    """Escape a line. Tabs between its columns are kept; line breaks are escaped."""
+    """Escape a line. Line breaks are escaped, but the tabs between columns are kept."""
     return line if line.isprintable() else line.translate(_LINE)
 
 
@@ -54,7 +54,7 @@ def escape_text(text: str) -> str:
 def escape_json(document: str) -> str:
     """Escape the strings of a JSON document with JSON's own escapes, so that its meaning is unchanged."""
     if document.isascii() and "\x7f" not in document:
-        return document  # JSON has no control characters below 32 but between its values.
+        return document  # JSON has control characters below 32 only between its values.
     return "".join(char if _TEXT[ord(char)] == ord(char) else _json_escape(char) for char in document)
 
 

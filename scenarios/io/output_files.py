@@ -1,8 +1,8 @@
-"""Files that a command writes atomically: a file appears under its name when it is complete, or not at all.
+"""Writes the output files of a command atomically: a file appears under its name only when it is complete.
 
-Until a file is complete, it has a temporary name in the same directory (`.isrlab-….part`; only a killed process leaves it behind), so
+Until a file is complete, it has a temporary name in the same directory (`.isrlab-….part`). Only a killed process leaves it behind, so
 an error never damages an existing file. An existing file is replaced and its permissions are kept. A symbolic link is kept, and its
-target is replaced. A pipe, a device or `/dev/stdout` is written directly. A command never writes a file that it also reads.
+target is replaced. A pipe, a device, or `/dev/stdout` is written directly. A command never writes a file that it also reads.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from scenarios.errors import InputError
 from scenarios.io.standard_streams import OutputLost
 
 STDOUT: Final = 1
-"""The file descriptor that `-` stands for."""
+"""The file descriptor that `-` means."""
 
 _STREAMS: Final = {"/dev/stdin": 0, "/dev/stdout": STDOUT, "/dev/stderr": 2}
 _DESCRIPTOR: Final = re.compile(r"/dev/fd/(\d{1,9})|/proc/self/fd/(\d{1,9})")
@@ -35,7 +35,7 @@ _numbers: Final = itertools.count()
 
 
 class Writes(Protocol):
-    """Anything with a `write` method for text."""
+    """An object with a `write` method for text."""
 
     def write(self, text: str, /) -> object: ...
 
@@ -44,8 +44,8 @@ class OutputFile:
     """A file that is being written.
 
     Attributes:
-        path: its name.
-        file: the open file. `appear` can replace it.
+        path: the name of the file.
+        file: the open file. `appear` can replace this object.
     """
 
     def __init__(self, path: str | Path) -> None:
@@ -93,7 +93,7 @@ class OutputFile:
         except OSError as wrong:
             if not replaces or wrong.errno not in (errno.EACCES, errno.EPERM, errno.EROFS):
                 raise
-        # The file may be written, its directory not.
+        # The file can be written, but not its directory.
         import tempfile
 
         self._part = os.path.join(tempfile.gettempdir(), name)
@@ -106,11 +106,11 @@ class OutputFile:
 
     @property
     def where(self) -> str:
-        """The name under which the file can be read now."""
+        """The name under which the file can be read at present."""
         return self._part or self._target
 
     def appear(self, *, revocable: bool = False) -> None:
-        """Rename the file from its temporary name to its name. What is written from now on is visible there at once.
+        """Rename the file from its temporary name to its final name. Later writes are visible under that name at once.
 
         Args:
             revocable: whether to keep a replaced file for `revoke`, until `discard` is called.
@@ -126,8 +126,8 @@ class OutputFile:
             os.replace(self._part, self._target)
         except OSError:
             self._forget_before()
-            # It is on another file system, or a mount of its own, as files in containers are.
-            import shutil  # With what it brings it is a good part of what `isrlab run` loads.
+            # The target is on another file system, or is itself a mount, as files in containers are.
+            import shutil  # This import is a large part of what `isrlab run` loads.
 
             with open(self._part, "rb") as part:
                 whole = io.FileIO(self._target, "r+b")
@@ -155,7 +155,7 @@ class OutputFile:
             self._before = None
 
     def revoke(self) -> None:
-        """Remove the file although it has appeared, and restore the file that it replaced, if that was kept."""
+        """Remove the file although it has appeared. Restore the file that it replaced if that file was kept."""
         with contextlib.suppress(OSError):
             if self._before is not None:
                 os.replace(self._before, self._target)
@@ -165,7 +165,7 @@ class OutputFile:
         self.discard()
 
     def write(self, data: bytes) -> None:
-        """Write all of the data.
+        """Write all the data.
 
         Raises:
             OSError: the write failed.
@@ -185,7 +185,7 @@ class OutputFile:
             self._part = None
 
     def failed(self, wrong: OSError) -> Exception:
-        """The exception to raise after a failed write."""
+        """Return the exception to raise after a failed write."""
         return OutputLost(wrong) if self._stream == STDOUT else cannot_be_written(self.path, wrong)
 
 
@@ -227,7 +227,7 @@ class AtomicFile:
 
 @contextlib.contextmanager
 def atomic_file(path: str | Path) -> Iterator[AtomicFile]:
-    """A file that appears under its name at the end of the block. If the block raises an exception, the file does not appear.
+    """Provide a file that appears under its name at the end of the block. If the block raises an exception, the file does not appear.
 
     Raises:
         InputError: the file cannot be written.
@@ -261,9 +261,9 @@ def write_atomically(path: str | Path, text: str) -> None:
 
 @contextlib.contextmanager
 def atomic_entries(directory: str | Path) -> Iterator[Path]:
-    """A temporary directory whose entries are moved to `directory` at the end of the block, where they replace entries of the same names.
+    """Provide a temporary directory. At the end of the block, its entries are moved to `directory`, where they replace entries of the same names.
 
-    `directory` is created if it does not exist, and removed again if it stays empty.
+    `directory` is created if it does not exist, and is removed again if it stays empty.
 
     Raises:
         InputError: `directory` cannot be created or written. Exceptions of the block are raised unchanged.
@@ -306,14 +306,14 @@ def _put_in_place(part: Path, root: Path) -> None:
 
 
 def check_outputs(outputs: Mapping[str, str | Path | None], inputs: Iterable[str | Path | None]) -> None:
-    """Before a command starts, refuse output files that cannot be written, that are inputs, or that two options name.
+    """Refuse output files before the command starts if they cannot be written, are also inputs, or are named by two options.
 
     Args:
-        outputs: the output files, by the option that names each. None: no file; `-`: stdout.
+        outputs: the output files, by the options that name them. None means no file, and `-` means stdout.
         inputs: the files that the command reads.
 
     Raises:
-        InputError: the message names the option.
+        InputError: an output file is refused. The message names the option.
     """
     taken = {found: "what is read" for path in inputs if (found := _identity(path)) is not None}
     to_stdout = [option for option, path in outputs.items() if path is not None and is_stdout(path)]
@@ -348,13 +348,13 @@ def _check_output(option: str, path: Path) -> None:
 
 
 def same_file(one: str | Path, other: str | Path) -> bool:
-    """Whether two names refer to one file, which need not exist. False for pipes, devices and invalid names."""
+    """Whether two names refer to the same file, even if the file does not exist. False for pipes, devices, and invalid names."""
     found = _identity(one)
     return found is not None and found == _identity(other)
 
 
 def _identity(path: str | Path | None) -> object:
-    """A value that all names of a file share, links included. None for pipes and devices, which can be read and written at the same time."""
+    """Return a value that all names of a file share, including links. None for pipes and devices, which can be read and written at the same time."""
     if path is None or str(path) == "-":
         return None
     try:
@@ -367,7 +367,10 @@ def _identity(path: str | Path | None) -> object:
 
 
 def stream_of(path: str | Path) -> int | None:
-    """The file descriptor that a name such as `/dev/stdout` or `-` stands for. Opening the name again would overwrite a file from its start."""
+    """Return the file descriptor that a name such as `/dev/stdout` or `-` refers to.
+
+    If the name were opened again, the file would be overwritten from its start.
+    """
     if str(path) == "-":
         return STDOUT
     name = os.path.abspath(path)
@@ -385,7 +388,7 @@ def stream_of(path: str | Path) -> int | None:
 
 
 def is_stdout(path: str | Path) -> bool:
-    """Whether a name stands for stdout."""
+    """Whether a name refers to stdout."""
     try:
         return stream_of(path) == STDOUT
     except (OSError, ValueError):
@@ -396,12 +399,12 @@ def refuse_stdout(option: str, path: str | Path | None, instead: str) -> None:
     """Refuse `-` as the name of an output that cannot be written to stdout.
 
     Raises:
-        InputError: `path` is `-`. The message says what to name instead.
+        InputError: `path` is `-`. The message says what to use instead.
     """
     if path is not None and str(path) == "-":
         raise InputError(f"{option}: '-' is stdout; name {instead}")
 
 
 def cannot_be_written(path: str | Path, wrong: OSError) -> InputError:
-    """The error message for a file that cannot be written."""
+    """Return the error for a file that cannot be written."""
     return InputError(f"{path}: cannot be written: {wrong.strerror or wrong}")

@@ -1,7 +1,7 @@
-"""Everything that the command line prints: results to stdout, messages about them to stderr.
+"""Prints everything that the command line prints: results to stdout, and messages about them to stderr.
 
-Printed text can contain text that others wrote. Both streams therefore escape control characters (`scenarios.io.escaping`), and
-characters that the stream's encoding lacks. If stdout cannot be written, because the disk is full or it is closed, writing raises
+Printed text can contain text that other people wrote. Both streams therefore escape control characters (`scenarios.io.escaping`), and
+characters that the encoding of the stream lacks. If stdout cannot be written, for example because the disk is full, writing raises
 `OutputLost`. If stderr cannot be written, the message is dropped.
 """
 
@@ -33,13 +33,13 @@ class OutputLost(Exception):
 
 
 class Guarded:
-    """A text stream that escapes untrusted text. Other attributes are those of the stream that it wraps."""
+    """A text stream that escapes untrusted text. All other attributes are those of the wrapped stream."""
 
     def __init__(self, stream: IO[str] | None, *, must_arrive: bool, spell_out: bool = True) -> None:
         """Wrap a stream.
 
         Args:
-            stream: None if it was closed before the program started.
+            stream: the stream to wrap. None if it was closed before the program started.
             must_arrive: whether a failed write raises `OutputLost`.
             spell_out: whether control characters are escaped.
         """
@@ -51,7 +51,7 @@ class Guarded:
         return getattr(self._stream, name)
 
     def isatty(self) -> bool:
-        """Whether it is a terminal."""
+        """Whether the stream is a terminal."""
         return self._stream is not None and self._stream.isatty()
 
     def write(self, text: str) -> int:
@@ -91,7 +91,7 @@ class Guarded:
             self._lost(wrong)
 
     def _lost(self, wrong: OSError | ValueError) -> None:
-        """Redirect the stream to the null device: Python would write the buffered text again at exit, and fail again."""
+        """Redirect the stream to the null device. Otherwise, Python would write the buffered text again at exit, and fail again."""
         with contextlib.suppress(OSError, ValueError, AttributeError):
             nowhere = os.open(os.devnull, os.O_WRONLY)
             os.dup2(nowhere, cast("IO[str]", self._stream).fileno())
@@ -101,13 +101,13 @@ class Guarded:
 
     @property
     def styled(self) -> IO[str]:
-        """The same stream without escaping, for callers that write control sequences and escape untrusted text themselves."""
+        """The same stream without escaping. The callers write control sequences and escape untrusted text themselves."""
         return cast("IO[str]", Guarded(self._stream, must_arrive=self._must_arrive, spell_out=False))
 
 
 @contextlib.contextmanager
 def guarded_streams() -> Iterator[None]:
-    """Within the block, `sys.stdout` and `sys.stderr` escape what is printed."""
+    """Replace `sys.stdout` and `sys.stderr` within the block by streams that escape printed text."""
     if sys.stdout is None or sys.stderr is None:
         _fill_descriptors()
     stdout, stderr = sys.stdout, sys.stderr
@@ -120,14 +120,14 @@ def guarded_streams() -> Iterator[None]:
 
 
 def _fill_descriptors() -> None:
-    """Open the null device for each closed standard stream: the next opened file would otherwise get its descriptor and its output."""
+    """Open the null device for each closed standard stream. Otherwise, the next opened file would get its descriptor and its output."""
     while (descriptor := os.open(os.devnull, os.O_RDWR)) <= 2:
         pass
     os.close(descriptor)
 
 
 def styled(stream: IO[str]) -> IO[str]:
-    """The stream for text that contains the program's own colors and cursor movements."""
+    """Return a stream without escaping, for text that contains the program's own colors and cursor movements."""
     return stream.styled if isinstance(stream, Guarded) else stream
 
 
@@ -140,7 +140,7 @@ def say_lines(lines: Iterable[str], *, flush: bool = False) -> None:
 
 
 def say_text(text: str) -> None:
-    """Print a whole text to stdout, such as a script."""
+    """Print a text of several lines to stdout, such as a script."""
     sys.stdout.write(text)
 
 

@@ -1,8 +1,8 @@
-"""Termination signals as an exception: Ctrl-C, `kill` and a closed terminal unwind the command, so that it cleans up after itself.
+"""Raises termination signals as an exception, so that Ctrl-C, `kill`, and a closed terminal let the command clean up.
 
-A signal would end the process at once and leave scratch directories, workers and Spark's JVM behind. Here the first signal raises
-`Terminated`; later ones are ignored while the command cleans up. The exception can be raised anywhere, including in the middle of an
-operation that must not be left half done: `defer_signals` defers it until the end of such an operation.
+Without this module, a signal would end the process at once and leave scratch directories, workers, and Spark's JVM behind. The first
+signal raises `Terminated`. Later signals are ignored while the command cleans up. The exception can be raised anywhere. `defer_signals`
+defers it to the end of an operation that must not be interrupted.
 """
 
 from __future__ import annotations
@@ -25,10 +25,10 @@ RESEND_DELAY: Final = 0.01
 
 
 class Terminated(BaseException):
-    """A termination signal arrived. This is not a `KeyboardInterrupt`, because py4j catches that one and continues.
+    """A termination signal arrived. The class is not a `KeyboardInterrupt`, because py4j catches that exception and continues.
 
     Attributes:
-        signal: its number.
+        signal: the number of the signal.
     """
 
     def __init__(self, number: int) -> None:
@@ -58,7 +58,7 @@ class _Signals:
         again.start()
 
     def tell(self) -> None:
-        """Raise `Terminated` if a signal arrived, has not been raised yet and is not deferred."""
+        """Raise `Terminated` if a signal has arrived, has not been raised yet, and is not deferred."""
         if self.came is not None and not self.raised and not self.blocks:
             self.raised = True
             raise Terminated(self.came)
@@ -81,9 +81,9 @@ _signals: _Signals | None = None
 
 @contextlib.contextmanager
 def raise_on_signals() -> Iterator[None]:
-    """Raise `Terminated` within the block when one of `SIGNALS` arrives. Signals that this process ignores (`nohup`) stay ignored.
+    """Raise `Terminated` within the block when one of `SIGNALS` arrives. Signals that this process ignores (`nohup`) remain ignored.
 
-    Python handles signals in the main thread only. In another thread, and within another such block, this has no effect.
+    Python handles signals only in the main thread. In another thread, or inside another block of this kind, this function has no effect.
     """
     global _signals
     if _signals is not None or threading.current_thread() is not threading.main_thread():
@@ -106,9 +106,9 @@ def raise_on_signals() -> Iterator[None]:
 
 @contextlib.contextmanager
 def defer_signals() -> Iterator[None]:
-    """Defer a signal to the end of the block, so that the block, such as an import, is never left half done.
+    """Defer a signal to the end of the block. The block, for example an import, is therefore never left half done.
 
-    Only the main thread is interrupted. In another thread, and outside of `raise_on_signals`, this has no effect.
+    Only the main thread is interrupted. In another thread, or outside `raise_on_signals`, this function has no effect.
     """
     signals = _signals
     if signals is None or threading.current_thread() is not threading.main_thread():
@@ -124,7 +124,7 @@ def defer_signals() -> Iterator[None]:
 
 @contextlib.contextmanager
 def keep_signal_handlers() -> Iterator[None]:
-    """Like `defer_signals`, and restore the signal handlers that the block replaces."""
+    """Defer signals like `defer_signals`, and restore the signal handlers that the block replaces."""
     if _signals is None:
         yield
         return

@@ -1,6 +1,6 @@
-"""Reads text files: at most a given number of bytes, in UTF-8 or in the UTF-16 that Windows tools write.
+"""Reads text files up to a size limit, in UTF-8 or in the UTF-16 that Windows tools write.
 
-An endless file, such as a device or a pipe that is never closed, is refused like one that is too large.
+An endless file, such as a device or a pipe that is never closed, is refused like a file that is too large.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _LOOKED_AT: Final = 64
 
 
 def read_bytes(path: str | Path, remedy: str = "", most: int = MAX_BYTES) -> bytes:
-    """Read the bytes of a file. `remedy` ends the error message: it says which file to name.
+    """Read the bytes of a file. `remedy` ends the error message and says which file to use.
 
     Raises:
         InputError: the file cannot be read, or has more bytes than `most`.
@@ -47,10 +47,10 @@ def take(file: IO[bytes], source: str, most: int = MAX_BYTES) -> bytes:
 
 
 def decode(data: bytes, source: str, right: str = "use a text file in UTF-8") -> str:
-    """The text of a file's bytes; `right` says what it should be.
+    """Decode the bytes of a file. `right` says in error messages which file to use.
 
     Raises:
-        ScriptError: it is binary, or in an encoding other than UTF-8 and UTF-16.
+        ScriptError: the data is binary, or has an encoding other than UTF-8 and UTF-16.
     """
     encoding = _UTF_16.get(data[:2]) or _unmarked_utf_16(data)
     try:
@@ -67,16 +67,16 @@ def decode(data: bytes, source: str, right: str = "use a text file in UTF-8") ->
 
 
 def read_text(path: str | Path, right: str = "use a text file in UTF-8", remedy: str = "", most: int = MAX_BYTES) -> str:
-    """The text in a file.
+    """Read the text of a file.
 
     Raises:
-        InputError: it cannot be read, is too large, or no text.
+        InputError: the file cannot be read, is too large, or is not text.
     """
     return decode(read_bytes(path, remedy, most), str(path), right)
 
 
 def _unmarked_utf_16(data: bytes) -> str | None:
-    """The UTF-16 encoding of a file without a byte order mark, whose first characters are all ASCII; None if it has another encoding."""
+    """Return the UTF-16 encoding of a file that has no byte order mark and starts with ASCII characters. None for other encodings."""
     start = data[:_LOOKED_AT]
     if len(start) < 4 or len(data) % 2:
         return None

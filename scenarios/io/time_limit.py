@@ -15,9 +15,9 @@ class TimeLimitExceeded(Exception):
 
 @contextlib.contextmanager
 def time_limit(seconds: float) -> Iterator[None]:
-    """Interrupt the block after `seconds` of wall time. A regular expression can be interrupted too: it checks for signals as it backtracks.
+    """Interrupt the block after `seconds` of wall time. A regular expression can also be interrupted: it checks for signals as it backtracks.
 
-    Only the main thread can be interrupted. In another thread, this has no effect.
+    Only the main thread can be interrupted. In another thread, this function has no effect.
 
     Raises:
         TimeLimitExceeded: the limit is exceeded.
