@@ -1,4 +1,4 @@
-"""Releases as scripts, logs and the command line name them: `4.3`, or `4.3 without request-time-leo` with a guard switched off."""
+"""The names of releases in scripts, in logs, and on the command line: `4.3`, or `4.3 without request-time-leo` to switch off a guard."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from scenarios.errors import did_you_mean
 
 
 def release_named(text: str) -> Release:
-    """The release of that name, perhaps without some guards (`core.kafka.release.GUARDS`).
+    """Return the release with a name. The name can contain guards to switch off (`core.kafka.release.GUARDS`).
 
     Raises:
-        ValueError: there is no such release or guard; the message names the nearest.
+        ValueError: the release or the guard does not exist. The message contains the most similar name.
     """
     base, *guards = (part.strip() for part in text.split(" without "))
     release = RELEASES.get(base)

@@ -1,4 +1,4 @@
-"""Writes an event log as a Chrome trace for ui.perfetto.dev and chrome://tracing, with a track for each broker and arrows from causes to effects.
+"""Writes an event log as a Chrome trace for ui.perfetto.dev and chrome://tracing, with a track for each broker and arrows from each cause.
 
 Format: https://docs.google.com/document/d/1CvAClvFfyA5R-PhYUmn5OOQtYMH4h6I0nSsKchNAySU (Trace Event Format), JSON object
 form. Times are virtual µs. Arrows are flow events. They attach only to slices, so every event is a slice of 1 µs.

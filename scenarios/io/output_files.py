@@ -261,7 +261,7 @@ def write_atomically(path: str | Path, text: str) -> None:
 
 @contextlib.contextmanager
 def atomic_entries(directory: str | Path) -> Iterator[Path]:
-    """Provide a temporary directory. At the end of the block, its entries are moved to `directory`, where they replace entries of the same names.
+    """Provide a temporary directory whose entries are moved to `directory` at the end of the block. They replace entries of the same names.
 
     `directory` is created if it does not exist, and is removed again if it stays empty.
 
@@ -354,7 +354,10 @@ def same_file(one: str | Path, other: str | Path) -> bool:
 
 
 def _identity(path: str | Path | None) -> object:
-    """Return a value that all names of a file share, including links. None for pipes and devices, which can be read and written at the same time."""
+    """Return a value that all names of a file share, including links.
+
+    The value is None for pipes and devices, because they can be read and written at the same time.
+    """
     if path is None or str(path) == "-":
         return None
     try:

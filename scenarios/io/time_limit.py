@@ -15,7 +15,7 @@ class TimeLimitExceeded(Exception):
 
 @contextlib.contextmanager
 def time_limit(seconds: float) -> Iterator[None]:
-    """Interrupt the block after `seconds` of wall time. A regular expression can also be interrupted: it checks for signals as it backtracks.
+    """Interrupt the block after `seconds` of wall time. Regular expressions check for signals as they backtrack, so they stop too.
 
     Only the main thread can be interrupted. In another thread, this function has no effect.
 

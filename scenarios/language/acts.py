@@ -1,6 +1,6 @@
 """Acts of a script: `kill: 2`, `cut: [1, 3]`, `produce: {topic: orders, records: 500}`.
 
-The reader builds an act from the fields and types of its class in `core.lab.acts`, so a new act needs no change here. Scripts write
+Acts are built from the fields and types of their classes in `core.lab.acts`, so a new act needs no change here. Scripts write
 field names with dashes, times as durations, and shares as percentages: `loss_ppm` is `loss: 5%`. Acts have three short forms. A single
 value is the first field of the act. A list of brokers stands for one act per broker. A list of two nodes is a link.
 """
@@ -49,10 +49,10 @@ DURATIONS: Final = frozenset({"latency", "jitter", "every", "delay", "skew", "si
 """Fields that are times in µs. Scripts write them as durations."""
 
 BROKERS: Final = frozenset({"broker", "follower", "leader", "to"})
-"""Fields of acts that name a broker by its number."""
+"""Fields of acts that contain the number of a broker."""
 
 CLIENTS: Final = frozenset({"producer", "consumer"})
-"""Fields of acts that name a client."""
+"""Fields of acts that contain the name of a client."""
 
 WORDS: Final[dict[str, tuple[str, ...]]] = {
     "acks": ("0", "1", "all"),
@@ -61,11 +61,11 @@ WORDS: Final[dict[str, tuple[str, ...]]] = {
     "reset": ("earliest", "latest"),
     "unflushed": ("drawn", "lost", "kept"),
 }
-"""Fields that accept only certain words, with these words."""
+"""Fields that accept only certain words, with the accepted words."""
 
 
 def read_acts(word: str, node: Node) -> tuple[Act, ...]:
-    """Read the acts of `word: node`. A short form can stand for several acts.
+    """Read the acts from `word: node`. A short form can produce several acts.
 
     Raises:
         ScriptError: a field is missing, unknown, or invalid.
@@ -135,7 +135,7 @@ def _partition_of(value: Node, topic: Node | None) -> TopicPartition:
 
 
 def _settings(node: Fields) -> tuple[Act, ...]:
-    """Read `set: {min.insync.replicas: 2, topic: orders}`. Each setting is one act."""
+    """Read `set: {min.insync.replicas: 2, topic: orders}`. Each setting becomes one act."""
     with node.document.together():
         topic = node.read("topic", lambda one: check_topic_name(one, as_text(one)), None)
         broker = node.read("broker", as_broker, None)
@@ -175,7 +175,7 @@ def _checked(name: str, node: Node, of_topic: bool, of_broker: bool) -> str:
 
 
 def _value(act: type[Act], name: str, node: Node) -> Any:
-    """Read the value of one field of an act. The type and the name of the field determine the format."""
+    """Read the value of one field of an act. The type and the name of the field determine how the value is written."""
     kind = _kind(act, name)
     if name in SIGNED:
         return _within(node, name, as_signed(node, as_duration if name in DURATIONS else as_ppm))
@@ -212,7 +212,7 @@ def _value(act: type[Act], name: str, node: Node) -> Any:
 
 
 def _within(node: Node, name: str, value: int) -> int:
-    """Return a time or a share if it is within the bounds of its field."""
+    """Return a time or a share, or refuse it if it is outside the bounds of its field."""
     least, most = min_value(name), max_value(name)
     if least <= value <= most:
         return value
@@ -251,7 +251,7 @@ _READERS: Final[dict[str, Callable[[Node], Any]]] = {
     "tuple[tuple[TopicPartition, int], ...]": _kept,
     "tuple[tuple[int, ...], ...]": lambda node: each(node, "write the replicas of each partition, for example [[1, 2, 3]]", as_brokers),
 }
-"""The reader for each type of field."""
+"""The function that reads a field, by the type of the field."""
 
 
 def _kind(act: type[Act], name: str) -> str:

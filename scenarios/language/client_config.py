@@ -1,4 +1,4 @@
-"""Reads settings of producers and consumers by their Kafka names, from `config` of an act and from `clients` of a cluster."""
+"""Reads settings of producers and consumers by their Kafka names, from the `config` of an act and from the `clients` of a cluster."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from scenarios.language.values import as_fields, as_text
 
 
 def read_client_config(node: Node, kind: str = "") -> tuple[tuple[str, str], ...]:
-    """Read the settings in a mapping, with their values as written. With `kind`, accept only settings of that kind of client."""
+    """Read the settings in a mapping, with their values as written. If `kind` is not empty, accept only settings of that kind of client."""
     fields = as_fields(node, "write settings by their Kafka names, for example {delivery.timeout.ms: 8000}")
     with node.document.together():
         read = [(name, fields.tried(partial(_read_setting, name=name, kind=kind), None)) for name in fields.values]

@@ -45,7 +45,7 @@ MAX_CONTROLLERS: Final = 15
 """The largest number of dedicated controllers in a cluster. Clusters in production usually have three or five."""
 
 DEFAULTS: Final = ClusterSpec(brokers=())
-"""The default values of a cluster."""
+"""A cluster with the default values."""
 
 KAFKA_TOPIC_CONFIGS: Final = frozenset(
     [
@@ -87,7 +87,7 @@ KAFKA_TOPIC_CONFIGS: Final = frozenset(
         "unclean.leader.election.enable",
     ]
 )
-"""Kafka's topic configs. The laboratory keeps those that it does not model as written, for `describe`."""
+"""The topic configs of Kafka. The laboratory keeps the values of those that it does not model, so that `describe` can print them."""
 
 _CLUSTER_HINT: Final = "for example 'brokers: 3' with 'topics: {orders: {partitions: 1}}'"
 
@@ -166,7 +166,7 @@ def _read_brokers(node: Node, dirs: int) -> tuple[BrokerSpec, ...]:
 
 
 def _read_controllers(node: Node, brokers: tuple[BrokerSpec, ...]) -> tuple[str, ...]:
-    """Read the voters: a number of dedicated ones (c1, c2 …), `{combined: true}` or a list of brokers for combined ones, or their names."""
+    """Read the voters: the number of dedicated ones (c1, c2 …), `{combined: true}`, `{combined: [ids of brokers]}`, or a list of names."""
     if isinstance(node, Items):
         return each(node, "write the controllers by name, for example [c1, c2, c3]", as_node_name)
     if isinstance(node, Fields):
@@ -287,7 +287,7 @@ def _is_topic_name(name: str) -> bool:
 
 
 def read_topic_config(node: Node, lenient: bool = False) -> tuple[tuple[str, str], ...]:
-    """Read the overrides of a topic as written. With `lenient` (imported clusters), unknown names are kept."""
+    """Read the overrides of a topic as written. If `lenient` is true, unknown names are kept; imported clusters need this."""
     fields = as_fields(node, "write overrides by their Kafka names, for example {min.insync.replicas: 2}")
     with node.document.together():
         read = [(name, fields.tried(partial(_read_config, name=name, lenient=lenient), None)) for name in fields.values]
@@ -324,7 +324,7 @@ def _read_network(node: Node) -> NetworkSpec:
 
 
 def _check_placement(cluster: Fields, spec: ClusterSpec, recorded: bool) -> None:
-    """Refuse an impossible replica, ISR member, or leader. The error points to the value itself."""
+    """Refuse an impossible replica, ISR member, or leader. The error points to the value."""
     known = {broker.id for broker in spec.brokers}
     up = None if recorded else {broker.id for broker in spec.brokers if broker.up}
     topics = cluster.values.get("topics")
@@ -377,7 +377,7 @@ class _FlowList(list[Any]):
 
 
 def cluster_as_data(spec: ClusterSpec) -> dict[str, Any]:
-    """Return a spec as the plain mapping that a script or the header of a log contains."""
+    """Return a spec as the plain mapping that scripts and the headers of logs contain."""
     data: dict[str, Any] = {"brokers": _FlowList(_broker_as_data(broker) for broker in spec.brokers)}
     if spec.topics:
         data["topics"] = {topic.name: _topic_as_data(topic) for topic in spec.topics}
@@ -443,7 +443,7 @@ class _Dumper(yaml.SafeDumper):
     """Writes short lists and mappings on one line, as people write them in scripts."""
 
     def increase_indent(self, flow: bool = False, indentless: bool = False) -> None:
-        """Indent lists under their key."""
+        """Indent lists below their keys."""
         super().increase_indent(flow, False)
 
 
@@ -452,7 +452,10 @@ _Dumper.add_representer(_FlowList, lambda dumper, data: dumper.represent_sequenc
 
 
 def write_yaml(data: dict[str, Any]) -> str:
-    """Return a mapping as the YAML of a script. If characters in it hide or move others, it is in ASCII with YAML's escapes."""
+    """Return a mapping as the YAML of a script.
+
+    If the text contains characters that hide or move other characters, the result is ASCII with YAML's escapes.
+    """
     text = _dump(data, allow_unicode=True)
     return text if text == escape_text(text) else _dump(data, allow_unicode=False)
 

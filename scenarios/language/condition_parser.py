@@ -33,7 +33,7 @@ def parse_condition(text: str, names: Names | None = None) -> Condition:
     """Parse a condition.
 
     Raises:
-        ConditionError: the text is not a valid condition. `offset` is the position of the mistake.
+        ConditionError: the text is not a valid condition. The `offset` of the error is the position of the mistake.
     """
     return _Parser(text, names or Names()).whole()
 
@@ -73,7 +73,7 @@ class _Parser:
         return "the end" if token.kind == "end" else f"'{token.text}'"
 
     def since(self, start: int) -> str:
-        """Return the text from an offset up to the end of the last token taken."""
+        """Return the text from an offset to the end of the last token taken."""
         last = self.tokens[self.at - 1]
         return self.text[start : last.offset + len(last.text)]
 
@@ -194,13 +194,13 @@ class _Parser:
         )
 
     def fitted(self, literal: Term, reading: Term, token: Token) -> Term:
-        """Read a literal on the left side again, as a value of the type of the right side."""
+        """Read a literal on the left side again, as a value of the type on the right side."""
         if token.kind != "word":
             return literal
         return self.literal(token, reading) or literal
 
     def literal(self, token: Token, like: Term | None) -> Term | None:
-        """Read a literal. `like` is the term that the literal is compared with. Returns None if the token is not a literal."""
+        """Read a literal that is compared with `like`. Return None if the token is not a literal."""
         text = token.text
         if like is not None and like.type == BROKER:
             if text == "none":
@@ -293,7 +293,7 @@ class _Parser:
     # events
 
     def pattern(self) -> EventPattern:
-        """Read a pattern such as `leader-elected {partition=orders-0, election=unclean}`. A colon is accepted in place of `=`."""
+        """Read a pattern such as `leader-elected {partition=orders-0, election=unclean}`. Accept a colon instead of `=`."""
         token = self.take()
         event = KINDS.get(token.text)
         if event is None:
@@ -363,7 +363,7 @@ def _fixed(text: str, kind: str, value: Any) -> Term:
 
 
 def _sample(term: Term) -> str:
-    """Return an example of a value that a term can be compared with."""
+    """Return an example of a value that can be compared with a term."""
     if term.words:
         return term.words[0]
     samples = {NUMBER: "0", DURATION: "500ms", BOOL: "true", BROKER: "1", IDS: "[1, 2]", ROW: "[1, 2]", EPOCHS: "[(0, 0), (1, 5)]"}

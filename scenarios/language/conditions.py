@@ -1,14 +1,14 @@
-"""The language of the conditions in `until` and `expect`, for example `isr(orders-0) == [1, 2] and lost == 0`.
+"""The language of conditions in `until` and `expect`, for example `isr(orders-0) == [1, 2] and lost == 0`.
 
 Each condition is parsed once, when its script is loaded. The parser checks names against the topics, brokers, and clients that the
-script declares. A condition is evaluated on a `Moment`: frozen views and recorded events. No part of a condition runs as code.
+script declares. A condition is evaluated on a `Moment`, which has frozen views and recorded events. No part of a condition runs as code.
 
     condition   := and-or-not of comparisons, with parentheses
     comparison  := value (== != < <= > >=) value | a reading that is true or false | events
     value       := number | duration | none | word | [1, 2] | [(0, 0), (1, 5)] | reading(arguments)
     events      := happened KIND {column=value} | never KIND {...} | count KIND {...} (a number) | order [KIND {...}, KIND]
 
-`isr` compares as a set, `isr-row` as an ordered list. When a list of brokers is compared with a number, its size counts.
+`isr` is compared as a set, `isr-row` as an ordered list. If a list of brokers is compared with a number, the size of the list is used.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class Names:
     """The names that a script declares. The parser checks conditions against them.
 
     Attributes:
-        topics: the number of partitions by topic; -1 if it is not known. None: any topic is valid.
+        topics: the number of partitions of each topic; -1 if the number is not known. None: any topic is valid.
         brokers: the broker ids. None: any broker is valid.
         clients: the names of clients. None: any client is valid.
     """
@@ -85,7 +85,7 @@ class Names:
 
 @attrs.frozen(repr=False)
 class Condition:
-    """The base class of all conditions. `text` is the condition as written."""
+    """The base class of all conditions. `text` is the text of the condition as written."""
 
     text: str
 
@@ -102,13 +102,13 @@ class Condition:
         raise NotImplementedError
 
     def parts(self) -> Iterator[Condition]:
-        """Iterate over the condition itself and the conditions that it contains."""
+        """Yield the condition and all conditions that it contains."""
         yield self
 
 
 @attrs.frozen(repr=False)
 class Term:
-    """One side of a comparison: a literal, a reading or a count of events."""
+    """One side of a comparison: a literal, a reading, or a count of events."""
 
     text: str
     type: str
@@ -121,7 +121,7 @@ class Term:
 
 @attrs.frozen(repr=False)
 class Compare(Condition):
-    """A comparison of two values. With `by_size`, the number of brokers in a list is compared."""
+    """A comparison of two values. If `by_size` is true, the size of a list of brokers is compared."""
 
     left: Term
     op: str
@@ -203,7 +203,7 @@ class EventPattern:
         return all(_same(event[index], value) for index, value in self.columns)
 
     def found(self, moment: Moment) -> list[tuple[Any, ...]]:
-        """Return the matching events up to a moment."""
+        """Return the matching events at or before a moment."""
         return [event for event in moment.events(self.kind) if self.matches(event)]
 
 
@@ -213,7 +213,7 @@ def _same(got: Any, wanted: Any) -> bool:
 
 @attrs.frozen(repr=False)
 class Happened(Condition):
-    """A condition that a matching event was recorded or, with `never`, that none was recorded."""
+    """A condition that requires a matching event, or with `never` that no event matches."""
 
     pattern: EventPattern
     never: bool = False
@@ -231,7 +231,7 @@ class Happened(Condition):
 
 @attrs.frozen(repr=False)
 class Order(Condition):
-    """A condition that matching events were recorded in this order. Other events can lie between them."""
+    """A condition that requires matching events in this order. Other events can occur between them."""
 
     patterns: tuple[EventPattern, ...]
 
@@ -280,7 +280,7 @@ def kinds_of(condition: Condition) -> set[str]:
 
 
 def ages(condition: Condition) -> bool:
-    """Return whether a condition can become true with time alone, without an event."""
+    """Return whether a condition can become true without an event, because time passes."""
     return any(part.left.ages or part.right.ages for part in condition.parts() if isinstance(part, Compare))
 
 
@@ -288,7 +288,7 @@ def ages(condition: Condition) -> bool:
 
 
 def comparison(reading: str, arguments: tuple[Any, ...], op: str, value: Any) -> Compare:
-    """Build `reading(arguments) op value` for the short forms of `expect`. The value must be of the type of the reading."""
+    """Build `reading(arguments) op value` for a short form of `expect`. The value must have the type of the reading."""
     left = reading_term(READINGS[reading], arguments)
     right = Term(show(value, left.type), left.type, lambda _moment: value, literal=True)
     return Compare(f"{left.text} {op} {right.text}", left, op, right)

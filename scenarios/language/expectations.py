@@ -1,6 +1,6 @@
 """Reads the expectations of a script: conditions, and tables such as `{orders-0: {leader: 2, 1: 15/4}, lost: 0}`.
 
-Each value in a table becomes a separate expectation with its own place in the file. A failure therefore points to that value.
+Each value in a table becomes a separate expectation with its own place in the file. An error therefore points to that value.
 """
 
 from __future__ import annotations
@@ -32,11 +32,11 @@ class Under:
     """The releases that a step or an expectation applies to. A release must meet all criteria.
 
     Attributes:
-        before: the release is older than this one.
-        since: the release is this one or a newer one.
-        only: the release is one of these; empty: any release.
-        guarded: all of these guards are in force in the release.
-        unguarded: at least one of these guards is not in force in the release; empty: no criterion.
+        before: the upper bound. The release must be older than this release.
+        since: the lower bound. The release must be this release or newer.
+        only: the releases that apply; empty: any release.
+        guarded: the guards that must all be in force in the release.
+        unguarded: the guards of which at least one must not be in force in the release; empty: no criterion.
     """
 
     before: str | None = None
@@ -73,7 +73,7 @@ class Expectation:
 
     @property
     def text(self) -> str:
-        """The expectation in the condition language."""
+        """The text of the expectation in the condition language."""
         return self.condition.text
 
 
@@ -112,7 +112,7 @@ def read_guards(node: Node) -> tuple[str, ...]:
 
 
 def read_release(node: Node) -> str:
-    """Read the name of a release. The name can switch guards off."""
+    """Read the name of a release. The name can contain guards to switch off."""
     text = as_text(node, 'write a release, for example "4.3"')
     try:
         return release_named(text).name
@@ -122,7 +122,7 @@ def read_release(node: Node) -> str:
 
 
 def read_condition(node: Node, names: Names) -> Condition:
-    """Read a condition. Errors point to the character where the mistake is."""
+    """Read a condition. An error points to the character of the mistake."""
     text = as_text(node, "write a condition, for example lost == 0")
     assert isinstance(node, Text)
     try:

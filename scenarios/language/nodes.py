@@ -1,4 +1,4 @@
-"""Parses YAML text into nodes. Each node has its place in the file, the path of its field, and its value as written.
+"""Parses YAML text into nodes. A node has its place in the file, the path of its field, and its value as written.
 
 The nodes are built from the events of the YAML parser, not by YAML's constructors. Values such as `4.1` and `1_000` therefore stay
 text, and errors point to the exact place. Scripts cannot contain repeated keys, anchors, aliases, tags, more than one document,
@@ -31,13 +31,13 @@ MAX_VALUES: Final = 4_000_000
 """The largest number of values in a script. Placing 200,000 partitions with three replicas, an ISR, and a leader takes 2.6 million."""
 
 MAX_MISTAKES: Final = 1_000
-"""The number of mistakes at which the reader stops."""
+"""The number of mistakes after which the reader stops."""
 
 _LOADER: Final = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 
 Path = str | tuple["Path", "str | int"]
-"""The path of a field: either as text, or the path of the enclosing value and the key or number of the field in that value."""
+"""The path of a field: text, or a pair of the path of the enclosing value and the key or number of the field in it."""
 
 T = TypeVar("T")
 D = TypeVar("D")
@@ -45,7 +45,7 @@ D = TypeVar("D")
 
 @attrs.define(eq=False)
 class Document:
-    """The source of a text, and the mistakes found so far."""
+    """The source of a text, and the mistakes that were found so far."""
 
     source: str
     mistakes: list[ScriptError] = attrs.Factory(list)
@@ -90,7 +90,7 @@ class TooManyMistakes(ScriptMistakes):
 
 @attrs.define(eq=False, repr=False)
 class Node:
-    """A value in a script, with its place and the path of its field. The class is not frozen, because that doubles its creation time."""
+    """A value in a script, with its place and the path of its field. The class is not frozen, because freezing doubles creation time."""
 
     document: Document
     line: int
@@ -179,7 +179,7 @@ class Items(Node):
 
 @attrs.define(eq=False, repr=False)
 class Fields(Node):
-    """A mapping. It has the values by key, in the order written, and the place of each key."""
+    """A mapping: the values by key, in the order written, and the place of each key."""
 
     values: dict[str, Node]
     keys: dict[str, Place]
@@ -199,17 +199,17 @@ class Fields(Node):
     def read(self, key: str, read: Callable[[Any], T], otherwise: D) -> T | D:
         """Return the result of `read` for the value of a key.
 
-        Returns `otherwise` if the value is missing, empty, or invalid. The method records an invalid value as a mistake.
+        Returns `otherwise` if the value is missing, empty, or invalid. An invalid value is recorded as a mistake.
         """
         node = self.get(key)
         return otherwise if node is None else node.tried(read, otherwise)
 
     def read_needed(self, key: str, remedy: str, read: Callable[[Any], T], otherwise: D) -> T | D:
-        """Like `read`, for a required key. A missing or empty value is also a mistake."""
+        """Read a required value like `read`. A missing or empty value is also recorded as a mistake."""
         return self.tried(lambda fields: fields.need(key, remedy).tried(read, otherwise), otherwise)
 
     def only(self, *known: str) -> bool:
-        """Record unknown keys as mistakes. Returns whether all keys are known."""
+        """Record unknown keys as mistakes. Return whether all keys are known."""
         unknown = [key for key in self.values if key not in known]
         for key in unknown:
             self.document.add(self.key_error(key, f"unknown word '{shortened(key)}'", did_you_mean(key, known)))
@@ -312,7 +312,7 @@ class _Builder:
         self.count = 0
 
     def whole(self) -> Node | None:
-        """Build the root node of the stream. Returns None if the document is missing or empty."""
+        """Build the root node of the stream. Return None if the document is missing or empty."""
         root: Node | None = None
         for event in self.events:
             if isinstance(event, (yaml.StreamStartEvent, yaml.StreamEndEvent, yaml.DocumentEndEvent)):
@@ -352,7 +352,7 @@ class _Builder:
             raise self.error(event, "", f"more than {MAX_DEPTH} levels of nesting", "no field of a script is nested that deep")
 
     def counted(self, event: Any, path: Path, inside: int) -> None:
-        """Count a value. Refuse more values than a script or one list or mapping can have."""
+        """Count a value, and refuse it if there are too many values in the script or in the enclosing list or mapping."""
         self.count += 1
         if inside >= MAX_ITEMS:
             raise self.error(event, path, f"more than {MAX_ITEMS:,} entries", "no list or mapping of a script is that long")

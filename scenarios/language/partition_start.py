@@ -1,7 +1,7 @@
-"""What a partition of a script starts with: replicas, ISR and leader, and, to stage a moment of a real cluster, leader epoch and logs.
+"""Reads the initial state of a partition: replicas, ISR, and leader. To start from a moment of a real cluster, also leader epoch and logs.
 
 `{replicas: [1, 2, 3], isr: [1, 2], leader: 1, leader-epoch: 7, leo: 60, hw: 60, epochs: [[0, 0], [7, 40]], logs: {3: {leo: 50, hw: 45, epochs: [[0, 0]]}}}`:
-`leo`, `hw`, `log-start` and `epochs` are of every replica, `logs` says by broker what differs.
+`leo`, `hw`, `log-start`, and `epochs` apply to every replica. `logs` contains the differences of single replicas by broker.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from scenarios.language.nodes import Fields, Items, Node
 from scenarios.language.values import as_broker, as_brokers, as_fields, as_int, as_items, as_leader, each
 
 _LOG_WORDS: Final = ("leo", "hw", "log-start", "epochs")
-"""The words that describe a log, of all replicas or of one."""
+"""The words that describe the log of all replicas or of one replica."""
 
 _WORDS: Final = ("replicas", "isr", "leader", "elr", "last-known-elr", "leader-epoch", "logs")
 
@@ -65,7 +65,10 @@ def _read_logs(fields: Fields, replicas: tuple[int, ...], leader_epoch: int) -> 
 
 
 def _read_log(broker: int, own: Fields | None, common: Fields, leader_epoch: int) -> LogSpec:
-    """One replica's log: what is said of it, then of all; the HW is the LEO, and all records are of the leader epoch, if nothing says otherwise."""
+    """Return the log of one replica.
+
+    A value comes from `own` or else from `common`. By default, the HW equals the LEO, and all records have the leader epoch `leader_epoch`.
+    """
 
     def word(name: str) -> Node | None:
         said = None if own is None else own.get(name)

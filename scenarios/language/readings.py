@@ -1,7 +1,7 @@
-"""What a condition can read: each name with its arguments, its type, and how it is taken from a frozen view.
+"""The readings of conditions: each has a name, its arguments, its type, and a function that reads it from a frozen view.
 
-Every reading looks at `core.lab.views.view` snapshots or at the recorded events, never at the running cluster. A reading that has
-nothing to say just now (the high watermark of a partition without leader) gives None; every comparison with it is false.
+Readings use the snapshots of `core.lab.views.view` and the recorded events, never the running cluster. A reading that has
+no value at the moment, such as the high watermark of a partition without a leader, returns None. Every comparison with None is false.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ EPOCHS: Final = "list of (epoch, start offset)"
 
 
 class Moment(Protocol):
-    """The state at one moment and the events up to that moment. Conditions are evaluated on it."""
+    """The state at one moment and the events up to that moment, on which conditions are evaluated."""
 
     def view(self) -> ClusterView:
         """Return the view of the whole cluster."""
@@ -42,16 +42,16 @@ class Moment(Protocol):
 
 @attrs.frozen(repr=False)
 class Reading:
-    """One name of the condition language.
+    """A reading, which is one name of the condition language.
 
     Attributes:
-        name: the word.
-        arguments: the kinds of its arguments, `partition`, `broker`, `client`, `partition-or-client`; a trailing `?` means optional.
-        type: what it gives.
-        meaning: one line for the documentation.
-        read: takes it from a moment.
-        words: the words it can give, when it gives one.
-        ages: it changes with time alone, without an event.
+        name: the name.
+        arguments: the kinds of the arguments: `partition`, `broker`, `client`, or `partition-or-client`. A trailing `?` means optional.
+        type: the type of the value.
+        meaning: one line of documentation.
+        read: the function that reads the value from a moment.
+        words: the possible words, if the value is a word.
+        ages: whether the value can change without an event, because time passes.
     """
 
     name: str
@@ -70,7 +70,7 @@ class Reading:
 
 
 def _copy(view: PartitionView | None, broker: int | None) -> ReplicaView | None:
-    """The replica on a broker, or the leader's when none is named."""
+    """Return the replica on a broker, or the leader's replica if no broker is given."""
     if view is None:
         return None
     wanted = view.leader if broker is None else broker
@@ -107,7 +107,7 @@ def _of_broker(take: Callable[[Any], Any]) -> Callable[..., Any]:
 
 
 def _account(name: str) -> Callable[..., Any]:
-    """A count of the durability account: of the whole cluster, of a partition, or (acked) of a producer."""
+    """Return a function that reads a count of the durability account for the whole cluster, a partition, or (acked) a producer."""
 
     def read(moment: Moment, subject: TopicPartition | str | None = None) -> Any:
         if subject is None:
@@ -159,10 +159,10 @@ def _reads_from(moment: Moment, client: str, tp: TopicPartition) -> Any:
 
 
 def _latency(share: float) -> Callable[..., Any]:
-    """A percentile (nearest rank) of what a producer's batches waited for their answers, in µs.
+    """Return a function that reads a percentile (nearest rank) of the time that a producer's batches waited for their answers, in µs.
 
-    What was given up counts with the time until then, and what has had no answer for longer than `STALL_BOUND` with its wait so far:
-    an average of those that got through is not a latency.
+    A batch that was given up counts with the time until then. A batch that has waited longer than `STALL_BOUND` counts with its wait so
+    far. Without these batches, the percentile would be too low.
     """
 
     def read(moment: Moment, client: str) -> Any:
@@ -179,10 +179,10 @@ def _latency(share: float) -> Callable[..., Any]:
 
 
 LATENCY: Final = 11
-"""Index of `latency_us` in a `produce-acked` tuple."""
+"""The index of `latency_us` in a `produce-acked` tuple."""
 
 GIVEN_UP_AFTER: Final = 10
-"""Index of `waited_us` in a `produce-given-up` tuple."""
+"""The index of `waited_us` in a `produce-given-up` tuple."""
 
 
 def _longest_wait(moment: Moment, client: str) -> Any:
@@ -300,7 +300,7 @@ _ALL: Final = (
 )  # fmt: skip
 
 READINGS: Final[dict[str, Reading]] = {reading.name: reading for reading in _ALL}
-"""Every reading by its name."""
+"""The readings by name."""
 
 
 def show(value: Any, kind: str) -> str:

@@ -1,18 +1,18 @@
-"""A script as a whole: its name, its cluster, its steps and what it expects.
+"""A whole script: its name, its cluster, its steps, and its expectations.
 
-scenario: unclean-election-on       # its name; a script without timeline is a plain cluster to play
-about: what there is to see         # the first sentence is what `scenarios list` shows
-releases: ["0.10.2", "4.3"]         # it runs under each of these; without: the current one
-without: [maximal-isr]              # every run has these guards (core.kafka.release.GUARDS) switched off
+scenario: unclean-election-on       # the name; a script without a timeline is a plain cluster to play with
+about: what there is to see         # `scenarios list` shows the first sentence
+releases: ["0.10.2", "4.3"]         # the script runs under each of these releases; by default under the current one
+without: [maximal-isr]              # guards (core.kafka.release.GUARDS) that are switched off in every run
 seed: 0
 cluster: {...}                      # scenarios.language.cluster
-timeline:                           # or `steps:`, at the pace `by-hand`, where time moves only by `wait`
-  - at: 1s                          # when: `at` a time, `wait` a while, or `until` a condition (`within` a while)
-    kill: 2                         # what: one act (scenarios.language.acts)
-    expect: {...}                   # and then: expectations (scenarios.language.expectations)
-    under: {before: "0.11"}         # only under these releases
+timeline:                           # or `steps:`, at the pace `by-hand`, where time advances only with `wait`
+  - at: 1s                          # when: `at` a time, after a `wait`, or `until` a condition is true (`within` a time limit)
+    kill: 2                         # one act (scenarios.language.acts)
+    expect: {...}                   # expectations that are checked after the act (scenarios.language.expectations)
+    under: {before: "0.11"}         # the releases in which the step applies
     note: what this step shows
-expect: [...]                       # at the end
+expect: [...]                       # expectations at the end
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ from scenarios.language.values import as_duration, as_fields, as_int, as_items, 
 from scenarios.releases import release_named
 
 DEFAULT_WITHIN: Final = 60 * SECOND
-"""How long an `until` waits if the step has no `within`, µs."""
+"""The time limit of an `until` whose step has no `within`, in µs."""
 
 MAX_SEED: Final = 2**63 - 1
 """The largest seed."""
@@ -88,15 +88,15 @@ class Step:
     """One item of a timeline.
 
     Attributes:
-        place: where it stands.
-        at: virtual time at which it is due, or None.
-        wait: µs after the step before.
-        until: condition that it waits for, or None.
-        within: µs that `until` waits at most; then it has failed.
-        acts: what is done when it is due.
-        expects: what must hold right after.
-        under: the releases it is meant for.
-        note: what it shows.
+        place: the place of the step in the file.
+        at: the virtual time at which the step is due in µs, or None.
+        wait: the time after the previous step in µs, or None.
+        until: the condition that the step waits for, or None.
+        within: the time limit of `until` in µs. If the condition is not true by then, the step fails.
+        acts: the acts that are executed when the step is due.
+        expects: the expectations that are checked right after the acts.
+        under: the releases in which the step applies.
+        note: the text that says what the step shows.
     """
 
     place: Place
@@ -112,9 +112,10 @@ class Step:
 
 @attrs.frozen
 class Scenario:
-    """A loaded script; `cluster_place` is where its cluster stands, for errors that only the run can find.
+    """A loaded script.
 
-    `without` are the guards that every run has switched off; the names in `releases` say so already.
+    `cluster_place` is the place of the cluster in the file, for errors that only a run can find. `without` are the guards that are switched
+    off in every run. The names in `releases` include them.
     """
 
     name: str
@@ -143,24 +144,24 @@ class Scenario:
 
     @property
     def plain(self) -> bool:
-        """Whether it is a cluster to play without anything scripted."""
+        """Whether the script is only a cluster to play with, without steps or expectations."""
         return not self.steps and not self.expects
 
 
 def load_script(path: str | FilePath) -> Scenario:
-    """The scenario in a file.
+    """Load the scenario in a file.
 
     Raises:
-        InputError: the file cannot be read, or the script is wrong.
+        InputError: the file cannot be read, or the script has mistakes.
     """
     return read_script(read_file(path, "name a script file or a scenario of the library"), str(path))
 
 
 def read_script(text: str, source: str) -> Scenario:
-    """The scenario that a text describes; `source` names it in errors.
+    """Read the scenario in a text. `source` is the name of the text in errors.
 
-    Raises:
-        ScriptError: something is wrong; all that is, as `ScriptMistakes`.
+    ScriptError: the script has mistakes. The error contains all of them.
+        ScriptError: the script has mistakes. If there are several, the error is a `ScriptMistakes` with all of them.
     """
     root = parse(text, source)
     with gc_disabled(), root.document.together(everything=True):
@@ -204,7 +205,7 @@ def _releases(node: Node) -> tuple[str, ...]:
 
 
 def _read_steps(root: Fields, spec: ClusterSpec | None, releases: Sequence[str]) -> tuple[tuple[Step, ...], Names]:
-    """The steps, and the names that conditions can use; without a cluster every name is good."""
+    """Read the steps, and collect the names that conditions can use. If `spec` is None, every name is valid."""
     timeline, by_hand = root.get("timeline"), root.get("steps")
     if timeline is not None and by_hand is not None:
         raise root.key_error("steps", "both 'timeline' and 'steps'", "a script has only one of the two")
@@ -242,7 +243,7 @@ def _read_steps(root: Fields, spec: ClusterSpec | None, releases: Sequence[str])
 
 
 def _declared(spec: ClusterSpec, acts: tuple[Act, ...]) -> Names:
-    """The topics, brokers and clients that a script knows."""
+    """Return the topics, brokers, and clients that a script declares."""
     topics = {topic.name: topic.partitions for topic in spec.topics}
     clients: set[str] = set()
     for act in acts:
@@ -258,7 +259,7 @@ def _declared(spec: ClusterSpec, acts: tuple[Act, ...]) -> Names:
 
 
 class _StepReader:
-    """Reads one item of a timeline: first its acts, then, when all acts are known, its conditions."""
+    """Reads one step: first its acts, then, when the acts of all steps are known, its conditions."""
 
     def __init__(self, node: Node, spec: ClusterSpec | None, pace: Pace) -> None:
         self.node = as_fields(node, "a step is a mapping, for example '- at: 1s' with 'kill: 2' below")
@@ -281,14 +282,14 @@ class _StepReader:
         return read_acts(self.word, node.values[self.word])
 
     def check_pace(self, pace: Pace, node: Fields) -> Pace:
-        """Refuse a by-hand act if the pace is not `by-hand`. Returns the pace after this step."""
+        """Refuse a by-hand act if the pace is not `by-hand`. Return the pace after this step."""
         if self.word and ACTS[self.word].by_hand and pace is not Pace.BY_HAND:
             remedy = "write a step 'pace: by-hand' before it, or 'pace: by-hand' under 'cluster', and 'steps:'"
             raise node.key_error(self.word, f"'{self.word}' is a by-hand step", remedy)
         return next((Pace(act.pace) for act in self.acts if isinstance(act, SetPace)), pace)
 
     def check_together(self, releases: Sequence[str], node: Fields) -> None:
-        """Refuse fields of an act that do not go together, settings of a client under any of the releases that the script is for."""
+        """Refuse fields of an act that cannot be combined, and client settings that are invalid under any release of the script."""
         value = node.values[self.word] if self.word else node
         for act in self.acts:
             if isinstance(act, Set) and act.topic is not None and act.broker is not None:
@@ -402,14 +403,14 @@ class _StepReader:
 
 
 def releases_of(scenario: Scenario, wanted: Sequence[Release]) -> tuple[Release, ...]:
-    """Return the wanted releases or, if there are none, those that the scenario names, always without the guards that it switches off."""
+    """Return the wanted releases or, if there are none, those that the scenario names. In all of them, guards in `without` are off."""
     if wanted:
         return tuple(release_without(release.name, scenario.without) for release in wanted)
     return tuple(release_named(name) for name in scenario.releases)
 
 
 def release_without(name: str, guards: Sequence[str]) -> Release:
-    """Return a release by name, with these guards also switched off."""
+    """Return a release by name, with these additional guards switched off."""
     release = release_named(name)
     off = [guard for guard in guards if release.has(guard)]
     return release.without(off) if off else release

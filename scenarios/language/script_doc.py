@@ -1,4 +1,7 @@
-"""Writes SCRIPTS.md, the reference of the script language, from the code: `python -m scenarios.language.script_doc`. A test checks that the file is current."""
+"""Writes SCRIPTS.md, the reference of the script language, from the code: `python -m scenarios.language.script_doc`.
+
+A test checks that the file is current.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +19,7 @@ from scenarios.language.readings import READINGS
 from scenarios.language.values import write_ppm
 
 DOCUMENT: Final = Path(__file__).parents[1] / "SCRIPTS.md"
-"""Where the document stands."""
+"""The path of the document."""
 
 EXAMPLE: Final = """\
 scenario: a-broker-dies
@@ -46,7 +49,7 @@ expect:
   - expect: isr(placed-0) < 3
     under: {since: "2.4"}
 """
-"""A script that shows every part; a test runs it."""
+"""A script that shows every part of the language. A test runs the script."""
 
 _HEAD: Final = f"""# Scripts
 
@@ -116,7 +119,7 @@ has errors, it is refused with a list of all errors, each with its line and colu
 
 
 def document() -> str:
-    """The text of SCRIPTS.md."""
+    """Return the text of SCRIPTS.md."""
     parts = [_HEAD, "\n## Readings\n\n| reading | gives | |\n|---|---|---|\n"]
     for reading in READINGS.values():
         words = f" ({', '.join(reading.words)})" if reading.words else ""

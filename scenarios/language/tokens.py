@@ -1,4 +1,4 @@
-"""Words of the condition language, each with the column where it stands."""
+"""Splits conditions into tokens. Each token has its column."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from typing import Final, NamedTuple
 _TOKEN: Final = re.compile(r"\s*(?:(?P<word>-?[A-Za-z0-9_.][A-Za-z0-9_.-]*)|(?P<sign>==|!=|<=|>=|<|>|=|[()\[\]{},:/]))")
 
 MAX_LENGTH: Final = 2_000
-"""Longest condition."""
+"""The largest number of characters in a condition."""
 
 
 class ConditionError(Exception):
-    """A condition that cannot be used: where in its text, what was wrong, what would be right."""
+    """A mistake in a condition: its position in the text, the problem, and what would be right."""
 
     def __init__(self, offset: int, problem: str, remedy: str = "") -> None:
         super().__init__(problem + (f"; {remedy}" if remedy else ""))
@@ -22,7 +22,7 @@ class ConditionError(Exception):
 
 
 class Token(NamedTuple):
-    """A word or a sign; `kind` is `word`, `sign` or `end`."""
+    """A word or a sign. `kind` is `word`, `sign`, or `end`."""
 
     kind: str
     text: str
@@ -30,10 +30,10 @@ class Token(NamedTuple):
 
 
 def tokenize(text: str) -> list[Token]:
-    """The tokens of a condition, with an `end` token behind them.
+    """Return the tokens of a condition, followed by an `end` token.
 
     Raises:
-        ConditionError: a character that no condition has.
+        ConditionError: the text contains a character that is not allowed in conditions.
     """
     if len(text) > MAX_LENGTH:
         raise ConditionError(0, f"the condition has {len(text):,} characters", f"use at most {MAX_LENGTH:,}")

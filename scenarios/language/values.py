@@ -1,4 +1,4 @@
-"""Values of a script's fields: numbers, durations, percentages, brokers, partitions, lists; each refused with what would be right."""
+"""Reads the values of fields: numbers, durations, percentages, brokers, partitions, and lists. Errors say what would be right."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ from scenarios.errors import did_you_mean
 from scenarios.language.nodes import Fields, Items, Node, Text, shortened
 
 MAX_COUNT: Final = 10**12
-"""Largest count or size a script may name; beyond it nothing Kafka holds makes sense."""
+"""The largest count or size in a script. Larger numbers do not occur in Kafka."""
 
 MAX_DURATION: Final = 10 * 365 * 86_400 * SECOND
-"""Longest duration a script may name: ten years of virtual time."""
+"""The longest duration in a script: ten years of virtual time, in µs."""
 
 MILLION: Final = 1_000_000
 
@@ -54,7 +54,7 @@ def as_text(node: Node, remedy: str = "write a word") -> str:
 
 
 def as_setting(node: Node, setting: Setting) -> str:
-    """Read the value of a setting. Only a list or a class can be empty, written as ''."""
+    """Read the value of a setting. Only a list or a class can be empty. An empty value is written as ''."""
     if setting.type in ("list", "class") and isinstance(node, Text) and not node.empty:
         return node.text.strip()
     return as_text(node, "write a value")
@@ -73,7 +73,7 @@ def as_int(node: Node, least: int = 0, most: int = MAX_COUNT) -> int:
 
 
 def as_bool(node: Node) -> bool:
-    """`true` or `false`."""
+    """Read `true` or `false`."""
     text = as_text(node, "write true or false").lower()
     if text not in ("true", "false"):
         raise node.error(f"{node.what()} is neither true nor false", "write true or false")
@@ -81,7 +81,7 @@ def as_bool(node: Node) -> bool:
 
 
 def as_word(node: Node, known: Iterable[str]) -> str:
-    """One of the known words."""
+    """Read one of the known words."""
     words = list(known)
     text = as_text(node, f"write one of {', '.join(words)}")
     if text not in words:
@@ -90,7 +90,7 @@ def as_word(node: Node, known: Iterable[str]) -> str:
 
 
 def as_duration(node: Node) -> int:
-    """A duration in µs."""
+    """Read a duration, and return it in µs."""
     text = as_text(node, "write a duration, for example 500ms, 12s, or 1m30s")
     if text == "0":
         return 0
@@ -105,7 +105,7 @@ def as_duration(node: Node) -> int:
 
 
 def as_ppm(node: Node) -> int:
-    """A percentage in parts per million: `5%` is 50,000."""
+    """Read a percentage, and return it in parts per million: `5%` is 50,000."""
     text = as_text(node, "write a percentage, for example 5% or 0.1%")
     match = _PERCENT.fullmatch(text)
     if match is None:
@@ -117,7 +117,7 @@ def as_ppm(node: Node) -> int:
 
 
 def as_loss(node: Node) -> int:
-    """The share of a link's messages that are lost, in parts per million."""
+    """Read the share of a link's messages that are lost, and return it in parts per million."""
     ppm = as_ppm(node)
     if ppm > MAX_LOSS_PPM:
         most = write_ppm(MAX_LOSS_PPM)
@@ -129,7 +129,7 @@ def as_loss(node: Node) -> int:
 
 
 def as_signed(node: Node, read: Callable[[Node], int]) -> int:
-    """A duration or a percentage that may be negative: `-5s`, `-0.1%`."""
+    """Read a duration or a percentage that can be negative: `-5s`, `-0.1%`."""
     text = as_text(node, "write a value, for example 5s or -5s")
     if not text.startswith("-"):
         return read(node)
@@ -138,7 +138,7 @@ def as_signed(node: Node, read: Callable[[Node], int]) -> int:
 
 
 def as_broker(node: Node) -> int:
-    """A broker id, written `2` or `b2`."""
+    """Read a broker id, written as `2` or `b2`."""
     text = as_text(node, "write a broker's number, for example 2")
     digits = text[1:] if text[:1] == "b" else text
     if not (digits.isascii() and digits.isdecimal()) or len(digits) > 10 or int(digits) > MAX_BROKER_ID:
@@ -147,19 +147,19 @@ def as_broker(node: Node) -> int:
 
 
 def as_brokers(node: Node) -> tuple[int, ...]:
-    """A list of broker ids."""
+    """Read a list of broker ids."""
     return tuple(as_broker(item) for item in as_items(node, "write a list of broker numbers, for example [1, 2, 3]"))
 
 
 def as_leader(node: Node) -> int:
-    """A broker id, or `none` (-1)."""
+    """Read a broker id, or `none` (-1)."""
     if isinstance(node, Text) and node.text in ("none", "-1"):
         return -1
     return as_broker(node)
 
 
 def as_partition(node: Node) -> TopicPartition:
-    """A partition, `orders-0`."""
+    """Read a partition, for example `orders-0`."""
     text = as_text(node, "write a partition as topic-number, for example orders-0")
     try:
         return TopicPartition.parse(text)
@@ -168,7 +168,7 @@ def as_partition(node: Node) -> TopicPartition:
 
 
 def as_node_name(node: Node) -> str:
-    """A node's network address: a broker, `controller`, `zookeeper` or a client's name."""
+    """Read the network address of a node: a broker, `controller`, `zookeeper`, or the name of a client."""
     remedy = "write a broker's number, 'controller', or a client's name"
     text = as_text(node, remedy)
     if not (text.isascii() and text.isdecimal()) and not _CLIENT_NAME.fullmatch(text):
@@ -177,14 +177,14 @@ def as_node_name(node: Node) -> str:
 
 
 def check_topic_name(node: Node, name: str) -> str:
-    """A topic's name, as Kafka allows it."""
+    """Return the name of a topic if Kafka allows the name, or refuse it."""
     if not _TOPIC_NAME.fullmatch(name) or name in (".", ".."):
         raise node.error(f"'{shortened(name)}' is not a topic name", "use letters, digits, '.', '_', and '-', at most 249")
     return name
 
 
 def as_client_name(node: Node) -> str:
-    """A producer's or consumer's name."""
+    """Read the name of a producer or a consumer."""
     text = as_text(node, "write a client's name")
     if not _CLIENT_NAME.fullmatch(text) or node_address(text) != text or text in ("controller", "zookeeper"):
         raise node.error(
@@ -194,10 +194,10 @@ def as_client_name(node: Node) -> str:
 
 
 def each(node: Node, remedy: str, read: Callable[[Node], T]) -> tuple[T, ...]:
-    """Every item of a list, read by the same reader.
+    """Read every item of a list with the same function.
 
     Raises:
-        ScriptError: items are wrong; all that are.
+        ScriptError: at least one item is invalid. The error contains all mistakes.
     """
     items = as_items(node, remedy)
     with node.document.together():
@@ -206,7 +206,7 @@ def each(node: Node, remedy: str, read: Callable[[Node], T]) -> tuple[T, ...]:
 
 
 def write_duration(us: int) -> str:
-    """A duration as a script writes it, exact to the µs: `500us`, `1500ms`, `2s`."""
+    """Return a duration as scripts write it, exact to the µs: `500us`, `1500ms`, `2s`."""
     if us and us % SECOND == 0:
         return f"{us // SECOND}s"
     if us and us % US_PER_MS == 0:
@@ -215,11 +215,11 @@ def write_duration(us: int) -> str:
 
 
 def write_ppm(ppm: int) -> str:
-    """A share as a script writes it: `0%`, `0.1%`."""
+    """Return a share as scripts write it: `0%`, `0.1%`."""
     whole, rest = divmod(ppm, 10_000)
     return f"{whole}.{rest:04d}".rstrip("0").rstrip(".") + "%"
 
 
 def write_signed(value: int, write: Callable[[int], str]) -> str:
-    """A value that may be negative as a script writes it."""
+    """Return a value as scripts write it. The value can be negative."""
     return write(value) if value >= 0 else f"-{write(-value)}"

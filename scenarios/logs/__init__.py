@@ -1,1 +1,1 @@
-"""Event logs: written, read, decoded, checked and replayed; what a log says about its session."""
+"""Event logs: writing, reading, decoding, checking, and replaying them, and reading the session that a log contains."""

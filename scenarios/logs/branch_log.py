@@ -1,6 +1,6 @@
-"""Writes the event log of a running session: replays its branch from the start, and writes every event.
+"""Writes the event log of a running session by replaying its branch from the start.
 
-The replay is needed because only the latest events are kept in memory. The file appears when it is complete, so a canceled save or a
+The replay is needed because only the latest events are kept in memory. The file appears only when it is complete, so a canceled save or a
 full disk leaves an existing file unchanged.
 """
 
@@ -21,18 +21,18 @@ class BranchLog:
 
     Attributes:
         path: the file.
-        failed: the error message; '' while there is none.
-        replay_run: the replay.
+        failed: the error message; '' if there is no error.
+        replay_run: the replay that produces the events.
     """
 
     def __init__(self, start: PlayableFactory, branch: Branch, path: Path, header: Header) -> None:
         """Open the file and start the replay.
 
         Args:
-            start: starts the session again from its beginning.
-            branch: the branch. The file ends where the branch ends now.
-            path: the file. Its name says whether it is compressed.
-            header: its first line.
+            start: the function that starts the session again from its beginning.
+            branch: the branch to write. The file ends at the present end of the branch.
+            path: the file. If its name ends in `.zst`, the file is compressed.
+            header: the first line of the file.
 
         Raises:
             InputError: the file cannot be written.
@@ -46,12 +46,12 @@ class BranchLog:
 
     @property
     def progress(self) -> float:
-        """The part of the log that is written, from 0 to 1."""
+        """The share of the log that has been written, from 0 to 1."""
         whole = self._end.steps + self._end.acts
         return min(1.0, (self.replay_run.steps + self.replay_run.acts_done) / whole) if whole else 1.0
 
     def advance(self, should_yield: ShouldYield = never_yield) -> bool:
-        """Continue until `enough` says so. True: the file is complete, or has failed."""
+        """Continue until `should_yield` returns True. Return whether the file is complete or the save has failed."""
         replay_run, end = self.replay_run, (self._end.steps, self._end.acts)
         count = 0
         while (replay_run.steps, replay_run.acts_done) < end and replay_run.step():
@@ -66,7 +66,7 @@ class BranchLog:
         return True
 
     def cancel(self) -> bool:
-        """Cancel and remove the incomplete file."""
+        """Cancel the save, and remove the incomplete file."""
         self.failed = f"{self.path}: cancelled, nothing is written"
         self._log.discard()
         return True

@@ -1,8 +1,8 @@
 """The event log of a session: JSON Lines, written while the session runs, and readable even if the process was killed.
 
-Line 1 is the header: format and version, release, seed, settings, and the cluster as a script writes it. Each further
-line is one event with its columns by name. A log that was closed ends with a line `{"end": true, ...}`; without it, the process was
-killed. The reader reports and skips an incomplete last line of a killed process, and refuses any other error with its line number.
+Line 1 is the header: format and version, release, seed, settings, and the cluster as scripts write it. Each further
+line is one event with its columns by name. A log that was closed ends with a line `{"end": true, ...}`. Without this line, the process
+was killed. The reader reports and skips an incomplete last line of a killed process. Any other error is refused with its line number.
 The columns are those of `core.kafka.events`; EVENTLOG.md lists them.
 """
 
@@ -38,16 +38,16 @@ VERSION: Final = 1
 """The version of the format. It increases when a kind or a column changes its meaning or is removed."""
 
 FLUSH_SECONDS: Final = 1.0
-"""A killed process loses at most the events of its last second of wall time."""
+"""The interval between writes in seconds of wall time. A killed process loses at most the events of this interval."""
 
 ENCODED_AT_ONCE: Final = 200
-"""The number of events that are encoded together. It takes half the time of encoding each alone."""
+"""The number of events that are encoded together. Encoding them together takes half the time of encoding them one by one."""
 
 MAX_BUFFERED: Final = 20_000
-"""The number of encoded events in memory after which they are written at once."""
+"""The number of encoded events in memory at which they are written immediately."""
 
 MAX_LINE: Final = 32 * 1024 * 1024
-"""The length of the longest line that is read, in bytes. A header with 200,000 placed partitions has half of it."""
+"""The length of the longest line that is read, in bytes. A header with 200,000 placed partitions takes half of this length."""
 
 
 class Header(msgspec.Struct, omit_defaults=False):
@@ -63,7 +63,7 @@ class Header(msgspec.Struct, omit_defaults=False):
 
 
 class End(msgspec.Struct, forbid_unknown_fields=True):
-    """The last line of a log that was closed: `t` is the virtual time in µs, `events` the number of events."""
+    """The last line of a log that was closed. `t` is the virtual time in µs, and `events` is the number of events."""
 
     end: bool
     t: int
@@ -71,7 +71,7 @@ class End(msgspec.Struct, forbid_unknown_fields=True):
 
 
 def make_header(spec: ClusterSpec, release: Release, seed: int, scenario: str | None) -> Header:
-    """The header of a session's log."""
+    """Return the header of a session's log."""
     settings = {name: render_value(value) for name, value in spec.settings}
     return Header(FORMAT, VERSION, release.name, seed, scenario, settings, cluster_as_data(spec))
 
@@ -80,7 +80,7 @@ _writers: dict[str, Callable[..., msgspec.Struct]] = {}
 
 
 def _writer(kind: str) -> Callable[..., msgspec.Struct]:
-    """The msgspec struct of a kind, made on first use. It encodes about ten times as fast as a dict."""
+    """Return the msgspec struct of a kind. The struct is created on first use. It encodes about ten times as fast as a dict."""
     made = _writers.get(kind)
     if made is None:
         made = _writers[kind] = msgspec.defstruct(KINDS[kind].__name__, STAMP + columns_of(KINDS[kind]), gc=False)
@@ -96,11 +96,11 @@ def encode_event(event: tuple[Any, ...]) -> bytes:
 
 
 class LogWriter:
-    """Writes a session's log. Call it with each event tuple.
+    """Writes a session's log. Call the writer with each event tuple.
 
     A thread writes the buffered events at least once a second. `close` writes the rest and the end line. If the name ends in `.zst`,
-    each write is a Zstandard frame. The file appears under its name at `begin`, or else at `close`, and replaces an existing file only
-    then. Each call can raise `Terminated`, but never leaves a gap between events.
+    each write is a Zstandard frame. The file appears under its name at `begin`, or otherwise at `close`, and replaces an existing file only
+    then. Each call can raise `Terminated`, but a call never leaves a gap between events.
     """
 
     def __init__(self, path: str | Path, header: Header) -> None:
@@ -119,7 +119,7 @@ class LogWriter:
         self.failed: OSError | None = None
         self._pack = packer() if is_packed_name(path) else None
         self._frames: list[tuple[int, int]] = []
-        """Of a compressed log: the number of lines before each frame, and the position in the file at which the frame starts."""
+        """The frames of a compressed log, as (number of lines before the frame, position of the frame in the file)."""
         self._lines_written = 0
         self._put(self._encode(header) + b"\n", 1)
 
@@ -178,10 +178,10 @@ class LogWriter:
             self._put(lines, count)
 
     def cut(self, seq: int) -> None:
-        """Remove every event after `seq`, because the session went back in time and other events follow.
+        """Remove every event after `seq`, because the session went back in time and continues with other events.
 
         Raises:
-            InputError: the file cannot be cut.
+            InputError: the file cannot be truncated.
         """
         self.flush()
         try:
@@ -202,7 +202,7 @@ class LogWriter:
         self._output.file.seek(0, 2)
 
     def _cut_frames(self, keep: int) -> None:
-        """Keep the first lines of a compressed log: remove later frames, and compress again the frame that is kept in part."""
+        """Keep the first `keep` lines of a compressed log. Remove later frames, and compress the frame that is partly kept again."""
         while self._frames and self._frames[-1][0] >= keep:
             self._lines_written, start = self._frames.pop()
             self._output.file.truncate(start)
@@ -217,7 +217,7 @@ class LogWriter:
         self._output.file.seek(0, 2)
 
     def _put(self, chunk: bytes, lines: int) -> None:
-        """Write complete lines, as a frame if the log is compressed."""
+        """Write complete lines. If the log is compressed, write them as one frame."""
         if self._pack is not None:
             self._frames.append((self._lines_written, self._output.file.tell()))
             self._lines_written += lines
@@ -235,7 +235,7 @@ class LogWriter:
             self.flush()
 
     def close(self, now: int | None = None) -> None:
-        """Write the buffered events and the end line. `now` is the virtual time at the end. A second call has no effect.
+        """Write the buffered events and the end line. `now` is the virtual time at the end in µs. A second call has no effect.
 
         Raises:
             InputError: a write failed.
@@ -263,13 +263,13 @@ class LogWriter:
 
     def __exit__(self, kind: type[BaseException] | None, *_exc: object) -> None:
         if kind is not None and (self._output.hidden or issubclass(kind, InputError | Standstill)):
-            self.discard()  # What cannot be run leaves no log.
+            self.discard()  # A session that cannot run leaves no log.
         else:
             self.close()
 
 
 def parse_header(line: bytes, source: str) -> tuple[Header, ClusterSpec, Release]:
-    """Parse the first line of a log into its header, cluster and release.
+    """Parse the first line of a log into its header, cluster, and release.
 
     Raises:
         LogError: the line is not a header, or its version is unknown.
@@ -316,13 +316,13 @@ def parse_header(line: bytes, source: str) -> tuple[Header, ClusterSpec, Release
 
 
 class LogReader:
-    """Reads a log: the header when it is created, the events while it is iterated over.
+    """Reads a log. The header is read when the reader is created, and the events are read during iteration.
 
     Attributes:
-        header: line 1.
+        header: the first line of the log.
         spec: the cluster in the header.
-        end: the end line, known after the last event; None if the log has none.
-        torn: the line number of an incomplete last line that was skipped; 0 if there is none.
+        end: the end line, set after the last event; None if the log has no end line.
+        torn: the line number of an incomplete last line that was skipped; 0 if the last line is complete.
     """
 
     def __init__(self, path: str | Path, source: str | None = None) -> None:
@@ -358,10 +358,10 @@ class LogReader:
         return self._release
 
     def __iter__(self) -> Iterator[tuple[Any, ...]]:
-        """The recorded event tuples, in order.
+        """Yield the recorded event tuples in order.
 
         Raises:
-            LogError: a line is malformed, out of order or after the end line.
+            LogError: a line is malformed, out of order, or after the end line.
         """
         decode = LineDecoder(self.spec)
         last_seq = last_time = 0
@@ -403,11 +403,11 @@ class LogReader:
         return line
 
     def close(self) -> None:
-        """Close the file, if only the header was needed. Iterating over all events closes it too."""
+        """Close the file if only the header was needed. Iterating over all events also closes the file."""
         self._file.close()
 
     def problem(self) -> str:
-        """A message about a log that was not closed, known after its last event; '' if it was closed."""
+        """Return a message if the log was not closed, and '' if it was closed. The result is known after the last event."""
         if self.torn:
             return f"{self.source}:{self.torn}: the last line is torn (the process was killed while it wrote); it is skipped"
         if self.end is None:
@@ -416,14 +416,14 @@ class LogReader:
 
 
 def one_line(wrong: Exception) -> str:
-    """The message of an error in one line, shortened."""
+    """Return the message of an error in one line, shortened."""
     if isinstance(wrong, RecursionError):
         return "it is nested too deeply"
     return " ".join(str(wrong).split())[:200]
 
 
 def read_events(path: str | Path, report: Callable[[str], None] | None = None) -> tuple[LogReader, list[tuple[Any, ...]]]:
-    """Read a whole log. A message about its end goes to `report`, by default to stderr."""
+    """Read a whole log. A message about the end of the log is passed to `report`, which by default prints it to stderr."""
     reader = LogReader(path)
     events = list(reader)
     if problem := reader.problem():

@@ -10,7 +10,7 @@ from core.kafka.events import EVENTS, column_types
 from scenarios.logs.event_log import FLUSH_SECONDS, VERSION
 
 DOCUMENT: Final = Path(__file__).parents[1] / "EVENTLOG.md"
-"""The file."""
+"""The path of the document."""
 
 _TYPE_WORDS: Final = {"int": "int", "str": "string", "bool": "true/false", "tuple[int, ...]": "list of int"}
 _LEVELS: Final = ("detail", "normal", "notable")
@@ -75,7 +75,7 @@ When the version is raised, this page lists the changes, and logs of all older v
 
 
 def document() -> str:
-    """The text of EVENTLOG.md."""
+    """Return the text of EVENTLOG.md."""
     parts = [_HEAD, f"\n## Kinds ({len(EVENTS)})\n"]
     for event in EVENTS:
         source = f" Kafka: {event.source}." if event.source else ""

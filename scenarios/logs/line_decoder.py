@@ -1,4 +1,4 @@
-"""Decodes the lines of an event log and checks each event against the cluster of the header.
+"""Decodes the lines of an event log, and checks each event against the cluster in the header.
 
 A number must be within the bounds of its column, a broker id must be in the header, and an earlier line must have created the
 topic with enough partitions. All readers of logs use this decoder.
@@ -19,19 +19,19 @@ from core.lab.spec import MAX_PARTITIONS, ClusterSpec
 from scenarios.errors import did_you_mean
 
 _MOST: Final = 2**63 - 1
-"""Numbers in a log fit 64 bits, so that every reader can store them."""
+"""The largest number in a log. Numbers fit 64 bits, so that every reader can store them."""
 
 _BOUNDS: Final = {
     "skew_us": (-_MOST - 1, _MOST), "drift_ppm": (-_MOST - 1, _MOST),
     "partition": (0, MAX_PARTITIONS - 1), "partitions": (0, MAX_PARTITIONS),
 }  # fmt: skip
-"""The bounds of columns whose bounds differ from `_COUNT`: smallest and largest value."""
+"""The smallest and largest value of columns whose bounds differ from `_COUNT`."""
 
 _COUNT: Final = (-1, _MOST)
-"""The bounds of other columns. -1 means none."""
+"""The smallest and largest value of all other columns. -1 means none."""
 
 _BROKERS: Final = frozenset({"broker", "leader", "old_leader", "follower", "sender", "held_by"})
-"""Columns that contain a broker id, or -1 for none. Columns of type `tuple[int, ...]` contain broker ids too."""
+"""Columns that contain a broker id, or -1 for none. Columns of type `tuple[int, ...]` also contain broker ids."""
 
 _SHOWN: Final = 12
 """The largest number of brokers that a message lists."""
@@ -40,13 +40,13 @@ _SHOWN: Final = 12
 _INT: Final[Any] = Annotated[int, msgspec.Meta(ge=-_MOST - 1, le=_MOST)]
 
 STAMP: Final[list[tuple[str, Any]]] = [("seq", _INT), ("t", _INT), ("cause", _INT), ("kind", str)]
-"""The fields of every event before its columns."""
+"""The fields of every event that precede its columns."""
 
 _TYPES: Final[dict[str, Any]] = {"int": _INT, "str": str, "bool": bool, "tuple[int, ...]": tuple[_INT, ...]}
 
 
 def columns_of(event: type[Event]) -> list[tuple[str, Any]]:
-    """The columns of a kind with their types."""
+    """Return the columns of a kind with their types."""
     return [(name, _TYPES[written]) for name, written in event.columns.items()]
 
 
@@ -56,10 +56,10 @@ def _bounded(name: str, type_: Any) -> Any:
 
 
 class WrongEvent(Exception):
-    """An event that no session of the cluster can record. The message says what would be valid.
+    """An event that no session of the cluster can record. The message says what would be right.
 
     Attributes:
-        event: the decoded event, if its kind is known.
+        event: the decoded event; None if its kind is not known.
     """
 
     def __init__(self, problem: str, event: tuple[Any, ...] | None = None) -> None:
@@ -68,7 +68,7 @@ class WrongEvent(Exception):
 
 
 class _Reading:
-    """The decoder of a kind, and the indexes in its event tuples of the columns to check against the cluster. 0: no such column."""
+    """The decoder of a kind, and the indexes of the columns that are checked against the cluster. 0: the kind lacks the column."""
 
     __slots__ = ("broker_ats", "brokers_ats", "creates", "decode", "partition_at", "topic_at", "words")
 
@@ -100,7 +100,7 @@ class _Kind(msgspec.Struct):
 
 
 class LineDecoder:
-    """Decodes a line into the recorded event tuple. Call it with all lines of a log, in order.
+    """Decodes a line into the recorded event tuple. Call the decoder with all lines of a log in order.
 
     Raises:
         WrongEvent: no session of that cluster can record the event.
@@ -112,7 +112,7 @@ class LineDecoder:
         self._kind_of = msgspec.json.Decoder(_Kind).decode
         self._brokers = frozenset([NO_LEADER, *(broker.id for broker in spec.brokers)])
         self._partitions: dict[str, int] = {}
-        """The number of partitions of each topic that an earlier line created."""
+        """The number of partitions of each topic that an earlier line has created."""
 
     def __call__(self, line: bytes) -> tuple[Any, ...]:
         kind = self._kind_of(line).kind
@@ -158,7 +158,7 @@ class LineDecoder:
 
     def _no_partition(self, topic: str, partition: int, count: int | None) -> str:
         if count is None:
-            self._partitions[topic] = MAX_PARTITIONS  # Told once: its other lines are not wrong for a reason of their own.
+            self._partitions[topic] = MAX_PARTITIONS  # Reported once. Later lines about this topic are not reported again.
             return f"unknown topic '{topic[:40]}'; no earlier line creates it"
         return f"unknown partition {topic[:40]}-{partition}; the topic has {count:,} partition{'s' if count != 1 else ''}, counted from 0"
 
@@ -173,7 +173,7 @@ class LineDecoder:
 
 
 def _out_of_bounds(event: tuple[Any, ...]) -> str:
-    """The message for an event with a number out of bounds."""
+    """Return the message for an event with a number that is out of bounds."""
     columns = KINDS[event[3]].columns
     for (name, written), value in zip(columns.items(), event[len(STAMP) :], strict=True):
         least, most = _BOUNDS.get(name, _COUNT)

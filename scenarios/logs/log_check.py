@@ -1,6 +1,6 @@
-"""Checks a whole event log: every line is an event, sequence numbers have no gap, times ascend, and each cause precedes its effect.
+"""Checks a whole event log: each line is an event, sequence numbers have no gaps, times never decrease, and causes precede their effects.
 
-A reader stops at the first invalid line. The check continues and reports every problem with its line number.
+A reader stops at the first invalid line. This check continues and reports every problem with its line number.
 """
 
 from __future__ import annotations
@@ -21,10 +21,10 @@ from scenarios.logs.line_decoder import LineDecoder, WrongEvent
 from scenarios.logs.log_file import open_log_file
 
 MAX_SHOWN: Final = 100
-"""The number of problems that are listed. The others are only counted."""
+"""The number of problems that are listed. Further problems are only counted."""
 
 MAX_COUNTED: Final = 100_000
-"""The number of problems after which the check stops: the file is probably not an event log."""
+"""The number of problems after which the check stops, because the file is probably not an event log."""
 
 
 @attrs.define
@@ -32,10 +32,10 @@ class Checked:
     """The result of a check.
 
     Attributes:
-        events: the number of events that could be read.
-        end_us: the virtual time of the end line in µs; without an end line, that of the last event.
+        events: the number of valid events.
+        end_us: the virtual time of the end line in µs; without an end line, the virtual time of the last event.
         problems: the first `MAX_SHOWN` problems, as `FILE:LINE: …`.
-        count: the number of all problems.
+        count: the total number of problems.
     """
 
     events: int = 0
@@ -70,7 +70,7 @@ def check_log(path: str | Path) -> Checked:
 
 
 def _problems(path: Path, decode: LineDecoder, checked: Checked) -> Iterator[tuple[int, str]]:
-    """Each problem after the header, with its line number; 0: a problem of the whole file."""
+    """Yield each problem after the header, with its line number. The line number 0 means a problem of the whole file."""
     end: End | None = None
     last_seq = last_time = 0
     missing: list[tuple[int, int]] = []

@@ -1,8 +1,8 @@
 """Opens event logs: plain JSON Lines, or JSON Lines compressed with Zstandard (`.jsonl.zst`).
 
-A compressed log is a sequence of frames, one for each flush, so flushed events stay readable if the process is killed. The readable
-part of an incomplete last frame is read too. The first bytes of a file say whether it is compressed; when a log is written, its name
-does. Zstandard is imported only when a compressed log is read or written.
+A compressed log is a sequence of frames, one for each flush, so flushed events remain readable if the process is killed. The readable
+part of an incomplete last frame is also read. Readers detect compression by the first bytes of a file, writers by its
+name. Zstandard is imported only when a compressed log is read or written.
 """
 
 from __future__ import annotations
@@ -21,19 +21,19 @@ _CHUNK: Final = 1 << 18
 _PIECE: Final = 1 << 10
 
 MOST_PER_BYTE: Final = 300
-"""The largest accepted ratio of uncompressed to compressed size. Event logs have a ratio of 10 to 20; a file of zeros has 30,000."""
+"""The largest accepted ratio of uncompressed to compressed size. Event logs have a ratio of 10 to 20. A file of zeros has 30,000."""
 
 MOST_UNPACKED: Final = 1 << 24
 """The uncompressed size that is accepted at any ratio, in bytes."""
 
 
 def is_packed_name(path: str | Path) -> bool:
-    """Whether a log of that name is compressed when it is written."""
+    """Whether a log with this name is compressed when it is written."""
     return str(path).endswith(SUFFIX)
 
 
 def packer() -> Callable[[bytes], bytes]:
-    """A function that compresses bytes to a complete frame."""
+    """Return a function that compresses bytes to a complete frame."""
     import zstandard
 
     return zstandard.ZstdCompressor(level=_LEVEL).compress
@@ -43,9 +43,9 @@ def open_log_file(path: str | Path) -> BinaryIO:
     """Open a log for reading, and decompress it if it is compressed.
 
     Raises:
-        OSError: the file cannot be read. Reading raises it too, if the compressed data is damaged.
+        OSError: the file cannot be read. Reading also raises this error if the compressed data is damaged.
     """
-    file = Path(path).open("rb")  # noqa: SIM115 (the caller's)
+    file = Path(path).open("rb")  # noqa: SIM115 (the caller closes the file)
     if file.peek(len(_MAGIC))[: len(_MAGIC)] != _MAGIC:
         return file
     return cast("BinaryIO", io.BufferedReader(_Unpacked(file), _CHUNK))
@@ -62,9 +62,9 @@ def is_packed(path: str | Path) -> bool:
 
 
 class _Unpacked(io.RawIOBase):
-    """The uncompressed content of a file's frames. It ends where an incomplete last frame ends.
+    """The uncompressed content of a file's frames. The content ends where an incomplete last frame ends.
 
-    If a frame is damaged, the content before the damage is returned first, then reading raises `OSError`.
+    If a frame is damaged, the content before the damage is returned first. Then reading raises `OSError`.
     """
 
     def __init__(self, file: BinaryIO) -> None:
@@ -77,9 +77,9 @@ class _Unpacked(io.RawIOBase):
         self._packed = memoryview(b"")
         self._plain = memoryview(b"")
         self._came = False
-        """Whether any content was returned."""
+        """Whether any content has been returned."""
         self._most = MOST_UNPACKED
-        """The number of uncompressed bytes that are still accepted. It grows with each compressed byte that is read."""
+        """The number of uncompressed bytes that are still accepted. The number grows with each compressed byte that is read."""
 
     def readable(self) -> bool:
         return True
@@ -100,7 +100,7 @@ class _Unpacked(io.RawIOBase):
         return size
 
     def _unpack(self) -> None:
-        """Decompress a piece of the current frame. The piece is small, because a few bytes can decompress to a block of 128 kB."""
+        """Decompress a part of the current frame. The part is small, because a few bytes can decompress to a block of 128 kB."""
         if self._frame is None:
             self._frame = self._begin()
         piece, rest = self._packed[:_PIECE], self._packed[_PIECE:]

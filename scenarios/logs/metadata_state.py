@@ -1,7 +1,7 @@
-"""The cluster metadata of a logged session at a moment: topics and partitions as `kafka-topics --describe` shows them.
+"""The cluster metadata of a logged session at one moment: topics and partitions as `kafka-topics --describe` shows them.
 
-The state follows from the events in order: `topic-created` and `partition-changed` contain the new state of a topic or a partition,
-`setting-changed` contains a topic's override, and broker events say which brokers are fenced.
+The state follows from the events in order. `topic-created` and `partition-changed` contain the new state of a topic or a partition,
+`setting-changed` contains the override of a topic, and broker events say which brokers are fenced.
 """
 
 from __future__ import annotations
@@ -32,11 +32,11 @@ class MetadataState:
     """The metadata that `describe` prints.
 
     Attributes:
-        topics: in order of creation.
+        topics: the topics in order of creation.
         live_brokers: the brokers that are not fenced.
         release: the release under which the session ran.
         printed_already: whether the metadata was read from a describe text. Such a text shows that some brokers are alive and says
-            nothing about the others, and its topics keep their order.
+            nothing about the others. The topics keep the order of the text.
     """
 
     topics: tuple[DescribedTopic, ...]
@@ -46,7 +46,7 @@ class MetadataState:
 
 
 def read_metadata_state(reader: LogReader, until_us: int | None = None) -> MetadataState:
-    """The metadata after the last event at or before a virtual time, by default at the end of the log.
+    """Return the metadata after the last event at or before a virtual time in µs, or (None) at the end of the log.
 
     Raises:
         LogError: a line of the log is invalid.

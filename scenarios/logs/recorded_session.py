@@ -1,6 +1,6 @@
-"""A recorded session: its cluster, and its acts with their virtual times, read from an event log or written as a scenario script.
+"""A recorded session: its cluster, and its acts with their virtual times. It is read from an event log, and can be written as a script.
 
-An `act` event contains the fields of its act as JSON (`core.lab.recorded_acts` decodes them). The event log alone is therefore enough
+An `act` event contains the fields of the act as JSON (`core.lab.recorded_acts` decodes them). The event log alone is therefore enough
 to play a session again or to save it as a script, which produces the same event log.
 """
 
@@ -33,12 +33,12 @@ class RecordedSession:
     """A session that an event log recorded.
 
     Attributes:
-        source: the file.
-        spec, release, seed: what the session was built from.
-        scenario: the name of the scenario; '' for none.
+        source: the log file.
+        spec, release, seed: the cluster, the release, and the seed of the session.
+        scenario: the name of the scenario; '' if there was no scenario.
         acts: the acts in order, each with its virtual time in µs.
         end: the virtual time at the end, in µs.
-        events: all events, to compare with those of the replay.
+        events: all events, for comparison with the events of the replay.
         problem: a message about a log that was not closed; '' if it was closed.
     """
 
@@ -81,8 +81,8 @@ def session_script(
     """Write a script that executes the acts at their times.
 
     Args:
-        spec, release, seed: what the session was built from.
-        acts: in order of time.
+        spec, release, seed: the cluster, the release, and the seed of the session.
+        acts: the acts in order of time.
         end: the virtual time at which the session ended, in µs.
         name: the name of the scenario.
         notes: bookmarks as (time, text). Each becomes a step that has only a note.

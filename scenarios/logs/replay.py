@@ -1,7 +1,7 @@
-"""Replays an event log: builds the cluster of its header, executes its acts at their times, and compares every event byte for byte.
+"""Replays an event log: builds the cluster in its header, executes its acts at their times, and compares every event byte for byte.
 
-The same cluster, release, seed and acts produce the same events. A replay therefore finds the first difference that another version
-of the program, or a changed line, makes.
+The same cluster, release, seed, and acts produce the same events. A replay therefore finds the first difference that another version
+of the program or a changed line causes.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ class Replayed:
     Attributes:
         source: the log.
         events, acts: the numbers of events and acts in the log.
-        time: the virtual time at the end of the log, in µs.
+        time: the virtual time at the end of the log in µs.
         line: the line of the first difference; 0 if there is none.
         recorded, replayed: the first difference in the log and in the replay; '' if there is none.
     """
@@ -54,7 +54,7 @@ class _Differs(Exception):
 
 
 class _Holding:
-    """A sink that compares each event of the replay with the line of the log."""
+    """A sink that compares each event of the replay with a line of the log."""
 
     def __init__(self, lines: list[bytes], events: list[tuple[Any, ...]]) -> None:
         self.lines = lines
@@ -72,7 +72,7 @@ class _Holding:
 
 
 def in_words(event: tuple[Any, ...]) -> str:
-    """An event in the output of a replay."""
+    """Return an event as the output of a replay shows it."""
     return f"event {event[0]} at {format_duration(event[1])}, {event[3]}: {explain(event)}"
 
 
@@ -124,7 +124,7 @@ def _play(reader: LogReader, events: list[tuple[Any, ...]], lines: list[bytes], 
             raise _Differs(at + 2, in_words(event), f"{event[4]} is refused: {refused}") from None
         except ValueError as wrong:
             raise LogError(reader.source, at + 2, str(wrong)) from None
-    # A session may have ended, or been killed, between two events of one moment.
+    # A session can end, or be killed, between two events of the same virtual time.
     while holding.count < len(events):
         due = cluster.next_time()
         if due is None or due > events[holding.count][1]:
@@ -134,7 +134,7 @@ def _play(reader: LogReader, events: list[tuple[Any, ...]], lines: list[bytes], 
         _missing(holding, len(events), events)
     if end is None:
         return
-    # Closed in good order it ends between two steps; which of its last moment's steps were done, only the events say.
+    # A closed log ends between two steps. Only the events show which steps at its last virtual time were executed.
     if holding.count == len(events) and cluster.now < end.t:
         cluster.run_until(end.t - 1)
     if holding.count > len(events):
@@ -148,7 +148,7 @@ def _missing(holding: _Holding, at: int, events: list[tuple[Any, ...]]) -> None:
 
 
 def lines_of(replayed: Replayed) -> list[str]:
-    """The result of a replay as lines of text."""
+    """Return the result of a replay as lines of text."""
     if replayed.same:
         return [f"same {replayed.source}: {replayed.events} events, {replayed.acts} acts, {format_duration(replayed.time)}"]
     return [

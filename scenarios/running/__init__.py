@@ -1,1 +1,1 @@
-"""Runs of scenarios: headless, side by side under several releases, or watched on a screen; and their results."""
+"""Runs of scenarios and their results. A run can be headless, be compared with runs under other releases, or be watched on a screen."""

@@ -1,7 +1,7 @@
-"""Compares runs of one scenario under several releases: the first event that differs, and the values at the end.
+"""Compares runs of one scenario under several releases: the first event that differs, and the final values.
 
-Two runs with the same seed produce the same events until a rule of one release decides differently; that event is the first
-difference. Its consequences show in the values at the end.
+Two runs with the same seed produce the same events until a rule of one release has a different effect. That event is the first
+difference. The final values show its consequences.
 """
 
 from __future__ import annotations
@@ -22,7 +22,10 @@ from scenarios.running.runner import Result, Run, Sink
 
 @attrs.frozen
 class Outcome:
-    """The result of a run, and its final values as (name, value): the durability account, and each partition's leader, ISR and replicas' LEO/HW."""
+    """The result of a run, and its final values as (name, value).
+
+    The values are the durability account, and for each partition its leader, its ISR, and the LEO and the HW of its replicas.
+    """
 
     result: Result
     values: tuple[tuple[str, str], ...]
@@ -33,11 +36,11 @@ class Difference:
     """The first event that differs between two runs.
 
     Attributes:
-        number: its sequence number. All earlier events are the same.
+        number: the sequence number of the event. All earlier events are the same.
         time: the virtual time of the earlier of the two events, in µs.
         partition: the partition of the event; '' if it has none.
-        after: the sentence of the last act before it; '' if there was no act.
-        first, second: the two events; None for the run that had no further event.
+        after: the sentence of the last act before the difference; '' if there was no act.
+        first, second: the events of the two runs; None for a run that had no further event.
     """
 
     number: int
@@ -50,7 +53,7 @@ class Difference:
 
 @attrs.frozen
 class Comparison:
-    """Runs of one scenario. `differences` compares each further run with the first; None: all events are the same."""
+    """Runs of one scenario. `differences` compares each further run with the first. None means that all events are the same."""
 
     scenario: str
     outcomes: tuple[Outcome, ...]
@@ -58,7 +61,7 @@ class Comparison:
 
 
 class Same:
-    """A sink that compares the events of a run with those of another, and remembers the first that differs."""
+    """A sink that compares the events of a run with those of another run, and remembers the first difference."""
 
     def __init__(self, reference: Sequence[EventTuple], further: Sink | None = None) -> None:
         self._reference = reference
@@ -77,7 +80,7 @@ class Same:
             self._further(event)
 
     def difference(self) -> Difference | None:
-        """The first difference, known after the run."""
+        """Return the first difference, which is known after the run."""
         reference = self._reference
         if self.found is not None:
             at, first, second = self.found
@@ -98,7 +101,7 @@ class Same:
 
 
 def partition_of(event: EventTuple) -> str:
-    """The partition of an event; '' if it has none."""
+    """Return the partition of an event; '' if it has none."""
     columns = list(KINDS[event[3]].columns)
     if "topic" in columns and "partition" in columns:
         return f"{event[4 + columns.index('topic')]}-{event[4 + columns.index('partition')]}"
@@ -106,7 +109,7 @@ def partition_of(event: EventTuple) -> str:
 
 
 def outcome_of(run: Run) -> Outcome:
-    """The outcome of a finished run."""
+    """Return the outcome of a finished run."""
     cluster = run.cluster
     return Outcome(run.result(), tuple(_values(cluster)))
 
@@ -134,7 +137,7 @@ def compare(scenario: Scenario, releases: Sequence[Release], seed: int | None = 
     """Run a scenario under each release, and compare each run with the first.
 
     Raises:
-        ScriptError: its cluster cannot be built.
+        ScriptError: the cluster of the scenario cannot be built.
     """
     reference: list[EventTuple] = []
     outcomes: list[Outcome] = []
@@ -169,7 +172,7 @@ def _both(first: Sink, second: Sink | None) -> Sink:
 
 
 def lines(comparison: Comparison) -> list[str]:
-    """A comparison as lines of text: the first difference, then the final values that differ."""
+    """Return a comparison as lines of text: the first difference, then the final values that differ."""
     said: list[str] = []
     base = comparison.outcomes[0]
     for outcome, difference in zip(comparison.outcomes[1:], comparison.differences, strict=True):
@@ -194,7 +197,7 @@ def lines(comparison: Comparison) -> list[str]:
 
 
 def _event_in_words(event: EventTuple | None, difference: Difference) -> str:
-    """The sentence of one run's event at the difference. If both sentences are the same, the columns that differ are added."""
+    """Return the sentence of one run's event at the difference. If both sentences are the same, the columns that differ are added."""
     if event is None:
         return "nothing more happens"
     other = difference.second if event is difference.first else difference.first
@@ -210,14 +213,14 @@ def _event_in_words(event: EventTuple | None, difference: Difference) -> str:
 
 
 def unlike(first: Outcome, second: Outcome) -> list[tuple[str, str, str]]:
-    """The final values that differ: (name, value of the first, value of the second)."""
+    """Return the final values that differ: (name, value of the first, value of the second)."""
     theirs, mine = dict(second.values), dict(first.values)
     names = [*mine, *(name for name in theirs if name not in mine)]
     return [(name, mine.get(name, "-"), theirs.get(name, "-")) for name in names if mine.get(name) != theirs.get(name)]
 
 
 def as_data(comparison: Comparison) -> dict[str, Any]:
-    """A comparison as JSON data. Times are virtual µs."""
+    """Return a comparison as JSON data. Times are virtual µs."""
     base = comparison.outcomes[0]
     pairs = []
     for outcome, difference in zip(comparison.outcomes[1:], comparison.differences, strict=True):

@@ -1,6 +1,6 @@
-"""A run of a scenario that is watched on a screen: it implements `core.lab.history.playable.Playable`.
+"""A run of a scenario that is watched on a screen. It implements `core.lab.history.playable.Playable`.
 
-Imported when the first scenario is played, because a cluster without a scenario does not need the script language.
+This module is imported when the first scenario is played, because a cluster without a scenario does not need the script language.
 """
 
 from __future__ import annotations
@@ -29,12 +29,12 @@ class PlayableScenarioSnapshot:
     standing: Standing
 
     def restore(self, sink: Callable[[EventTuple], None], *, in_place: bool = False) -> PlayableScenario:
-        """A run that continues from the saved state."""
+        """Return a run that continues from the saved state."""
         return PlayableScenario(Run(self.scenario, self.release, self.seed, sink, resumed=(self.cluster_snapshot, self.standing, in_place)))
 
 
 class PlayableScenario:
-    """A scenario as a `Playable`: each step is executed when it is due, exactly as in a headless run."""
+    """A scenario as a `Playable`. Each step is executed when it is due, exactly as in a headless run."""
 
     def __init__(self, run: Run) -> None:
         self.run = run
@@ -43,7 +43,7 @@ class PlayableScenario:
 
     @property
     def stepwise(self) -> bool:
-        """Whether the next step is one of a script by hand, which takes no virtual time."""
+        """Whether the next step belongs to a script at the pace `by-hand`, and therefore takes no virtual time."""
         return self._by_hand and not self.run.finished
 
     @property
@@ -52,11 +52,11 @@ class PlayableScenario:
         return self.run.finished
 
     def next_due(self) -> int | None:
-        """The virtual time of the next step of the script or the next event of the cluster."""
+        """Return the virtual time of the next step of the script or the next event of the cluster."""
         return self.run.next_due()
 
     def step(self) -> bool:
-        """Execute one step of the script, or let the cluster handle what is due next."""
+        """Execute one step of the script, or let the cluster handle its next event."""
         due = self.run.next_due()
         if due is None:
             return False
@@ -69,11 +69,11 @@ class PlayableScenario:
         return True
 
     def advance_to(self, time_us: int) -> None:
-        """Run to a virtual time."""
+        """Run to a virtual time in µs."""
         self.run.advance_to(time_us)
 
     def snapshot(self) -> PlayableScenarioSnapshot:
-        """Save the present state."""
+        """Save the current state."""
         run = self.run
         return PlayableScenarioSnapshot(run.scenario, run.release, run.seed, self.cluster.snapshot(), run.standing())
 

@@ -1,4 +1,4 @@
-"""Results of runs as lines of text, as JSON data and as JUnit XML."""
+"""Results of runs as lines of text, as JSON data, and as JUnit XML."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from scenarios.running.runner import Check, Harm, Result, State
 
 
 def lines(result: Result) -> Iterator[str]:
-    """`ok name (release)`, or `FAILED name (release)` and a few lines for each failure."""
+    """Yield `ok name (release)`, or `FAILED name (release)` and a few lines for each failure."""
     count = len(result.checks)
     about = f"{result.scenario} ({result.release}): {count} expectation{'' if count == 1 else 's'}, {format_duration(result.time)}, {result.events} events"
     if result.held:
@@ -28,7 +28,7 @@ def lines(result: Result) -> Iterator[str]:
 
 
 def summary(results: Sequence[Result]) -> str:
-    """A summary of all runs in one line."""
+    """Return a summary of all runs in one line."""
     failed = sum(not result.held for result in results)
     checks = sum(len(result.checks) for result in results)
     runs = f"{len(results)} run{'' if len(results) == 1 else 's'}, {checks} expectations"
@@ -36,7 +36,7 @@ def summary(results: Sequence[Result]) -> str:
 
 
 def as_data(results: Iterable[Result]) -> dict[str, Any]:
-    """All runs as data for `--json`. Times are virtual µs."""
+    """Return all runs as data for `--json`. Times are virtual µs."""
     runs = [
         {
             "scenario": result.scenario,
@@ -94,7 +94,7 @@ def _check(check: Check) -> dict[str, Any]:
 
 
 def as_junit(results: Sequence[Result]) -> str:
-    """All runs as JUnit XML: a suite for each run, a case for each expectation; `time` is virtual seconds."""
+    """Return all runs as JUnit XML, with a suite for each run and a case for each expectation. `time` is in virtual seconds."""
     total = sum(len(result.checks) for result in results)
     failed = sum(len(result.failures) for result in results)
     parts = ['<?xml version="1.0" encoding="UTF-8"?>', f'<testsuites name="isrlab" tests="{total}" failures="{failed}">']
@@ -119,10 +119,10 @@ def as_junit(results: Sequence[Result]) -> str:
 
 
 def escape(text: str) -> str:
-    """Escape a text for XML, and escape control characters, which XML cannot contain. (`xml.sax.saxutils` is slow to import.)"""
+    """Escape a text for XML, including control characters, which XML cannot contain. (`xml.sax.saxutils` is slow to import.)"""
     return escape_value(text).replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;").replace('"', "&quot;")
 
 
 def quoteattr(text: str) -> str:
-    """A text as the value of an XML attribute, with its quotes."""
+    """Return a text as the value of an XML attribute, in quotes."""
     return f'"{escape(text)}"'

@@ -1,6 +1,6 @@
 """Runs a scenario under a release and a seed: executes its steps and checks its expectations.
 
-A `Run` can advance in pieces: `advance_to(time)` runs to that virtual time, so that a screen can play a scenario at any speed and get
+A `Run` can advance in pieces: `advance_to(time)` runs to a virtual time. A screen can therefore play a scenario at any speed and get
 exactly the events of a headless run. `run_scenario` runs to the end at once.
 """
 
@@ -36,16 +36,16 @@ class State(enum.StrEnum):
     """The state of an expectation."""
 
     PENDING = "pending"
-    """It has not been checked yet."""
+    """The expectation has not been checked yet."""
     HELD = "held"
-    """It was true."""
+    """The expectation was true."""
     FAILED = "failed"
-    """It was not."""
+    """The expectation was false."""
 
 
 @attrs.define(slots=True)
 class Check:
-    """An expectation of a run with its result. `time` is the virtual time of the check in µs; -1: not checked."""
+    """An expectation of a run with its result. `time` is the virtual time of the check in µs, or -1 before the check."""
 
     place: Place
     text: str
@@ -61,9 +61,9 @@ class Harm:
     """The durability account at the end of a run.
 
     Attributes:
-        accepted, acked, duplicated, exposed, lost, lost_acknowledged, lost_read: records (`core.lab.durability_account`).
-        exposed_ranges: committed offsets that an electable replica lacks, by partition.
-        losses: lost records by producer, each with the event that caused the loss.
+        accepted, acked, duplicated, exposed, lost, lost_acknowledged, lost_read: numbers of records (`core.lab.durability_account`).
+        exposed_ranges: the committed offsets that an electable replica lacks, by partition.
+        losses: the lost records by producer, each with the event that caused the loss.
     """
 
     accepted: int
@@ -102,7 +102,7 @@ class Result:
 
 
 class LiveMoment:
-    """The present state of a cluster, of which conditions ask readings. Views are built on first use and kept until the next event."""
+    """The current state of a cluster, from which conditions take readings. Views are built on first use and kept until the next event."""
 
     def __init__(self, cluster: Cluster, recorded: dict[str, list[tuple[Any, ...]]]) -> None:
         self._cluster = cluster
@@ -117,14 +117,14 @@ class LiveMoment:
             self._stamp, self._view, self._partitions = stamp, None, {}
 
     def view(self) -> ClusterView:
-        """The whole cluster now."""
+        """Return the current view of the whole cluster."""
         self._fresh()
         if self._view is None:
             self._view = self._cluster.view()
         return self._view
 
     def partition(self, tp: TopicPartition) -> PartitionView | None:
-        """One partition now; None when it does not exist."""
+        """Return the current view of one partition, or None if the partition does not exist."""
         self._fresh()
         if tp not in self._partitions:
             try:
@@ -134,20 +134,21 @@ class LiveMoment:
         return self._partitions[tp]
 
     def events(self, kind: str) -> list[tuple[Any, ...]]:
-        """The recorded events of a kind that a condition of the scenario uses."""
+        """Return the recorded events of a kind that a condition of the scenario uses."""
         return self._recorded.get(kind, [])
 
 
 @attrs.frozen
 class Standing:
-    """The state of a run without its cluster. Lists that only grow are shared, together with their length at this moment.
+    """The state of a run without its cluster. Lists that only grow are shared and stored with their current length.
 
     Attributes:
-        index, entered, seen: the index of the next step, the virtual time since which it is next, and the (seq, step) for which its condition
-            was last evaluated.
-        notes: as `Run.notes`.
+        index: the index of the next step.
+        entered: the virtual time in µs at which this step became the next one.
+        seen: the (seq, step) for which the condition of the step was last evaluated.
+        notes: the notes of the executed steps, as in `Run.notes`.
         recorded: the events that conditions use, by kind.
-        checks: copies of `Run.expectations`, each with its index among the expectations of the script; -1: a failure without an expectation.
+        checks: copies of `Run.expectations`, each with its index among the script's expectations, or -1 for a failure without expectation.
     """
 
     index: int
@@ -162,7 +163,7 @@ class Run:
     """One run of a scenario.
 
     Attributes:
-        scenario, release, seed: what is run.
+        scenario, release, seed: the scenario, the release, and the seed of the run.
         cluster: the running cluster. Callers can execute acts on it between two calls.
         expectations: the expectations that apply to this release, in the order of the script.
         notes: the notes of the executed steps, as (time, note).
@@ -180,7 +181,7 @@ class Run:
         """Build the cluster, or continue from a saved state of a run of the same script.
 
         Args:
-            resumed: a keyframe of the cluster, the state of the run, and whether to restore the original cluster in place.
+            resumed: a keyframe of the cluster, the state of the run, and whether to restore the original cluster object in place.
 
         Raises:
             ScriptError: the cluster cannot be built. The message says what Kafka refuses.
@@ -227,7 +228,7 @@ class Run:
         self._moment = LiveMoment(self.cluster, self._recorded)
 
     def standing(self) -> Standing:
-        """The present state. With a keyframe of the cluster, another run can continue from it."""
+        """Return the current state. Another run can continue from this state and a keyframe of the cluster."""
         number = {id(check): at for at, check in enumerate(self._planned)}
         return Standing(
             self._index,
@@ -254,7 +255,7 @@ class Run:
             self.expectations.append(check)
 
     def _sink(self, sink: Sink | None) -> Sink | None:
-        """A sink that passes events on to `sink` and records those that conditions use."""
+        """Return a sink that passes events to `sink` and records the events that conditions use."""
         recorded = self._recorded
         if not recorded:
             return sink
@@ -275,16 +276,16 @@ class Run:
 
     @property
     def held(self) -> bool:
-        """Whether no expectation has failed so far."""
+        """Whether no expectation has failed yet."""
         return all(check.state is not State.FAILED for check in self.expectations)
 
     @property
     def next_step(self) -> Step | None:
-        """The next step; None after the last."""
+        """The next step; None after the last step."""
         return self.steps[self._index] if self._index < len(self.steps) else None
 
     def next_due(self) -> int | None:
-        """The virtual time of the next step or of the next event in the cluster; None if nothing is due."""
+        """Return the virtual time of the next step or of the next event in the cluster; None if nothing is due."""
         if self.finished:
             return self.cluster.next_time()
         step = self.next_step
@@ -314,7 +315,7 @@ class Run:
         return done
 
     def _advance(self, time: int, steps: int | None = None) -> int:
-        """Like `advance_to`, but stop at the end of the script."""
+        """Run like `advance_to`, but stop at the end of the script."""
         done = 0
         while not self.finished:
             if steps is not None and done >= steps:
@@ -343,7 +344,7 @@ class Run:
         return self.result()
 
     def result(self) -> Result:
-        """The result at the present moment."""
+        """Return the result at the current moment."""
         return Result(
             scenario=self.scenario.name,
             source=self.scenario.source,
@@ -373,10 +374,10 @@ class Run:
     # waiting
 
     def _wait_for(self, step: Step, time: int) -> bool:
-        """Run the cluster until the step is due. False: that is later than `time`."""
+        """Run the cluster until the step is due. Return False if the step is due later than `time`."""
         target = self._target(step)
         if target > time:
-            if self.cluster.now <= time:  # what an act made due at this very moment is part of it
+            if self.cluster.now <= time:  # Events that an act made due at exactly this time also run.
                 self.cluster.run_until(time)
             return False
         if target > self.cluster.now:
@@ -384,7 +385,7 @@ class Run:
         return True
 
     def _wait_until(self, step: Step, time: int) -> bool:
-        """Run the cluster until the condition of the step holds, or its time limit is reached. False: that is later than `time`."""
+        """Run the cluster until the condition of the step holds or its time limit is reached. Return False if this is later than `time`."""
         assert step.until is not None
         cluster, check = self.cluster, self._until[id(step)]
         deadline = self._entered + step.within
@@ -435,7 +436,7 @@ class Run:
             self._failure(step.place, f"{act.word} is possible", f"refused: {refused}", step.note)
 
     def _failure(self, place: Place, expected: str, got: str, note: str) -> None:
-        """Add a failure of something that every script implies, such as that its acts are possible."""
+        """Add a failure of an implicit expectation, for example that the acts of the script are possible."""
         failed = Check(place, expected, note, State.FAILED, expected, got, self.cluster.now)
         pending = next((index for index, check in enumerate(self.expectations) if check.state is State.PENDING), len(self.expectations))
         self.expectations.insert(pending, failed)
@@ -454,6 +455,6 @@ def run_scenario(scenario: Scenario, release: Release, seed: int | None = None, 
     """Run a scenario to its end.
 
     Raises:
-        ScriptError: its cluster cannot be built.
+        ScriptError: the cluster of the scenario cannot be built.
     """
     return Run(scenario, release, seed, sink).run()

@@ -1,11 +1,11 @@
-"""Parses what to watch for, as a person types it.
+"""Parses watchpoints as people type them.
 
-lost > 0                     a condition of the script language: the moment at which it becomes true
-isr(orders-0) changes        the moment at which a reading changes
-leader changes               the same for any partition (leader, leader-epoch, partition-epoch, isr, replicas, elr)
-truncated                    the next event of a kind; also truncated {broker=2}
+lost > 0                     a condition of the script language: stop when it becomes true
+isr(orders-0) changes        stop when a reading changes
+leader changes               stop when the reading changes in any partition (leader, leader-epoch, partition-epoch, isr, replicas, elr)
+truncated                    stop at the next event of a kind; the event can be limited: truncated {broker=2}
 
-Imported when the first watch is parsed, because it needs the script language.
+This module is imported when the first watchpoint is parsed, because it needs the script language.
 """
 
 from __future__ import annotations
@@ -24,17 +24,17 @@ from scenarios.language.tokens import ConditionError
 from scenarios.running.runner import LiveMoment
 
 CHANGES: Final = " changes"
-"""The word after a reading whose change is watched."""
+"""The end of the text of a watchpoint for changes of a reading."""
 
 OF_ANY: Final = ("leader", "leader-epoch", "partition-epoch", "isr", "replicas", "elr")
 """Readings of a partition that can be watched in all partitions at once."""
 
 
 def parse_watchpoint(text: str, view: ClusterView) -> Watchpoint:
-    """Parse a text into a watch.
+    """Parse a text into a watchpoint.
 
     Raises:
-        ValueError: the text is not a watch. The message says what would be valid.
+        ValueError: the text is not a watchpoint. The message says what would be right.
     """
     names = Names(
         {topic.name: topic.partitions for topic in view.topics},
@@ -59,7 +59,7 @@ def parse_watchpoint(text: str, view: ClusterView) -> Watchpoint:
 
 
 def _change(text: str, names: Names) -> Watchpoint:
-    """A watch for the change of a reading."""
+    """Return a watchpoint for changes of a reading."""
     if text in OF_ANY:
         return AnyPartitionChanges(text)
     condition: Condition
@@ -76,7 +76,7 @@ def _change(text: str, names: Names) -> Watchpoint:
 
 
 def _asked(question: Callable[[LiveMoment], Any]) -> Callable[[ClusterLike], Any]:
-    """A function of a cluster that asks `question` of its present moment."""
+    """Return a function that evaluates `question` on the current moment of a cluster."""
     moments: dict[int, LiveMoment] = {}
 
     def ask(cluster: ClusterLike) -> Any:

@@ -1,1 +1,1 @@
-"""Kafka's operations tools: what `kafka-reassign-partitions` and `kafka-leader-election` print for a moment of a log or a scenario."""
+"""Kafka's operations tools: the output of `kafka-reassign-partitions` and `kafka-leader-election` at one moment of a log or a scenario."""

@@ -1,4 +1,4 @@
-"""`kafka-leader-election` (`tools/LeaderElectionCommand`) against a frozen moment: who would be elected, in the tool's own words."""
+"""The output of `kafka-leader-election` (`tools/LeaderElectionCommand`) at a frozen moment: the elections that the tool would cause."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ EXCEPTIONS: Final = {
         "org.apache.kafka.common.errors.EligibleLeadersNotAvailableException: Eligible topic partition leaders are not available."
     ),
 }
-"""How the tool's JVM prints the two errors."""
+"""The two errors as the tool prints them."""
 
 
 def read_partitions(text: str) -> list[TopicPartition]:
-    """`{"partitions":[{"topic":"foo","partition":1}]}` (`#parseReplicaElectionData`).
+    """Read the partitions from `{"partitions":[{"topic":"foo","partition":1}]}` (`#parseReplicaElectionData`).
 
     Raises:
-        InputError: it is not that, or names a partition twice.
+        InputError: the text does not have this format, or names a partition twice.
     """
     found = [partition_of(entry) for entry in entries(document(text), "partitions")]
     if not found:
@@ -34,7 +34,7 @@ def read_partitions(text: str) -> list[TopicPartition]:
 
 
 def outcome(state: State, live: frozenset[int], tp: TopicPartition, *, preferred: bool) -> str:
-    """Return '' if a leader is elected, `needless` if no election is needed, or the error (`ReplicationControlManager#electLeader`).
+    """Return '' if a leader would be elected, `needless` if no election is needed, or the error (`ReplicationControlManager#electLeader`).
 
     Raises:
         InputError: the partition does not exist.
@@ -56,7 +56,7 @@ def elect(state: State, live: frozenset[int], partitions: list[TopicPartition] |
     """Return the lines that the tool prints, and the number of failed elections.
 
     Args:
-        partitions: None means all partitions. The tool then does not mention partitions that need no election.
+        partitions: the partitions to elect leaders for. None means all partitions. Partitions that need no election are then not mentioned.
 
     Raises:
         InputError: a partition does not exist.

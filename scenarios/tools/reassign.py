@@ -1,7 +1,7 @@
-"""`kafka-reassign-partitions` (`tools/reassign/ReassignPartitionsCommand`): generate, execute, verify, list, cancel, to the letter.
+"""The exact output of `kafka-reassign-partitions` (`tools/reassign/ReassignPartitionsCommand`): generate, execute, verify, list, cancel.
 
-The tool looks at a frozen moment: it says what Kafka's tool would say there, and changes nothing. In a script the acts
-`reassign` and `cancel-reassignment` are what moves partitions; `as_acts` writes a plan that way.
+The functions work on a frozen moment. They return the output of Kafka's tool at that moment, and change nothing. In a script, the acts
+`reassign` and `cancel-reassignment` move partitions. `as_acts` writes a plan as such acts.
 """
 
 from __future__ import annotations
@@ -28,12 +28,12 @@ PENDING: Final = (
     "assignment in addition to the existing one. The --additional option can also be used to change the throttle by resubmitting the "
     "current reassignment."
 )
-"""Kafka's refusal of a second reassignment without --additional."""
+"""The error message for a second reassignment without --additional."""
 
 
 @attrs.frozen
 class State:
-    """What the tool sees: the partitions, and the brokers that the cluster names, which are alive."""
+    """The state that the tool sees: the partitions, and the ids of the brokers that are alive."""
 
     rows: dict[TopicPartition, DescribedPartition]
     brokers: tuple[int, ...]
@@ -41,13 +41,13 @@ class State:
 
     @staticmethod
     def of(topics: Iterable[DescribedTopic], brokers: Iterable[int], release: Release = CURRENT, *, all_known: bool = True) -> State:
-        """From a described moment; unless all living brokers are known, each that has a replica counts as one."""
+        """Build the state from described topics. If `all_known` is false, every broker that has a replica is also assumed to be alive."""
         rows = {TopicPartition(row.topic, row.partition): row for topic in topics for row in topic.rows}
         named = set(brokers) if all_known else {*brokers, *(replica for row in rows.values() for replica in row.replicas)}
         return State(dict(sorted(rows.items())), tuple(sorted(named)), release)
 
     def active(self) -> dict[TopicPartition, DescribedPartition]:
-        """The partitions that are being moved."""
+        """Return the partitions that are being moved."""
         return {tp: row for tp, row in self.rows.items() if row.adding or row.removing}
 
 
@@ -56,14 +56,14 @@ _QUOTED: Final = 80
 T = TypeVar("T")
 
 Plan = dict[TopicPartition, tuple[int, ...]]
-"""Target replicas by partition, in order of partition."""
+"""The target replicas of each partition, in order of partitions."""
 
 
 def read_plan(text: str) -> Plan:
-    """The reassignment JSON (`#parsePartitionReassignmentData`, `#parseExecuteAssignmentArgs`).
+    """Read the reassignment JSON (`#parsePartitionReassignmentData`, `#parseExecuteAssignmentArgs`).
 
     Raises:
-        InputError: in Kafka's words.
+        InputError: the plan is invalid. If Kafka's tool reports the same error, the message is Kafka's.
     """
     found: list[tuple[TopicPartition, tuple[int, ...]]] = []
     for entry in entries(document(text), "partitions"):
@@ -95,10 +95,10 @@ def read_plan(text: str) -> Plan:
 
 
 def read_topics(text: str) -> list[str]:
-    """The topics-to-move JSON.
+    """Read the topics from the topics-to-move JSON.
 
     Raises:
-        InputError: it is none, or names a topic twice.
+        InputError: the text does not have this format, or names a topic twice.
     """
     topics = [entry.get("topic") for entry in entries(document(text), "topics")]
     named = [topic for topic in topics if isinstance(topic, str)]
@@ -111,10 +111,10 @@ def read_topics(text: str) -> list[str]:
 
 
 def document(text: str) -> dict[str, Any]:
-    """The object of a tool's JSON file.
+    """Parse the JSON object in a file for the tool.
 
     Raises:
-        InputError: it is none, in Kafka's words.
+        InputError: the text is not a JSON object of version 1. If Kafka's tool reports the same error, the message is Kafka's.
     """
     try:
         found = json.loads(text)
@@ -130,10 +130,10 @@ def document(text: str) -> dict[str, Any]:
 
 
 def entries(found: dict[str, Any], name: str) -> list[dict[str, Any]]:
-    """The objects in a document's list of that name; none if there is no such list.
+    """Return the objects in the list `name` of a document. The result is empty if the document does not have the list.
 
     Raises:
-        InputError: it is no list of objects.
+        InputError: the value is not a list of objects.
     """
     listed = found.get(name)
     if listed is None:
@@ -147,10 +147,10 @@ def entries(found: dict[str, Any], name: str) -> list[dict[str, Any]]:
 
 
 def partition_of(entry: dict[str, Any], wanted: str = "topic and partition") -> TopicPartition:
-    """The partition that an entry names; `wanted` is what it should have.
+    """Return the partition that an entry names. `wanted` describes the required fields in the error message.
 
     Raises:
-        InputError: it names none.
+        InputError: the entry does not name a partition.
     """
     topic, partition = entry.get("topic"), entry.get("partition")
     if not isinstance(topic, str) or not topic or not _is_id(partition):
@@ -163,17 +163,17 @@ def _is_id(value: object) -> TypeGuard[int]:
 
 
 def doubles(names: Iterable[T]) -> list[T]:
-    """What stands there more than once, sorted."""
+    """Return the values that occur more than once, sorted."""
     return sorted(name for name, count in Counter(names).items() if count > 1)  # type: ignore[type-var]
 
 
 def listed(names: Sequence[object]) -> str:
-    """Names as the tool lists them, not without end."""
+    """Return names as the tool lists them. Long lists are shortened."""
     return ",".join(map(str, names[:_NAMED])) + (f" and {len(names) - _NAMED:,} more" if len(names) > _NAMED else "")
 
 
 def brief(value: object) -> str:
-    """A piece of JSON as a message quotes it."""
+    """Return a piece of JSON as messages quote it."""
     try:
         written = json.dumps(value)
     except (ValueError, RecursionError):
@@ -182,7 +182,7 @@ def brief(value: object) -> str:
 
 
 def write_plan(plan: Plan) -> str:
-    """A plan as the tool prints it: version 1, log_dirs all `any`."""
+    """Return a plan as the tool prints it: version 1, with the log_dirs `any`."""
     partitions = [
         {"topic": tp.topic, "partition": tp.partition, "replicas": list(replicas), "log_dirs": ["any"] * len(replicas)}
         for tp, replicas in plan.items()
@@ -191,10 +191,12 @@ def write_plan(plan: Plan) -> str:
 
 
 def generate(state: State, topics: Sequence[str], brokers: Sequence[int], seed: int = 0) -> list[str]:
-    """`--generate`: today's assignment and a proposed one over some brokers (`AdminUtils#assignReplicasToBrokers` with a drawn start).
+    """Return the output of `--generate`: the current assignment, and a proposed one over some brokers.
+
+    The proposal follows `AdminUtils#assignReplicasToBrokers` with a random start.
 
     Raises:
-        InputError: unknown topic or broker, or too few brokers.
+        InputError: a topic or a broker is unknown, or there are too few brokers.
     """
     if len(set(brokers)) != len(brokers):
         raise InputError(f"Broker list contains duplicate entries: {','.join(map(str, brokers))}")
@@ -226,10 +228,10 @@ def _check_brokers(state: State, brokers: Iterable[int]) -> None:
 
 
 def execute(state: State, plan: Plan, *, additional: bool = False, throttle: int | None = None) -> list[str]:
-    """`--execute`: the rollback file, and what was started.
+    """Return the output of `--execute`: the assignment for a rollback, and the reassignments that were started.
 
     Raises:
-        InputError: Kafka's tool refuses the plan.
+        InputError: Kafka's tool refuses the plan. The message is Kafka's.
     """
     if state.active() and not additional:
         raise InputError(PENDING)
@@ -253,7 +255,7 @@ def execute(state: State, plan: Plan, *, additional: bool = False, throttle: int
 
 
 def verify(state: State, plan: Plan) -> list[str]:
-    """`--verify`: where each partition stands; when none is under way, the throttles that are cleared."""
+    """Return the output of `--verify`: the state of each partition and, if no move is in progress, the throttles that are cleared."""
     told = ["Status of partition reassignment:"]
     running = False
     for tp, target in plan.items():
@@ -279,7 +281,7 @@ def verify(state: State, plan: Plan) -> list[str]:
 
 
 def listing(state: State) -> list[str]:
-    """`--list`: the partitions that are being moved."""
+    """Return the output of `--list`: the partitions that are being moved."""
     active = state.active()
     if not active:
         return ["No partition reassignments found."]
@@ -295,13 +297,16 @@ def listing(state: State) -> list[str]:
 
 
 def cancellable(state: State, plan: Plan) -> list[TopicPartition]:
-    """The partitions that `--cancel` cancels: the tool takes a pure adding of replicas for inactive, although the broker would cancel it."""
+    """Return the partitions that `--cancel` cancels.
+
+    The tool treats a reassignment that only adds replicas as inactive, although the broker would cancel it.
+    """
     active = state.active()
     return [tp for tp in plan if tp in active and (not active[tp].adding or active[tp].removing)]
 
 
 def cancel(state: State, plan: Plan) -> list[str]:
-    """`--cancel`."""
+    """Return the output of `--cancel`."""
     cancelled = cancellable(state, plan)
     if not cancelled:
         return ["None of the specified partition reassignments are active."]
@@ -309,15 +314,17 @@ def cancel(state: State, plan: Plan) -> list[str]:
 
 
 def as_acts(plan: Plan) -> list[str]:
-    """A plan as the steps of a script."""
+    """Return a plan as steps of a script."""
     return [f"- reassign: {{partition: {tp}, replicas: [{', '.join(map(str, replicas))}]}}" for tp, replicas in plan.items()]
 
 
 def throttle_acts(state: State, plan: Plan, rate: int) -> list[str]:
-    """What `--throttle` sets before the moves begin, as the steps of a script (`#calculateLeaderThrottles`, `#calculateFollowerThrottles`).
+    """Return steps of a script that set the throttles of `--throttle` before the moves begin.
 
-    The rate holds for every broker that takes part, moves under way included. Throttled as leaders are the replicas that there are,
-    as followers those that are new.
+    Kafka: `#calculateLeaderThrottles`, `#calculateFollowerThrottles`.
+
+    The rate applies to every broker that takes part in a move, including moves in progress. Existing replicas are throttled as leaders,
+    and new replicas are throttled as followers.
     """
     active = state.active()
     moves = {tp: ({*row.replicas} - {*row.adding}, {*row.adding}) for tp, row in active.items()}
