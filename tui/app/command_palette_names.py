@@ -1,4 +1,4 @@
-"""Finds partitions, brokers and words of the glossary by name in the command palette."""
+"""Finds partitions, brokers, and glossary terms by name in the command palette."""
 
 from __future__ import annotations
 
@@ -18,17 +18,20 @@ if TYPE_CHECKING:
     from tui.main_screen.screen import MainScreen
 
 MOST_NAMED: Final = 20
-"""Most names of one sort to offer; a longer text matches fewer."""
+"""The maximum number of names of one type to offer. A longer text matches fewer names."""
 
 WHOLE: Final = 1_000.0
-"""The score of an exact match, above every match that only contains the letters."""
+"""The score of an exact match, which is higher than the score of any other match."""
 
 Named = tuple[int, str, str, Callable[[], object]]
-"""How well it fits (0 as written, 1 from its beginning, 2 within, 3 after all else), what it is called, what it is, and what goes there."""
+"""A search result: its rank, its name, its description, and the function that goes to it.
+
+The rank is 0 for an exact match, 1 for a prefix, 2 for a substring, and 3 for a term that also matches an action.
+"""
 
 
 def named(main_screen: MainScreen, query: str) -> list[Named]:
-    """Brokers, partitions and words whose name contains the text; those that start with it come first."""
+    """Return the brokers, partitions, and terms whose name contains a text. Within each type, the best matches come first."""
     query = query.strip().lower()
     if not query:
         return []
@@ -40,7 +43,7 @@ def named(main_screen: MainScreen, query: str) -> list[Named]:
 
 
 def _fit(query: str, name: str) -> int:
-    """0 for an exact match, 1 for a prefix, 2 for a substring, -1 for no match."""
+    """Return 0 for an exact match, 1 for a prefix, 2 for a substring, and -1 for no match."""
     name = name.lower()
     return 0 if query == name else 1 if name.startswith(query) else 2 if query in name else -1
 
@@ -71,7 +74,7 @@ def _words(main_screen: MainScreen, query: str) -> Iterator[Named]:
         fits = [fit for fit in (_fit(query, term.term), _fit(query, term.name)) if fit >= 0]
         if fits:
             if any(query in action.label.lower() for action in ACTIONS):
-                fits = [3]  # what somebody writes is an action before it is a word
+                fits = [3]  # an action with the same text takes precedence over a term
             name = f"{term.term}: {term.name}" if term.name else term.term
             yield min(fits), name, term.text, functools.partial(main_screen.explain, term.term)
     for state in states_of_partitions():
@@ -80,10 +83,10 @@ def _words(main_screen: MainScreen, query: str) -> Iterator[Named]:
 
 
 class NameProvider(Provider):
-    """Offers names in the command palette once a text is typed."""
+    """A provider that offers names in the command palette after the user typed a text."""
 
     async def search(self, query: str) -> Hits:
-        """What is called so."""
+        """Yield the names that match a text."""
         from tui.main_screen.screen import MainScreen
 
         main_screen = next((screen for screen in reversed(self.app.screen_stack) if isinstance(screen, MainScreen)), None)

@@ -1,4 +1,4 @@
-"""Writes a crash report: saves the session as a script and prints one message that says how to resume."""
+"""Writes a crash report: saves the session as a script and describes how to resume."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def write_crash_report(loaded: LoadedSession, traceback: str) -> list[str]:
-    """Saves the session and the traceback; returns the lines of a message for the person at the terminal. It never raises."""
+    """Saves the session and the traceback, and returns the lines of a message for the user. It never raises an exception."""
     what = traceback.strip().splitlines()[-1][:200] if traceback.strip() else "an error without a description"
     lines = [f"the playground failed: {what}"]
     with contextlib.suppress(Exception):
@@ -35,7 +35,7 @@ def write_crash_report(loaded: LoadedSession, traceback: str) -> list[str]:
 
 
 def _script(loaded: LoadedSession, path: Path) -> str:
-    """The session as a script; up to its last act when the cluster itself fails."""
+    """Return the session as a script. If that fails, the script ends with the last act."""
     from scenarios.logs.recorded_session import session_script
     from tui.session.loading import script_name
 
@@ -48,7 +48,11 @@ def _script(loaded: LoadedSession, path: Path) -> str:
 
 
 def _free_name(loaded: LoadedSession) -> Path | None:
-    """A path without suffix, next to the session's files, at which no file exists and files can be created."""
+    """Return an unused path without an extension, or None if no directory is writable.
+
+    The directory is that of the session's own file if it has one, otherwise the working directory. If it is not writable, the directory
+    for temporary files is used.
+    """
     own = loaded.record or loaded.log
     stem = "isrlab-session" if own is None else own.name.split(".jsonl")[0].removesuffix(".yaml")
     for directory in (Path() if own is None else own.parent, Path(tempfile.gettempdir())):
@@ -62,7 +66,7 @@ def _free_name(loaded: LoadedSession) -> Path | None:
 
 
 def _write(path: Path, text: Callable[[], str]) -> bool:
-    """Writes a complete file or none; returns whether that succeeded."""
+    """Writes a complete file or no file. Returns whether that succeeded."""
     partial = path.with_name(f".partial-{path.name}")
     try:
         partial.write_text(text(), encoding="utf-8")

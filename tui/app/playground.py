@@ -1,4 +1,4 @@
-"""The playground as a Textual application: theme, filters, command palette, and an orderly end after every cause."""
+"""The playground as a Textual application: its theme, filters, and command palette, and a clean exit in every case."""
 
 from __future__ import annotations
 
@@ -42,15 +42,15 @@ from tui.terminal.foreign_text import ControlCharacterFilter
 
 
 class ActionProvider(Provider):
-    """Offers the registry in the command palette. Impossible actions come last and show why."""
+    """A provider that offers all actions in the command palette. Impossible actions come last, with the reason."""
 
     async def discover(self) -> Hits:
-        """Every action, before anything is typed."""
+        """Yield all actions, before the user types a text."""
         for action, text, call, help_text in self._entries():
             yield DiscoveryHit(text, call, text=action.label, help=help_text)
 
     async def search(self, query: str) -> Hits:
-        """The actions that match."""
+        """Yield the actions that match a text."""
         matcher = self.matcher(query)
         for action, text, call, help_text in self._entries():
             score = max(matcher.match(text), matcher.match(action.id))
@@ -96,9 +96,9 @@ class Playground(App[int]):
         Args:
             loaded: the session with its title and scenario.
             display: the display options.
-            driver: Textual's driver, for pictures and tests.
+            driver: Textual's driver, for pictures and tests. If None, Textual chooses the driver.
         """
-        no_color = os.environ.pop("NO_COLOR", None)  # Textual would turn colours into greys; here they go away altogether
+        no_color = os.environ.pop("NO_COLOR", None)  # Textual would turn colors into grays; `PlainFilter` removes them completely.
         try:
             super().__init__(driver_class=driver)
         finally:
@@ -106,14 +106,14 @@ class Playground(App[int]):
                 os.environ["NO_COLOR"] = no_color
         self.loaded = loaded
         self.leaving: LeaveRequest | None = None
-        """Who asks for it to be left, beside its keys."""
+        """The handler of signals that quit the application."""
         self.failure = ""
-        """The traceback of the first error that nobody caught; it ends the playground."""
+        """The traceback of the first uncaught error, which ends the playground."""
         self.display_options = display
         self._open_main_screen(self.DEFAULT_MODE)
         self.few_colours = self.console.color_system == "256"
         self._plain, self._ascii = PlainFilter(enabled=False), AsciiFilter(enabled=display.wants_ascii)
-        # Nothing here paints in ANSI colours, so nothing has to be turned from them.
+        # No widget uses ANSI colors, so the filter that converts them is not needed.
         self._filters = [
             ControlCharacterFilter(),
             *(each for each in self._filters if not isinstance(each, ANSIToTruecolor)),
@@ -126,7 +126,7 @@ class Playground(App[int]):
         self.use_palette(display.palette_for(self.console))
 
     def get_driver_class(self) -> type[Driver]:
-        """Textual's driver; for a terminal, one that survives the terminal."""
+        """Return the driver class. In a terminal, this is a driver that handles a terminal that closes."""
         found = super().get_driver_class()
         if found.__name__ != "LinuxDriver":
             return found
@@ -135,7 +135,7 @@ class Playground(App[int]):
         return TerminalDriver
 
     def _open_main_screen(self, mode: str) -> None:
-        """The main screen of the session, the only one of its mode."""
+        """Add a mode with a new main screen for the session."""
 
         def opened() -> MainScreen:
             self.main_screen = MainScreen(self.loaded, self.paint, self.display_options)
@@ -144,13 +144,13 @@ class Playground(App[int]):
         self.add_mode(mode, opened)
 
     def use_palette(self, name: str) -> None:
-        """Switches to that palette."""
+        """Switches to a palette."""
         self.palette = name
         self.paint = palette_of(name, few=self.few_colours)
         self._plain.enabled = name == "plain"
         theme = theme_of(name).name
         if not self.is_running:
-            self.set_reactive(App.theme, theme)  # The first screen's styles are made of it; nothing has to be styled anew.
+            self.set_reactive(App.theme, theme)  # No screen exists yet, so no styles need an update.
             return
         self.theme = theme
         for screen in self.screen_stack:
@@ -169,7 +169,7 @@ class Playground(App[int]):
         self._ascii.enabled = wanted
 
     def open_target(self, target: PlayTarget) -> None:
-        """Ends the present session and opens another.
+        """Ends the current session and opens another.
 
         Raises:
             KafkaError, ValueError: the cluster cannot be built; the old session continues.
@@ -187,19 +187,22 @@ class Playground(App[int]):
         self.set_timer(STARTUP_SECONDS, self._settle_again)
 
     def _settle_again(self) -> None:
-        """Collects the previous session and freezes the objects of the new one."""
+        """Collects the garbage of the previous session and freezes the objects of the new one."""
         self.main_screen.session.playback.settle()
         self.main_screen.garbage.cluster_replaced()
         self.main_screen.garbage.collect_when_idle()
 
     def end_session(self) -> None:
-        """Ends the session: completes its log and saves it if requested."""
+        """Ends the session: completes its log, and saves the session as a script if requested."""
         self.loaded.session.close()
         if self.loaded.record is not None:
             self.loaded.save(self.loaded.record)
 
     def on_paste(self, event: events.Paste) -> None:
-        """Ignores a pasted text that no input line took: it is not a series of keys."""
+        """Handles a pasted text that no input line took.
+
+        A dialog that is opening gets the text. Otherwise, a message refuses it, because pasted text is not a series of keys.
+        """
         event.stop()
         screen = self.screen
         if isinstance(screen, TypeAheadScreen) and screen.paste_ahead(event.text):
@@ -210,7 +213,7 @@ class Playground(App[int]):
         )
 
     async def on_event(self, event: events.Event) -> None:
-        """Keys, clicks and pasted texts that come with the key that leaves are nobody's: the screens may be gone."""
+        """Drops keys, clicks, and pasted texts that arrive after the request to quit, because the screens can already be gone."""
         if isinstance(event, events.InputEvent | events.Paste) and (self._exit or not self._screen_stacks.get(self.current_mode)):
             return
         await super().on_event(event)
@@ -223,23 +226,23 @@ class Playground(App[int]):
             event.stop()
 
     def get_system_commands(self, screen: Any) -> Any:
-        """Returns none of Textual's commands: the registry has all commands."""
+        """Returns no system commands, because the registry contains all commands."""
         empty: tuple[SystemCommand, ...] = ()
         return empty
 
     def on_mount(self) -> None:
-        """The application has taken the terminal and can be left from now on."""
+        """Starts to handle signals that quit the application, and schedules the work after startup."""
         if self.leaving is not None:
             self.leaving.on_request(functools.partial(self._leave_soon, asyncio.get_running_loop()))
         self.app_resume_signal.subscribe(self, lambda _: self.screen.refresh(layout=True))
         self.set_timer(STARTUP_SECONDS, self._settle)
 
     def _fatal_error(self) -> None:
-        """Keeps an uncaught error for the crash report, where Textual would write its traceback to the terminal."""
+        """Keeps an uncaught error for the crash report. Textual's own method writes the traceback to the terminal."""
         self._fail(traceback.format_exc())
 
     def panic(self, *renderables: Any) -> None:
-        """Does the same with an error that Textual passes as a renderable, from a style sheet or the thread that reads keys."""
+        """Keeps an error that Textual passes as a renderable, for example from a style sheet or from the thread that reads keys."""
         console = Console(file=io.StringIO(), width=200, record=True)
         console.print(*renderables)
         self._fail(console.export_text())
@@ -249,12 +252,12 @@ class Playground(App[int]):
         self._close_messages_no_wait()
 
     def _leave_soon(self, loop: asyncio.AbstractEventLoop, code: int) -> None:
-        """Leaves with that exit code after the present callback; does nothing when it already leaves."""
+        """Quits with an exit code after the current callback. Does nothing if the event loop is already closed."""
         with contextlib.suppress(RuntimeError):
             loop.call_soon_threadsafe(self.exit, code)
 
     def _settle(self) -> None:
-        """The first screen is shown: freezes long-lived objects."""
+        """Adds the first keyframe and freezes long-lived objects after the first screen is shown."""
         self.main_screen.session.playback.settle()
         self.main_screen.garbage.freeze_long_lived()
 
@@ -269,11 +272,11 @@ class Playground(App[int]):
             self.main_screen.prompts.say("copied this text")
 
     def action_command_palette(self) -> None:
-        """Opens the playground's command palette by Textual's key."""
+        """Opens the playground's command palette. Textual's own key calls this method."""
         self.main_screen.action_do("palette")
 
     def action_leave(self) -> None:
-        """Leaves from a dialog: asks as on the main screen does, or leaves at once if the dialog asks just that."""
+        """Quits from a dialog, as the main screen does. If the dialog already asks whether to quit, quits at once."""
         if isinstance(self.screen, QuestionDialog) and self.screen.asks_to_leave:
             self.exit(0)
         else:
@@ -281,10 +284,10 @@ class Playground(App[int]):
 
 
 def run_app(target: PlayTarget, display: DisplayOptions = DisplayOptions()) -> int:  # noqa: B008 (frozen)
-    """Opens the playground on a target; returns the exit code.
+    """Runs the playground on a target and returns the exit code.
 
     Raises:
-        InputError: the cluster cannot be built or the event log cannot be written.
+        InputError: the cluster cannot be built, or the event log cannot be written.
     """
     try:
         loaded = load_session(target, own_process=True)

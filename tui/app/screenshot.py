@@ -1,7 +1,7 @@
-"""Draws the playground into an SVG file without a terminal: `python -m tui.app.screenshot OUT.svg --seconds 30 --kill 2@10`.
+"""Draws the playground to an SVG file without a terminal: `python -m tui.app.screenshot OUT.svg --seconds 30 --kill 2@10`.
 
-Screen and session are those of the playground. This module supplies the frames, each with the same amount of virtual time, so that the
-same arguments always draw the same picture.
+The screen and the session are those of the playground. This module advances the session by a fixed amount of virtual time per frame, so
+that the same arguments always draw the same picture.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _SIZE = re.compile(r"(\d{2,3})x(\d{2,3})")
 
 
 def _timed(text: str) -> tuple[int, int]:
-    """`2@10`: broker 2 at second 10, in µs."""
+    """Parse a text such as `2@10` (broker 2 at second 10), and return the broker and the time in µs."""
     match = _AT.fullmatch(text)
     if match is None:
         raise argparse.ArgumentTypeError(f"'{text}' is not a broker and a second; write for example 2@10")
@@ -48,7 +48,7 @@ def _size(text: str) -> tuple[int, int]:
 
 
 def play_to(loaded: LoadedSession, until: int, timed: Sequence[tuple[int, Act]]) -> None:
-    """Runs a session to a virtual time, µs, and does each act at its time.
+    """Runs a session to a virtual time in µs, and performs each act at its time.
 
     Raises:
         ActRefused: an act is impossible at its time.
@@ -62,7 +62,7 @@ def play_to(loaded: LoadedSession, until: int, timed: Sequence[tuple[int, Act]])
 
 
 def _frames(loaded: LoadedSession, until: int) -> None:
-    """Runs frames of a quarter of a virtual second."""
+    """Runs a session to a virtual time in µs, in frames of a quarter of a virtual second."""
     session = loaded.session
     while session.now < until:
         session.replay_run.advance_to(min(until, session.now + SECOND // 4))
@@ -70,7 +70,7 @@ def _frames(loaded: LoadedSession, until: int) -> None:
 
 
 async def draw(app: Playground, size: tuple[int, int], keys: Sequence[str], title: str) -> str:
-    """The SVG of the application's screen, paused as it is, after some keys."""
+    """Press keys in the application, and return its screen as SVG."""
     async with app.run_test(size=size) as pilot:
         await pilot.pause()
         if keys:
@@ -80,7 +80,7 @@ async def draw(app: Playground, size: tuple[int, int], keys: Sequence[str], titl
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Runs the command; returns its exit code."""
+    """Runs the command and returns the exit code."""
     parser = argparse.ArgumentParser(prog="python -m tui.app.screenshot", description="Draw the playground as an SVG picture.")
     parser.add_argument("out", type=Path, help="the file to write")
     parser.add_argument("--size", type=_size, default=(120, 40), help="columns and rows, for example 120x40")
@@ -127,7 +127,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _target(scenario: str | None, release: str | None) -> PlayTarget:
-    """The target that the options name.
+    """Return the target for a scenario and a release.
 
     Raises:
         InputError, ValueError: there is no such scenario or release.
@@ -141,7 +141,7 @@ def _target(scenario: str | None, release: str | None) -> PlayTarget:
 
 
 def without_fonts(svg: str) -> str:
-    """The picture without Rich's web fonts: every system has a monospaced font."""
+    """Replace Rich's web fonts in a picture with monospaced fonts of common systems."""
     bare = re.sub(r"<!--.*?-->\s*|@font-face\s*\{.*?\}\s*", "", svg, flags=re.DOTALL)
     return bare.replace("Fira Code", "Fira Code, Menlo, DejaVu Sans Mono, Consolas")
 

@@ -1,4 +1,4 @@
-"""Handles signals: they end the playground in order, with the terminal restored and the log complete."""
+"""Handles termination signals. They quit the playground cleanly, with the terminal restored and the event log completed."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from scenarios.io.termination_signals import SIGNALS
 
 
 class LeaveRequest:
-    """Keeps the first request to leave until a function is registered to handle it.
+    """Keeps the first request to quit until a function is registered to handle it.
 
     Attributes:
-        code: the exit code of the signal; None before a signal.
+        code: the exit code for the signal, or None before a signal.
     """
 
     def __init__(self) -> None:
@@ -30,7 +30,10 @@ class LeaveRequest:
                 self._leave(self.code)
 
     def on_request(self, leave: Callable[[int], object]) -> None:
-        """Registers `leave`, and calls it at once if a signal has come. It runs in the middle of anything, so it may only schedule work."""
+        """Registers `leave`. If a signal has already arrived, calls it at once.
+
+        A signal can interrupt any code, so `leave` must only schedule work.
+        """
         self._leave = leave
         if self.code is not None:
             leave(self.code)
@@ -38,7 +41,7 @@ class LeaveRequest:
 
 @contextlib.contextmanager
 def leave_on_signals() -> Iterator[LeaveRequest]:
-    """Handles the signals that end a process, in the main thread, inside the block. Ignored signals stay ignored."""
+    """Handles termination signals while the block runs. It has an effect only in the main thread. Ignored signals stay ignored."""
     taken = LeaveRequest()
     if threading.current_thread() is not threading.main_thread():
         yield taken

@@ -1,1 +1,1 @@
-"""The handlers of actions: acts and questions, playback, time travel, causes, saving, help. Each is an object that knows no widget."""
+"""The handlers of actions: acts and questions, playback, time travel, causes, saving, and help. Handlers do not depend on widgets."""

@@ -19,7 +19,7 @@ from tui.session.loading import LoadedSession
 
 
 class ActionRunner:
-    """Runs actions. `written` has the last text of each prompt."""
+    """Runs actions. `written` contains the last text that was entered in each prompt."""
 
     def __init__(
         self,
@@ -33,12 +33,12 @@ class ActionRunner:
         """Create the runner.
 
         Args:
-            loaded: the session that takes the acts.
-            screen: the screen, for messages and questions.
-            selection: selects what an act creates.
-            saving: counts acts that are not saved.
-            calls: the functions of actions that neither act nor ask, by `Action.call`.
-            open_page: opens a page by name.
+            loaded: the session that executes the acts.
+            screen: the screen that shows messages and questions.
+            selection: the selection, which moves to a newly created topic.
+            saving: the handler that counts unsaved acts.
+            calls: the functions that `Action.call` names.
+            open_page: function that opens a page by name.
         """
         self.loaded = loaded
         self.session = loaded.session
@@ -66,7 +66,7 @@ class ActionRunner:
             self.execute(action.build(context))
 
     def put(self, question: Question | TextPrompt) -> None:
-        """Asks a question and does what the answer says."""
+        """Asks a question and performs the acts of the answer."""
         if isinstance(question, TextPrompt):
             self._put_line(question)
             return
@@ -98,7 +98,7 @@ class ActionRunner:
         self.screen.prompts.ask_text(line.title, line.about, self.written.get(line.name, line.text), wrong, written)
 
     def execute(self, wanted: tuple[Act, ...]) -> None:
-        """Does acts in order. Shows what the last one did, or why one is refused."""
+        """Performs acts in order. Shows the effect of the last act. If an act is refused, shows the reason and skips the remaining acts."""
         if self.loaded.read_only:
             self.screen.prompts.say(READ_ONLY, refused=True)
             return
@@ -129,7 +129,7 @@ class ActionRunner:
                 self.session.playback.play()
 
     def menu(self, title: str, groups: tuple[str, ...]) -> None:
-        """Offers the acts of some groups, each with its effect now or the reason why it is impossible."""
+        """Shows a menu of the actions in some groups. Each entry has its current effect, or the reason why it is impossible."""
         context = self.screen.context()
         chosen = [action for action in ACTIONS if action.acts and action.group in groups]
         keys = [self.screen.key(action.id) for action in chosen]

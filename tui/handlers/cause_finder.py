@@ -13,11 +13,11 @@ from tui.handlers.time_travel import TimeTravel
 from tui.session.session import Session
 
 _KEYS: Final = {"leader": "l", "isr": "i", "hw": "h", "leo": "e", "state": "b"}
-"""The key of each answer to the question which value is meant."""
+"""The key of each value in the question of `ask_for_reading`."""
 
 
 class CauseFinder:
-    """Shows causes."""
+    """Shows the causes of events and of changed values."""
 
     def __init__(self, session: Session, screen: ScreenInterface, time_travel: TimeTravel) -> None:
         self.session = session
@@ -25,14 +25,14 @@ class CauseFinder:
         self.time_travel = time_travel
 
     def show_or_go_back(self, seq: int) -> None:
-        """Selects an event; travels back to it when it is no longer in memory."""
+        """Selects an event. If the event is no longer in memory, travels back to it."""
         if self.session.event_buffer.find(seq) is not None:
             self.screen.show_event(seq)
         else:
             self.time_travel.go_to_event(seq)
 
     def ask_for_reading(self) -> None:
-        """Asks which value of the selected partition or broker is meant; each answer shows its last change."""
+        """Asks for a value of the selected partition or broker, and shows the event that last changed the value."""
         context = self.screen.context()
         ring = self.session.event_buffer.ring(DETAIL)
         cells = tracked_values_of(context.partition, context.broker)

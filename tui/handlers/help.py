@@ -1,4 +1,4 @@
-"""The help, the glossary and the choice of colours."""
+"""The help, the glossary, and the choice of colors."""
 
 from __future__ import annotations
 
@@ -19,17 +19,17 @@ from tui.session.loading import LoadedSession
 
 @runtime_checkable
 class ThemedApp(Protocol):
-    """The part of the application that sets its look."""
+    """The part of the application that sets its appearance."""
 
     palette: str
     ascii_only: bool
 
     def use_palette(self, name: str) -> None:
-        """Switches to that palette."""
+        """Switches to a palette."""
 
 
 class HelpScreens:
-    """Shows help; `size_class` returns the name of the screen's size class."""
+    """Shows the help. `size_class` returns the name of the screen's size class."""
 
     def __init__(self, loaded: LoadedSession, screen: ScreenInterface, keymap: Keymap, size_class: Callable[[], str]) -> None:
         self.loaded = loaded
@@ -38,7 +38,7 @@ class HelpScreens:
         self.size_class = size_class
 
     def show_help(self) -> None:
-        """Shows every key with its effect now."""
+        """Shows every key with its current effect."""
         context, size = self.screen.context(), self.screen.app.size
         width = min(156, size.width * 92 // 100) - 7
         self.screen.app.push_screen(
@@ -59,15 +59,15 @@ class HelpScreens:
         self.explain()
 
     def explain(self, word: str = "") -> None:
-        """Shows the meaning of words and symbols, the given word first."""
+        """Shows the meaning of words and symbols, starting with the given word."""
         self.screen.prompts.show_details("Terms and symbols", self._glossary(min(120, self.screen.room), word))
 
     def _glossary(self, width: int, first: str = "") -> list[Strip]:
-        """The glossary of the release that runs."""
+        """Paint the glossary for the current release."""
         return paint_glossary(self.loaded.release, self.screen.paint, width, zookeeper=self.screen.context().on_zookeeper, first=first)
 
     def choose_colours(self) -> None:
-        """Asks for another palette or other glyphs, for this session."""
+        """Asks for a palette, or for ASCII or glyphs. The choice applies to this session."""
         app = self.screen.app
         assert isinstance(app, ThemedApp)
         options = [Option(str(n), name, (), ABOUT[name] + (" ◂ now" if name == app.palette else "")) for n, name in enumerate(PALETTES, 1)]

@@ -1,4 +1,4 @@
-"""Pause, play, step and speed."""
+"""The handler of the keys for play, pause, step, and speed."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from tui.session.playback import AS_FAST_AS_IT_CAN
 from tui.session.session import Session
 
 MAX_EVENTS_OF_STEP: Final = 2_000
-"""Most events of one step that its summary reads."""
+"""The maximum number of events that the summary of a step reads."""
 
 
 def step_summary(events: Sequence[EventTuple]) -> str:
-    """A summary of a step: its act, if there is one, and the first of its most notable events."""
+    """Return a summary of a step: its act, if any, and the first of its most notable events."""
     act = next((event for event in events if event[3] == "act"), None)
     rest = [event for event in events if event is not act]
     told = [act] if act is not None else []
@@ -35,7 +35,7 @@ class PlaybackControls:
         self.session = session
         self.screen = screen
         self._speed_before = 1.0
-        self._stepped_from = -1  # the last event before the step that is under way; -1: none is
+        self._stepped_from = -1  # the last event before the running step; -1 if no step is running
 
     def report_notices(self) -> None:
         """Shows the next notice of the session, and the summary of a step that has finished."""
@@ -45,7 +45,7 @@ class PlaybackControls:
         self.report_step()
 
     def toggle_play(self) -> None:
-        """Pauses or plays."""
+        """Toggles between play and pause."""
         if self.session.playback.moving:
             self.session.pause()
         else:
@@ -65,7 +65,7 @@ class PlaybackControls:
         self.screen.refresh_view()
 
     def report_step(self) -> None:
-        """Shows the summary of a step that has finished: no panel may show what it changed."""
+        """Shows the summary of a finished step, because the panels do not necessarily show its changes."""
         if self._stepped_from < 0 or self.session.task_target is not None:
             return
         ring = self.session.event_buffer.ring(DETAIL)
@@ -87,7 +87,7 @@ class PlaybackControls:
         self.screen.show_now()
 
     def full_speed(self) -> None:
-        """Selects the highest possible speed, or the previous speed."""
+        """Selects the highest possible speed. If it is already selected, selects the previous speed."""
         if self.session.playback.speed == AS_FAST_AS_IT_CAN:
             self.session.playback.set_speed(self._speed_before)
             self.screen.prompts.say(f"back to {speed_word(self.session.playback.speed)}")

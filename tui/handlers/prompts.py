@@ -17,11 +17,11 @@ from tui.rendering.palette import Palette
 from tui.session.session import Session
 
 MESSAGE_SECONDS: Final = 5.0
-"""Seconds that a message stays in the footer."""
+"""The time that a message stays in the footer, in seconds."""
 
 
 class PromptScreen(Protocol):
-    """The screen of messages and dialogs."""
+    """The screen on which messages and dialogs appear."""
 
     @property
     def app(self) -> App[object]: ...
@@ -34,7 +34,7 @@ class PromptScreen(Protocol):
 
 
 class Prompts:
-    """Shows messages and dialogs. `message` is the message in the footer; None: there is none."""
+    """Shows messages and dialogs. `message` is the message in the footer, or None."""
 
     def __init__(self, session: Session, screen: PromptScreen) -> None:
         self.session = session
@@ -42,7 +42,7 @@ class Prompts:
         self.message: FooterMessage | None = None
 
     def say(self, text: str, *, refused: bool = False) -> None:
-        """Shows a message in the footer for a moment."""
+        """Shows a message in the footer for `MESSAGE_SECONDS`."""
         self.message = message = FooterMessage(text, refused)
         self.screen.set_timer(MESSAGE_SECONDS, lambda: self._unsay(message))
         self.screen.show_now()
@@ -58,20 +58,20 @@ class Prompts:
             self.drop_message()
 
     def ask(self, question: Question, answered: Callable[[Option | None], None], *, leaves: bool = False) -> None:
-        """Asks a question; `leaves`: the question is whether to leave the playground."""
+        """Asks a question. `leaves` tells whether the question is about quitting the playground."""
         self.screen.app.push_screen(QuestionDialog(question, self.screen.paint, asks_to_leave=leaves), answered)
 
     def ask_text(
         self, title: str, about: str, text: str, wrong: Callable[[str], str | None], then: Callable[[str], None], *, travels: bool = False
     ) -> None:
-        """Asks for a line of text. Time stands still while the dialog is open.
+        """Asks for a line of text. Virtual time is paused while the dialog is open.
 
         Args:
             title: the heading.
-            about: what to write.
+            about: the description of the input.
             text: the initial text.
-            wrong: returns what is wrong with a text, or None.
-            then: gets the text when it is right.
+            wrong: function that returns the error in a text, or None.
+            then: function that is called with a valid text.
             travels: whether `then` travels through time and leaves the session paused.
         """
         session = self.session
@@ -90,5 +90,5 @@ class Prompts:
         self.screen.app.push_screen(TextLineDialog(title, about, text, wrong, self.screen.paint), written)
 
     def show_details(self, title: str, lines: Sequence[Strip]) -> None:
-        """Shows lines in a box over the screen."""
+        """Shows lines in a dialog."""
         self.screen.app.push_screen(DetailsDialog(title, lines))

@@ -1,4 +1,4 @@
-"""Saves the session as a script or event log, saves a picture of the screen, and copies a line to the clipboard."""
+"""Saves the session as a script or an event log, saves a picture of the screen, and copies text to the clipboard."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from tui.handlers.screen_interface import ScreenInterface
 from tui.session.loading import LoadedSession
 
 SCRIPT_NAMES: Final = (".yaml", ".yml")
-"""File name suffixes of scripts."""
+"""The file name extensions of scripts."""
 
 LOG_NAMES: Final = (".jsonl", ".jsonl.zst")
-"""File name suffixes of event logs; the second one is compressed."""
+"""The file name extensions of event logs. Logs with the second extension are compressed."""
 
 
 class Saving:
-    """Saves and copies. `unsaved` counts the acts since the last save."""
+    """The handler that saves and copies. `unsaved` is the number of acts since the last save."""
 
     def __init__(self, loaded: LoadedSession, screen: ScreenInterface) -> None:
         self.loaded = loaded
@@ -32,11 +32,11 @@ class Saving:
         self.unsaved = 0
 
     def save(self) -> None:
-        """Asks for a file name and saves."""
+        """Asks for a file name and saves the session."""
         self.save_then(lambda: None)
 
     def save_then(self, then: Callable[[], object]) -> None:
-        """Asks for a file name, saves, and then calls `then`."""
+        """Asks for a file name, saves the session, and then calls `then`."""
         default = self.loaded.record or Path("session.yaml")
         about = (
             "NAME.yaml is a scenario script: isrlab run replays it to the same events. NAME.jsonl (compressed: NAME.jsonl.zst) "
@@ -95,7 +95,7 @@ class Saving:
             then()
 
     def copy(self) -> None:
-        """Copies the selected event, or the line of kafka-topics about the selected partition."""
+        """Copies the selected event, or the line that kafka-topics prints for the selected partition."""
         context = self.screen.context()
         text, what = "", ""
         if context.focus == "events" and context.event is not None:
@@ -111,7 +111,7 @@ class Saving:
         self.screen.prompts.say(f"copied {what}")
 
     def _describe_row(self, topic: str, partition: int) -> str:
-        """The line that `kafka-topics --describe` of the release prints for the partition."""
+        """Return the line that `kafka-topics --describe` of the current release prints for a partition."""
         from scenarios.describe.render import from_view, partition_row
 
         described = next(each for each in from_view(self.screen.view) if each.name == topic)
@@ -129,14 +129,14 @@ class Saving:
             self.screen.prompts.say(f"picture saved as {name}")
 
     def confirm_unsaved(self, title: str, label: str, key: str, go: Callable[[], object], *, leaves: bool = False) -> None:
-        """Ends the session by `go`; first asks whether to save if acts would be lost.
+        """Ends the session by calling `go`. If acts would be lost, asks first whether to save them.
 
         Args:
             title: the heading of the question.
-            label: the answer that continues without saving.
+            label: the label of the answer that does not save.
             key: the key of that answer.
-            go: ends the session.
-            leaves: whether `go` also ends the playground.
+            go: function that ends the session.
+            leaves: whether `go` also quits the playground.
         """
         if not self.unsaved or self.loaded.log is not None or self.loaded.record is not None:
             go()
@@ -159,7 +159,7 @@ class Saving:
 
 
 def file_name_error(text: str) -> str | None:
-    """What is wrong with a file name to save to; None when it is right."""
+    """Return the error in the name of a file to save, or None."""
     if not text:
         return "enter a file name, for example session.yaml"
     if not text.endswith((*SCRIPT_NAMES, *LOG_NAMES)):

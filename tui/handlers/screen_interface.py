@@ -1,4 +1,4 @@
-"""The interface of a screen that handlers work on. The main screen implements it; a test may have a simpler one."""
+"""The screen interface that handlers use. The main screen implements it, and tests can provide a simpler implementation."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from tui.rendering.palette import Palette
 
 
 class ScreenInterface(Protocol):
-    """A screen that shows a view, messages and questions."""
+    """A screen that shows a view, messages, and questions."""
 
     @property
     def prompts(self) -> Prompter:
-        """Shows messages and questions."""
+        """The object that shows messages and questions."""
 
     @property
     def view(self) -> ClusterView:
@@ -29,20 +29,20 @@ class ScreenInterface(Protocol):
 
     @property
     def room(self) -> int:
-        """Columns for the lines of a box over the screen."""
+        """The number of columns for lines in a dialog."""
 
     @property
     def app(self) -> App[object]:
         """The application of the screen."""
 
     def context(self) -> ActionContext:
-        """The context in which actions decide."""
+        """Return the context for actions."""
 
     def key(self, action: str) -> str:
-        """The key of an action, as people read it."""
+        """Return the display name of an action's key."""
 
     def show_now(self) -> None:
-        """Shows what has changed in the present view."""
+        """Shows the changes in the current view."""
 
     def refresh_view(self) -> None:
         """Takes a new view and shows it."""
@@ -51,4 +51,4 @@ class ScreenInterface(Protocol):
         """Selects the newest event of the session."""
 
     def show_event(self, seq: int) -> None:
-        """Selects an event where it is easiest to read."""
+        """Selects an event on the open page if possible, otherwise in the event log."""

@@ -1,4 +1,4 @@
-"""Time travel by keys: back, to a moment, a bookmark or a branch, until a condition holds; and the difference between two moments."""
+"""The handler of the keys for time travel: back, to a moment, bookmark, or branch, or until a condition holds. It also compares moments."""
 
 from __future__ import annotations
 
@@ -18,17 +18,17 @@ from tui.panels.diff import paint_diff
 from tui.session.session import Session
 
 MOST_LISTED: Final = 30
-"""Most bookmarks and branches in a question, the newest first."""
+"""The maximum number of bookmarks, and of branches, in a question. The newest bookmarks come first."""
 
 MAX_REMEMBERED_MOMENTS: Final = 12
-"""Most moments to compare with."""
+"""The maximum number of remembered moments for comparison."""
 
 
 class TimeTravel:
     """Moves the session through time.
 
     Attributes:
-        remembered_moments: (words, view) of the moments before each journey, newest last, to compare with.
+        remembered_moments: (description, view) of bookmarks and of the moment before each jump, for comparison. The newest is last.
     """
 
     def __init__(self, session: Session, screen: ScreenInterface) -> None:
@@ -37,7 +37,7 @@ class TimeTravel:
         self.remembered_moments: list[tuple[str, ClusterView]] = []
 
     def remember_moment(self, words: str = "where you were") -> None:
-        """Remembers the present view for comparison, and removes the message about it."""
+        """Remembers the current view for comparison, and removes the message from the footer."""
         self.screen.prompts.drop_message()
         self.remembered_moments = [
             *self.remembered_moments,
@@ -54,7 +54,7 @@ class TimeTravel:
         self.screen.follow_events()
 
     def step_back(self) -> None:
-        """Goes back to before the last event, or undoes the last act."""
+        """Goes back to just before the last event or act."""
         undone = self.session.act_undone_by_step_back()
         self.remember_moment()
         self.session.step_back(self._has_arrived)
@@ -75,7 +75,7 @@ class TimeTravel:
         self.screen.prompts.say(f"undone: {self.session.played_act_sentence(undone)}; to redo it, press {self.screen.key('redo')}")
 
     def redo(self) -> None:
-        """Does the next act again."""
+        """Performs the next act of this branch again."""
         again = self.session.act_to_redo()
         if again is not None:
             self.remember_moment()
@@ -116,10 +116,10 @@ class TimeTravel:
         )
 
     def _moment_of(self, text: str) -> Destination:
-        """The destination in a text.
+        """Parse a text and return the destination in it.
 
         Raises:
-            ValueError: the text names none.
+            ValueError: the text is not a valid time or event.
         """
         if text.startswith("#"):
             digits = text[1:].strip().replace(",", "")
@@ -144,7 +144,7 @@ class TimeTravel:
         return None
 
     def bookmark(self) -> None:
-        """Asks for a note and marks the present moment."""
+        """Asks for a note and bookmarks the current moment."""
         self.screen.prompts.ask_text(
             "Bookmark", f"A note for {format_clock(self.screen.view.now)}, event {self.screen.view.seq}.", "", lambda _: None, self._mark
         )
@@ -155,7 +155,7 @@ class TimeTravel:
         self.screen.prompts.say(f"bookmarked: {note or format_clock(self.screen.view.now)}; to return to it, press j")
 
     def jump(self) -> None:
-        """Offers bookmarks and branches, and goes to one."""
+        """Lists the start, bookmarks, and branches, and goes to the chosen one."""
         session = self.session
         goals: list[Callable[[], None]] = []
         options: list[Option] = []
@@ -209,7 +209,7 @@ class TimeTravel:
     # --- to an event -----------------------------------------------------------------------------------------------
 
     def go_to_mark(self, mark: Mark | None) -> None:
-        """Goes to a mark of the timeline."""
+        """Goes to a mark on the timeline."""
         if mark is None:
             self.screen.prompts.say("choose a mark on the timeline with ← and →", refused=True)
         else:
@@ -220,13 +220,13 @@ class TimeTravel:
         self.travel(Destination(f"event {seq}", seq=seq))
 
     def go_to_time(self, time: int) -> None:
-        """Goes to a virtual time, µs."""
+        """Goes to a virtual time in µs."""
         self.travel(Destination(format_clock(time), time=time))
 
     # --- conditions ------------------------------------------------------------------------------------------------
 
     def _watch_for(self, text: str) -> Watchpoint:
-        """The watchpoint in a text."""
+        """Parse a text and return the watchpoint in it."""
         from scenarios.running.watchpoint_parser import parse_watchpoint
 
         return parse_watchpoint(text, self.screen.view)
@@ -258,7 +258,7 @@ class TimeTravel:
         self.screen.refresh_view()
 
     def back_until(self) -> None:
-        """Asks for a condition and goes back to when it held."""
+        """Asks for a condition and goes back to the last moment at which it became true."""
         self._ask_condition("Back to when", self._go_back_until)
 
     def _go_back_until(self, text: str) -> None:
@@ -273,10 +273,10 @@ class TimeTravel:
         self.session.back_to_when(self._watch_for(text), text, done)
         self.screen.refresh_view()
 
-    # --- what differs ----------------------------------------------------------------------------------------------
+    # --- differences -----------------------------------------------------------------------------------------------
 
     def diff(self) -> None:
-        """Shows the difference between another moment and the present one."""
+        """Shows the differences between another moment and the current moment."""
         if not self.remembered_moments:
             self._diff_with_any()
             return
@@ -295,7 +295,7 @@ class TimeTravel:
         self.screen.prompts.ask(Question("Differences from", "Shows what differs between that moment and this one.", options), chosen)
 
     def _diff_with_any(self) -> None:
-        """Asks for the other moment and shows the difference."""
+        """Asks for the other moment and shows the differences."""
         end = self.session.end
 
         def wrong(text: str) -> str | None:

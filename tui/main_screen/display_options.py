@@ -14,7 +14,7 @@ from tui.actions.custom_keys import DEFAULT, Keymap
 from tui.terminal.filters import wants_ascii
 
 FRAMES: Final = 20
-"""The default number of frames per second while virtual time runs."""
+"""The default number of frames per second while the session plays or a task runs."""
 
 MOST_FRAMES: Final = 60
 """The maximum number of frames per second. Textual does not write more often."""

@@ -27,7 +27,7 @@ class Window(ReprMixin):
 
     @staticmethod
     def of(partition: PartitionView) -> Window:
-        """The window in which all gaps of the partition are visible."""
+        """Return the window in which all gaps of a partition are visible."""
         end = max((copy.leo for copy in partition.copies), default=0)
         least = min((min(copy.leo, copy.hw) for copy in partition.copies), default=0)
         span = _nice(max(LEAST_WINDOW, (end - least) * 3 // 2))
@@ -37,7 +37,7 @@ class Window(ReprMixin):
 
 
 def _nice(number: int) -> int:
-    """The smallest number of the form 1, 2, or 5 times a power of ten that is not less than `number`."""
+    """Return the smallest number of the form 1, 2, or 5 times a power of ten that is not less than `number`."""
     power = 1
     while True:
         for step in (1, 2, 5):

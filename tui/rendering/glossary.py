@@ -1,4 +1,4 @@
-"""What the words and the symbols on the screens mean, under the release that runs: for `?`, for the palette, and for a key of its own."""
+"""The glossary: the meaning of the words and symbols on the screens, for the current release."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from tui.rendering.palette import Palette
 from tui.rendering.rows import Row, wrap
 
 TERM_WIDTH: Final = 18
-"""Cells of the column that words and symbols stand in."""
+"""The width, in cells, of the column for words and symbols."""
 
 
 @attrs.frozen(repr=False)
 class Term(ReprMixin):
-    """A word or a symbol. `name`: what an abbreviation is short for; `role`: how a symbol is painted."""
+    """A word or a symbol with its explanation. `name` is the long form of an abbreviation, and `role` is the style of a symbol."""
 
     term: str
     name: str
@@ -48,7 +48,7 @@ SYMBOLS: Final = (
     Term(states.MISSING * 2, "missing", "The records that the longest replica has and this replica lacks.", "missing"),
     Term("▸", "the selected cell", "In the event log: a line that Enter opens, or an act.", "key"),
 )  # fmt: skip
-"""Symbols of brokers and replicas. Those of partitions stand with their states, those of the timeline with its marks."""
+"""The symbols of brokers and replicas. `STATUS_LOOKS` has the symbols of partitions, and the timeline has its own symbols."""
 
 STATES: Final = {
     PartitionStatus.OFFLINE: "No broker leads the partition: clients can neither read nor write.",
@@ -61,15 +61,15 @@ STATES: Final = {
     PartitionStatus.UNDER_REPLICATED: "Under-replicated: replicas are missing from the ISR. Reads and writes continue.",
     PartitionStatus.HEALTHY: "All replicas are in the ISR, and the leader serves.",
 }  # fmt: skip
-"""What clients experience in each state of a partition."""
+"""The effect of each state of a partition on clients."""
 
 
 def all_terms(release: Release, *, zookeeper: bool) -> tuple[Term, ...]:
-    """The glossary.
+    """Return all terms of the glossary.
 
     Args:
-        release: the rules in force.
-        zookeeper: whether brokers register in ZooKeeper, and not with a KRaft controller.
+        release: the current release.
+        zookeeper: whether brokers register in ZooKeeper rather than with a KRaft controller.
     """
     return (
         Term(
@@ -211,14 +211,14 @@ def _controller(zookeeper: bool) -> str:
 
 
 def states_of_partitions() -> tuple[Term, ...]:
-    """A partition's states with their symbols, the worst first."""
+    """Return the states of a partition with their symbols. The worst state comes first, and divergence comes last."""
     looks = ((states.STATUS_LOOKS[status], STATES[status]) for status in PartitionStatus)
     terms = [Term(f"{glyph} {word}", "", text, role) for (glyph, word, role), text in looks]
     return (*terms, Term("≠ diverged", "", "Replicas have different records at the same offsets.", "bad"))
 
 
 def paint_glossary(release: Release, paint: Palette, width: int, *, zookeeper: bool, first: str = "") -> list[Strip]:
-    """The glossary as lines: words, states, symbols; `first` is the word that somebody asked for, it comes before all others."""
+    """Paint the glossary: terms, states, and symbols. If `first` is a term, it comes before all others."""
     terms = all_terms(release, zookeeper=zookeeper)
     lines: list[Strip] = []
     asked = [term for term in terms if term.term == first]
@@ -232,7 +232,7 @@ def paint_glossary(release: Release, paint: Palette, width: int, *, zookeeper: b
 
 
 def paint_term(term: Term, paint: Palette, width: int) -> list[Strip]:
-    """A word with its explanation beside it."""
+    """Paint a term with its explanation beside it."""
     style = getattr(paint, term.role)
     name = f"{term.name}. " if term.name else ""
     lines = []

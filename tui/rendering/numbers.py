@@ -1,4 +1,4 @@
-"""Parses numbers of records as users type them."""
+"""Parses record counts that users type."""
 
 from __future__ import annotations
 

@@ -1,9 +1,9 @@
-"""The look: a style for each role that widgets paint with, in six palettes, each with a theme for Textual's own widgets.
+"""Six palettes. A palette has a style for each role, and a theme for Textual's own widgets.
 
-Widgets name a role (`bad`, `committed`), never a colour, and no state is told by hue alone: each has its glyph or its
-word. A palette is made from sixteen hues. `dark` is calm; `colour-blind` keeps good, warning and bad further apart than
-40 (CIE76) for each of the common colour blindnesses; `contrast` keeps all text above 7:1; `sixteen` has only the colours
-that a terminal with sixteen is sure to have; `plain` has bold, dim, underline and reverse only, for `NO_COLOR`.
+Widgets use a role (`bad`, `committed`), never a color. No state is shown by color alone: each also has its own glyph or word. Each palette
+except `plain` is built from sixteen hues. `dark` is the default. In `colour-blind`, the colors for good, warning, and bad differ by more
+than 40 (CIE76) for each common type of color blindness. In `contrast`, the contrast ratio of all text is above 7:1. `sixteen` uses only
+the colors that a terminal with sixteen colors has. `plain` uses only bold, dim, underline, and reverse, for `NO_COLOR`.
 """
 
 from __future__ import annotations
@@ -21,10 +21,10 @@ from core.sim.repr_mixin import ReprMixin
 
 @attrs.frozen(eq=False, repr=False)
 class Palette(ReprMixin):
-    """A style for each role. Compared by identity: it is part of every cache's key."""
+    """A style for each role. Palettes are compared by identity because they are part of many cache keys."""
 
     base: Style
-    """Beneath everything."""
+    """The default foreground and background."""
     text: Style
     strong: Style
     muted: Style
@@ -38,7 +38,7 @@ class Palette(ReprMixin):
     warn: Style
     bad: Style
     alarm: Style
-    """A loss: must be seen from across the room."""
+    """The most conspicuous style, for losses."""
     leader: Style
     broker: Style
     partition: Style
@@ -46,32 +46,32 @@ class Palette(ReprMixin):
     committed: Style
     """The part of a log below its high watermark."""
     pending: Style
-    """Between high watermark and LEO."""
+    """The part of a log between its high watermark and its LEO."""
     missing: Style
-    """What the longest replica has and this one lacks."""
+    """The part of a log that the longest replica has and this replica lacks."""
     you: Style
     row: Style
-    """The selected row, beneath other styles."""
+    """The background of the selected row."""
     cursor: Style
-    """The selected thing in the panel that has the keys, beneath other styles."""
+    """The background of the selected item in the focused panel."""
 
 
 @attrs.frozen(kw_only=True, repr=False)
 class Hues(ReprMixin):
-    """The colours that a palette is made from, as `#rrggbb`."""
+    """The colors of a palette, as `#rrggbb`."""
 
     background: str
-    """Behind everything."""
+    """The background of the screen."""
     raised: str
-    """Behind dialogs and the selected row."""
+    """The background of dialogs and of the selected row."""
     cursor: str
-    """Behind the thing that the keys act on."""
+    """The background of the selected item in the focused panel."""
     text: str
     strong: str
     muted: str
     faint: str
     accent: str
-    """Titles of what has the keys."""
+    """The color of the title of the focused panel."""
     key: str
     good: str
     warn: str
@@ -83,7 +83,7 @@ class Hues(ReprMixin):
 
 
 def made_of(hues: Hues, *, bold: bool = False) -> Palette:
-    """A palette of these hues; `bold`: what is usually plain is bold too. Roles that look alike share one style (`Row.add`)."""
+    """Build a palette from hues. `bold` makes the styles `good` and `warn` bold. Roles that look alike share one style (`Row.add`)."""
     plain = bold or None
     known: dict[Style, Style] = {}
 
@@ -146,7 +146,7 @@ HUES: Final = {
         partition="#ffffff", committed="#00aaaa",
     ),
 }  # fmt: skip
-"""The hues of every palette that has any. Those of `sixteen` are the ANSI colours as Rich counts them, so that each is written as itself."""
+"""The hues of every palette except `plain`. The hues of `sixteen` are exactly Rich's ANSI colors, so Rich does not approximate them."""
 
 _BOLD: Final = Style(bold=True)
 _DIM: Final = Style(dim=True)
@@ -158,10 +158,10 @@ PLAIN: Final = Palette(
     alarm=Style(bold=True, reverse=True), leader=_BOLD, broker=_BOLD, partition=_BOLD, number=_NONE, committed=_NONE,
     pending=_NONE, missing=_DIM, you=_BOLD, row=_BOLD, cursor=Style(reverse=True),
 )  # fmt: skip
-"""The styles without any colour."""
+"""The palette without colors."""
 
 PALETTES: Final = {name: made_of(hues, bold=name == "contrast") for name, hues in HUES.items()} | {"plain": PLAIN}
-"""Every palette by its name."""
+"""Every palette by name."""
 
 ABOUT: Final = {
     "dark": "calm, on a dark background",
@@ -171,23 +171,23 @@ ABOUT: Final = {
     "sixteen": "the sixteen colours of old terminals",
     "plain": "no colour at all",
 }
-"""What each palette is, for who chooses."""
+"""A description of each palette."""
 
 COLOUR: Final = PALETTES["dark"]
-"""The palette one gets for nothing."""
+"""The default palette."""
 
 CURSORS: Final = frozenset(Color.parse(hues.cursor) for hues in HUES.values())
-"""The backgrounds of what the keys act on."""
+"""The background colors of the selected item in the focused panel, in all palettes."""
 
 
 _LESS_DARK: Final = {"background": "#121212", "raised": "#262626", "cursor": "#00005f"}
 
 LESS: Final = {"dark": {**_LESS_DARK, "faint": "#6c6c6c"}, "colour-blind": _LESS_DARK}
-"""What else a terminal of 256 colours is given: its nearest dark blues are black and a bright teal."""
+"""Replacement hues for terminals with 256 colors, in which the nearest colors to some dark blues are black and a bright teal."""
 
 
 def palette_of(name: str, *, few: bool = False) -> Palette:
-    """The palette of that name; `few`: for a terminal that has 256 colours."""
+    """Return a palette by name. `few` is True for a terminal with only 256 colors."""
     return _few(name) if few and name in LESS else PALETTES[name]
 
 
@@ -197,7 +197,7 @@ def _few(name: str) -> Palette:
 
 
 def theme_of(name: str) -> Theme:
-    """The theme that Textual's own widgets (palette, dialogs) use beside a palette."""
+    """Return the theme for Textual's own widgets (command palette, dialogs) that matches a palette."""
     hues = HUES.get(name, HUES["dark"])
     return Theme(
         name=f"isrlab-{name}",

@@ -1,6 +1,6 @@
-"""Building one line of the screen: text with styles, cut and padded to a width, as a Textual `Strip`.
+"""Builds a line of the screen: text with styles, cut or padded to a width, as a Textual `Strip`.
 
-Text may be foreign: what is put into a line, or cut to fit one, has its control characters spelled out.
+Text can come from outside, so these functions escape control characters in it.
 """
 
 from __future__ import annotations
@@ -18,18 +18,18 @@ from textual.strip import Strip
 from scenarios.io.escaping import escape_value
 
 ELLIPSIS: Final = "…"
-"""What stands where a text was cut."""
+"""The mark at the end of a text that was cut."""
 
 
 Part = tuple[tuple[Segment, ...], int]
-"""A finished part of a line, and how many cells it takes."""
+"""A finished part of a line and its width in cells."""
 
 _REMEMBERED: Final = 4
-"""Results that a line remembers of each of Textual's ways to make another line of it."""
+"""The size of each cache of a line. Textual caches the results of several strip methods."""
 
 
 class Line(Strip):
-    """A strip that has Textual's seven memories of what was made of it only once something is: most lines are written and forgotten."""
+    """A strip that creates Textual's seven caches only when they are used. Most lines are written once and then discarded."""
 
     __slots__ = ()
 
@@ -49,7 +49,7 @@ class Line(Strip):
 
 
 class Row:
-    """A line under construction. `width` is what stands so far, in cells."""
+    """A line under construction. `width` is its current width in cells."""
 
     __slots__ = ("_segments", "width")
 
@@ -58,7 +58,7 @@ class Row:
         self.width = 0
 
     def add(self, text: str, style: Style) -> Row:
-        """Put text at the end; what is painted alike (a palette has each style once) becomes one segment."""
+        """Append text. Adjacent texts with the same style become one segment. A palette has only one object for each style."""
         if text:
             if not text.isprintable():
                 text = escape_value(text)
@@ -71,13 +71,13 @@ class Row:
         return self
 
     def join(self, parts: Iterable[tuple[str, Style]]) -> Row:
-        """Put several texts at the end."""
+        """Append several texts."""
         for text, style in parts:
             self.add(text, style)
         return self
 
     def put(self, segments: Sequence[Segment], width: int) -> Row:
-        """Put finished segments of that many cells in all at the end."""
+        """Append finished segments. `width` is their total width in cells."""
         own = self._segments
         if own and segments and own[-1].style is segments[0].style:
             own[-1] = Segment(own[-1].text + segments[0].text, own[-1].style)
@@ -87,7 +87,7 @@ class Row:
         return self
 
     def pad(self, column: int) -> Row:
-        """Blanks up to a column; nothing when the line is already past it."""
+        """Append blanks up to a column. If the line is already longer, do nothing."""
         if column > self.width:
             self._segments.append(Segment(" " * (column - self.width)))
             self.width = column
@@ -95,15 +95,15 @@ class Row:
 
     @property
     def part(self) -> Part:
-        """What stands so far, for `put`."""
+        """The current content as a part for `put`."""
         return tuple(self._segments), self.width
 
     def fits(self, text: str, width: int) -> bool:
-        """Whether the text still fits into a line of that width."""
+        """Whether a text still fits into a line of the given width."""
         return self.width + cell_len(text) <= width
 
     def strip(self, width: int, under: Style | None = None) -> Strip:
-        """The line, cut (with an ellipsis) or padded to a width; `under` is the style beneath everything, to the edge."""
+        """Return the line as a strip, cut with an ellipsis or padded to a width. `under` is a style beneath the whole strip."""
         segments = self._segments
         if self.width > width:
             last = next((segment.style for segment in reversed(segments)), None)
@@ -117,13 +117,13 @@ class Row:
 
 
 _over: dict[int, tuple[Style, dict[int, tuple[Style | None, Style]]]] = {}
-"""By the identity of the style beneath, and of that above it (both are held, so that no other can take its place): their sum."""
+"""The sum of two styles, by the identity of the lower and the upper style. The cache keeps both alive, so that identities stay unique."""
 
 _MOST_PAIRS: Final = 4_096
 
 
 def _sum(under: Style, style: Style | None) -> Style:
-    """One style over another; one of the two themselves where the other adds nothing."""
+    """Combine two styles. If the result equals one of them, return that object."""
     if style is None:
         return under
     both = under + style
@@ -131,7 +131,7 @@ def _sum(under: Style, style: Style | None) -> Style:
 
 
 def over(strip: Strip, under: Style) -> Strip:
-    """The line with a style beneath everything. As `Strip.apply_style`, but each pair of styles is added once and for all."""
+    """Return a line with a style beneath the whole line. It equals `Strip.apply_style`, but caches the sum of each pair of styles."""
     found = _over.get(id(under))
     if found is None or len(found[1]) > _MOST_PAIRS:
         found = _over[id(under)] = (under, {})
@@ -149,12 +149,12 @@ def over(strip: Strip, under: Style) -> Strip:
 
 @lru_cache(maxsize=256)
 def blank(width: int) -> Strip:
-    """An empty line."""
+    """Return an empty line."""
     return Strip([Segment(" " * width)], width)
 
 
 def clip(text: str, width: int) -> str:
-    """The text cut to a width with an ellipsis, not padded."""
+    """Cut a text to a width, with an ellipsis. Do not pad it."""
     text = escape_value(text)
     if cell_len(text) <= width:
         return text
@@ -162,19 +162,19 @@ def clip(text: str, width: int) -> str:
 
 
 def clip_name(name: str, width: int) -> str:
-    """A partition's name cut to a width; what goes is the end of its topic's name, never its number."""
+    """Cut a partition's name to a width. If possible, cut the end of the topic's name and keep the partition number."""
     topic, dash, number = name.rpartition("-")
     room = width - len(dash) - len(number)
     return clip(topic, room) + dash + number if topic and room >= 4 else clip(name, width)
 
 
 def fit(text: str, width: int) -> str:
-    """The text cut or padded to exactly that width."""
+    """Cut or pad a text to an exact width."""
     return set_cell_size(clip(text, width), width)
 
 
 def wrap(text: str, width: int) -> list[str]:
-    """The text in lines of at most that width, broken at blanks where there are any."""
+    """Break a text into lines of a maximum width, if possible at blanks."""
     lines: list[str] = []
     line = ""
     for word in map(escape_value, text.split()):
@@ -198,7 +198,7 @@ def wrap(text: str, width: int) -> list[str]:
 
 
 def rule(title: str, right: str, width: int, title_style: Style, line_style: Style, note_style: Style) -> Strip:
-    """A panel's headline: its title, a thin line, a note at the right where there is room for it."""
+    """Return the headline of a panel: its title, a thin line, and on the right a note if there is room for it."""
     row = Row().add(f" {title} ", title_style)
     note = f" {right} " if right else ""
     room = width - row.width - cell_len(note)
@@ -210,7 +210,7 @@ def rule(title: str, right: str, width: int, title_style: Style, line_style: Sty
 
 
 def headline(line: Strip, style: Style) -> Strip:
-    """A line of text as a headline: a thin line fills what is blank at its end."""
+    """Return a line of text as a headline, in which a thin line replaces the blanks at the end."""
     text = line.text.rstrip()
     used = cell_len(text) + 1
     if used + 2 > line.cell_length:
@@ -219,17 +219,17 @@ def headline(line: Strip, style: Style) -> Strip:
 
 
 def in_a_sentence(names: Sequence[str]) -> str:
-    """`b1`, `b1 and b2`, `b1, b2 and b3`."""
+    """Join names, for example `b1`, `b1 and b2`, or `b1, b2 and b3`."""
     return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
 
 
 def thousands(number: int) -> str:
-    """`1,234,567`."""
+    """Format a number with separators, for example `1,234,567`."""
     return f"{number:,}"
 
 
 def short_number(number: int) -> str:
-    """At most six characters: `950`, `12,345`, `1.23M`."""
+    """Format a number in at most six characters, for example `950`, `12,345`, or `1.23M`."""
     if abs(number) < 100_000:
         return f"{number:,}"
     for size, letter in ((1_000_000_000, "G"), (1_000_000, "M"), (1_000, "k")):

@@ -13,7 +13,7 @@ from tui.rendering.palette import Palette
 LEADER: Final = "★"
 """The leader according to the controller."""
 BELIEVES: Final = "☆"
-"""A replica that believes it leads, although the controller has another leader or none."""
+"""A replica that considers itself the leader, although the controller has another leader or none."""
 IN_ISR: Final = "●"
 """A live replica in the ISR."""
 OUT: Final = "○"
@@ -45,7 +45,7 @@ LEGENDS: Final = (
 
 
 def broker_state(broker: BrokerView, paint: Palette) -> tuple[str, str, Style]:
-    """The glyph, word, and style of a broker. They depend on the state of its process and on whether the controller has fenced it."""
+    """Return the glyph, word, and style of a broker. They depend on the state of its process and on whether it is fenced."""
     match broker.state:
         case BrokerState.STOPPED:
             return DOWN, "stopped" if broker.fenced else "dead, not yet noticed", paint.bad
@@ -61,13 +61,13 @@ def broker_state(broker: BrokerView, paint: Palette) -> tuple[str, str, Style]:
 
 
 def registration(broker: BrokerView) -> str:
-    """The broker's epoch, and its rack if it has one."""
+    """Return a broker's epoch, and its rack if it has one."""
     epoch = f"epoch {broker.broker_epoch}" if broker.broker_epoch >= 0 else "not registered"
     return epoch + (f"  rack {broker.rack}" if broker.rack else "")
 
 
 def short_state(broker: BrokerView) -> str:
-    """A broker's state in at most eight characters."""
+    """Return a broker's state in at most eight characters."""
     match broker.state:
         case BrokerState.STOPPED:
             return "stopped" if broker.fenced else "dead"
@@ -91,7 +91,7 @@ STATUS_LOOKS: Final = {
 
 
 def partition_status(partition: PartitionView, paint: Palette) -> tuple[str, str, Style]:
-    """The glyph, word, and style of a partition. A divergence takes precedence over the partition's status."""
+    """Return the glyph, word, and style of a partition. Divergence takes precedence over the partition's status."""
     if partition.diverged:
         return "≠", "diverged", paint.bad
     glyph, word, role = STATUS_LOOKS[partition.status]
@@ -99,20 +99,20 @@ def partition_status(partition: PartitionView, paint: Palette) -> tuple[str, str
 
 
 def partition_words(p: PartitionView) -> str:
-    """The words by which a search finds a partition: its name, state, leader, and brokers."""
+    """Return the words by which a search finds a partition: its name, state, leader, and brokers."""
     leader = "leaderless" if p.offline else f"leader-b{p.leader} b{p.leader}"
     wrong = " diverged" * bool(p.diverged) + " lost" * bool(p.lost)
     return f"{p.tp} {STATUS_LOOKS[p.status][1]}{wrong} {leader} " + " ".join(f"b{broker}" for broker in p.replicas)
 
 
 def broker_words(broker: BrokerView, paint: Palette) -> str:
-    """The words by which a search finds a broker: its name, state, and rack."""
+    """Return the words by which a search finds a broker: its name, state, and rack."""
     up = "up" if broker.up else "down"
     return f"b{broker.id} {broker.id} {up} {short_state(broker)} {broker_state(broker, paint)[1]} {broker.rack or ''}"
 
 
 def replica_marks(partition: PartitionView, copy: ReplicaView, paint: Palette) -> tuple[str, Style]:
-    """Two glyphs with their style. The first marks a leader, the second shows whether the replica is alive and in the ISR."""
+    """Return two glyphs and their style. The first glyph marks a leader. The second shows whether the replica is alive and in the ISR."""
     if copy.broker == partition.leader:
         first, style = LEADER, paint.leader
     elif copy.alive and copy.role == "leader":

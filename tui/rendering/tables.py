@@ -1,4 +1,4 @@
-"""A table on the screen. Columns are as wide as their content. If the width is not enough, the least important columns are left out."""
+"""Paints tables. Columns are as wide as their content. If the screen is too narrow, the least important columns are left out."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class Column:
     Attributes:
         title: the text of the column's header.
         right: whether the content is right-aligned.
-        rank: columns with the highest rank are left out first; 0: never left out.
+        rank: importance. Columns with the highest rank are left out first. Columns with rank 0 are never left out.
         rest: whether the column takes the remaining width. Its content is cut if necessary.
         least: minimum width of a column that takes the rest, in cells.
     """
@@ -45,7 +45,7 @@ def _length(cell: Cell) -> int:
 
 
 def widths_of(columns: Sequence[Column], rows: Sequence[Sequence[Cell]], width: int, gap: int) -> list[int]:
-    """Returns the width of each column; -1 for a column that is left out."""
+    """Returns the width of each column. The width is -1 for a column that is left out."""
     wanted = [
         max([cell_len(column.title), *(_length(row[number]) for row in rows)]) if not column.rest else column.least
         for number, column in enumerate(columns)
@@ -82,8 +82,8 @@ def paint_table(
     Args:
         columns, rows: the content of the table.
         paint, width: the styles, and the width in cells.
-        selected: index of the highlighted row; -1: none.
-        focused: whether the keys act on the table.
+        selected: index of the highlighted row; -1 for none.
+        focused: whether the table has the keyboard focus.
         gap: number of blanks between columns.
         marks: whether a mark precedes the selected row, for tables in which the user selects a row.
     """

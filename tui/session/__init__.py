@@ -1,1 +1,1 @@
-"""The session that runs: how it is loaded, and how it goes forward with the wall clock. Knows no widget."""
+"""The running session: its loading, and its playback with the wall clock. This package does not depend on widgets."""

@@ -1,7 +1,7 @@
-"""When Python's garbage collector runs: between frames in small portions, and in full only when nothing moves.
+"""Controls Python's garbage collector. It runs between frames in small portions, and in full only while nothing moves.
 
-Left to itself, the collector scans the whole heap in the middle of a frame, which takes longer than several frames. Objects that live as
-long as the session are excluded (`gc.freeze`) once the first screen is shown.
+By default, the collector can scan the whole heap in the middle of a frame, which takes longer than several frames. Objects that live as
+long as the session are excluded (`gc.freeze`) after the first screen is shown.
 """
 
 from __future__ import annotations
@@ -10,31 +10,31 @@ import gc
 from typing import Final
 
 STARTUP_SECONDS: Final = 0.3
-"""Seconds from the start until the first screen is shown."""
+"""The time from the start until the first screen is shown, in seconds."""
 
 IDLE_SECONDS: Final = 0.5
-"""Seconds without movement before a full collection."""
+"""The time without movement before a full collection, in seconds."""
 
 _NEW: Final = 4
-"""Frames between two collections of new objects."""
+"""The number of frames between two collections of new objects."""
 
 _YOUNG: Final = 32
-"""Frames after which surviving objects are frozen until the next full collection: a running cluster leaves no cycles."""
+"""The number of frames after which surviving objects are frozen until the next full collection. A running cluster leaves no cycles."""
 
 _OLD: Final = 5_000
-"""Frames after which old objects may be garbage."""
+"""The number of frames after which old objects can be garbage."""
 
 
 _CLUSTERS: Final = 8
-"""Replaced clusters after which a full collection runs without waiting for an idle moment."""
+"""The number of replaced clusters after which a full collection runs without waiting for an idle moment."""
 
 
 class GarbageCollection:
-    """Controls the collector in a process of the playground's own; does nothing in any other process.
+    """Controls the collector if the playground has its own process. In any other process, it does nothing.
 
     Attributes:
-        frames: frames since the last full collection.
-        due: whether long-lived objects may be garbage, for example a cluster that was replaced by time travel.
+        frames: number of frames since the last full collection.
+        due: whether long-lived objects can be garbage, for example a cluster that time travel replaced.
     """
 
     def __init__(self, *, own_process: bool) -> None:
@@ -43,13 +43,13 @@ class GarbageCollection:
         self.due = False
 
     def freeze_long_lived(self) -> None:
-        """Freezes what exists now; from now on the collector runs only on request."""
+        """Freezes all existing objects. From now on, the collector runs only on request."""
         if self._own:
             gc.freeze()
             gc.disable()
 
     def after_frame(self) -> None:
-        """Collects what the last frames left."""
+        """Collects the garbage of the last frames."""
         self.frames += 1
         if self._own and self.frames % _NEW == 0 and not gc.isenabled():
             gc.collect(0)
@@ -59,14 +59,14 @@ class GarbageCollection:
                 self.due = True
 
     def cluster_replaced(self) -> None:
-        """Notes that a cluster was replaced; collects at once after many replacements."""
+        """Notes that a cluster was replaced. After many replacements, collects at once."""
         self.due = True
         self._left += 1
         if self._own and self._left % _CLUSTERS == 0 and not gc.isenabled():
             gc.collect()
 
     def collect_when_idle(self) -> None:
-        """Collects everything that is due."""
+        """Runs a full collection if one is due."""
         if self._own and self.due and not gc.isenabled():
             self.due, self.frames = False, 0
             gc.unfreeze()

@@ -1,4 +1,4 @@
-"""From what is to be played to a session that plays it: a scenario, a described cluster, or the cluster one gets for nothing."""
+"""Builds the session for a target: a scenario, a described cluster, an old session, or the default cluster."""
 
 from __future__ import annotations
 
@@ -30,36 +30,36 @@ DEFAULT_SPEC: Final = ClusterSpec(
     topics=(TopicSpec("orders", partitions=6, replication_factor=3), TopicSpec("payments", partitions=3, replication_factor=3)),
     settings=(("min.insync.replicas", 2),),
 )
-"""The cluster one gets for nothing."""
+"""The default cluster."""
 
 DEFAULT_ACTS: Final[tuple[Act, ...]] = (
     Load("orders", 200, acks="all"),
     Load("payments", 20, acks="all", producer="payments-load"),
     Consume("orders"),
 )
-"""What makes it alive."""
+"""The acts that start the loads and the consumer of the default cluster."""
 
 DEFAULT_TITLE: Final = "three brokers under load"
-"""What the screen calls it."""
+"""The title of the default cluster on the screen."""
 
 
 @attrs.frozen(repr=False)
 class LoadedSession(ReprMixin):
-    """A session with what the screen says about it.
+    """A session with the data that the screen needs.
 
     Attributes:
         session: the session.
-        title: of the scenario, the file or the cluster.
-        seed, spec, release: of the run.
-        scenario: how the expectations stand; None when there are none.
-        notes: what an import could not place.
-        own_process: whether the process is the playground's alone, so that it may tune the garbage collector.
-        record: where the session is saved as a script when it ends; None: nowhere.
-        read_only: whether nobody may act.
-        log: where its event log is written as it goes; None: nowhere.
-        header: the first line of its event log.
-        under: starts the same anew under a release.
-        history: how the metrics went so far.
+        title: title of the scenario, the file, or the cluster.
+        seed, spec, release: seed, cluster, and release of the run.
+        scenario: function that returns the state of the scenario, or None if the session has no scenario.
+        notes: messages about problems with an import or with an old session.
+        own_process: whether the playground has the process to itself, so that it can control the garbage collector.
+        record: file to which the session is saved as a script when it ends, or None.
+        read_only: whether acts are not allowed.
+        log: file to which the event log is written during the session, or None.
+        header: function that returns the first line of the event log.
+        under: function that starts the same cluster or scenario again under a release.
+        history: history of the metrics.
     """
 
     session: Session
@@ -79,11 +79,11 @@ class LoadedSession(ReprMixin):
 
     @property
     def pace(self) -> Pace:
-        """Whether the cluster moves by itself."""
+        """The pace at which the cluster was built."""
         return self.spec.pace
 
     def script(self, name: str) -> str:
-        """The session up to now as a scenario script that makes the same events."""
+        """Return the session up to now as a scenario script that produces the same events."""
         from scenarios.logs.recorded_session import session_script
 
         session = self.session
@@ -101,13 +101,13 @@ class LoadedSession(ReprMixin):
 
 
 def script_name(path: Path) -> str:
-    """The scenario's name for a script of that file name."""
+    """Return the scenario name for a script with a given path."""
     kept = "".join(char if char.isalnum() or char in "-_." else "-" for char in path.stem)
     return kept[:80] or "session"
 
 
 def load_session(target: PlayTarget | None, *, own_process: bool = False) -> LoadedSession:
-    """Build what is to be played.
+    """Build the session for a target. If the target is None, build the default cluster.
 
     Raises:
         ScriptError, ValueError, KafkaError: the cluster cannot be built.

@@ -1,4 +1,4 @@
-"""What `isrlab play` is to show: a scenario or a plain cluster, under which release and seed, and where its log goes."""
+"""The target of `isrlab play`: a scenario or a cluster, with its release, seed, and files."""
 
 from __future__ import annotations
 
@@ -18,20 +18,20 @@ if TYPE_CHECKING:
 
 @attrs.frozen(repr=False)
 class PlayTarget(ReprMixin):
-    """What to play.
+    """The scenario or cluster to play.
 
     Attributes:
-        scenario: the script to play step by step, or None to play freely.
-        spec: the cluster; None for the one that is played when nothing is named.
-        release, seed: how it runs.
-        log: file that the session's event log is written to, or None.
-        title: name for the screen: the scenario's, or the file's.
-        notes: what an import could not place, line by line.
-        record: file that the session is saved to as a script when it ends, or None.
-        old: an old session that is opened; None: a new one.
-        read_only: whether the session can only be looked at.
-        features: levels of features, beside those of the spec (`core.kafka.features`).
-        at: virtual µs that an old session is opened at; -1: its end.
+        scenario: script to play step by step, or None to play without a script.
+        spec: cluster, or None for the default cluster.
+        release, seed: release and seed of the run.
+        log: file to which the event log is written, or None.
+        title: name of the scenario or of the file, for the screen.
+        notes: messages about problems with an import or with an old session.
+        record: file to which the session is saved as a script when it ends, or None.
+        old: old session to open, or None for a new session.
+        read_only: whether acts are not allowed.
+        features: feature levels in addition to those of the spec (`core.kafka.features`).
+        at: virtual time in µs at which an old session is opened; -1 for its end.
     """
 
     scenario: Scenario | None

@@ -1,8 +1,8 @@
 """Playback of a session in wall-clock time: speed, pause, and the work of one frame.
 
-Only this module reads the wall clock. Each frame passes the wall time since the last one. Virtual time then advances by that time
-multiplied by the speed, within a CPU budget so that keys never wait. Time that exceeds the budget is not caught up; `reached` is the
-actual speed.
+Each frame passes the wall time since the previous frame. Virtual time then advances by that time multiplied by the speed. The work of a
+frame has a time budget, so that keys never wait. If the budget is too small for the speed, the lost time is not caught up. `reached` is
+then the actual speed.
 """
 
 from __future__ import annotations
@@ -17,16 +17,16 @@ from core.sim.units import SECOND
 from tui.session.time_budget import within
 
 SPEEDS: Final = (0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0, 20.0, 50.0, 100.0, 200.0, 500.0, 1000.0)
-"""Virtual seconds per wall second that the speed keys go through."""
+"""The speeds that the speed keys select, in virtual seconds per wall second."""
 
 AS_FAST_AS_IT_CAN: Final = math.inf
 """The speed that uses up the whole budget of every frame."""
 
 FRAME_BUDGET: Final = 0.012
-"""Seconds of CPU the simulation may take of one frame."""
+"""The maximum time that the simulation takes in one frame, in seconds."""
 
 MAX_FRAME: Final = 0.25
-"""A frame that comes later than this (the terminal was stopped, the machine slept) counts as this many seconds."""
+"""The maximum wall time that one frame counts, in seconds. A frame can come later if the terminal was stopped or the machine slept."""
 
 
 class Playback:
@@ -35,25 +35,25 @@ class Playback:
     Attributes:
         playing: whether virtual time advances by itself.
         speed: virtual seconds per wall second, or `AS_FAST_AS_IT_CAN`.
-        reached: the actual speed when the budget does not allow `speed`; else None.
+        reached: the actual speed if the budget does not allow `speed`, otherwise None. At `AS_FAST_AS_IT_CAN`, always the actual speed.
     """
 
     def __init__(self, history: History, budget: float = FRAME_BUDGET) -> None:
-        """Start to play at speed 1; `budget` is the CPU seconds per frame."""
+        """Start to play at speed 1. `budget` is the time budget of a frame in seconds."""
         self._history = history
         self.playing = True
         self.speed = 1.0
         self.reached: float | None = None
         self._budget = budget
-        self._debt = 0.0  # µs of virtual time below one that earlier frames left over
-        self._kept = [0.0, 0.0]  # virtual and wall seconds of the last while
+        self._debt = 0.0  # the fraction of a µs of virtual time that earlier frames left over; for steps by hand, up to a second
+        self._kept = [0.0, 0.0]  # virtual and wall seconds since the last measurement
 
     def yield_policy(self, task: IncrementalTask) -> ShouldYield:
-        """The time of one slice of a task. A task that changes nothing before it finishes may take longer."""
+        """Return the time limit for one slice of a task. A task whose result appears only at its end gets twice the budget."""
         return within(self._budget if isinstance(task, SearchTask) else 2 * self._budget)
 
     def frame(self, wall: float) -> None:
-        """Advances by one frame of `wall` seconds; does nothing when paused."""
+        """Advances by one frame of `wall` seconds. While paused, continues only a running task."""
         history = self._history
         if history.task is not None:
             history.continue_task()
@@ -63,18 +63,18 @@ class Playback:
             history.keyframe_cache.maybe_add(history.replay_run)
 
     def settle(self) -> None:
-        """The first screen stands: what takes a moment once is done now."""
+        """Adds the first keyframe, after the first screen is shown."""
         if self._stands_here:
             self._history.keyframe_cache.add_first(self._history.replay_run)
 
     @property
     def _stands_here(self) -> bool:
-        """Whether the present moment is the session's, and none on the way to another."""
+        """Whether the cluster shows the current moment of the session, and not an intermediate moment of a task."""
         return self._history.task is None or isinstance(self._history.task, SearchTask)
 
     @property
     def moving(self) -> bool:
-        """Whether frames change anything: the session plays, or a task runs."""
+        """Whether frames can change anything, because the session plays or a task runs."""
         return self.playing or self._history.task_target is not None
 
     def play(self) -> None:
@@ -127,7 +127,7 @@ class Playback:
             self.pause()
 
     def _play_steps(self, wall: float) -> None:
-        """Executes one step per second at speed 1: by hand, a virtual second has no meaning."""
+        """Executes steps by hand, which take no virtual time. At speed 1, executes one step per wall second."""
         self._debt += wall * min(self.speed, 1 / max(wall, 1e-6)) * SECOND
         replay_run = self._history.replay_run
         while self._debt >= SECOND and replay_run.stepwise:

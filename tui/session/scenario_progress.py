@@ -28,6 +28,6 @@ def scenario_state(run: Run) -> ScenarioState:
 
 
 def _words(act: Act) -> str:
-    """An act in words. Omits fields that have their default value."""
+    """Describe an act in words, without fields that have their default value."""
     fields = {f.name: getattr(act, f.name) for f in attrs.fields(type(act)) if getattr(act, f.name) != f.default}
     return act_sentence(act.word, json.dumps(fields))

@@ -19,7 +19,7 @@ class Verdict(enum.StrEnum):
 
 @attrs.frozen(repr=False)
 class Expected(ReprMixin):
-    """An expectation with its condition and the note of its step. After a failure, also the expected and the actual value."""
+    """An expectation with its condition and the note of its step. A failed expectation also has the expected and the actual value."""
 
     verdict: Verdict
     text: str

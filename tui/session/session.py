@@ -1,4 +1,4 @@
-"""A session on a screen: a history that plays, with the data that its screens need. Knows no widget."""
+"""The session: a history with playback and with the data for the screens. It does not depend on widgets."""
 
 from __future__ import annotations
 
@@ -34,19 +34,19 @@ if TYPE_CHECKING:
 
 
 class Session(History):
-    """A history that plays.
+    """A history with playback.
 
     Attributes:
-        playback: lets its time advance.
+        playback: the playback that advances virtual time.
     """
 
     def __init__(self, start: PlayableFactory, *, log: EventLogWriter | None = None, budget: float = FRAME_BUDGET) -> None:
         """Start to play at speed 1.
 
         Args:
-            start: builds what is played.
-            log: writes the event log.
-            budget: CPU seconds per frame.
+            start: function that builds the cluster or scenario to play.
+            log: writer of the event log, or None.
+            budget: time budget of a frame in seconds.
         """
         self.playback = Playback(self, budget)
         self._incremental_view: IncrementalView | None = None
@@ -59,12 +59,12 @@ class Session(History):
 
     @property
     def by_hand(self) -> bool:
-        """Whether a cluster that ran by itself was switched to by-hand mode."""
+        """Whether a cluster that ran on its own was switched to the pace `by-hand`."""
         return self.replay_run.by_hand
 
     @property
     def task_verb(self) -> str:
-        """What the running task does with its `task_target`."""
+        """The verb that describes the running task, before its `task_target`."""
         match self.task:
             case TravelTask() | LogReplayTask():
                 return "going to"
@@ -74,7 +74,7 @@ class Session(History):
                 return "writing"
 
     def write_log(self, path: Path, header: Header, then: Callable[[str], None]) -> None:
-        """Begin to write this branch, up to its end, as an event log; `then` is told what went wrong, '' for nothing.
+        """Begin to write this branch, up to its end, as an event log. Afterward, call `then` with an error message, or '' after success.
 
         Raises:
             InputError: the file cannot be written.
@@ -87,23 +87,23 @@ class Session(History):
         self.start_task(path.name, writing, lambda: then(writing.failed))
 
     def event_sentence(self, seq: int) -> str:
-        """The sentence of an event in memory; empty when it is not in memory."""
+        """Return the sentence of an event, or an empty string if the event is not in memory."""
         event = self.event_buffer.find(seq)
         return sentence(event) if event is not None else ""
 
     def played_act_sentence(self, played: PlayedAct) -> str:
-        """The sentence of an act of this branch, past or still to come."""
+        """Return the sentence of an act of this branch, which can be before or after the current moment."""
         event = next((event for event in self.branch.act_events if event[0] == played.seq), None)
         return sentence(event) if event is not None else played.act.word
 
     @property
     def now(self) -> int:
-        """Virtual time, µs."""
+        """The virtual time in µs."""
         return self.cluster.now
 
     def settings(self) -> Settings:
-        """The present settings, as a copy that later changes do not affect."""
-        ring = self.event_buffer.ring(NOTABLE)  # a setting is changed by an act, and an act is a notable event
+        """Return a copy of the current settings, which later changes do not affect."""
+        ring = self.event_buffer.ring(NOTABLE)  # settings change only through acts, and acts are notable events
         live, known = self.cluster.settings, self._settings
         if known is None or known[0] is not live or known[1] is not ring or known[2] != ring.total:
             shared = {id(each): each for each in (live.release, live.clock)}
@@ -111,7 +111,7 @@ class Session(History):
         return known[3]
 
     def status(self) -> SessionStatus:
-        """The present status."""
+        """Return the current status."""
         replay_run = self.replay_run
         return SessionStatus(
             playing=self.playback.playing,
@@ -133,7 +133,7 @@ class Session(History):
         )
 
     def run_so_far(self) -> RunSoFar:
-        """What a parallel run has to repeat."""
+        """Return the progress that a parallel run must repeat."""
         replay_run = self.replay_run
         return RunSoFar(
             replay_run.steps,
@@ -144,7 +144,7 @@ class Session(History):
         )
 
     def partition_detail(self, tp: TopicPartition) -> PartitionDetail:
-        """One partition in full.
+        """Return the details of a partition.
 
         Raises:
             KeyError: there is no such partition.
@@ -152,13 +152,13 @@ class Session(History):
         return self.cluster.partition_detail(tp)
 
     def durability_report(self) -> DurabilityReport:
-        """The records that are lost or exposed now."""
+        """Return a report on the records that are lost or exposed now."""
         return self.cluster.durability_report()
 
     def frame_view(
         self, also: Iterable[TopicPartition] = (), *, shown: Collection[TopicPartition] | None = None, most: int | None = None
     ) -> ClusterView:
-        """The view for a frame (`IncrementalView.view`): only what events name as changed since the last frame is rebuilt."""
+        """Return the view for a frame (`IncrementalView.view`). Only the parts that events changed since the last frame are rebuilt."""
         cluster = self.cluster
         if not isinstance(cluster, Cluster):
             return cluster.view()
@@ -168,17 +168,17 @@ class Session(History):
         return self._incremental_view.view(also, shown=shown, most=most)
 
     def lags(self) -> dict[int, float] | None:
-        """Records that the furthest replica of each running broker lacks; None of a cluster that is only like one."""
+        """Return the largest lag of a replica on each running broker, in records. Return None if the playable is not a `Cluster`."""
         return lags(self.cluster) if isinstance(self.cluster, Cluster) else None
 
     def is_view_stale(self, some: Iterable[TopicPartition] | None = None) -> bool:
-        """Whether the last frame's view postponed something, or one of these partitions."""
+        """Whether the last frame's view is out of date, for the whole cluster or for any of the given partitions."""
         incremental_view = self._incremental_view
         if incremental_view is None or self.on_event is None or not incremental_view.is_of(self.cluster):
             return False
         return incremental_view.is_stale if some is None else incremental_view.any_stale(some)
 
     def dispose(self) -> None:
-        """Releases everything large after the session has ended."""
+        """Releases all large objects after the session has ended."""
         super().dispose()
         self._incremental_view = self._settings = None

@@ -13,18 +13,18 @@ class SessionStatus(ReprMixin):
     """The status of a session.
 
     Attributes:
-        playing: whether virtual time advances by itself.
-        moving: whether frames change anything: the session plays, or a task runs.
+        playing: whether virtual time advances on its own.
+        moving: whether frames can change anything, because the session plays or a task runs.
         speed: virtual seconds per wall second.
-        reached: the actual speed when it is lower than `speed`; else None.
-        task_target: the target of the running task in words; else None.
-        task_verb: what the task does, in a word or two.
-        progress: the share of the task that is done, 0 to 1; None when it is unknown.
+        reached: the actual speed if it is lower than `speed`, otherwise None.
+        task_target: the target of the running task in words, or None.
+        task_verb: the verb that describes the running task.
+        progress: the completed share of the task, from 0 to 1, or None if it is unknown.
         branch: the name of the branch.
         branches: the number of branches.
         end: the last position of the branch that was played.
         in_the_past: whether the branch has a future that was already played.
-        by_hand: whether a cluster that ran by itself was switched to by-hand mode.
+        by_hand: whether a cluster that ran on its own was switched to the pace `by-hand`.
         stepwise: whether the next step takes no virtual time.
         finished: whether the script has ended.
         can_undo: whether there is an act to undo.
@@ -54,10 +54,10 @@ class RunSoFar(ReprMixin):
     """The progress of a session.
 
     Attributes:
-        steps: steps so far.
+        steps: number of steps so far.
         acts: acts so far.
-        next_due: virtual time of the next step, µs; None: never.
-        stepwise: whether the cluster is moved by hand.
+        next_due: virtual time of the next step in µs, or None if there is no next step.
+        stepwise: whether the next step takes no virtual time.
         moving: whether the session plays or a task runs.
     """
 

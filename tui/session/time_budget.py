@@ -8,6 +8,6 @@ from core.lab.history.incremental_task import ShouldYield
 
 
 def within(seconds: float) -> ShouldYield:
-    """A `ShouldYield` that returns True when that many wall seconds have passed."""
+    """Return a `ShouldYield` that returns True after the given number of wall seconds."""
     end = time.perf_counter() + seconds
     return lambda: time.perf_counter() > end
