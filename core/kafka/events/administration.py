@@ -1,4 +1,4 @@
-"""What people did: acts and settings."""
+"""Events of acts, settings, and clocks."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from core.sim.units import format_duration
 
 
 class Acted(Event, kind="act", level=NOTABLE):
-    """Somebody did something; `args` are the act's fields as JSON."""
+    """A person or a script applied an act to the cluster. `args` are the fields of the act as JSON."""
 
     act: str
     args: str
@@ -17,7 +17,7 @@ class Acted(Event, kind="act", level=NOTABLE):
 
 
 class SettingChanged(Event, kind="setting-changed", source="DynamicBrokerConfig, KIP-226", level=NOTABLE):
-    """A setting has a new value in force; `subject` is the broker or topic, empty for the whole cluster."""
+    """A new value of a setting takes effect. `subject` is the broker or topic; it is empty for the whole cluster."""
 
     name: str
     subject: str
@@ -32,7 +32,7 @@ class SettingChanged(Event, kind="setting-changed", source="DynamicBrokerConfig,
 
 
 class ClockSet(Event, kind="clock-set", source="Time#milliseconds", level=NOTABLE):
-    """A component's clock is wrong from now on, or correct again."""
+    """The clock of a node becomes wrong, or correct again."""
 
     node: str
     skew_us: int

@@ -8,23 +8,23 @@ from core.kafka.events.base import DETAIL, NOTABLE, Event, count_of, offsets
 from core.sim.units import format_duration
 
 _STOPPED: Final = {
-    "killed": "was killed; its logs remain, and the controller notices only when its session expires",
-    "power-loss": "lost power; records that were not flushed may be lost",
-    "shutdown": "shut down cleanly; its high watermarks are on disk",
-    "exited": "exited: its log is longer than its leader's, and unclean.leader.election.enable is false, so it may not truncate",
+    "killed": "was killed; its logs remain, and the controller notices only when the broker's session expires",
+    "power-loss": "lost power; records that were not flushed can be lost",
+    "shutdown": "shut down cleanly and wrote its high watermarks to disk",
+    "exited": "exited: its log is longer than the leader's, and it must not truncate because unclean.leader.election.enable is false",
     "unheard": "halted: it could not report its failed log directory to the controller within log.dir.failure.timeout.ms",
-    "halted": "halted: it cannot run without the failed log directory; the controller notices only when its session expires",
+    "halted": "halted: it cannot run without the failed log directory; the controller notices only when the broker's session expires",
 }
 
 
-_MAY_NOT_LEAD: Final = "it can no longer lead, and leaves ISRs that have other members"
+_CANNOT_LEAD: Final = "can no longer lead, and leaves ISRs that have other members"
 
 
 class BrokerStopped(Event, kind="broker-stopped", source="BrokerServer#shutdown", level=NOTABLE, words={"how": tuple(_STOPPED)}):
     """A broker's process ended.
 
-    `how`: killed, power-loss, shutdown, halted (by failed log directories), unheard (halted, because the controller could not be told of
-    one), or exited (rather than cut its log).
+    `how` is `killed`, `power-loss`, `shutdown`, `halted` (because of failed log directories), `unheard` (halted because it could not
+    report a failed log directory to the controller), or `exited` (because it must not truncate its log).
     """
 
     broker: int
@@ -35,7 +35,10 @@ class BrokerStopped(Event, kind="broker-stopped", source="BrokerServer#shutdown"
 
 
 class UnflushedLost(Event, kind="unflushed-lost", source="log.flush.interval.messages", level=NOTABLE):
-    """A broker lost the tail of a log with the page cache of its machine; `offset` is the recovery point: everything below it was flushed."""
+    """A broker lost the tail of a log with the page cache of its machine.
+
+    `offset` is the recovery point: everything below it was flushed.
+    """
 
     broker: int
     topic: str
@@ -52,7 +55,7 @@ class UnflushedLost(Event, kind="unflushed-lost", source="log.flush.interval.mes
 
 
 class BrokerStarted(Event, kind="broker-started", source="LogManager#loadLogs", level=NOTABLE):
-    """A broker's process runs again; without a clean-shutdown file, it recovered its logs for `recovery_us`."""
+    """A broker's process runs again. If the last shutdown was not clean, it first recovered its logs, which took `recovery_us`."""
 
     broker: int
     clean: bool
@@ -60,10 +63,10 @@ class BrokerStarted(Event, kind="broker-started", source="LogManager#loadLogs", 
 
     def sentence(self) -> str:
         if self.clean:
-            return f"b{self.broker} started after a clean shutdown, without log recovery; its high watermarks are from the checkpoint"
+            return f"b{self.broker} started after a clean shutdown, without log recovery; it read its high watermarks from the checkpoint"
         return (
             f"b{self.broker} started after an unclean shutdown and recovered its logs in {format_duration(self.recovery_us)}; "
-            "its high watermarks are from the last checkpoint"
+            "it read its high watermarks from the last checkpoint"
         )
 
 
@@ -73,11 +76,11 @@ class BrokerPaused(Event, kind="broker-paused", source="broker.session.timeout.m
     broker: int
 
     def sentence(self) -> str:
-        return f"b{self.broker} is paused, as in a long GC pause: it processes and sends nothing, and its metadata becomes outdated"
+        return f"b{self.broker} is paused, as in a long GC pause; it processes nothing and sends nothing, and its metadata becomes outdated"
 
 
 class BrokerResumed(Event, kind="broker-resumed", source="BrokerLifecycleManager", level=NOTABLE):
-    """A paused process resumes."""
+    """A paused broker resumes."""
 
     broker: int
     paused_us: int
@@ -87,34 +90,34 @@ class BrokerResumed(Event, kind="broker-resumed", source="BrokerLifecycleManager
 
 
 class BrokerRegistered(Event, kind="broker-registered", source="ClusterControlManager#registerBroker"):
-    """The controller gave a broker a new epoch; it stays fenced until it has caught up with the metadata."""
+    """The controller gave a broker a new epoch. The broker stays fenced until it has caught up with the metadata."""
 
     broker: int
     broker_epoch: int
 
     def sentence(self) -> str:
-        return f"the controller registered b{self.broker} with broker epoch {self.broker_epoch}; b{self.broker} stays fenced until it has the metadata"
+        return f"the controller registered b{self.broker} with broker epoch {self.broker_epoch}; b{self.broker} stays fenced until it has caught up with the metadata"
 
 
 class BrokerUnregistered(Event, kind="broker-unregistered", source="ReplicationControlManager#handleBrokerUnregistered", level=NOTABLE):
-    """Somebody removed a broker's registration; its replicas stay assigned to it."""
+    """A broker's registration was removed. Its replicas remain assigned to it."""
 
     broker: int
     broker_epoch: int
 
     def sentence(self) -> str:
-        return f"b{self.broker} was unregistered (its broker epoch was {self.broker_epoch}): {_MAY_NOT_LEAD}"
+        return f"b{self.broker} was unregistered (its broker epoch was {self.broker_epoch}); it {_CANNOT_LEAD}"
 
 
 class RegistrationRefused(Event, kind="registration-refused", source="ClusterControlManager#registerBroker"):
-    """The controller, or ZooKeeper, refused a registration."""
+    """The controller or ZooKeeper refused to register a broker."""
 
     broker: int
     error: str
 
     def sentence(self) -> str:
         who = "the controller" if self.error == "DUPLICATE_BROKER_REGISTRATION" else "ZooKeeper"
-        return f"{who} refused to register b{self.broker}: {self.error} (its previous session is still valid); it will retry"
+        return f"{who} refused to register b{self.broker}: {self.error} (its previous session is still valid); b{self.broker} will retry"
 
 
 class BrokerFenced(Event, kind="broker-fenced", source="ReplicationControlManager#handleBrokerFenced", level=NOTABLE):
@@ -126,33 +129,33 @@ class BrokerFenced(Event, kind="broker-fenced", source="ReplicationControlManage
 
     def sentence(self) -> str:
         if self.limit_us < 0:
-            return f"the controller fenced b{self.broker}: {_MAY_NOT_LEAD}"
+            return f"the controller fenced b{self.broker}, which {_CANNOT_LEAD}"
         return (
-            f"the controller fenced b{self.broker}: no heartbeat within broker.session.timeout.ms ({format_duration(self.limit_us)}), "
-            "so it can no longer lead"
+            f"the controller fenced b{self.broker} after no heartbeat for broker.session.timeout.ms ({format_duration(self.limit_us)}); "
+            f"b{self.broker} can no longer lead"
         )
 
 
 class BrokerUnfenced(Event, kind="broker-unfenced", source="ReplicationControlManager#handleBrokerUnfenced", level=NOTABLE):
-    """A registered broker has caught up with the metadata and may lead again; this does not add it to any ISR."""
+    """A registered broker has caught up with the metadata and can lead again. It is not added to any ISR yet."""
 
     broker: int
 
     def sentence(self) -> str:
-        return f"b{self.broker} is unfenced: it may lead again, and can rejoin an ISR once it has fetched up to the high watermark"
+        return f"b{self.broker} is unfenced; it can lead again, and can rejoin an ISR after it has fetched up to the high watermark"
 
 
 class ShutdownBegun(Event, kind="shutdown-begun", source="ReplicationControlManager#handleBrokerInControlledShutdown", level=NOTABLE):
-    """A broker asked for controlled shutdown."""
+    """A broker requested a controlled shutdown."""
 
     broker: int
 
     def sentence(self) -> str:
-        return f"b{self.broker} asked for a controlled shutdown: first it leaves ISRs, and other brokers take over its partitions"
+        return f"b{self.broker} requested a controlled shutdown; before it stops, it leaves ISRs, and other brokers become leaders of its partitions"
 
 
 class HighWatermarksCheckpointed(Event, kind="checkpoint", source="ReplicaManager#checkpointHighWatermarks", level=DETAIL):
-    """A broker wrote `replication-offset-checkpoint`; `partitions` counts those that changed."""
+    """A broker wrote `replication-offset-checkpoint`. `partitions` is the number of high watermarks that changed."""
 
     broker: int
     partitions: int

@@ -1,13 +1,15 @@
-"""What producers and consumers learn."""
+"""Events of producers and consumers."""
 
 from __future__ import annotations
+
+from typing import Final
 
 from core.kafka.events.base import DETAIL, NOTABLE, Event, leader_name, offsets, records
 from core.sim.units import format_duration
 
 
 class ProduceAcked(Event, kind="produce-acked", source="DelayedProduce#onComplete"):
-    """A producer's batch was acknowledged `latency_us` after it was first sent. With acks=0 no broker answers: offsets are -1."""
+    """A producer's batch was acknowledged `latency_us` after it was first sent. With acks=0, no broker responds, and the offsets are -1."""
 
     producer: str
     topic: str
@@ -30,7 +32,7 @@ class ProduceAcked(Event, kind="produce-acked", source="DelayedProduce#onComplet
 
 
 class ProduceFailed(Event, kind="produce-failed", source="Sender#failBatch, Sender#canRetry"):
-    """A produce attempt failed; `retry` tells whether the producer retries or gives up."""
+    """An attempt to produce a batch failed. `retry` is true if the producer will retry, and false if it gives up."""
 
     producer: str
     topic: str
@@ -47,7 +49,7 @@ class ProduceFailed(Event, kind="produce-failed", source="Sender#failBatch, Send
 
 
 class ProduceWaiting(Event, kind="produce-waiting", source="ProducerBatch#createdMs"):
-    """A batch has had no response for longer than a second; reported once. `waited_us` is measured as `latency_us` of `produce-acked`."""
+    """A batch has had no response for more than a second. This is reported once. `waited_us` is measured like `latency_us` of `produce-acked`."""
 
     producer: str
     topic: str
@@ -70,7 +72,7 @@ class ProduceWaiting(Event, kind="produce-waiting", source="ProducerBatch#create
 
 
 class ProduceGivenUp(Event, kind="produce-given-up", source="Sender#failBatch", level=NOTABLE):
-    """A producer gave up on a batch after `waited_us`; it does not know whether the records are in a log."""
+    """A producer gave up on a batch after `waited_us`. It does not know whether a log contains the records."""
 
     producer: str
     topic: str
@@ -85,7 +87,7 @@ class ProduceGivenUp(Event, kind="produce-given-up", source="Sender#failBatch", 
 
 
 class ProducerIdGiven(Event, kind="producer-id-given", source="RPCProducerIdManager#generateProducerId"):
-    """A broker assigned an idempotent producer its ID; the producer epoch starts at 0."""
+    """A broker assigned an ID to an idempotent producer. The producer epoch starts at 0."""
 
     broker: int
     producer: str
@@ -98,7 +100,7 @@ class ProducerIdGiven(Event, kind="producer-id-given", source="RPCProducerIdMana
 
 
 class DuplicateDropped(Event, kind="duplicate-dropped", source="ProducerStateEntry#findDuplicateBatch", level=NOTABLE):
-    """A leader recognized the retry of an idempotent producer: it appends nothing and returns the offsets of the first attempt."""
+    """A leader recognized a retry of an idempotent producer. It appends nothing, and returns the offsets of the first attempt."""
 
     broker: int
     topic: str
@@ -111,14 +113,14 @@ class DuplicateDropped(Event, kind="duplicate-dropped", source="ProducerStateEnt
     def sentence(self) -> str:
         return (
             f"b{self.broker} already has sequence {self.sequence} from {self.producer} at {offsets(self.from_offset, self.to_offset)} "
-            f"of {self.tp}, and does not append it again"
+            f"of {self.tp}, and does not append the batch again"
         )
 
 
 class ProducerEpochBumped(
     Event, kind="producer-epoch-bumped", source="TransactionManager#requestIdempotentEpochBumpForPartition", level=NOTABLE
 ):
-    """An idempotent producer does not know what became of a batch, and starts a new epoch with sequence 0 in that partition."""
+    """An idempotent producer does not know whether a batch was appended. It starts a new epoch with sequence 0 in that partition."""
 
     producer: str
     topic: str
@@ -132,7 +134,7 @@ class ProducerEpochBumped(
 
 
 class Consumed(Event, kind="consumed", source="UnifiedLog#read, FetchIsolation", level=DETAIL):
-    """A consumer received records; they are always below the high watermark of the response."""
+    """A consumer received records. They are always below the high watermark in the response."""
 
     consumer: str
     topic: str
@@ -146,8 +148,15 @@ class Consumed(Event, kind="consumed", source="UnifiedLog#read, FetchIsolation",
         return f"{self.consumer} read {offsets(self.from_offset, self.to_offset)} of {self.tp} from b{self.broker}, below the high watermark {self.high_watermark}"
 
 
+_REPHRASED: Final = {
+    "another leader epoch": "the leader epoch has changed",
+    "metadata.max.age.ms is over": "metadata.max.age.ms has elapsed",
+}
+"""A reason in the log, and its wording in a sentence."""
+
+
 class ReadReplica(Event, kind="read-replica", source="ReplicaManager#findPreferredReadReplica, RackAwareReplicaSelector, KIP-392"):
-    """A consumer now reads a partition from another broker: from a follower in its rack that the leader named, or from the leader again (`reason`)."""
+    """A consumer now reads a partition from a follower that the leader chose, or, because of `reason`, from the leader again."""
 
     consumer: str
     topic: str
@@ -160,12 +169,16 @@ class ReadReplica(Event, kind="read-replica", source="ReplicaManager#findPreferr
     def sentence(self) -> str:
         name = self.tp
         if self.reason:
-            return f"{self.consumer} reads {name} from its leader again ({leader_name(self.broker)}): {self.reason}"
-        return f"{leader_name(self.leader)} redirected {self.consumer} to b{self.broker} for {name}: that replica is in the rack of the consumer ({self.rack})"
+            reason = _REPHRASED.get(self.reason, self.reason)
+            return f"{self.consumer} reads {name} from its leader again ({leader_name(self.broker)}): {reason}"
+        return (
+            f"{leader_name(self.leader)} redirected {self.consumer} to b{self.broker} for {name}: "
+            f"b{self.broker} is in the consumer's rack ({self.rack})"
+        )
 
 
 class ConsumerReset(Event, kind="consumer-reset", source="auto.offset.reset", level=NOTABLE):
-    """A consumer reset its position, which is no longer in the log."""
+    """A consumer reset its position, because the offset is not in the log."""
 
     consumer: str
     topic: str
@@ -180,7 +193,7 @@ class ConsumerReset(Event, kind="consumer-reset", source="auto.offset.reset", le
 
 
 class ConsumerTruncated(Event, kind="consumer-truncated", source="SubscriptionState#maybeCompleteValidation, KIP-320", level=NOTABLE):
-    """A consumer found that the new leader's log lacks what it read last, and goes back to where the logs diverge."""
+    """A consumer found that the new leader's log lacks records that it has read. It goes back to the offset where the logs diverge."""
 
     consumer: str
     topic: str
@@ -192,6 +205,6 @@ class ConsumerTruncated(Event, kind="consumer-truncated", source="SubscriptionSt
 
     def sentence(self) -> str:
         return (
-            f"{self.consumer} went back from {self.from_offset} to {self.to_offset} in {self.tp}: it had read epoch {self.read_epoch}, "
-            f"but on the new leader, epoch {self.leader_epoch} ends there"
+            f"{self.consumer} went back from offset {self.from_offset} to {self.to_offset} in {self.tp}: it had read records of epoch "
+            f"{self.read_epoch}, but on the new leader, epoch {self.leader_epoch} ends at {self.to_offset}"
         )

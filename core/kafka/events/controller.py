@@ -1,4 +1,4 @@
-"""What the controller commits, elects and refuses."""
+"""Events of the controller: changes of the metadata, elections, and refusals."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from core.sim.units import format_duration
 
 
 class TopicCreated(Event, kind="topic-created", source="ReplicationControlManager#createTopic", level=NOTABLE):
-    """A topic exists; its partitions follow as `partition-changed`."""
+    """A topic was created. A `partition-changed` event follows for each of its partitions."""
 
     topic: str
     topic_id: str
@@ -21,7 +21,7 @@ class TopicCreated(Event, kind="topic-created", source="ReplicationControlManage
 
 
 class PartitionsCreated(Event, kind="partitions-created", source="ReplicationControlManager#createPartitions", level=NOTABLE):
-    """A topic got more partitions; they follow as `partition-changed`."""
+    """A topic got more partitions. A `partition-changed` event follows for each of them."""
 
     topic: str
     added: int
@@ -32,14 +32,14 @@ class PartitionsCreated(Event, kind="partitions-created", source="ReplicationCon
 
 
 class TopicRefused(Event, kind="topic-refused", source="ReplicationControlManager#createTopic", level=NOTABLE):
-    """A topic, or more partitions of one, was refused; nothing was created."""
+    """The controller refused to create a topic, or more partitions of a topic."""
 
     topic: str
     error: str
     message: str
 
     def sentence(self) -> str:
-        return f"nothing was created for topic {self.topic}: {self.error}: {self.message}"
+        return f"no partition was created for topic {self.topic}: {self.error}: {self.message}"
 
 
 _BROKERS_DID: Final = {
@@ -51,20 +51,21 @@ _BROKERS_DID: Final = {
     " registered anew": ("registered again", "registered again"),
     " shuts down": ("is shutting down", "are shutting down"),
 }
-"""Of a reason in the log that begins with brokers the rest, and how a sentence has it of one and of several."""
+"""The end of a reason in the log that begins with brokers, and its wording in a sentence for one broker and for several."""
 
 _REPHRASED: Final = {
     "asked for": "as requested",
     " is given up": " was cancelled",
     " does without": " excludes it",
-    " in touch": " are in touch",
     " has it in a log directory that works": " has it in a working log directory",
 }
-"""Of other reasons in the log the end, and how a sentence has it."""
+"""The end of another reason in the log, and its wording in a sentence."""
 
 
 def _because(reason: str) -> str:
-    """A reason as a sentence has it; in the log it stands as it always did."""
+    """Return the wording of a reason in a sentence. Logs keep the original wording."""
+    if reason.endswith(" voters in touch"):
+        return f"it reaches {reason.removesuffix(' in touch')}"
     for end, (one, several) in _BROKERS_DID.items():
         if reason.endswith(end):
             who = reason.removesuffix(end).split()
@@ -76,7 +77,7 @@ def _because(reason: str) -> str:
 
 
 class PartitionChanged(Event, kind="partition-changed", source="PartitionChangeBuilder#build"):
-    """The controller committed a partition's new state: the whole of it, as `PartitionRegistration` holds it."""
+    """The controller committed the new state of a partition, with all fields of `PartitionRegistration`."""
 
     topic: str
     partition: int
@@ -102,18 +103,18 @@ class PartitionChanged(Event, kind="partition-changed", source="PartitionChangeB
 
 
 _ELECTED: Final = {
-    "clean": "the first live ISR member in replica order",
-    "preferred": "the preferred replica, which is in the ISR",
-    "unclean": "an unclean election, so the records it lacks are lost",
-    "eligible": "from the eligible leader replicas (ELR), because the ISR was empty",
-    "last-known": "the last known leader, because the ISR and the ELR were empty",
+    "clean": "it is the first live ISR member in replica order",
+    "preferred": "it is the preferred replica and in the ISR",
+    "unclean": "the election was unclean, so the records that it lacks are lost",
+    "eligible": "it is an eligible leader replica (ELR), and the ISR was empty",
+    "last-known": "it is the last known leader, and the ISR and the ELR were empty",
 }
 
 
 class LeaderElected(
     Event, kind="leader-elected", source="PartitionChangeBuilder#electLeader", level=NOTABLE, words={"election": tuple(_ELECTED)}
 ):
-    """A leader was elected; `election`: clean, unclean, preferred, eligible (from the ELR) or last-known."""
+    """A leader was elected. `election` is `clean`, `unclean`, `preferred`, `eligible` (from the ELR), or `last-known`."""
 
     topic: str
     partition: int
@@ -130,7 +131,7 @@ class LeaderElected(
 
 
 class PartitionOffline(Event, kind="partition-offline", source="PartitionChangeBuilder#electLeader", level=NOTABLE):
-    """No replica may lead: the partition serves no requests until a member of the ISR (or ELR) returns."""
+    """No replica can lead. The partition serves no requests until a member of the ISR or the ELR returns."""
 
     topic: str
     partition: int
@@ -145,7 +146,7 @@ class PartitionOffline(Event, kind="partition-offline", source="PartitionChangeB
 
 
 class ElectionRefused(Event, kind="election-refused", source="ReplicationControlManager#electLeaders"):
-    """An election that somebody asked for was refused."""
+    """A requested election was refused."""
 
     topic: str
     partition: int
@@ -168,11 +169,11 @@ class AlterPartitionRefused(
     error: str
 
     def sentence(self) -> str:
-        return f"the controller refused ISR {ids(self.isr)} for {self.tp}, which b{self.broker} proposed: {self.error}"
+        return f"the controller refused ISR {ids(self.isr)} that b{self.broker} proposed for {self.tp}: {self.error}"
 
 
 class ControllerCandidate(Event, kind="controller-candidate", source="QuorumState#transitionToCandidate", level=DETAIL):
-    """A voter is a candidate for the active controller."""
+    """A voter became a candidate for active controller."""
 
     controller: str
     controller_epoch: int
@@ -184,7 +185,10 @@ class ControllerCandidate(Event, kind="controller-candidate", source="QuorumStat
 class ControllerElected(
     Event, kind="controller-elected", source="QuorumController.QuorumMetaLogListener#handleLeaderChange", level=NOTABLE
 ):
-    """A voter is the active controller: a majority holds the first entry of its epoch. Without voters: a broker created /controller in ZooKeeper."""
+    """A voter became the active controller: a majority of voters has the first entry of its epoch.
+
+    With ZooKeeper, a broker became the controller because it created /controller. `voters` is then 0.
+    """
 
     controller: str
     controller_epoch: int
@@ -193,17 +197,17 @@ class ControllerElected(
 
     def sentence(self) -> str:
         if self.voters == 0:
-            return f"{self.controller} is the controller in epoch {self.controller_epoch}: it created /controller; brokers refuse older controller epochs"
+            return f"{self.controller} created /controller and is the controller in epoch {self.controller_epoch}; brokers refuse older controller epochs"
         if self.voters == 1:
             return f"{self.controller} is the active controller in epoch {self.controller_epoch}: it is the only voter"
         return (
-            f"{self.controller} is the active controller in epoch {self.controller_epoch}: at least {self.majority} of {self.voters} "
-            "voters elected it; broker sessions restart"
+            f"{self.controller} is the active controller in epoch {self.controller_epoch}, elected by at least {self.majority} of "
+            f"{self.voters} voters; broker sessions restart"
         )
 
 
 class ControllerResigned(Event, kind="controller-resigned", source="KafkaRaftClient#transitionToResigned", level=NOTABLE):
-    """A voter no longer leads the quorum; whether its `uncommitted` writes survive depends on what its successor has."""
+    """A voter no longer leads the quorum. Its `uncommitted` writes survive only if its successor has them."""
 
     controller: str
     controller_epoch: int
@@ -216,7 +220,7 @@ class ControllerResigned(Event, kind="controller-resigned", source="KafkaRaftCli
 
 
 class UncommittedDropped(Event, kind="uncommitted-dropped", source="ReplicatedLog#truncateToEndOffset", level=NOTABLE):
-    """A voter dropped writes that its new leader lacks: they never reached a majority, and no broker saw them."""
+    """A voter dropped writes that its new leader lacks. They never reached a majority, and no broker saw them."""
 
     controller: str
     controller_epoch: int
@@ -224,11 +228,11 @@ class UncommittedDropped(Event, kind="uncommitted-dropped", source="ReplicatedLo
 
     def sentence(self) -> str:
         many = count_of(self.uncommitted, "write")
-        return f"{self.controller} dropped {many} that never reached a majority; the leader of epoch {self.controller_epoch} lacks {'it' if self.uncommitted == 1 else 'them'}"
+        return f"{self.controller} dropped {many} that never reached a majority; the leader of epoch {self.controller_epoch} does not have {'it' if self.uncommitted == 1 else 'them'}"
 
 
 class NoMajority(Event, kind="no-majority", source="KIP-595", level=NOTABLE):
-    """No majority of the controllers is in touch: the metadata does not change until one is."""
+    """No majority of the controllers can communicate. The metadata does not change until a majority can."""
 
     controller: str
     in_touch: int
@@ -237,13 +241,13 @@ class NoMajority(Event, kind="no-majority", source="KIP-595", level=NOTABLE):
 
     def sentence(self) -> str:
         return (
-            f"no majority of controllers: {self.controller} reaches {self.in_touch} of {self.voters} voters and needs {self.majority}, "
-            "so leaders, ISRs, and fencing do not change"
+            f"no majority of controllers: {self.controller} reaches {self.in_touch} of {self.voters} voters and needs {self.majority}; "
+            "leaders, ISRs, and fencing do not change"
         )
 
 
 class ControllerStopped(Event, kind="controller-stopped", source="KIP-595", level=NOTABLE):
-    """A controller's process ended."""
+    """The process of a dedicated controller ended."""
 
     controller: str
 
@@ -252,7 +256,7 @@ class ControllerStopped(Event, kind="controller-stopped", source="KIP-595", leve
 
 
 class ControllerStarted(Event, kind="controller-started", source="KafkaRaftClient#initialize", level=NOTABLE):
-    """A controller's process runs again."""
+    """The process of a dedicated controller runs again."""
 
     controller: str
 
@@ -261,12 +265,12 @@ class ControllerStarted(Event, kind="controller-started", source="KafkaRaftClien
 
 
 class ControllerPaused(Event, kind="controller-paused", source="KIP-595", level=NOTABLE):
-    """A controller's process is paused."""
+    """The process of a dedicated controller is paused."""
 
     controller: str
 
     def sentence(self) -> str:
-        return f"controller {self.controller} is paused, as in a long GC pause: it processes and sends nothing"
+        return f"controller {self.controller} is paused, as in a long GC pause; it processes nothing and sends nothing"
 
 
 class ControllerResumed(Event, kind="controller-resumed", source="KafkaRaftClient#poll", level=NOTABLE):

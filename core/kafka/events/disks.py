@@ -1,4 +1,4 @@
-"""Events of logs and log directories: recovery, retention, failure of a directory, moves between directories."""
+"""Events of logs, log directories, and disks."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from core.sim.units import format_duration
 
 
 class LogsRecovered(Event, kind="logs-recovered", source="LogManager#loadLogs, LogLoader#recoverLog"):
-    """A broker that starts without a clean-shutdown file recovers the logs of a directory, from their recovery points on."""
+    """A broker that starts without a clean-shutdown file recovers the logs of a directory, from their recovery points to their ends."""
 
     broker: int
     dir: int
@@ -26,7 +26,7 @@ class LogsRecovered(Event, kind="logs-recovered", source="LogManager#loadLogs, L
 
 
 class LogFlushed(Event, kind="log-flushed", source="LogManager#flushDirtyLogs"):
-    """A broker flushed a log because log.flush.interval.ms had elapsed: records below `to_offset` survive a power loss."""
+    """A broker flushed a log because log.flush.interval.ms had elapsed. Records below `to_offset` survive a power loss."""
 
     broker: int
     topic: str
@@ -35,11 +35,11 @@ class LogFlushed(Event, kind="log-flushed", source="LogManager#flushDirtyLogs"):
     to_offset: int
 
     def sentence(self) -> str:
-        return f"b{self.broker} flushed {offsets(self.from_offset, self.to_offset)} of {self.tp} to disk: log.flush.interval.ms elapsed"
+        return f"b{self.broker} flushed {offsets(self.from_offset, self.to_offset)} of {self.tp} to disk, because log.flush.interval.ms elapsed"
 
 
 class SegmentsDeleted(Event, kind="segments-deleted", source="UnifiedLog#deleteOldSegments"):
-    """Retention deleted the oldest segments; the log now starts at `to_offset`. `rule`: retention.ms, retention.bytes or log-start."""
+    """Retention deleted the oldest segments. The log now starts at `to_offset`. `rule` is `retention.ms`, `retention.bytes`, or `log-start`."""
 
     broker: int
     topic: str
@@ -50,14 +50,18 @@ class SegmentsDeleted(Event, kind="segments-deleted", source="UnifiedLog#deleteO
     rule: str
 
     def sentence(self) -> str:
-        why = "below the log start offset" if self.rule == "log-start" else f"beyond {self.rule}, and below the high watermark"
+        was = "was" if self.segments == 1 else "were"
+        why = (
+            f"{was} below the log start offset" if self.rule == "log-start" else f"exceeded {self.rule} and {was} below the high watermark"
+        )
         return (
-            f"b{self.broker} deleted {count_of(self.segments, 'segment')} of {self.tp}, {offsets(self.from_offset, self.to_offset)}: {why}"
+            f"b{self.broker} deleted {count_of(self.segments, 'segment')} of {self.tp} "
+            f"({offsets(self.from_offset, self.to_offset)}), which {why}"
         )
 
 
 class LogStartMoved(Event, kind="log-start", source="UnifiedLog#maybeIncrementLogStartOffset"):
-    """A log's start offset moved forward. `rule`: delete-records, or leader (a follower takes over its leader's)."""
+    """The start offset of a log increased. `rule` is `delete-records`, or `leader` if a follower adopts the start offset of its leader."""
 
     broker: int
     topic: str
@@ -67,7 +71,7 @@ class LogStartMoved(Event, kind="log-start", source="UnifiedLog#maybeIncrementLo
     rule: str
 
     def sentence(self) -> str:
-        why = "its leader's log starts there" if self.rule == "leader" else "a client requested it (DeleteRecords)"
+        why = "the leader's log starts there" if self.rule == "leader" else "a client deleted records (DeleteRecords)"
         return f"b{self.broker} moved the log start offset of {self.tp} from {self.old_offset} to {self.new_offset}: {why}"
 
 
@@ -83,15 +87,15 @@ class DeleteRecordsRefused(Event, kind="delete-records-refused", source="Partiti
 
     def sentence(self) -> str:
         return (
-            f"b{self.broker} refused to delete the records of {self.tp} below offset {self.offset}: {self.error}, "
-            f"the high watermark is {self.high_watermark}"
+            f"b{self.broker} refused to delete the records of {self.tp} below offset {self.offset}: {self.error} "
+            f"(the high watermark is {self.high_watermark})"
         )
 
 
 class LogRestarted(
     Event, kind="log-restarted", source="AbstractFetcherThread#fetchOffsetAndTruncate, UnifiedLog#truncateFullyAndStartAt", level=NOTABLE
 ):
-    """A follower whose log ends below its leader's log start offset dropped everything and continues from there."""
+    """A follower whose log ended below the leader's log start offset deleted its log, and starts again at that offset."""
 
     broker: int
     topic: str
@@ -102,13 +106,13 @@ class LogRestarted(
 
     def sentence(self) -> str:
         return (
-            f"b{self.broker} restarted its log of {self.tp} at {self.new_offset}: it ended at {self.old_offset}, "
-            f"and b{self.leader} has deleted the records after that"
+            f"b{self.broker} restarted its log of {self.tp} at offset {self.new_offset}: the log ended at {self.old_offset}, "
+            f"and b{self.leader} has deleted the records between these offsets"
         )
 
 
 class LogDirFailed(Event, kind="log-dir-failed", source="ReplicaManager#handleLogDirFailure", level=NOTABLE):
-    """A log directory of a broker failed; `partitions` replicas in it are offline."""
+    """A log directory of a broker failed. `partitions` is the number of replicas in the directory, which are now offline."""
 
     broker: int
     dir: int
@@ -119,7 +123,7 @@ class LogDirFailed(Event, kind="log-dir-failed", source="ReplicaManager#handleLo
 
 
 class DirectoriesOffline(Event, kind="directories-offline", source="ReplicationControlManager#handleDirectoriesOffline", level=NOTABLE):
-    """The controller heard of a failed directory: the broker may no longer lead, or be in sync for, the partitions in it."""
+    """The controller learned of a failed directory. The broker can no longer lead the partitions in the directory, nor be in their ISRs."""
 
     broker: int
     dir: int
@@ -127,13 +131,13 @@ class DirectoriesOffline(Event, kind="directories-offline", source="ReplicationC
 
     def sentence(self) -> str:
         return (
-            f"b{self.broker} reported its log directory {self.dir} as offline: "
+            f"b{self.broker} reported that its log directory {self.dir} is offline; "
             f"the controller updates the leader or the ISR of {count_of(self.partitions, 'partition')}"
         )
 
 
 class LogDirRepaired(Event, kind="log-dir-repaired", source="KIP-112, KIP-858", level=NOTABLE):
-    """A failed directory works again; the broker uses it after its next start."""
+    """A failed directory works again. The broker uses the directory after its next start."""
 
     broker: int
     dir: int
@@ -145,7 +149,7 @@ class LogDirRepaired(Event, kind="log-dir-repaired", source="KIP-112, KIP-858", 
 
 
 class OfflineReplicaFound(Event, kind="offline-replica-found", source="ReplicaManager#markPartitionOffline"):
-    """A broker learned of a replica that is in its failed log directory: it counts as offline until the process ends."""
+    """A broker learned of a replica in its failed log directory. The replica counts as offline until the process ends."""
 
     broker: int
     topic: str
@@ -153,11 +157,14 @@ class OfflineReplicaFound(Event, kind="offline-replica-found", source="ReplicaMa
     dir: int
 
     def sentence(self) -> str:
-        return f"b{self.broker} cannot host {self.tp}: the replica is offline, in failed log directory {self.dir}"
+        return f"b{self.broker} cannot host {self.tp}: the replica is offline, because its log directory {self.dir} has failed"
 
 
 class OfflineReplicaDropped(Event, kind="offline-replica-dropped", source="ReplicaManager#stopPartitions, HostedPartition.Offline"):
-    """A replica in a failed log directory was reassigned to another broker. `counted`: the process still counts it as offline until it ends."""
+    """A replica in a failed log directory was reassigned to another broker.
+
+    `counted` is true if the process still counts the replica as offline until the process ends.
+    """
 
     broker: int
     topic: str
@@ -171,7 +178,7 @@ class OfflineReplicaDropped(Event, kind="offline-replica-dropped", source="Repli
 
 
 class ReplicaMoveBegun(Event, kind="replica-move-begun", source="ReplicaManager#alterReplicaLogDirs, KIP-113"):
-    """A replica is copied to another log directory of its broker."""
+    """A broker started to copy a replica to another of its log directories."""
 
     broker: int
     topic: str
@@ -180,7 +187,7 @@ class ReplicaMoveBegun(Event, kind="replica-move-begun", source="ReplicaManager#
     bytes: int
 
     def sentence(self) -> str:
-        return f"b{self.broker} started to copy {self.tp} to its log directory {self.dir}: {count_of(self.bytes, 'byte')} to copy"
+        return f"b{self.broker} started to copy {self.tp} to its log directory {self.dir} ({count_of(self.bytes, 'byte')})"
 
 
 class ReplicaMoved(Event, kind="replica-moved", source="Partition#maybeReplaceCurrentWithFutureReplica", level=NOTABLE):
@@ -201,7 +208,7 @@ class ReplicaMoved(Event, kind="replica-moved", source="Partition#maybeReplaceCu
 
 
 class DiskSlowed(Event, kind="disk-slowed", source="LocalLog#append", level=NOTABLE):
-    """A broker's disk takes longer for each write; 0 is a healthy one."""
+    """The time that a broker's disk takes for each write changed. A healthy disk takes 0 µs."""
 
     broker: int
     delay_us: int
@@ -209,11 +216,11 @@ class DiskSlowed(Event, kind="disk-slowed", source="LocalLog#append", level=NOTA
     def sentence(self) -> str:
         if not self.delay_us:
             return f"the disk of b{self.broker} is back to normal speed"
-        return f"each disk write of b{self.broker} now takes {format_duration(self.delay_us)}; writes of its fetchers and of producers wait in one queue"
+        return f"each disk write of b{self.broker} now takes {format_duration(self.delay_us)}; writes by its fetchers and by producers wait in the same queue"
 
 
 class DiskBehind(Event, kind="disk-behind", source="LocalLog#append", level=DETAIL):
-    """A write that arrives now would wait for the broker's slow disk for longer than `core.kafka.health.STALL_BOUND`."""
+    """A write that arrives now would wait for the broker's slow disk longer than `core.kafka.health.STALL_BOUND`."""
 
     broker: int
     write_wait_us: int
@@ -223,7 +230,7 @@ class DiskBehind(Event, kind="disk-behind", source="LocalLog#append", level=DETA
 
 
 class RecoveryPointsCheckpointed(Event, kind="log-checkpoint", source="LogManager#checkpointLogRecoveryOffsets", level=DETAIL):
-    """A broker wrote recovery points to their checkpoint files; `partitions` counts those that may have changed."""
+    """A broker wrote recovery points to its checkpoint files. `partitions` is the number of recovery points that can have changed."""
 
     broker: int
     partitions: int

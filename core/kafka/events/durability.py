@@ -1,4 +1,4 @@
-"""Harm and its repair, as the durability account sees it."""
+"""Events of the durability account: lost, exposed, diverged, and duplicated records."""
 
 from __future__ import annotations
 
@@ -10,18 +10,18 @@ CAUGHT_UP = "caught-up"
 """The broker holds all committed records."""
 
 NOT_ELECTABLE = "not-electable"
-"""It cannot be elected as things are."""
+"""The broker cannot be elected at the moment."""
 
 LEADS = "leads"
-"""It was elected: its log is the one that counts."""
+"""The broker was elected, and its log is now authoritative."""
 
 
 UNKNOWN: Final = -1
-"""Count of lost records that an earlier isrlab did not write to the log."""
+"""The count of lost records in logs of earlier isrlab versions, which did not write this column."""
 
 
 def _whose(acknowledged: int, read: int, count: int) -> str:
-    """For whom lost records count, in words."""
+    """Return whether lost records were acknowledged, read, or both, in words."""
     if acknowledged == UNKNOWN:
         return "acknowledged or read"
     some = [(many, what) for many, what in ((acknowledged, "acknowledged"), (read, "read")) if many]
@@ -33,11 +33,11 @@ def _whose(acknowledged: int, read: int, count: int) -> str:
 class RecordsLost(
     Event, kind="records-lost", source="durability account", level=NOTABLE, defaults={"lost_acknowledged": UNKNOWN, "lost_read": UNKNOWN}
 ):
-    """Records that were acknowledged or read are not in the log that now counts, the one of leader `broker`.
+    """Records that were acknowledged or read are not in the log of the leader, `broker`.
 
-    `doomed_by` is the event that took them: a truncation, a power loss, or the election of a leader that never had them.
-    `lost_acknowledged` of them were acknowledged to their producer (acks 1 or all), `lost_read` of them a consumer had read; a record
-    can be both. Logs of an earlier isrlab lack these two columns.
+    `doomed_by` is the event that removed the records: a truncation, a power loss, or the election of a leader that never had them.
+    `lost_acknowledged` is the number of lost records that were acknowledged to their producer (acks 1 or all). `lost_read` is the
+    number that a consumer had read. A record can count in both. Logs of earlier isrlab versions lack these two columns.
     """
 
     topic: str
@@ -56,15 +56,15 @@ class RecordsLost(
         them = "it" if count == 1 else "them"
         return (
             f"LOST: {records(count)} of {self.tp} ({offsets(self.from_offset, self.to_offset)} of epoch {self.epoch}; "
-            f"{_whose(self.lost_acknowledged, self.lost_read, count)}): leader b{self.broker} (epoch {self.leader_epoch}) "
-            f"lacks {them} since event {self.doomed_by}"
+            f"{_whose(self.lost_acknowledged, self.lost_read, count)}) in event {self.doomed_by}: "
+            f"leader b{self.broker} (epoch {self.leader_epoch}) lacks {them}"
         )
 
 
 class LostRecordsSeen(Event, kind="lost-records-seen", source="durability account", level=NOTABLE):
     """Records were acknowledged to their producer, or read by a consumer, after they were lost.
 
-    They count once in `lost`; `lost_acknowledged` and `lost_read` grow by these columns.
+    They count only once in `lost`. The totals `lost_acknowledged` and `lost_read` increase by the columns of these names.
     """
 
     topic: str
@@ -82,7 +82,7 @@ class LostRecordsSeen(Event, kind="lost-records-seen", source="durability accoun
 
 
 class RecordsExposed(Event, kind="records-exposed", source="durability account", level=NOTABLE):
-    """Committed records are at risk: `broker` lacks some of [from, to), and it may be elected."""
+    """Committed records are at risk: `broker` lacks some of the records in [from, to), and can be elected."""
 
     topic: str
     partition: int
@@ -93,13 +93,16 @@ class RecordsExposed(Event, kind="records-exposed", source="durability account",
 
     def sentence(self) -> str:
         return (
-            f"EXPOSED: b{self.broker} may be elected leader of {self.tp} although it lacks {count_of(self.records, 'committed record')} "
+            f"EXPOSED: b{self.broker} can be elected leader of {self.tp} although it lacks {count_of(self.records, 'committed record')} "
             f"{'at' if self.to_offset == self.from_offset + 1 else 'within'} {offsets(self.from_offset, self.to_offset)}"
         )
 
 
 class RecordsSafe(Event, kind="records-safe", source="durability account", level=NOTABLE):
-    """A broker no longer endangers committed records. `why`: it caught up, it cannot be elected now, or it leads and they are gone."""
+    """A broker no longer endangers committed records.
+
+    `why` is `caught-up`, `not-electable`, or `leads`. If the broker leads, the committed records that it lacked are gone.
+    """
 
     topic: str
     partition: int
@@ -121,9 +124,9 @@ class RecordsRecovered(
     level=NOTABLE,
     defaults={"lost_acknowledged": UNKNOWN, "lost_read": UNKNOWN},
 ):
-    """Records counted as lost are in the leader's log again, because a replica that kept them leads.
+    """Records that counted as lost are in the leader's log again, because a replica that kept them became leader.
 
-    `lost_acknowledged` and `lost_read` of them had counted as such. Logs of an earlier isrlab lack these two columns.
+    The totals `lost_acknowledged` and `lost_read` decrease by the columns of these names. Logs of earlier isrlab versions lack these two columns.
     """
 
     topic: str
@@ -139,7 +142,7 @@ class RecordsRecovered(
     def sentence(self) -> str:
         return (
             f"back again: {offsets(self.from_offset, self.to_offset)} of {self.tp} (epoch {self.epoch}), "
-            f"which b{self.broker}, the leader now, had kept"
+            f"which the new leader b{self.broker} had kept"
         )
 
 
@@ -161,7 +164,7 @@ class RecordsDiverged(Event, kind="records-diverged", source="durability account
 
 
 class RecordsDuplicated(Event, kind="records-duplicated", source="durability account", level=NOTABLE):
-    """A retried batch was appended although its first attempt is in the log."""
+    """A retry of a batch was appended, although the log already contains the first attempt."""
 
     topic: str
     partition: int
@@ -171,4 +174,7 @@ class RecordsDuplicated(Event, kind="records-duplicated", source="durability acc
     to_offset: int
 
     def sentence(self) -> str:
-        return f"duplicated: b{self.broker} appended {offsets(self.from_offset, self.to_offset)} of {self.tp}, a retry of a batch from {self.producer} that is already in the log"
+        return (
+            f"duplicated: b{self.broker} appended a retry of a batch from {self.producer} at "
+            f"{offsets(self.from_offset, self.to_offset)} of {self.tp}, although the batch is already in the log"
+        )

@@ -1,4 +1,4 @@
-"""ISR changes: what leaders propose, and what is committed."""
+"""Events of ISR changes: proposals of leaders, and their results."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from core.sim.units import format_duration
 
 
 class IsrShrinkProposed(Event, kind="isr-shrink-proposed", source="Partition#maybeShrinkIsr"):
-    """A leader wants to remove followers that have not caught up in time (before 0.9: not fetched)."""
+    """A leader wants to remove followers that have not caught up in time. Before 0.9, the followers have not fetched in time."""
 
     broker: int
     topic: str
@@ -20,12 +20,12 @@ class IsrShrinkProposed(Event, kind="isr-shrink-proposed", source="Partition#may
     def sentence(self) -> str:
         return (
             f"b{self.broker} wants to remove {brokers(self.out)} from the ISR of {self.tp}: "
-            f"lag time {format_duration(self.lag_us)} exceeds replica.lag.time.max.ms ({format_duration(self.limit_us)})"
+            f"a lag time of {format_duration(self.lag_us)} exceeds replica.lag.time.max.ms ({format_duration(self.limit_us)})"
         )
 
 
 class IsrShrinkByCount(Event, kind="isr-shrink-by-count", source="Partition#getOutOfSyncReplicas"):
-    """Before 0.9: a leader wants to remove followers that lack too many records, although they fetch in time."""
+    """A leader before 0.9 wants to remove followers that fetch in time but lack too many records."""
 
     broker: int
     topic: str
@@ -37,13 +37,13 @@ class IsrShrinkByCount(Event, kind="isr-shrink-by-count", source="Partition#getO
 
     def sentence(self) -> str:
         return (
-            f"b{self.broker} wants to remove {brokers(self.out)} from the ISR of {self.tp}: {records(self.missing)} behind, "
-            f"replica.lag.max.messages is {self.limit_records:,}"
+            f"b{self.broker} wants to remove {brokers(self.out)} from the ISR of {self.tp}: a lag of {records(self.missing)} "
+            f"exceeds replica.lag.max.messages ({self.limit_records:,})"
         )
 
 
 class IsrExpandProposed(Event, kind="isr-expand-proposed", source="Partition#maybeExpandIsr"):
-    """A leader wants to add a follower that has reached the high watermark: it asks the controller, or before 2.7 writes to ZooKeeper itself."""
+    """A leader wants to add a follower that has reached the high watermark. It asks the controller; before 2.7, it writes to ZooKeeper itself."""
 
     broker: int
     topic: str
@@ -56,14 +56,14 @@ class IsrExpandProposed(Event, kind="isr-expand-proposed", source="Partition#may
     def sentence(self) -> str:
         return (
             f"b{self.broker} wants to add b{self.follower} to the ISR of {self.tp}: "
-            f"its LEO {self.offset} has reached the high watermark {self.high_watermark}"
+            f"the LEO of b{self.follower} ({self.offset}) has reached the high watermark ({self.high_watermark})"
         )
 
 
 class IsrShrunk(
     Event, kind="isr-shrunk", source="Partition#handleAlterPartitionUpdate, before 2.7 Partition#maybeShrinkIsr", level=NOTABLE
 ):
-    """A smaller ISR that the leader had proposed is committed: by the controller, before 2.7 by the leader's own write to ZooKeeper."""
+    """A smaller ISR that the leader proposed was committed by the controller; before 2.7, by the leader's own write to ZooKeeper."""
 
     broker: int
     topic: str
@@ -80,7 +80,7 @@ class IsrShrunk(
 class IsrExpanded(
     Event, kind="isr-expanded", source="Partition#handleAlterPartitionUpdate, before 2.7 Partition#maybeExpandIsr", level=NOTABLE
 ):
-    """A larger ISR that the leader had proposed is committed: by the controller, before 2.7 by the leader's own write to ZooKeeper."""
+    """A larger ISR that the leader proposed was committed by the controller; before 2.7, by the leader's own write to ZooKeeper."""
 
     broker: int
     topic: str
@@ -94,7 +94,7 @@ class IsrExpanded(
 
 
 class IsrChangeFailed(Event, kind="isr-change-failed", source="Partition#handleAlterPartitionError"):
-    """A leader's ISR change failed."""
+    """A leader could not change an ISR."""
 
     broker: int
     topic: str

@@ -7,7 +7,7 @@ from core.sim.units import format_duration
 
 
 class LinkCut(Event, kind="link-cut", source="NetworkClient#handleTimedOutRequests", level=NOTABLE):
-    """Messages from `src` to `dst` are dropped from now on."""
+    """The link from `src` to `dst` drops messages from now on."""
 
     src: str
     dst: str
@@ -44,7 +44,7 @@ class LinkChanged(Event, kind="link-changed", source="Selector#poll", level=NOTA
 
 
 class LinkProxied(Event, kind="link-proxied", source="NetworkClient#correlate", level=NOTABLE):
-    """A proxy on a client's link treats requests differently from now on."""
+    """The shares of requests that a proxy on a client's link repeats or reorders changed."""
 
     src: str
     dst: str
@@ -53,11 +53,13 @@ class LinkProxied(Event, kind="link-proxied", source="NetworkClient#correlate", 
 
     def sentence(self) -> str:
         if not self.duplicate_ppm and not self.reorder_ppm:
-            return f"no proxy on the link {self.src} → {self.dst} repeats or reorders requests"
-        return (
-            f"a proxy on the link {self.src} → {self.dst} delivers {self.duplicate_ppm / 10_000:g}% of requests twice "
-            f"and lets later requests overtake {self.reorder_ppm / 10_000:g}%"
-        )
+            return f"the link {self.src} → {self.dst} has no proxy that repeats or reorders requests"
+        shares = []
+        if self.duplicate_ppm:
+            shares.append(f"{self.duplicate_ppm / 10_000:g}% of requests twice")
+        if self.reorder_ppm:
+            shares.append(f"{self.reorder_ppm / 10_000:g}% of requests after later ones")
+        return f"a proxy on the link {self.src} → {self.dst} delivers {' and '.join(shares)}"
 
 
 class LinkHeld(Event, kind="link-held", source="NetworkClient#handleTimedOutRequests", level=NOTABLE):

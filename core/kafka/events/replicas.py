@@ -1,4 +1,4 @@
-"""What replicas do: roles, appends, fetches, high watermarks, truncation."""
+"""Events of replicas: roles, appends, fetches, high watermarks, truncation."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from core.kafka.events.base import DETAIL, NOTABLE, Event, count_of, ids, leader
 
 
 class BecameLeader(Event, kind="became-leader", source="Partition#makeLeader"):
-    """A broker became leader: its log now decides."""
+    """A broker became leader, and its log is now authoritative. `offset` is its LEO, where the epoch starts."""
 
     broker: int
     topic: str
@@ -20,13 +20,13 @@ class BecameLeader(Event, kind="became-leader", source="Partition#makeLeader"):
 
     def sentence(self) -> str:
         return (
-            f"b{self.broker} became leader of {self.tp} in epoch {self.leader_epoch} at offset {self.offset}; "
-            f"it keeps its own high watermark, {self.high_watermark}"
+            f"b{self.broker} became leader of {self.tp} in epoch {self.leader_epoch}, which starts at offset {self.offset}; "
+            f"its high watermark stays {self.high_watermark}"
         )
 
 
 class BecameFollower(Event, kind="became-follower", source="Partition#makeFollower"):
-    """A broker follows a leader; `offset` is its LEO."""
+    """A broker became a follower. `offset` is its LEO."""
 
     broker: int
     topic: str
@@ -37,14 +37,12 @@ class BecameFollower(Event, kind="became-follower", source="Partition#makeFollow
     high_watermark: int
 
     def sentence(self) -> str:
-        return (
-            f"b{self.broker} follows {leader_name(self.leader)} for {self.tp} in epoch {self.leader_epoch}, "
-            f"with LEO {self.offset} and high watermark {self.high_watermark}"
-        )
+        follows = f"follows {leader_name(self.leader)} for {self.tp}" if self.leader >= 0 else f"has no leader to follow for {self.tp}"
+        return f"b{self.broker} {follows} in epoch {self.leader_epoch}; its LEO is {self.offset}, and its high watermark is {self.high_watermark}"
 
 
 class Appended(Event, kind="append", source="Partition#appendRecordsToLeader"):
-    """A leader appended a produced batch."""
+    """A leader appended a batch of a producer."""
 
     broker: int
     topic: str
@@ -65,7 +63,7 @@ class Appended(Event, kind="append", source="Partition#appendRecordsToLeader"):
 
 
 class AppendRefused(Event, kind="append-refused", source="Partition#appendRecordsToLeader", level=NOTABLE):
-    """A broker refused a produced batch, and appended nothing."""
+    """A broker refused a batch of a producer, and appended nothing."""
 
     broker: int
     topic: str
@@ -77,12 +75,16 @@ class AppendRefused(Event, kind="append-refused", source="Partition#appendRecord
     min_isr: int
 
     def sentence(self) -> str:
-        why = f", ISR {ids(self.isr)} is smaller than min.insync.replicas ({self.min_isr})" if self.error == "NOT_ENOUGH_REPLICAS" else ""
+        why = (
+            f", because ISR {ids(self.isr)} is smaller than min.insync.replicas ({self.min_isr})"
+            if self.error == "NOT_ENOUGH_REPLICAS"
+            else ""
+        )
         return f"b{self.broker} refused {records(self.records)} from {self.producer} for {self.tp}: {self.error}{why}"
 
 
 class FollowerFetched(Event, kind="follower-fetched", source="Partition#updateFollowerFetchState", level=DETAIL):
-    """The leader learned the LEO of a follower: the offset that its fetch starts at."""
+    """The leader learned the LEO of a follower, which is the offset at which the follower's fetch starts."""
 
     broker: int
     topic: str
@@ -92,11 +94,11 @@ class FollowerFetched(Event, kind="follower-fetched", source="Partition#updateFo
     new_offset: int
 
     def sentence(self) -> str:
-        return f"b{self.follower} asked b{self.broker} for {self.tp} from offset {self.new_offset}, so b{self.broker} knows that as its LEO"
+        return f"b{self.follower} asked b{self.broker} for {self.tp} from offset {self.new_offset}, so b{self.broker} knows that offset as the LEO of b{self.follower}"
 
 
 class FollowerAppended(Event, kind="follower-append", source="ReplicaFetcherThread#processPartitionData", level=DETAIL):
-    """A follower appended the records of a fetch response; `high_watermark` is its own after that."""
+    """A follower appended the records of a fetch response. `high_watermark` is the follower's own, after the response."""
 
     broker: int
     topic: str
@@ -109,12 +111,12 @@ class FollowerAppended(Event, kind="follower-append", source="ReplicaFetcherThre
     def sentence(self) -> str:
         return (
             f"b{self.broker} copied {offsets(self.from_offset, self.to_offset)} of {self.tp} from "
-            f"b{self.leader}; its LEO is now {self.to_offset}, its high watermark {self.high_watermark}"
+            f"b{self.leader}; its LEO is now {self.to_offset}, and its high watermark is {self.high_watermark}"
         )
 
 
 class FollowerHighWatermark(Event, kind="follower-high-watermark", source="UnifiedLog#maybeUpdateHighWatermark", level=DETAIL):
-    """A follower's high watermark moved without new records."""
+    """A follower's high watermark changed without new records."""
 
     broker: int
     topic: str
@@ -123,11 +125,11 @@ class FollowerHighWatermark(Event, kind="follower-high-watermark", source="Unifi
     new_offset: int
 
     def sentence(self) -> str:
-        return f"b{self.broker} updated its high watermark of {self.tp} from {self.old_offset} to {self.new_offset}, as its leader reported"
+        return f"b{self.broker} updated its high watermark of {self.tp} from {self.old_offset} to {self.new_offset}, after a response from its leader"
 
 
 class HighWatermarkAdvanced(Event, kind="high-watermark", source="Partition#maybeIncrementLeaderHW"):
-    """A leader's high watermark rose; `held_by` has the lowest LEO of the replicas that it waits for."""
+    """A leader's high watermark rose. `held_by` is the broker with the lowest LEO among the replicas that the high watermark waits for."""
 
     broker: int
     topic: str
@@ -139,7 +141,7 @@ class HighWatermarkAdvanced(Event, kind="high-watermark", source="Partition#mayb
 
     def sentence(self) -> str:
         why = (
-            "all replicas that it waits for have reached its LEO"
+            "all replicas that it waits for have reached the leader's LEO"
             if self.held_by == self.broker
             else f"b{self.held_by} is the slowest replica that it waits for"
         )
@@ -147,9 +149,9 @@ class HighWatermarkAdvanced(Event, kind="high-watermark", source="Partition#mayb
 
 
 class EpochAnswered(Event, kind="epoch-answered", source="AbstractFetcherThread#getOffsetTruncationState, KIP-101, KIP-279"):
-    """A follower asked where its last epoch ends (OffsetsForLeaderEpoch); the leader answered (`epoch`, `end_offset`).
+    """A follower asked where its last epoch ends (OffsetsForLeaderEpoch), and the leader answered with `epoch` and `end_offset`.
 
-    Both are -1 if the leader does not know; before 2.0 the answer has no epoch.
+    Both are -1 if the leader does not know. Before 2.0, the answer has no epoch.
     """
 
     broker: int
@@ -167,8 +169,8 @@ class EpochAnswered(Event, kind="epoch-answered", source="AbstractFetcherThread#
 
 
 _TRUNCATED: Final = {
-    "high-watermark": "it used its own high watermark, for lack of a leader epoch",
-    "leader-epoch": "b{leader} answered where the leader epoch ends (KIP-101)",
+    "high-watermark": "it used its own high watermark, because no leader epoch was available",
+    "leader-epoch": "b{leader} reported where the leader epoch ends (KIP-101)",
     "diverging-epoch": "b{leader} answered its fetch with a diverging epoch (KIP-595)",
     "out-of-range": "the log of b{leader} ends there",
 }
@@ -177,7 +179,7 @@ _TRUNCATED: Final = {
 class Truncated(Event, kind="truncated", source="UnifiedLog#truncateTo", level=NOTABLE, words={"rule": tuple(_TRUNCATED)}):
     """A replica truncated its log to `from_offset`.
 
-    The log had ended at `to_offset`. `rule`: high-watermark, leader-epoch, diverging-epoch or out-of-range.
+    The log ended at `to_offset` before that. `rule` is `high-watermark`, `leader-epoch`, `diverging-epoch`, or `out-of-range`.
     """
 
     broker: int
@@ -197,7 +199,7 @@ class Truncated(Event, kind="truncated", source="UnifiedLog#truncateTo", level=N
 
 
 class FetchFailed(Event, kind="fetch-failed", source="AbstractFetcherThread#processFetchRequest"):
-    """A follower's fetch failed; it retries after replica.fetch.backoff.ms, or waits for metadata."""
+    """A follower's fetch failed. The follower retries after replica.fetch.backoff.ms, or waits for new metadata."""
 
     broker: int
     topic: str
@@ -210,7 +212,7 @@ class FetchFailed(Event, kind="fetch-failed", source="AbstractFetcherThread#proc
 
 
 class FetcherLags(Event, kind="fetcher-lags", source="FetcherLagMetrics#lag", level=DETAIL):
-    """A follower appended the records of a fetch response, and knows that more are committed: `high_watermark` is its leader's."""
+    """A follower appended the records of a fetch response, but more records are committed. `high_watermark` is the leader's."""
 
     broker: int
     topic: str
@@ -227,7 +229,7 @@ class FetcherLags(Event, kind="fetcher-lags", source="FetcherLagMetrics#lag", le
 
 
 class FetcherDisconnected(Event, kind="fetcher-disconnected", source="ReplicaFetcherBlockingSend", level=DETAIL):
-    """A follower lost the connection to a leader; all partitions of that fetcher back off."""
+    """A follower lost the connection to a leader. All partitions of that fetcher back off."""
 
     broker: int
     leader: int
@@ -236,6 +238,6 @@ class FetcherDisconnected(Event, kind="fetcher-disconnected", source="ReplicaFet
 
     def sentence(self) -> str:
         return (
-            f"b{self.broker} got no response from b{self.leader} ({self.error}): its fetches for {count_of(self.partitions, 'partition')} "
-            "wait for replica.fetch.backoff.ms"
+            f"b{self.broker} got no response from b{self.leader} ({self.error}); it fetches "
+            f"{count_of(self.partitions, 'partition')} again after replica.fetch.backoff.ms"
         )

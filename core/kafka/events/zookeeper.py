@@ -1,13 +1,13 @@
-"""Events of ZooKeeper clusters: sessions, the controller's elections, requests of a controller that has been replaced."""
+"""Events of clusters with ZooKeeper: sessions, znodes, and requests of the controller."""
 
 from __future__ import annotations
 
 from core.kafka.events.base import NOTABLE, Event, count_of
-from core.sim.units import format_duration
+from core.sim.units import SECOND, format_duration
 
 
 class SessionExpired(Event, kind="session-expired", source="zookeeper.session.timeout.ms", level=NOTABLE):
-    """A broker's ZooKeeper session expired: its ephemeral znodes are deleted."""
+    """A broker's ZooKeeper session expired, and its ephemeral znodes were deleted."""
 
     broker: int
     silent_us: int
@@ -17,13 +17,13 @@ class SessionExpired(Event, kind="session-expired", source="zookeeper.session.ti
         why = (
             ""
             if self.limit_us < 0
-            else f": silent for {format_duration(self.silent_us)} (zookeeper.session.timeout.ms is {format_duration(self.limit_us)})"
+            else f", which was silent for {format_duration(self.silent_us)} (zookeeper.session.timeout.ms is {format_duration(self.limit_us)})"
         )
         return f"ZooKeeper deleted the session and znodes of b{self.broker}{why}"
 
 
 class BrokerJoined(Event, kind="broker-joined", source="KafkaZkClient#registerBroker", level=NOTABLE):
-    """A broker's znode was created: the broker counts as alive."""
+    """A broker's znode was created. The broker counts as alive."""
 
     broker: int
     broker_epoch: int
@@ -39,7 +39,7 @@ class BrokerLeft(Event, kind="broker-left", source="KafkaController#processBroke
     broker_epoch: int
 
     def sentence(self) -> str:
-        return f"b{self.broker} is gone: its znode /brokers/ids/{self.broker} was deleted; the controller elects new leaders where it led"
+        return f"b{self.broker} is gone: its znode /brokers/ids/{self.broker} was deleted; the controller elects new leaders for its partitions"
 
 
 class ControllerRequestRefused(Event, kind="controller-request-refused", source="ReplicaManager#becomeLeaderOrFollower", level=NOTABLE):
@@ -53,13 +53,13 @@ class ControllerRequestRefused(Event, kind="controller-request-refused", source=
 
     def sentence(self) -> str:
         return (
-            f"b{self.broker} refused {self.request} from b{self.sender}: STALE_CONTROLLER_EPOCH, "
-            f"controller epoch {self.controller_epoch} is older than {self.known_epoch}"
+            f"b{self.broker} refused {self.request} from b{self.sender}: STALE_CONTROLLER_EPOCH "
+            f"(controller epoch {self.controller_epoch} is older than {self.known_epoch})"
         )
 
 
 class LeaderAndIsrIgnored(Event, kind="leader-and-isr-ignored", source="ReplicaManager#becomeLeaderOrFollower"):
-    """A broker ignored a role in a partition, because it already has that leader epoch or a newer one."""
+    """A broker ignored a LeaderAndIsr request for a partition, because it already has that leader epoch or a newer one."""
 
     broker: int
     topic: str
@@ -70,12 +70,15 @@ class LeaderAndIsrIgnored(Event, kind="leader-and-isr-ignored", source="ReplicaM
     def sentence(self) -> str:
         return (
             f"b{self.broker} ignored LeaderAndIsr for {self.topic}-{self.partition}: "
-            f"leader epoch {self.leader_epoch} is not newer than its own, {self.known_epoch}"
+            f"leader epoch {self.leader_epoch} is not newer than the broker's own ({self.known_epoch})"
         )
 
 
 class LeaderUnavailable(Event, kind="leader-unavailable", source="ReplicaManager#makeFollowers"):
-    """A broker cannot follow a leader that is not alive, or none: it stays what it was (`old_leader`, `old_epoch`; -1: nothing)."""
+    """A broker cannot become a follower, because the leader is not alive or the partition has no leader.
+
+    The broker keeps its old role: it still follows `old_leader` in `old_epoch`. Both are -1 if it had no role.
+    """
 
     broker: int
     topic: str
@@ -86,7 +89,7 @@ class LeaderUnavailable(Event, kind="leader-unavailable", source="ReplicaManager
     old_epoch: int
 
     def sentence(self) -> str:
-        whom = "there is no leader" if self.leader < 0 else f"b{self.leader} is not alive"
+        whom = "the partition has no leader" if self.leader < 0 else f"b{self.leader} is not alive"
         if self.old_leader == self.broker:
             stays = f"still considers itself the leader in epoch {self.old_epoch}"
         elif self.old_leader < 0:
@@ -97,7 +100,10 @@ class LeaderUnavailable(Event, kind="leader-unavailable", source="ReplicaManager
 
 
 class ReplicasOffline(Event, kind="replicas-offline", source="KafkaController#processLeaderAndIsrResponseReceived", level=NOTABLE):
-    """A broker answered LeaderAndIsr with KAFKA_STORAGE_ERROR: the controller elects other leaders for what is in its failed log directory."""
+    """A broker answered LeaderAndIsr with KAFKA_STORAGE_ERROR.
+
+    The controller elects other leaders for the partitions in the broker's failed log directory.
+    """
 
     broker: int
     partitions: int
@@ -106,12 +112,12 @@ class ReplicasOffline(Event, kind="replicas-offline", source="KafkaController#pr
     def sentence(self) -> str:
         return (
             f"b{self.broker} answered LeaderAndIsr for {count_of(self.partitions, 'partition')} with KAFKA_STORAGE_ERROR, "
-            f"so {count_of(self.offline, 'replica is', 'replicas are')} offline there"
+            f"so {count_of(self.offline, 'replica')} on b{self.broker} {'is' if self.offline == 1 else 'are'} offline"
         )
 
 
 class IsrChangesPublished(Event, kind="isr-changes-published", source="ReplicaManager#maybePropagateIsrChanges"):
-    """A leader tells the controller in which partitions it has changed the ISR."""
+    """A leader reported to the controller the partitions whose ISRs it has changed."""
 
     broker: int
     partitions: int
@@ -119,7 +125,9 @@ class IsrChangesPublished(Event, kind="isr-changes-published", source="ReplicaMa
     since_us: int
 
     def sentence(self) -> str:
+        rested = self.rested_us > 5 * SECOND
         return (
-            f"b{self.broker} published ISR changes of {count_of(self.partitions, 'partition')}: the last change was "
-            f"{format_duration(self.rested_us)} ago (due after 5s), the last publication {format_duration(self.since_us)} ago (due after 60s)"
+            f"b{self.broker} published ISR changes of {count_of(self.partitions, 'partition')}, because the last "
+            f"{'change' if rested else 'publication'} was more than {'5s' if rested else '60s'} ago "
+            f"({format_duration(self.rested_us if rested else self.since_us)})"
         )
