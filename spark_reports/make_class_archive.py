@@ -23,7 +23,8 @@ from core.lab.spec import BrokerSpec, ClusterSpec
 from core.sim.units import SECOND
 from scenarios.io.standard_streams import complain, remark
 from scenarios.io.termination_signals import Terminated, raise_on_signals
-from scenarios.logs.event_log import LogWriter, make_header
+from scenarios.logs.log_header import make_header
+from scenarios.logs.log_writer import LogWriter
 from spark_reports.compute import compute_tables, load_logs, session_settings
 from spark_reports.errors import ReportError
 from spark_reports.logs.session_log import open_log

@@ -26,7 +26,7 @@ from core.sim.errors import ActRefused
 from scenarios.errors import InputError
 from scenarios.io import text_file
 from scenarios.io.output_files import atomic_entries, cannot_be_written
-from scenarios.logs.event_log import LogReader
+from scenarios.logs.log_reader import LogReader
 
 MAX_FILES: Final = 1_100_000
 """The largest number of files in a tree: one for each of a million replicas, and several for each log directory."""

@@ -10,7 +10,7 @@ from core.kafka.release import Release
 from core.lab.metrics import CONTROLLER, gauges
 from core.lab.metrics.observer import MetricsObserver, Sample
 from scenarios.language.script import Scenario
-from scenarios.logs.event_log import LogReader
+from scenarios.logs.log_reader import LogReader
 from scenarios.running.runner import Run
 
 

@@ -15,7 +15,7 @@ from core.kafka.events import KINDS, explain
 from core.kafka.events.base import name_of
 from scenarios.io.escaping import escape_json
 from scenarios.io.output_files import Writes
-from scenarios.logs.event_log import LogReader
+from scenarios.logs.log_reader import LogReader
 
 PROCESS: Final = 1
 """The process id of the session. Tracks are threads of this process."""

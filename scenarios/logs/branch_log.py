@@ -13,7 +13,8 @@ from core.lab.history.incremental_task import STEPS_PER_CHECK, ShouldYield, neve
 from core.lab.history.playable import PlayableFactory
 from core.lab.history.replay_run import EventTap, ReplayRun
 from scenarios.errors import InputError
-from scenarios.logs.event_log import Header, LogWriter
+from scenarios.logs.log_header import Header
+from scenarios.logs.log_writer import LogWriter
 
 
 class BranchLog:

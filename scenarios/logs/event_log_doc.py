@@ -7,7 +7,8 @@ from pathlib import Path
 from typing import Final
 
 from core.kafka.events import EVENTS, column_types
-from scenarios.logs.event_log import FLUSH_SECONDS, VERSION
+from scenarios.logs.log_header import VERSION
+from scenarios.logs.log_writer import FLUSH_SECONDS
 
 DOCUMENT: Final = Path(__file__).parents[1] / "EVENTLOG.md"
 """The path of the document."""

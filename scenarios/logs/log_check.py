@@ -16,9 +16,10 @@ import msgspec
 from core.kafka.events import Acted
 from core.lab.recorded_acts import recorded_act
 from scenarios.errors import InputError
-from scenarios.logs.event_log import MAX_LINE, End, LogReader, one_line
 from scenarios.logs.line_decoder import LineDecoder, WrongEvent
-from scenarios.logs.log_file import open_log_file
+from scenarios.logs.log_file import MAX_LINE, open_log_file
+from scenarios.logs.log_header import End
+from scenarios.logs.log_reader import LogReader, one_line
 
 MAX_SHOWN: Final = 100
 """The number of problems that are listed. Further problems are only counted."""

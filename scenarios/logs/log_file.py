@@ -15,6 +15,9 @@ from typing import Any, BinaryIO, Final, cast
 SUFFIX: Final = ".zst"
 """The suffix of a compressed log."""
 
+MAX_LINE: Final = 32 * 1024 * 1024
+"""The length of the longest line that is read, in bytes. A header with 200,000 placed partitions takes half of this length."""
+
 _MAGIC: Final = b"\x28\xb5\x2f\xfd"
 _LEVEL: Final = 3
 _CHUNK: Final = 1 << 18

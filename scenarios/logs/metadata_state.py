@@ -15,7 +15,7 @@ from core.lab.acts import CreateTopic
 from core.lab.recorded_acts import recorded_act
 from scenarios.describe.described import DescribedPartition, DescribedTopic, ElrColumn
 from scenarios.errors import LogError
-from scenarios.logs.event_log import LogReader
+from scenarios.logs.log_reader import LogReader
 
 
 @attrs.define

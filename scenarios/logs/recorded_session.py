@@ -22,7 +22,7 @@ from scenarios.errors import LogError
 from scenarios.language.acts import act_as_data
 from scenarios.language.cluster import cluster_as_data, write_yaml
 from scenarios.language.values import write_duration
-from scenarios.logs.event_log import LogReader
+from scenarios.logs.log_reader import LogReader
 
 Timed = tuple[int, Act]
 """An act with its virtual time in µs."""

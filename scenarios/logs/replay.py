@@ -19,8 +19,10 @@ from core.lab.recorded_acts import recorded_act
 from core.sim.errors import ActRefused
 from core.sim.units import format_duration
 from scenarios.errors import LogError
-from scenarios.logs.event_log import End, LogReader, encode_event, make_header
+from scenarios.logs.line_encoder import encode_event
 from scenarios.logs.log_file import open_log_file
+from scenarios.logs.log_header import End, make_header
+from scenarios.logs.log_reader import LogReader
 
 
 @attrs.frozen

@@ -72,7 +72,7 @@ def load_logs(
         remote: addresses of JSON Lines elsewhere.
         datasets: addresses of datasets.
         charts: whether the rows for charts are needed, too.
-        links: as `staging` in `lines_to_rows_spark.lines_to_rows`.
+        links: as `staging` in `lines_to_rows.lines_to_rows`.
     """
     kinds, columns = needed_kinds_and_columns(charts)
     usable: list[Dataset] = []

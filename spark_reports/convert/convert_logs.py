@@ -8,14 +8,14 @@ from pathlib import Path
 from scenarios.errors import InputError
 from scenarios.io.output_files import check_outputs
 from scenarios.io.termination_signals import raise_on_signals
-from scenarios.logs.event_log import LogReader
 from scenarios.logs.log_file import open_log_file
+from scenarios.logs.log_reader import LogReader
 from spark_reports.convert.log_parts import Say, read_log_parts
 from spark_reports.convert.to_json_lines import sessions_of, to_json_lines, write_lines, write_session
 from spark_reports.convert.to_parquet import parquet_target, to_parquet, to_parquet_locally
 from spark_reports.errors import ReportError
 from spark_reports.logs.find_logs import find_logs
-from spark_reports.rows.lines_to_rows_arrow import has_arrow
+from spark_reports.rows.arrow_fast_path import has_arrow
 from spark_reports.spark.master import LOCAL_MASTER
 from spark_reports.spark.session import spark_session
 

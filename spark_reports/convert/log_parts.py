@@ -10,8 +10,9 @@ from typing import Final
 
 import attrs
 
-from scenarios.logs.event_log import LogReader, encode_event
+from scenarios.logs.line_encoder import encode_event
 from scenarios.logs.log_file import open_log_file
+from scenarios.logs.log_reader import LogReader
 
 Say = Callable[[str], None]
 """Writes a message for the user."""

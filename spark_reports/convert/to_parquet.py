@@ -22,8 +22,8 @@ from spark_reports.errors import ReportError
 from spark_reports.logs.find_logs import escape_glob
 from spark_reports.logs.session_log import session_name
 from spark_reports.logs.unpack import unpack
+from spark_reports.rows.arrow_fast_path import arrow_schema, block_to_table, line_blocks
 from spark_reports.rows.dataset import read_dataset
-from spark_reports.rows.lines_to_rows_arrow import arrow_schema, line_blocks, lines_to_rows
 from spark_reports.rows.rows_to_lines import row_to_line
 from spark_reports.rows.schema import DATASET_HEADER, DATASET_TAIL, LINE, SESSION, event_columns, event_schema
 from spark_reports.rows.staging import escape_session
@@ -148,7 +148,7 @@ def _write_dataset(path: Path, ends: LogParts, target: Path) -> None:
         writer.write_table(alone(0, 0, DATASET_HEADER, ends.header))
         count = 0
         for block in line_blocks(file, ended=ends.ended, torn=ends.torn):
-            table = lines_to_rows(block, events)
+            table = block_to_table(block, events)
             numbers = range(count + 1, count + table.num_rows + 1)
             lines = [ends.kept.get(seq) for seq in numbers] if ends.kept else [None] * len(numbers)
             writer.write_table(table.append_column(LINE, pa.array(lines, pa.string())))

@@ -13,7 +13,8 @@ import msgspec
 from core.kafka.release import Release
 from core.lab.spec import ClusterSpec
 from scenarios.errors import InputError
-from scenarios.logs.event_log import Header, LogReader, parse_header
+from scenarios.logs.log_header import Header, parse_header
+from scenarios.logs.log_reader import LogReader
 from spark_reports.errors import ReportError
 
 _NOT_JSON: Final = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import attrs
 
 from spark_reports.rows.dataset import Dataset, read_dataset
-from spark_reports.rows.lines_to_rows_spark import REST, frequent_columns, is_infrequent, lines_to_rows
+from spark_reports.rows.lines_to_rows import REST, frequent_columns, is_infrequent, lines_to_rows
 from spark_reports.rows.schema import DATASET_HEADER, DATASET_TAIL, ENVELOPE_NAMES, FREQUENT_KINDS, LINE, SESSION
 
 if TYPE_CHECKING:
@@ -49,7 +49,7 @@ def read_frames(
     """The events of those kinds, with those columns, from JSON Lines and from datasets.
 
     Args:
-        staging: as for `lines_to_rows_spark.lines_to_rows`.
+        staging: as for `lines_to_rows.lines_to_rows`.
     """
     parts: list[DataFrame] = []
     infrequent: list[DataFrame] = []

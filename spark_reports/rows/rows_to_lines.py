@@ -1,4 +1,4 @@
-"""Turns rows back into lines: the text that `scenarios.logs.event_log` writes for an event."""
+"""Turns rows back into lines: the text that `scenarios.logs.line_encoder` writes for an event."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 def row_to_line() -> Column:
-    """The line of an event as `scenarios.logs.event_log.encode_event` writes it, from its columns in the order of its kind.
+    """The line of an event as `scenarios.logs.line_encoder.encode_event` writes it, from its columns in the order of its kind.
 
     Columns of other kinds are null, and `to_json` omits them. So kinds whose orders agree share an expression.
     """

@@ -18,7 +18,7 @@ from urllib.parse import unquote
 import attrs
 
 from spark_reports.logs.session_log import SessionLog
-from spark_reports.rows.lines_to_rows_arrow import NotStageable, arrow_schema, check_rows, has_arrow, line_blocks, lines_to_rows
+from spark_reports.rows.arrow_fast_path import NotStageable, arrow_schema, block_to_table, check_rows, has_arrow, line_blocks
 from spark_reports.rows.schema import DATASET_HEADER, DATASET_TAIL, FREQUENT_KINDS, LINE, SESSION
 
 if TYPE_CHECKING:
@@ -133,7 +133,7 @@ def _stage_log(log: SessionLog, target: Path, infrequent: Path, kinds: Collectio
         for block in line_blocks(file, ended=log.ended, torn=log.torn):
             if stop.is_set():
                 raise NotStageable
-            table = lines_to_rows(block, schema)
+            table = block_to_table(block, schema)
             check_rows(table, block, seq, kinds, columns)
             seq += table.num_rows
             table = table.filter(pc.is_in(table["kind"], wanted))

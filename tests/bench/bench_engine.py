@@ -23,7 +23,8 @@ from engines import with_each_engine
 from core.lab.cluster import Cluster
 from core.lab.history.event_buffer import RING_SIZES
 from core.sim.journal import Sink
-from scenarios.logs.event_log import LogWriter, make_header
+from scenarios.logs.log_header import make_header
+from scenarios.logs.log_writer import LogWriter
 
 PAIRS: Final = 5
 WARM: Final = 10

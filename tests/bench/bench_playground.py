@@ -237,7 +237,7 @@ def view_memory() -> tuple[float, float]:
     return beside, measured("memory-of-modules", *LABORATORY, "tui.app.playground") - measured("memory-of-modules", *LABORATORY)
 
 
-LABORATORY = ("core.lab.cluster", "tui.session.play_target", "scenarios.logs.event_log")
+LABORATORY = ("core.lab.cluster", "tui.session.play_target", "scenarios.logs.log_writer")
 
 
 def machine() -> None:

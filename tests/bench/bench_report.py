@@ -27,7 +27,8 @@ from core.lab import acts
 from core.lab.cluster import Cluster
 from core.lab.spec import BrokerSpec, ClusterSpec
 from core.sim.units import SECOND
-from scenarios.logs.event_log import LogWriter, make_header
+from scenarios.logs.log_header import make_header
+from scenarios.logs.log_writer import LogWriter
 
 ROOT: Final = Path(__file__).resolve().parents[2]
 ROUNDS: Final = 3

@@ -30,8 +30,10 @@ from scenarios.describe.render import render_describe
 from scenarios.describe.spec import to_cluster_spec
 from scenarios.io.text_file import decode
 from scenarios.language.script import Scenario, read_script
-from scenarios.logs.event_log import LogReader, LogWriter, make_header
 from scenarios.logs.log_check import check_log
+from scenarios.logs.log_header import make_header
+from scenarios.logs.log_reader import LogReader
+from scenarios.logs.log_writer import LogWriter
 from scenarios.logs.metadata_state import read_metadata_state
 from scenarios.logs.replay import replay
 from scenarios.releases import release_named

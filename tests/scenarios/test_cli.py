@@ -15,7 +15,7 @@ from scenarios import catalogue
 from scenarios.describe.parse import parse_describe
 from scenarios.describe.spec import to_cluster_spec
 from scenarios.language.script import load_script
-from scenarios.logs.event_log import LogReader
+from scenarios.logs.log_reader import LogReader
 from tui.cli import GROUPS, main, parser_for
 from tui.commands.console import Parser
 

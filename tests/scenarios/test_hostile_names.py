@@ -22,7 +22,8 @@ from core.lab.spec import BrokerSpec, ClusterSpec
 from scenarios.io.escaping import escape_json, escape_line, escape_text, escape_value
 from scenarios.language.cluster import read_cluster, write_cluster
 from scenarios.language.nodes import parse
-from scenarios.logs.event_log import End, encode_event, make_header
+from scenarios.logs.line_encoder import encode_event
+from scenarios.logs.log_header import End, make_header
 from spark_reports.tables import csv_files
 from spark_reports.tables.result import Result
 from tui.cli import GROUPS, main, parser_for

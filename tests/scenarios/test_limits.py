@@ -21,7 +21,8 @@ from core.sim.errors import ActRefused
 from core.sim.units import SECOND
 from scenarios.errors import ScriptError
 from scenarios.language.script import read_script
-from scenarios.logs.event_log import encode_event, make_header
+from scenarios.logs.line_encoder import encode_event
+from scenarios.logs.log_header import make_header
 from tui.cli import main
 
 CLUSTER = "cluster: {brokers: 3, topics: {orders: {partitions: 1}}}\n"

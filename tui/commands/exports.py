@@ -81,7 +81,7 @@ def _metrics(arguments: argparse.Namespace) -> int:
     if number is not None and not (number.isascii() and number.isdecimal() and len(number) < 11):
         raise InputError(f"--broker: '{number[:40]}' is not a broker; write its number, for example 2")
     if looks_like_log(arguments.source):
-        from scenarios.logs.event_log import LogReader
+        from scenarios.logs.log_reader import LogReader
 
         reader = LogReader(arguments.source)
         samples = metrics.of_log(reader, at)

@@ -135,7 +135,7 @@ def _replay(arguments: argparse.Namespace) -> int:
 def _log_export(arguments: argparse.Namespace) -> int:
     from scenarios.exports.perfetto import write_trace
     from scenarios.io.output_files import atomic_file, check_outputs
-    from scenarios.logs.event_log import LogReader
+    from scenarios.logs.log_reader import LogReader
 
     check_outputs({"--perfetto": arguments.perfetto}, [arguments.log])
     reader = LogReader(arguments.log)

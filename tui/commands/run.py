@@ -106,7 +106,8 @@ def _run_one(scenario: Scenario, release: Release, seed: int | None, log: str | 
 
     if log is None:
         return Run(scenario, release, seed).run()
-    from scenarios.logs.event_log import LogWriter, make_header
+    from scenarios.logs.log_header import make_header
+    from scenarios.logs.log_writer import LogWriter
 
     with LogWriter(log, make_header(scenario.spec, release, scenario.seed if seed is None else seed, scenario.name)) as writer:
         run = Run(scenario, release, seed, writer)
@@ -124,7 +125,8 @@ def _compare(
     say: Callable[[Iterable[str]], None] | None,
 ) -> Comparison:
     """Run a scenario under several releases, and say what each came to and where they part."""
-    from scenarios.logs.event_log import LogWriter, make_header
+    from scenarios.logs.log_header import make_header
+    from scenarios.logs.log_writer import LogWriter
     from scenarios.running import comparison, results
 
     with contextlib.ExitStack() as stack:

@@ -48,7 +48,7 @@ def described_moment(source: str, at: int | None, release: Release | None) -> Me
     from scenarios.logs.metadata_state import MetadataState, read_metadata_state
 
     if looks_like_log(source):
-        from scenarios.logs.event_log import LogReader
+        from scenarios.logs.log_reader import LogReader
 
         reader = LogReader(source)
         folded = read_metadata_state(reader, at)

@@ -23,7 +23,7 @@ from tui.session.scenario_state import ScenarioState
 from tui.session.session import Session
 
 if TYPE_CHECKING:
-    from scenarios.logs.event_log import Header
+    from scenarios.logs.log_header import Header
 
 DEFAULT_SPEC: Final = ClusterSpec(
     brokers=tuple(BrokerSpec(i) for i in (1, 2, 3)),
@@ -120,13 +120,13 @@ def load_session(target: PlayTarget | None, *, own_process: bool = False) -> Loa
     name = script_name(chosen.record) if chosen.record is not None else None if scenario is None else scenario.name
 
     def header() -> Header:
-        from scenarios.logs.event_log import make_header
+        from scenarios.logs.log_header import make_header
 
         return make_header(spec, chosen.release, chosen.seed, name)
 
     writer = None
     if chosen.log is not None:
-        from scenarios.logs.event_log import LogWriter
+        from scenarios.logs.log_writer import LogWriter
 
         writer = LogWriter(chosen.log, header())
 

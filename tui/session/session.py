@@ -30,7 +30,7 @@ from tui.session.status import RunSoFar, SessionStatus
 if TYPE_CHECKING:
     from core.lab.views.durability_report import DurabilityReport
     from core.lab.views.partition_detail import PartitionDetail
-    from scenarios.logs.event_log import Header
+    from scenarios.logs.log_header import Header
 
 
 class Session(History):

@@ -96,7 +96,7 @@ class Branch(ReprMixin):
 
 
 class EventLogWriter(Protocol):
-    """A writer of an event log (`scenarios.logs.event_log.LogWriter`)."""
+    """A writer of an event log (`scenarios.logs.log_writer.LogWriter`)."""
 
     def __call__(self, event: EventTuple) -> None:
         """Writes an event."""

@@ -17,7 +17,8 @@ from core.lab.spec import BrokerSpec, ClusterSpec
 from core.sim.units import SECOND
 from scenarios.errors import InputError
 from scenarios.exports import checkpoints
-from scenarios.logs.event_log import LogWriter, make_header
+from scenarios.logs.log_header import make_header
+from scenarios.logs.log_writer import LogWriter
 from tui.cli import main
 
 

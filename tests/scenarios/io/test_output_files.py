@@ -19,7 +19,8 @@ import pytest
 from core.kafka.release import CURRENT
 from scenarios.errors import InputError
 from scenarios.io.output_files import OutputFile, atomic_entries, atomic_file, check_outputs, same_file, stream_of, write_atomically
-from scenarios.logs.event_log import LogReader, LogWriter
+from scenarios.logs.log_reader import LogReader
+from scenarios.logs.log_writer import LogWriter
 from spark_reports import report
 from spark_reports.errors import ReportError
 from tests.scenarios.logs.test_event_log import HEADER

@@ -22,9 +22,12 @@ from core.lab.spec import BrokerSpec, ClusterSpec
 from scenarios.errors import InputError, LogError
 from scenarios.io.termination_signals import Terminated, raise_on_signals
 from scenarios.language.readings import GIVEN_UP_AFTER, LATENCY
-from scenarios.logs import event_log
-from scenarios.logs.event_log import ENCODED_AT_ONCE, FLUSH_SECONDS, End, LogReader, LogWriter, encode_event, make_header, read_events
+from scenarios.logs import log_writer
 from scenarios.logs.event_log_doc import DOCUMENT, document
+from scenarios.logs.line_encoder import encode_event
+from scenarios.logs.log_header import End, make_header
+from scenarios.logs.log_reader import LogReader, read_events
+from scenarios.logs.log_writer import ENCODED_AT_ONCE, FLUSH_SECONDS, LogWriter
 from tui.cli import main
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -254,7 +257,7 @@ def test_a_full_disk_is_told(capsys: pytest.CaptureFixture[str]) -> None:
 
 WRITER = """
 import sys, time
-from scenarios.logs.event_log import LogWriter
+from scenarios.logs.log_writer import LogWriter
 sys.path.insert(0, sys.argv[2])
 from tests.scenarios.logs.test_event_log import HEADER
 writer = LogWriter(sys.argv[1], HEADER)
@@ -298,7 +301,7 @@ def test_a_killed_process_loses_at_most_a_second(tmp_path: Path) -> None:
 def test_a_signal_leaves_no_hole_between_events(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """It comes at the worst of times: events were taken from where they wait, and are no lines yet."""
     path = tmp_path / "s.jsonl"
-    monkeypatch.setattr(event_log, "FLUSH_SECONDS", 600)
+    monkeypatch.setattr(log_writer, "FLUSH_SECONDS", 600)
     taken: list[int] = []
 
     def write_until_stopped() -> None:

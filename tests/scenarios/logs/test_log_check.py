@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from scenarios.logs.event_log import LogReader
 from scenarios.logs.log_check import MAX_SHOWN, check_log
+from scenarios.logs.log_reader import LogReader
 from tui.cli import main
 
 

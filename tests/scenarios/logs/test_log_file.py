@@ -7,9 +7,10 @@ from pathlib import Path
 import pytest
 
 from scenarios.errors import InputError
-from scenarios.logs.event_log import LogReader, LogWriter, read_events
 from scenarios.logs.log_check import check_log
 from scenarios.logs.log_file import open_log_file
+from scenarios.logs.log_reader import LogReader, read_events
+from scenarios.logs.log_writer import LogWriter
 from tests.scenarios.logs.test_event_log import HEADER, killed_when_idle, samples
 from tui.cli import main
 

@@ -24,7 +24,8 @@ from core.lab.spec import BrokerSpec, ClusterSpec, ControlPlane, NetworkSpec, Pa
 from core.sim.errors import ActRefused
 from scenarios import catalogue
 from scenarios.language.script import releases_of
-from scenarios.logs.event_log import End, LogWriter, make_header
+from scenarios.logs.log_header import End, make_header
+from scenarios.logs.log_writer import LogWriter
 from scenarios.logs.replay import lines_of, replay
 from scenarios.running.runner import Run
 from tui.cli import main

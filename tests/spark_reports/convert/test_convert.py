@@ -13,7 +13,8 @@ from core.kafka.events import EVENTS
 from core.kafka.release import CURRENT
 from core.lab.spec import BrokerSpec, ClusterSpec
 from scenarios.errors import LogError
-from scenarios.logs.event_log import LogWriter, make_header
+from scenarios.logs.log_header import make_header
+from scenarios.logs.log_writer import LogWriter
 from spark_reports.compute import load_logs
 from spark_reports.convert import convert_logs, log_parts, to_json_lines, to_parquet
 from spark_reports.errors import ReportError

@@ -15,7 +15,8 @@ from core.lab import acts
 from core.lab.cluster import Cluster
 from core.lab.spec import BrokerSpec, ClusterSpec
 from core.sim.units import SECOND, format_duration
-from scenarios.logs.event_log import LogWriter, make_header
+from scenarios.logs.log_header import make_header
+from scenarios.logs.log_writer import LogWriter
 from spark_reports.compute import compute_tables, load_logs
 from spark_reports.logs.session_log import open_log
 from spark_reports.output import html

@@ -17,7 +17,8 @@ from typing import Any
 import pytest
 
 from scenarios import catalogue
-from scenarios.logs.event_log import LogWriter, make_header
+from scenarios.logs.log_header import make_header
+from scenarios.logs.log_writer import LogWriter
 from scenarios.releases import release_named
 from scenarios.running.runner import Run
 from spark_reports.summaries.registry import SUMMARIES

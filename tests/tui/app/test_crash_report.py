@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from scenarios.logs.event_log import read_events
+from scenarios.logs.log_reader import read_events
 from tests.tui.terminal.test_terminal import PLAY, Terminal
 from tui.app.crash_report import write_crash_report
 from tui.session.loading import load_session

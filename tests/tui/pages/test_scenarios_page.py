@@ -13,7 +13,7 @@ from textual.widgets import Input
 from core.kafka.release import RELEASES, Release
 from core.sim.units import SECOND
 from scenarios import catalogue
-from scenarios.logs.event_log import LogReader
+from scenarios.logs.log_reader import LogReader
 from scenarios.releases import release_named
 from tests.tui.app.test_playground import playing, screen_text
 from tui.pages.scenarios import FREE, OTHER, library, matching, paint_scenarios, release_question, topic_of

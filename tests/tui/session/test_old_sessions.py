@@ -17,7 +17,7 @@ from core.lab.acts import Kill, Load, Start
 from core.lab.history.destination import Destination
 from core.sim.errors import ActRefused
 from core.sim.units import SECOND
-from scenarios.logs.event_log import read_events
+from scenarios.logs.log_reader import read_events
 from scenarios.logs.recorded_session import read_session
 from scenarios.logs.replay import replay
 from tests.core.lab.history.sessions import SMALL, an_act

@@ -14,7 +14,7 @@ from core.lab.history.playable import PlayableCluster
 from core.sim.errors import ActRefused
 from core.sim.units import SECOND
 from scenarios import catalogue
-from scenarios.logs.event_log import read_events
+from scenarios.logs.log_reader import read_events
 from tests.tui.fake_cluster import FakeCluster
 from tests.tui.states import SPEC
 from tui.session.loading import load_session

@@ -19,7 +19,7 @@ from pathlib import Path
 
 import pytest
 
-from scenarios.logs.event_log import read_events
+from scenarios.logs.log_reader import read_events
 from tests.signals import heard
 from tui.terminal.driver import HangupSafeFile
 

@@ -20,7 +20,7 @@ from pathlib import Path
 import pytest
 
 from core.kafka.release import CURRENT
-from scenarios.logs.event_log import read_events
+from scenarios.logs.log_reader import read_events
 from tests.signals import heard
 
 ROOT = Path(__file__).resolve().parents[3]

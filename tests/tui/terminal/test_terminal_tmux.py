@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from scenarios.logs.event_log import read_events
+from scenarios.logs.log_reader import read_events
 
 ROOT = Path(__file__).resolve().parents[3]
 ISRLAB = "import sys; from tui.cli import main; sys.exit(main(sys.argv[1:]))"

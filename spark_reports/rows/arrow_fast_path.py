@@ -1,6 +1,6 @@
 """Turns lines of a log into rows with pyarrow.
 
-A log that pyarrow cannot parse, or whose rows fail a check, is left to `lines_to_rows_spark`, which reports what is wrong and where.
+A log that pyarrow cannot parse, or whose rows fail a check, is left to `lines_to_rows`, which reports what is wrong and where.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from importlib.util import find_spec
 from typing import TYPE_CHECKING, BinaryIO, Final
 
 from core.kafka.events import KINDS, required_columns
-from scenarios.logs.event_log import MAX_LINE
+from scenarios.logs.log_file import MAX_LINE
 from spark_reports.rows.schema import ENVELOPE, event_columns
 
 if TYPE_CHECKING:
@@ -62,7 +62,7 @@ def line_blocks(file: BinaryIO, *, ended: bool, torn: bool) -> Iterator[bytes]:
         block = following
 
 
-def lines_to_rows(block: bytes, schema: pyarrow.Schema) -> pyarrow.Table:
+def block_to_table(block: bytes, schema: pyarrow.Schema) -> pyarrow.Table:
     """Parse lines into rows of that schema; other fields are dropped.
 
     Raises:

@@ -1,0 +1,136 @@
+"""Reads the event log of a session.
+
+An incomplete last line of a killed process is reported and skipped. Any other error is refused with its line number.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any, BinaryIO
+
+import msgspec
+
+from core.kafka.release import Release
+from core.lab.spec import ClusterSpec
+from scenarios.errors import InputError, LogError
+from scenarios.io.standard_streams import remark
+from scenarios.logs.line_decoder import LineDecoder, WrongEvent
+from scenarios.logs.log_file import MAX_LINE, open_log_file
+from scenarios.logs.log_header import End, Header, parse_header
+
+
+class LogReader:
+    """Reads a log. The header is read when the reader is created, and the events are read during iteration.
+
+    Attributes:
+        header: the first line of the log.
+        spec: the cluster in the header.
+        end: the end line, set after the last event; None if the log has no end line.
+        torn: the line number of an incomplete last line that was skipped; 0 if the last line is complete.
+    """
+
+    def __init__(self, path: str | Path, source: str | None = None) -> None:
+        """Open a log. `source` is its name in messages, by default its path."""
+        self.source = str(path) if source is None else source
+        self.end: End | None = None
+        self.torn = 0
+        try:
+            self._file: BinaryIO = open_log_file(path)
+        except OSError as wrong:
+            raise InputError(
+                f"{self.source}: cannot be read: {wrong.strerror or wrong}; name an event log, such as 'isrlab run --log FILE' writes"
+            ) from None
+        except ValueError:
+            raise InputError(f"{self.source!r}: not a file name") from None
+        try:
+            self.header, self.spec = self._read_header()
+        except BaseException:
+            self._file.close()
+            raise
+
+    def _read_header(self) -> tuple[Header, ClusterSpec]:
+        try:
+            line = self._file.readline(MAX_LINE)
+        except OSError as wrong:
+            raise InputError(f"{self.source}: cannot be read: {wrong.strerror or wrong}") from None
+        header, spec, self._release = parse_header(line, self.source)
+        return header, spec
+
+    @property
+    def release(self) -> Release:
+        """The release under which the session ran."""
+        return self._release
+
+    def __iter__(self) -> Iterator[tuple[Any, ...]]:
+        """Yield the recorded event tuples in order.
+
+        Raises:
+            LogError: a line is malformed, out of order, or after the end line.
+        """
+        decode = LineDecoder(self.spec)
+        last_seq = last_time = 0
+        number = 1
+        with self._file:
+            while line := self._next_line(number + 1):
+                number += 1
+                torn = not line.endswith(b"\n")
+                try:
+                    if self.end is not None:
+                        raise LogError(self.source, number, "there is a line after the end of the log")
+                    if line.startswith(b'{"end"'):
+                        self.end = msgspec.json.decode(line, type=End)
+                        if self.end.events != last_seq:
+                            raise LogError(self.source, number, f"the log ends with {self.end.events} events, but {last_seq} stand in it")
+                        continue
+                    event = decode(line)
+                except WrongEvent as wrong:
+                    raise LogError(self.source, number, str(wrong)) from None
+                except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as wrong:
+                    if torn:
+                        self.torn = number
+                        return
+                    raise LogError(self.source, number, f"not an event: {one_line(wrong)}") from None
+                if event[0] != last_seq + 1:
+                    raise LogError(self.source, number, f"event {event[0]} follows event {last_seq}; lines are missing or out of order")
+                if event[1] < last_time:
+                    raise LogError(self.source, number, f"event {event[0]} is earlier than the one before; lines are out of order")
+                last_seq, last_time = event[0], event[1]
+                yield event
+
+    def _next_line(self, number: int) -> bytes:
+        try:
+            line = self._file.readline(MAX_LINE)
+        except OSError as wrong:
+            raise LogError(self.source, number, f"cannot be read from here on: {wrong.strerror or wrong}") from None
+        if len(line) == MAX_LINE and not line.endswith(b"\n"):
+            raise LogError(self.source, number, f"the line is longer than {MAX_LINE >> 20} MB; no event is")
+        return line
+
+    def close(self) -> None:
+        """Close the file if only the header was needed. Iterating over all events also closes the file."""
+        self._file.close()
+
+    def problem(self) -> str:
+        """Return a message if the log was not closed, and '' if it was closed. The result is known after the last event."""
+        if self.torn:
+            return f"{self.source}:{self.torn}: the last line is torn (the process was killed while it wrote); it is skipped"
+        if self.end is None:
+            return f"{self.source}: the log has no end line: its process was killed; all events up to then are read"
+        return ""
+
+
+def one_line(wrong: Exception) -> str:
+    """Return the message of an error in one line, shortened."""
+    if isinstance(wrong, RecursionError):
+        return "it is nested too deeply"
+    return " ".join(str(wrong).split())[:200]
+
+
+def read_events(path: str | Path, report: Callable[[str], None] | None = None) -> tuple[LogReader, list[tuple[Any, ...]]]:
+    """Read a whole log. A message about the end of the log is passed to `report`, which by default prints it to stderr."""
+    reader = LogReader(path)
+    events = list(reader)
+    if problem := reader.problem():
+        (report or remark)(problem)
+    return reader, events
