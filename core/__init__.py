@@ -1,8 +1,8 @@
 """The replicated system: Kafka's replication protocol as deterministic state machines.
 
-Pure Python and attrs: no I/O, no wall clock, no user interface. Nodes (brokers, the controller, clients) only talk by
-messages through `core.sim.network`; every change is an event (`core.kafka.events`) in the journal; whoever shows the state reads frozen
-snapshots from `core.lab.views.view`.
+This package uses only Python and attrs: it has no I/O, no wall clock, and no user interface. Nodes (brokers, the controller, clients)
+communicate only by messages through `core.sim.network`. Every change is an event (`core.kafka.events`) in the journal. User interfaces
+read frozen snapshots of the state from `core.lab.views.view`.
 """
 
 

@@ -10,18 +10,18 @@ from core.kafka.topic_spec import TopicSpec
 
 
 class ElectionMode(enum.StrEnum):
-    """What an election may do (Kafka: `PartitionChangeBuilder.Election`)."""
+    """The replicas that an election can choose (Kafka: `PartitionChangeBuilder.Election`)."""
 
     ONLINE = "ONLINE"
-    """Keep the leader if it can lead, else elect the first ISR member that can."""
+    """Keep the leader if it can lead. Otherwise, elect the first ISR member that can."""
     UNCLEAN = "UNCLEAN"
-    """As ONLINE; if that finds no leader, elect any active replica, even one that lacks committed records."""
+    """Like ONLINE, but if no ISR member can lead, elect any active replica, even one that lacks committed records."""
     PREFERRED = "PREFERRED"
-    """Elect the first assigned replica if it can lead, else as ONLINE. Never unclean, whatever the topic's configuration."""
+    """Elect the first assigned replica if it can lead; otherwise, like ONLINE. Never unclean, whatever the topic's configuration is."""
 
 
 class AlterConfig(NamedTuple):
-    """Set a configuration of a topic, of a broker, or (both None) of the whole cluster (`IncrementalAlterConfigs`)."""
+    """Set a configuration of a topic or of a broker, or of the whole cluster if both are None (`IncrementalAlterConfigs`)."""
 
     name: str
     value: str
@@ -40,8 +40,8 @@ class CreatePartitions(NamedTuple):
 
     Attributes:
         topic: the topic.
-        partitions: the new number of partitions in all.
-        assignment: the replicas of each new partition; empty: the controller places them.
+        partitions: the new total number of partitions.
+        assignment: the replicas of each new partition; if empty, the controller places them.
     """
 
     topic: str
@@ -50,14 +50,14 @@ class CreatePartitions(NamedTuple):
 
 
 class ElectLeaders(NamedTuple):
-    """Elect the leader of one partition, or (None) of all (`ElectLeaders`)."""
+    """Elect the leader of one partition, or of all partitions if `partition` is None (`ElectLeaders`)."""
 
     mode: ElectionMode
     partition: TopicPartition | None
 
 
 class AlterPartitionReassignment(NamedTuple):
-    """Move a partition to other replicas; None cancels its reassignment (`AlterPartitionReassignments`)."""
+    """Move a partition to other replicas, or cancel its reassignment if `replicas` is None (`AlterPartitionReassignments`)."""
 
     partition: TopicPartition
     replicas: tuple[int, ...] | None

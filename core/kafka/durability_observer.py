@@ -1,4 +1,4 @@
-"""What nodes report to the durability account, which keeps track of every record; nothing flows back into the protocol.
+"""The interface through which nodes report to the durability account, which tracks every record. It never affects the protocol.
 
 The implementation is `core.lab.durability_account`.
 """
@@ -18,63 +18,63 @@ if TYPE_CHECKING:
 
 
 class PartitionObserver(Protocol):
-    """Keeps track of the records of one partition; `accepted` counts the records that its leaders appended."""
+    """Tracks the records of one partition. `accepted` counts the records that the partition's leaders appended."""
 
     accepted: int
 
 
 class DurabilityObserver(Protocol):
-    """Keeps track of the records of a cluster."""
+    """Tracks the records of a cluster."""
 
     @property
     def exposed(self) -> Container[TopicPartition]:
-        """The partitions with a broker that can be elected and lacks committed records."""
+        """The partitions for which a broker that lacks committed records can be elected."""
 
     @property
     def requests_may_repeat(self) -> bool:
-        """Whether a proxy can repeat requests, so that nodes report every append, not only those whose producer waits for an answer."""
+        """Whether a proxy can repeat requests. If so, nodes report every append, not only those whose producer waits for a response."""
 
     def of(self, tp: TopicPartition) -> PartitionObserver:
-        """The observer of one partition."""
+        """Return the observer of one partition."""
 
     def check_exposure(self, tp: TopicPartition, /) -> None:
-        """Committed records of a partition may have become exposed, or safe."""
+        """Check whether committed records of a partition have become exposed or safe."""
 
     def electable_brokers_changed(self) -> None:
-        """The set of brokers that can be elected may have changed."""
+        """Record that the set of brokers that can be elected might have changed."""
 
     def appended(self, tp: TopicPartition, broker: int, term: Term, base: int, request: ProduceRequest, log: ReplicaLog) -> None:
-        """A leader appended a batch whose producer waits for an answer."""
+        """Record that a leader appended a batch whose producer waits for a response."""
 
     def acknowledged(self, tp: TopicPartition, acks: int, term: Term, base: int, count: int, latency: int) -> None:
-        """A producer received the acknowledgement of a batch."""
+        """Record that a producer received the acknowledgment of a batch."""
 
     def batch_completed(self, producer: str, batch_id: int) -> None:
-        """A producer does not send a batch again."""
+        """Record that a producer will not send a batch again."""
 
     def consumed(self, tp: TopicPartition, stretches: tuple[Stretch, ...]) -> None:
-        """A consumer received records."""
+        """Record that a consumer received records."""
 
     def log_truncated(self, tp: TopicPartition, broker: int, before: tuple[Run, ...], old: int, leo: int, event: int) -> None:
-        """Truncation or a power loss cut a broker's log from the end `old` to `leo`; `before` is what the log held."""
+        """Record that a truncation or a power loss moved a log's end from `old` to `leo`. `before` is the log's former content."""
 
     def log_unavailable(self, tp: TopicPartition, broker: int, log: ReplicaLog) -> None:
-        """A broker's log is gone: its directory failed, or the replica was deleted."""
+        """Record that a broker's log is gone, because its directory failed or the replica was deleted."""
 
     def became_leader(self, tp: TopicPartition, broker: int, leader_epoch: int, log: ReplicaLog) -> None:
-        """A broker became leader."""
+        """Record that a broker became leader."""
 
     def leadership_ended(self, tp: TopicPartition, log: ReplicaLog) -> None:
-        """A leader resigned or stopped."""
+        """Record that a leader resigned or stopped."""
 
     def started_following(self, tp: TopicPartition, broker: int, log: ReplicaLog, leader: int) -> None:
-        """A follower received its first response from a leader."""
+        """Record that a follower received its first response from a leader."""
 
     def leader_elected(self, election: str) -> None:
-        """The controller elected a leader."""
+        """Record that the controller elected a leader."""
 
     def isr_changed(self, broker: int, old: tuple[int, ...], new: tuple[int, ...]) -> None:
-        """An ISR change that a leader proposed was committed."""
+        """Record that an ISR change that a leader proposed was committed."""
 
     def partition_changed(self, tp: TopicPartition, registration: PartitionRegistration) -> None:
-        """The controller committed a new state of a partition."""
+        """Record that the controller committed a new state of a partition."""

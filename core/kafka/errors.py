@@ -74,7 +74,7 @@ class KafkaError(Exception):
 
     Attributes:
         code: the name of the error in `org.apache.kafka.common.protocol.Errors`.
-        message: the message.
+        message: the error message.
     """
 
     def __init__(self, code: str, message: str) -> None:

@@ -15,7 +15,7 @@ import attrs
 from core.kafka.release import Release
 
 ELR_VERSION: Final = "eligible.leader.replicas.version"
-"""1: the controller keeps eligible leader replicas (KIP-966); 0: it does not."""
+"""The feature of eligible leader replicas (KIP-966). At level 1, the controller keeps them; at level 0, it does not."""
 
 FEATURES: Final = {ELR_VERSION: 1}
 """The known features, each with its highest level."""
@@ -25,7 +25,7 @@ def check_feature(name: str, level: int) -> None:
     """Check the name and level of a feature.
 
     Raises:
-        ValueError: there is no such feature or level; the message names what exists.
+        ValueError: there is no such feature or level. The message names the existing features or levels.
     """
     if name not in FEATURES:
         near = difflib.get_close_matches(name, FEATURES, n=1, cutoff=0.5)
@@ -35,10 +35,10 @@ def check_feature(name: str, level: int) -> None:
 
 
 def finalized(release: Release, features: tuple[tuple[str, int], ...]) -> Release:
-    """The rules of a release with the given feature levels.
+    """Return the rules of a release with the given feature levels.
 
     Raises:
-        ValueError: the release does not have a feature.
+        ValueError: the release does not have the feature.
     """
     for name, level in features:
         check_feature(name, level)

@@ -49,4 +49,4 @@ KAFKA_FIELDS: Final[Table] = {
     ZooKeeper: Declared(history=("_zxid", "observer")),
     ZooKeeperClient: Declared(history=("_xid",)),
 }
-"""The fields by class; the entry of `object` applies to fields with these names in every class."""
+"""The declared fields by class. The entry of `object` applies to fields with these names in every class."""

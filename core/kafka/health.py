@@ -1,15 +1,15 @@
-"""The health of a partition, from its metadata: offline, under-replicated, at or under min ISR, stalled; and its worst status.
+"""The health of a partition, from its metadata (offline, under-replicated, at or under min ISR, or stalled), and its worst status.
 
-All code that shows, counts, or reports such a condition uses these functions. Kafka defines three of them in two ways. A broker counts
-the partitions that it leads, with the effective min.insync.replicas (`is_under_replicated`, `is_under_min_isr`, `is_at_min_isr`);
-metrics, condition readings, reports, and `status_of` use this definition. `kafka-topics --describe` uses its own rows and the setting as
-written, and includes leaderless partitions (`described_*`); the command of the same name, the grid's filters, and the counts beside it
-use this one.
+All code that shows, counts, or reports such a condition uses these functions. Kafka defines three of the conditions in two ways. A broker
+counts the partitions that it leads, with the effective min.insync.replicas (`is_under_replicated`, `is_under_min_isr`, `is_at_min_isr`).
+Metrics, condition readings, reports, and `status_of` use this definition. `kafka-topics --describe` uses its own rows and the setting as
+written, and includes leaderless partitions (`described_*`). The command of the same name, the grid's filters, and the counts beside the
+grid use the second definition.
 
 `status_of` is the status of a partition as its clients experience it. Screens, readings, and sweeps use it, and reports use its words.
 The controller learns late that a broker is gone. Until then, its metadata names a dead leader, or an ISR with a dead member. A status
-therefore follows from the metadata *and* from the real state of processes and links. While an ISR member does not fetch, nothing is
-committed: the leader accepts writes with acks=1, and writes with acks=all wait. Such a partition is *stalled*, although the metadata
+therefore follows from the metadata *and* from the actual state of processes and links. While an ISR member does not fetch, nothing is
+committed: the leader accepts writes with acks=1, but writes with acks=all wait. Such a partition is *stalled*, although the metadata
 shows a leader and a full ISR.
 """
 
@@ -25,14 +25,14 @@ from core.kafka.settings import setting_named
 from core.sim.units import SECOND
 
 STALL_BOUND: Final = SECOND
-"""The time that the high watermark may stay below the log end without moving, µs; after that, writes with acks=all are stalled.
+"""The maximum time that the high watermark can stay below the log end without moving, µs. After that, writes with acks=all are stalled.
 
-A healthy follower fetches at least every replica.fetch.wait.max.ms, 500 ms by default. This is twice that time.
+A healthy follower fetches at least every replica.fetch.wait.max.ms, which is 500 ms by default. This bound is twice that time.
 """
 
 
 class LedPartition(Protocol):
-    """A partition with its leader, NO_LEADER if there is none, and its ISR."""
+    """A partition with its leader (NO_LEADER if there is none) and its ISR."""
 
     @property
     def leader(self) -> int: ...
@@ -52,16 +52,16 @@ class AssignedPartition(LedPartition, Protocol):
 
 
 class PartitionStatus(enum.IntEnum):
-    """The operations that clients can perform on a partition, worst first, as operators sort; the last three are served."""
+    """The status of a partition, by the operations that clients can perform on it. Worst first; only the last three are served."""
 
     OFFLINE = 0
-    """The controller has no leader for it: no reads, no writes."""
+    """The controller has no leader for the partition, so clients cannot read or write."""
     LEADER_UNAVAILABLE = 1
-    """The controller names a leader that does not serve and is not replaced yet: no reads, no writes."""
+    """The controller names a leader that does not serve and is not replaced yet, so clients cannot read or write."""
     UNDER_MIN_ISR = 2
-    """The ISR is smaller than the effective min.insync.replicas: writes with acks=all are refused."""
+    """The ISR is smaller than the effective min.insync.replicas, so writes with acks=all are refused."""
     STALLED = 3
-    """The leader serves and the ISR is large enough, but the high watermark cannot advance: writes with acks=all wait."""
+    """The leader serves and the ISR is large enough, but the high watermark cannot advance, so writes with acks=all wait."""
     AT_MIN_ISR = 4
     """The ISR is exactly as large as min.insync.replicas, and the partition is under-replicated."""
     UNDER_REPLICATED = 5
@@ -76,21 +76,21 @@ class PartitionStatus(enum.IntEnum):
 
     @property
     def served(self) -> bool:
-        """Whether writes with acks=all are acknowledged as well."""
+        """Whether writes with acks=all are also acknowledged."""
         return self >= PartitionStatus.AT_MIN_ISR
 
 
 def effective_min_isr(min_insync_replicas: int, replication_factor: int, *, capped: bool) -> int:
-    """Return the effective min.insync.replicas: since 3.7 (`capped`), at most the replication factor.
+    """Return the effective min.insync.replicas. Since 3.7 (`capped`), it is at most the replication factor.
 
-    Kafka: `Partition#effectiveMinIsr` with the partition's replicas, `ReplicationControlManager#getTopicEffectiveMinIsr` with those of
-    the topic's first partition.
+    Kafka: `Partition#effectiveMinIsr` with the partition's replicas, and `ReplicationControlManager#getTopicEffectiveMinIsr` with the
+    replicas of the topic's first partition.
     """
     return min(min_insync_replicas, replication_factor) if capped else min_insync_replicas
 
 
 def replication_factor(partition: AssignedPartition) -> int:
-    """Return the number of replicas that a partition should have, without those that a reassignment is adding.
+    """Return the number of replicas that a partition should have, without the replicas that a reassignment is adding.
 
     Kafka: `OngoingReassignmentState#replicationFactor`, `PartitionDescription#getReplicationFactor`.
     """
@@ -101,17 +101,17 @@ def replication_factor(partition: AssignedPartition) -> int:
 
 
 def is_offline(partition: LedPartition) -> bool:
-    """Whether it has no leader and counts in OfflinePartitionsCount (`ControllerMetricsChanges#handlePartitionChange`)."""
+    """Whether a partition has no leader and counts in OfflinePartitionsCount (`ControllerMetricsChanges#handlePartitionChange`)."""
     return partition.leader == NO_LEADER
 
 
 def is_under_replicated(partition: AssignedPartition) -> bool:
-    """Whether its leader counts it in UnderReplicatedPartitions (`Partition#isUnderReplicated`); no broker counts it without a leader."""
+    """Whether a partition's leader counts it in UnderReplicatedPartitions (`Partition#isUnderReplicated`). Without a leader, none does."""
     return len(partition.isr) < replication_factor(partition) and not is_offline(partition)
 
 
 def is_under_min_isr(partition: LedPartition, min_isr: int) -> bool:
-    """Whether its leader refuses acks=all, and counts it in UnderMinIsrPartitionCount (`Partition#isUnderMinIsr`).
+    """Whether a partition's leader refuses acks=all and counts the partition in UnderMinIsrPartitionCount (`Partition#isUnderMinIsr`).
 
     `min_isr` is the effective min.insync.replicas (`effective_min_isr`), here and in `is_at_min_isr`.
     """
@@ -119,7 +119,7 @@ def is_under_min_isr(partition: LedPartition, min_isr: int) -> bool:
 
 
 def is_at_min_isr(partition: LedPartition, min_isr: int) -> bool:
-    """Whether its leader counts it in AtMinIsrPartitionCount, even if all replicas are in sync (`Partition#isAtMinIsr`)."""
+    """Whether a partition's leader counts it in AtMinIsrPartitionCount, even if all replicas are in sync (`Partition#isAtMinIsr`)."""
     return len(partition.isr) == min_isr and not is_offline(partition)
 
 
@@ -127,26 +127,27 @@ def is_at_min_isr(partition: LedPartition, min_isr: int) -> bool:
 
 
 def described_unavailable(partition: LedPartition, live_brokers: Container[int] | None) -> bool:
-    """`--unavailable-partitions`: no leader, or a leader that is not alive (`PartitionDescription#hasUnavailablePartitions`).
+    """Whether `--unavailable-partitions` lists a partition (`PartitionDescription#hasUnavailablePartitions`).
 
-    `live_brokers`: the brokers in the cluster's metadata; None if they are unknown.
+    That is the case if the partition has no leader or a leader that is not alive. `live_brokers` contains the brokers in the cluster's
+    metadata; None if they are unknown.
     """
     return is_offline(partition) or (live_brokers is not None and partition.leader not in live_brokers)
 
 
 def described_under_replicated(partition: AssignedPartition, observing: int = 0) -> bool:
-    """`--under-replicated-partitions`: with or without a leader (`PartitionDescription#isUnderReplicated`).
+    """Whether `--under-replicated-partitions` lists a partition, with or without a leader (`PartitionDescription#isUnderReplicated`).
 
-    `observing`: the number of replicas that are outside the ISR by design (Confluent Server).
+    `observing` is the number of replicas that are outside the ISR by design (Confluent Server).
     """
     return replication_factor(partition) - observing - len(partition.isr) > 0
 
 
 def described_min_isr(config: Sequence[tuple[str, str]], release: Release) -> int:
-    """Return the min.insync.replicas that these filters use: as written in the topic's headline, not capped (`TopicCommand#describeTopic`).
+    """Return the uncapped min.insync.replicas in the topic's headline, which these filters use (`TopicCommand#describeTopic`).
 
     Raises:
-        ValueError: it is not a number.
+        ValueError: the value is not a number.
     """
     setting = setting_named("min.insync.replicas")
     for name, value in config:
@@ -156,12 +157,18 @@ def described_min_isr(config: Sequence[tuple[str, str]], release: Release) -> in
 
 
 def described_under_min_isr(partition: LedPartition, min_insync_replicas: int) -> bool:
-    """`--under-min-isr-partitions`: no leader, or an ISR smaller than the uncapped setting (`PartitionDescription#isUnderMinIsr`)."""
+    """Whether `--under-min-isr-partitions` lists a partition (`PartitionDescription#isUnderMinIsr`).
+
+    That is the case if the partition has no leader or an ISR smaller than the uncapped setting.
+    """
     return is_offline(partition) or len(partition.isr) < min_insync_replicas
 
 
 def described_at_min_isr(partition: LedPartition, min_insync_replicas: int) -> bool:
-    """`--at-min-isr-partitions`: with or without a leader, by the uncapped setting (`PartitionDescription#isAtMinIsrPartitions`)."""
+    """Whether `--at-min-isr-partitions` lists a partition (`PartitionDescription#isAtMinIsrPartitions`).
+
+    The filter uses the uncapped setting, and includes partitions without a leader.
+    """
     return len(partition.isr) == min_insync_replicas
 
 
@@ -172,10 +179,10 @@ def is_stalled(not_fetching: Sequence[int], uncommitted_us: int, disk_us: int = 
     """Whether writes with acks=all wait although the leader serves and the ISR is large enough.
 
     Args:
-        not_fetching: the ISR members, other than the leader, that cannot fetch from it: their process is down or paused, or a link between the
-            two is cut. Then nothing can be committed, even if no client writes at the moment.
+        not_fetching: the ISR members, other than the leader, that cannot fetch from the leader, because their process is down or paused, or a
+            link to the leader is cut. In that case nothing can be committed, even if no client currently writes.
         uncommitted_us: the time that the high watermark has been below the log end without moving, µs.
-        disk_us: the time that a write waits for the leader's disk, µs; it is not appended before.
+        disk_us: the time that a write waits for the leader's disk before it is appended, µs.
     """
     return bool(not_fetching) or uncommitted_us > STALL_BOUND or disk_us > STALL_BOUND
 
@@ -213,10 +220,10 @@ def status_of(
 
 
 class UncleanElection(enum.Enum):
-    """The way in which unclean leader election gives a leader to a partition without one."""
+    """The time when unclean leader election gives a leader to a partition without one."""
 
     NOBODY_UP = enum.auto()
-    """Not at all: none of its replicas is up."""
+    """Never, because none of the partition's replicas is up."""
     AT_ONCE = enum.auto()
     """A ZooKeeper controller elects as soon as the setting changes (`TopicUncleanLeaderElectionEnable`)."""
     PERIODIC = enum.auto()
@@ -226,14 +233,14 @@ class UncleanElection(enum.Enum):
 
 
 def could_elect_uncleanly(partition: AssignedPartition, up: Container[int]) -> bool:
-    """Whether an unclean election would give a partition a leader: it has none, and one of its replicas is on a broker that is up."""
+    """Whether an unclean election would give a partition a leader, because it has none and one of its replicas is on a broker that is up."""
     return is_offline(partition) and any(replica in up for replica in partition.replicas)
 
 
 def unclean_election(
     partition: AssignedPartition, up: Container[int], *, enabled: bool, zookeeper: bool, checks_periodically: bool
 ) -> UncleanElection | None:
-    """Return the effect of unclean.leader.election.enable on a partition; None if it has a leader, or the setting is off.
+    """Return the effect of unclean.leader.election.enable on a partition; None if the partition has a leader or the setting is off.
 
     Args:
         partition: the partition as the controller knows it.
@@ -252,5 +259,5 @@ def unclean_election(
 
 
 def spare_replicas(min_insync_replicas: int, replicas: int, *, capped: bool) -> int:
-    """Return how many replicas can leave the ISR before writes with acks=all are refused; negative if they are always refused."""
+    """Return the number of replicas that can leave the ISR before writes with acks=all are refused; negative if they are always refused."""
     return replicas - effective_min_isr(min_insync_replicas, replicas, capped=capped)

@@ -1,6 +1,6 @@
-"""The messages between nodes: immutable tuples named after Kafka's requests. Timers are messages that a node sends to itself.
+"""The messages between nodes, which are immutable tuples named after Kafka's requests. Timers are messages that a node sends to itself.
 
-A `cause` field is the sequence number of the event behind the part of one partition. Without such a field, the cause of the whole
+A `cause` field is the sequence number of the event that caused the part of one partition. Without such a field, the cause of the whole
 message applies. Times are in µs. Epochs and ids are Kafka's; -1 means none.
 """
 
@@ -18,7 +18,7 @@ from core.sim.journal import Column
 
 
 class FetchPartition(NamedTuple):
-    """What a fetch requests of one partition: the offset to read from, the leader epoch, and the last fetched epoch."""
+    """A fetch's request for one partition: the offset to read from, the leader epoch, and the last fetched epoch."""
 
     tp: TopicPartition
     offset: int
@@ -39,14 +39,14 @@ class FetchRequest(NamedTuple):
         follower: the broker id of the follower.
         fetcher: the number of its fetcher.
         broker_epoch: the broker epoch of the follower.
-        full: whether it begins a new fetch session.
+        full: whether the fetch starts a new fetch session.
         changed: the partitions that are new in the session, or whose state has changed since the last fetch.
         forgotten: the partitions that left the session.
         max_wait: replica.fetch.wait.max.ms, µs.
         min_bytes: replica.fetch.min.bytes.
         max_bytes: replica.fetch.response.max.bytes.
         partition_max_bytes: replica.fetch.max.bytes.
-        max_records: the maximum number of records per partition (by hand only); 0 for no limit.
+        max_records: the maximum number of records per partition, in by-hand mode only; 0 means no limit.
     """
 
     correlation: int
@@ -64,7 +64,7 @@ class FetchRequest(NamedTuple):
 
 
 class FetchedPartition(NamedTuple):
-    """The part of a fetch response for one partition. With a diverging epoch it contains no records."""
+    """The part of a fetch response for one partition. If it has a diverging epoch, it contains no records."""
 
     tp: TopicPartition
     error: str
@@ -84,7 +84,7 @@ With an error, epoch and end offset are -1.
 """
 
 FetchedPartitionFields = tuple[TopicPartition, FetchFailure | None, Column, FetchedRecords | None, Column, int, Column]
-"""A `FetchedPartition` as it is sent to followers: partition, failure, offset, records, high watermark, log start, cause.
+"""A `FetchedPartition` as it is sent to followers: partition, failure, offset, records, high watermark, log start, and cause.
 
 It is a plain tuple, which takes a fifth of the time to create.
 """
@@ -97,8 +97,8 @@ class FetchResponse(NamedTuple):
         correlation: the correlation id.
         fetcher: the number of the follower's fetcher.
         error: FETCH_SESSION_ID_NOT_FOUND if the leader does not have the session.
-        partitions: the parts of the partitions.
-        corrupt: whether bits of the records were flipped in transit, so that every checksum is wrong (by hand only).
+        partitions: the parts of the response for each partition.
+        corrupt: whether bits of the records were flipped in transit, so that every checksum fails; in by-hand mode only.
     """
 
     correlation: int
@@ -117,7 +117,7 @@ class FetchResponse(NamedTuple):
 
 
 class OffsetsForLeaderEpochRequest(NamedTuple):
-    """OffsetsForLeaderEpoch: (partition, current leader epoch, requested epoch)."""
+    """An OffsetsForLeaderEpoch request. Each item is (partition, current leader epoch, requested epoch)."""
 
     correlation: int
     follower: int
@@ -126,7 +126,7 @@ class OffsetsForLeaderEpochRequest(NamedTuple):
 
 
 class OffsetsForLeaderEpochResponse(NamedTuple):
-    """(partition, error, epoch, end offset) for each requested partition."""
+    """The response to OffsetsForLeaderEpoch. Each item is (partition, error, epoch, end offset) of a requested partition."""
 
     correlation: int
     fetcher: int
@@ -134,13 +134,13 @@ class OffsetsForLeaderEpochResponse(NamedTuple):
 
 
 LATEST: Final = -1
-"""The timestamp that means the latest offset in ListOffsets."""
+"""The timestamp in ListOffsets that requests the latest offset."""
 
 
 class ListOffsetsRequest(NamedTuple):
-    """ListOffsets for one partition; `replica` -1 is a consumer. The response repeats `fetcher`.
+    """A ListOffsets request for one partition. A `replica` of -1 means a consumer. The response repeats `fetcher`.
 
-    `timestamp`: LATEST, or a time in µs; the response then names the first record that is not older.
+    `timestamp` is LATEST or a time in µs. For a time, the response names the first record at or after this time.
     """
 
     correlation: int
@@ -152,10 +152,10 @@ class ListOffsetsRequest(NamedTuple):
 
 
 class ListOffsetsResponse(NamedTuple):
-    """The earliest and the latest offset: the latest is the LEO for a replica, the high watermark for a consumer.
+    """The earliest and the latest offset. The latest offset is the LEO for a replica, and the high watermark for a consumer.
 
-    With OFFSET_NOT_AVAILABLE (KIP-207) only the earliest offset is valid. `found`: the offset of the first record that is not older than
-    the requested time; NO_OFFSET if there is none, or if the request names no time.
+    With OFFSET_NOT_AVAILABLE (KIP-207), only the earliest offset is valid. `found` is the offset of the first record at or after
+    the requested time; NO_OFFSET if there is none or the request names no time.
     """
 
     correlation: int
@@ -171,14 +171,14 @@ class ListOffsetsResponse(NamedTuple):
 
 
 class MetadataRequest(NamedTuple):
-    """A client requests the leaders of a topic's partitions."""
+    """A client's request for the leaders of a topic's partitions."""
 
     correlation: int
     topic: str
 
 
 class MetadataResponse(NamedTuple):
-    """(leader, leader epoch) by partition, from the broker's metadata cache; empty for an unknown topic."""
+    """The (leader, leader epoch) of each partition, from the broker's metadata cache; empty for an unknown topic."""
 
     correlation: int
     topic: str
@@ -186,22 +186,22 @@ class MetadataResponse(NamedTuple):
 
 
 class ProduceRequest(NamedTuple):
-    """A batch for one partition.
+    """A producer's request to append a batch to one partition.
 
     Attributes:
         correlation: the correlation id.
         producer: the producer's name.
         tp: the partition.
         records: the number of records.
-        bytes: their size.
-        acks: the acks that it requires: 0, 1, or -1 for all.
+        bytes: the total size of the records.
+        acks: the acks that the batch requires: 0, 1, or -1 for all.
         timeout: request.timeout.ms, µs.
-        batch_id: the number of the batch within the producer, from which the durability account recognizes a retry.
+        batch_id: the number of the batch within the producer; the durability account recognizes a retry by it.
         attempt: the number of the attempt, from 1.
-        producer_id: the id of an idempotent producer, from which, with the next two, a broker recognizes a retry; else -1.
-        producer_epoch: its epoch, or -1.
+        producer_id: the id of an idempotent producer, or -1. Brokers recognize a retry by this id and the next two fields.
+        producer_epoch: the producer epoch, or -1.
         first_sequence: the sequence number of the first record, or -1.
-        timestamp: the time of creation by the producer's clock (CreateTime), µs; -1 if that clock is correct.
+        timestamp: the time of creation according to the producer's clock (CreateTime), µs; -1 if that clock is correct.
     """
 
     correlation: int
@@ -220,7 +220,7 @@ class ProduceRequest(NamedTuple):
 
 
 class ProduceResponse(NamedTuple):
-    """The response to a produce request; `term` is the leadership in which the offsets were assigned."""
+    """The response to a produce request. `term` is the leadership in which the offsets were assigned."""
 
     correlation: int
     tp: TopicPartition
@@ -230,23 +230,23 @@ class ProduceResponse(NamedTuple):
 
 
 class InitProducerIdRequest(NamedTuple):
-    """An idempotent producer requests a producer id from any broker; `producer` is its name, for the journal."""
+    """An idempotent producer's request for a producer id, to any broker. `producer` is the producer's name, for the journal."""
 
     correlation: int
     producer: str
 
 
 class InitProducerIdResponse(NamedTuple):
-    """A unique producer id; its epoch begins with 0."""
+    """A unique producer id. Its epoch starts with 0."""
 
     correlation: int
     producer_id: int
 
 
 class ConsumerFetchRequest(NamedTuple):
-    """A consumer's fetch: (partition, position, leader epoch) for each partition that it reads from this broker.
+    """A consumer's fetch. Each item is (partition, position, leader epoch) of a partition that it reads from this broker.
 
-    `rack` is its client.rack, empty if it has none; None if the client does not send a rack (before 2.4).
+    `rack` is the consumer's client.rack; empty if it has none; None if its release does not send a rack (before 2.4).
     """
 
     correlation: int
@@ -259,7 +259,7 @@ class ConsumerFetchRequest(NamedTuple):
 class ConsumerFetchResponse(NamedTuple):
     """The response to a consumer's fetch.
 
-    `preferred` is (partition, follower) for each partition that the leader wants the consumer to read from a follower (KIP-392).
+    `preferred` contains (partition, follower) for each partition that the leader wants the consumer to read from a follower (KIP-392).
     """
 
     correlation: int
@@ -271,13 +271,13 @@ class ConsumerFetchResponse(NamedTuple):
 
 
 class BrokerRegistrationRequest(NamedTuple):
-    """A broker process registers with the controller (`BrokerRegistration`).
+    """The registration of a broker process with the controller (`BrokerRegistration`).
 
     Attributes:
         broker: the broker id.
         incarnation: a new number for each start of the process.
         clean: whether the broker found its clean-shutdown file.
-        directories: its log directories that work.
+        directories: the broker's working log directories.
     """
 
     broker: int
@@ -287,7 +287,7 @@ class BrokerRegistrationRequest(NamedTuple):
 
 
 class BrokerRegistrationResponse(NamedTuple):
-    """A broker epoch, or an error."""
+    """The broker epoch of a registered broker, or an error."""
 
     error: str
     broker_epoch: int
@@ -298,10 +298,10 @@ class BrokerHeartbeatRequest(NamedTuple):
 
     Attributes:
         broker: the broker id.
-        broker_epoch: the epoch of its registration.
-        metadata_offset: how far it has read the metadata log.
-        want_shutdown: whether it wants to shut down.
-        offline_dirs: its log directories that have failed (KIP-858).
+        broker_epoch: the epoch of the broker's registration.
+        metadata_offset: the end of the part of the metadata log that the broker has read.
+        want_shutdown: whether the broker wants to shut down.
+        offline_dirs: the broker's failed log directories (KIP-858).
     """
 
     broker: int
@@ -312,7 +312,7 @@ class BrokerHeartbeatRequest(NamedTuple):
 
 
 class BrokerHeartbeatResponse(NamedTuple):
-    """The response to a heartbeat: whether the broker is fenced, whether it may stop now, and the failed directories that the heartbeat named."""
+    """The response to a heartbeat: whether the broker is fenced, whether it can stop now, and the failed directories in the heartbeat."""
 
     error: str
     fenced: bool
@@ -321,7 +321,7 @@ class BrokerHeartbeatResponse(NamedTuple):
 
 
 class AssignReplicasToDirsRequest(NamedTuple):
-    """A broker with several log directories reports the directory of some of its replicas."""
+    """The report of a broker with several log directories about the directories of some of its replicas."""
 
     broker: int
     broker_epoch: int
@@ -329,35 +329,35 @@ class AssignReplicasToDirsRequest(NamedTuple):
 
 
 class MetadataFetchRequest(NamedTuple):
-    """A broker fetches the metadata log from an offset; the controller responds when there is more."""
+    """A broker's fetch of the metadata log from an offset. The controller responds when there are more records."""
 
     broker: int
     offset: int
 
 
 class MetadataFetchResponse(NamedTuple):
-    """The end (exclusive) of the committed metadata log."""
+    """The exclusive end of the committed metadata log."""
 
     end: int
 
 
 class AllocateProducerIdsRequest(NamedTuple):
-    """A broker requests a block of producer ids."""
+    """A broker's request for a block of producer ids."""
 
     broker: int
 
 
 class AllocateProducerIdsResponse(NamedTuple):
-    """A block of `size` ids that begins with `start`."""
+    """A block of `size` producer ids that starts with `start`."""
 
     start: int
     size: int
 
 
 class AlterPartitionItem(NamedTuple):
-    """A leader's proposal for the ISR of one partition, with the broker epochs that it knows of the members (-1 if unknown).
+    """A leader's proposal for the ISR of one partition, with the members' broker epochs (-1 if unknown to the leader).
 
-    `recovering`: whether the leader reports RECOVERING (KIP-704). Kafka's leaders report RECOVERED when they become leader
+    `recovering` says whether the leader reports RECOVERING (KIP-704). Kafka's leaders report RECOVERED when they become leader
     (`Partition#makeLeader`).
     """
 
@@ -380,7 +380,7 @@ class AlterPartitionRequest(NamedTuple):
 
 
 class AlterPartitionResponse(NamedTuple):
-    """(partition, error, registration after it, cause) for each item; `error` applies to all of them."""
+    """The response to ISR proposals. Each item is (partition, error, new registration, cause); `error` applies to all items."""
 
     correlation: int
     error: str
@@ -388,7 +388,7 @@ class AlterPartitionResponse(NamedTuple):
 
 
 class NotController(NamedTuple):
-    """The response of a voter that is not the active controller: the leader that it knows ("" for none), and its epoch."""
+    """The response of a voter that is not the active controller: the leader that it knows ("" if none), and the voter's epoch."""
 
     leader: str
     epoch: int
@@ -398,7 +398,7 @@ class NotController(NamedTuple):
 
 
 class LeaderChangeMessage(NamedTuple):
-    """The first entry of a controller epoch; when it is committed, so is everything before it (Kafka: `LeaderChangeMessage`)."""
+    """The first entry of a controller epoch (Kafka: `LeaderChangeMessage`). When it is committed, all earlier entries are committed too."""
 
     leader: str
 
@@ -411,19 +411,19 @@ class BrokerWrite(NamedTuple):
 
 
 class FenceStaleBroker(NamedTuple):
-    """The active controller found that a broker's session has expired."""
+    """The active controller's finding that a broker's session has expired."""
 
     broker: int
 
 
 class PeriodicWrite(NamedTuple):
-    """A periodic task of the active controller: `balance` or `unclean`."""
+    """A periodic task of the active controller, which is `balance` or `unclean`."""
 
     task: str
 
 
 class QuorumEntry(NamedTuple):
-    """One entry of a voter's log: a write, the controller epoch in which it was appended, and the seq of the event behind it."""
+    """One entry of a voter's log: a write, the controller epoch in which it was appended, and the seq of the event that caused it."""
 
     epoch: int
     write: object
@@ -431,7 +431,7 @@ class QuorumEntry(NamedTuple):
 
 
 class VoteRequest(NamedTuple):
-    """A candidate requests a vote and names the end of its log. `pre`: a pre-vote, which only asks whether it would get the vote (KIP-996)."""
+    """A candidate's request for a vote, with the end of its log. If `pre` is true, it only asks whether it would get the vote (KIP-996)."""
 
     epoch: int
     candidate: str
@@ -450,14 +450,14 @@ class VoteResponse(NamedTuple):
 
 
 class BeginQuorumEpoch(NamedTuple):
-    """A voter that has won an epoch informs the others."""
+    """The message by which a voter that has won an epoch informs the other voters."""
 
     epoch: int
     leader: str
 
 
 class QuorumFetchRequest(NamedTuple):
-    """A voter fetches entries from the leader; it names the end and last epoch of its log and its high watermark."""
+    """A voter's fetch of entries from the leader, with the end and last epoch of its log and its high watermark."""
 
     number: int
     epoch: int
@@ -468,7 +468,7 @@ class QuorumFetchRequest(NamedTuple):
 
 
 class QuorumFetchResponse(NamedTuple):
-    """Entries from the requested offset, or a diverging epoch and its end to truncate to; `error` if the voter is not the leader."""
+    """Entries from the requested offset, or the diverging epoch and its end to truncate to. If the sender is not the leader, an `error`."""
 
     number: int
     epoch: int

@@ -14,11 +14,11 @@ class PartitionRegistration:
     Attributes:
         replicas: the assigned brokers in order; the first one is the preferred leader.
         isr: the in-sync replicas in recorded order; empty only if the release keeps an ELR.
-        leader: the broker that leads, or NO_LEADER.
-        leader_epoch: rises with every record that has the leader field, even for the same leader.
-        partition_epoch: rises with every record.
-        elr: the eligible leader replicas: they left the ISR while it was below min ISR, and have all committed records.
-        last_known_elr: the last known leader while there is none (KIP-966); otherwise empty.
+        leader: the leading broker, or NO_LEADER.
+        leader_epoch: the leader's term. It rises with every record that has the leader field, even for the same leader.
+        partition_epoch: the version of the state. It rises with every record.
+        elr: the eligible leader replicas. They left the ISR while it was below min ISR, and have all committed records.
+        last_known_elr: the last known leader while the partition has no leader (KIP-966); otherwise empty.
         adding: the replicas that a running reassignment adds.
         removing: the replicas that a running reassignment removes when it completes.
         recovering: whether the leader was elected uncleanly and has not reported RECOVERED yet (KIP-704).
@@ -42,7 +42,7 @@ class PartitionRegistration:
 
     @property
     def preferred_replica(self) -> int:
-        """The first assigned replica (Kafka: `PartitionRegistration#preferredReplica`), NO_LEADER if none is assigned."""
+        """The first assigned replica; NO_LEADER if none is assigned (Kafka: `PartitionRegistration#preferredReplica`)."""
         return self.replicas[0] if self.replicas else NO_LEADER
 
     @property

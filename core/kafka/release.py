@@ -1,7 +1,7 @@
-"""Rules by Kafka release: each rule that changed between releases is a field of `Release`.
+"""Rules by Kafka release. Each rule that changed between releases is a field of `Release`.
 
 Code that applies a rule reads its field, for example `release.truncation` or `release.strict_min_isr`, and never compares versions. The
-field's definition says in which releases the rule is in force. The class docstring names the sources.
+field's definition names the releases in which the rule is in force. The class docstring names the sources.
 """
 
 from __future__ import annotations
@@ -19,16 +19,16 @@ T = TypeVar("T")
 
 
 class Truncation(enum.IntEnum):
-    """How a follower determines the offset to truncate its log to before it fetches from a leader."""
+    """The way a follower determines the offset to truncate its log to before it fetches from a leader."""
 
     HIGH_WATERMARK = 0
     """The follower truncates to its own high watermark (before 0.11)."""
     EPOCH = 1
-    """The follower asks once with OffsetsForLeaderEpoch; the response is an end offset without an epoch (KIP-101, 0.11)."""
+    """The follower asks once with OffsetsForLeaderEpoch. The response is an end offset without an epoch (KIP-101, 0.11)."""
     EPOCH_ROUNDS = 2
-    """The response also contains the epoch; the follower asks again until both logs have it (KIP-279, 2.0)."""
+    """The response also contains the epoch. The follower asks again until both logs have that epoch (KIP-279, 2.0)."""
     ON_FETCH = 3
-    """The fetch contains the last fetched epoch, and the response the diverging epoch (KIP-595, in the fetcher since 2.8)."""
+    """The fetch contains the last fetched epoch, and the response contains the diverging epoch (KIP-595, in the fetcher since 2.8)."""
 
 
 class HighWatermarkRule(enum.IntEnum):
@@ -59,11 +59,11 @@ class DeadTarget(enum.IntEnum):
     FAILED = 0
     """The controller fails the reassignment (before 0.10.1)."""
     AWAITED = 1
-    """The reassignment runs, and waits for the broker (0.10.1 and 0.10.2)."""
+    """The reassignment runs and waits for the broker (0.10.1 and 0.10.2)."""
     NOT_EXISTENT = 2
-    """`kafka-reassign-partitions` reads the live brokers from ZooKeeper, and refuses the reassignment (0.11 to 2.5)."""
+    """`kafka-reassign-partitions` reads the live brokers from ZooKeeper and refuses the reassignment (0.11 to 2.5)."""
     UNKNOWN = 3
-    """`kafka-reassign-partitions` asks the cluster for its brokers, and refuses the reassignment (KIP-455's tool, 2.6)."""
+    """`kafka-reassign-partitions` asks the cluster for its brokers and refuses the reassignment (KIP-455's tool, 2.6)."""
 
 
 _NAMES: Final = (
@@ -73,7 +73,7 @@ _NAMES: Final = (
 
 
 def _by_release(at_first: T, *changes: tuple[str, T]) -> T:
-    """Return a field whose value is `at_first` in the oldest release, and changes in each of the given releases."""
+    """Return a field whose value is `at_first` in the oldest release and changes in each of the given releases."""
 
     values = [at_first] * len(_NAMES)
     for since, value in changes:
@@ -100,7 +100,7 @@ class Release(ReprMixin):
 
     Attributes:
         name: the name of the release, such as `0.10.2` or `4.3`.
-        order: its position in time, for comparisons in the table of defaults only.
+        order: the release's position in time, only for comparisons in the table of defaults.
         truncation: how a follower determines the offset to truncate its log to.
         high_watermark: the replicas whose minimum LEO is the high watermark.
         isr_order: the order in which a leader lists the members of a changed ISR.
@@ -108,9 +108,9 @@ class Release(ReprMixin):
         hw_needs_eligible: a replica outside the ISR holds the high watermark back only if it is eligible for the ISR (KAFKA-15021, 3.6).
         strict_min_isr: the high watermark does not advance while the ISR is smaller than min.insync.replicas (KIP-966, 3.7).
         capped_min_isr: the effective min.insync.replicas is at most the replication factor (KAFKA-15583, 3.7).
-        epoch_at_start: a new leader records the start offset of its epoch at once, even before its first record, and answers requests for
-            epochs older than all it knows (KIP-279, 2.0). Before that, an epoch starts with its first record, and such a request gets no
-            answer.
+        epoch_at_start: a new leader records the start offset of its epoch at once, even before its first record. It also answers requests for
+            epochs older than all epochs that it knows (KIP-279, 2.0). Before that, an epoch starts with its first record, and such a request
+            gets no answer.
         hides_stale_hw: a new leader whose high watermark is below the start of its epoch does not return its end offset to clients
             (KIP-207, 2.2).
         hw_completes_fetch: a leader completes a follower's fetch at once if the follower does not have the latest high watermark (KIP-392,
@@ -141,7 +141,7 @@ class Release(ReprMixin):
         bump_epoch_on_shrink: an ISR shrink raises the leader epoch (KRaft before 3.6, KAFKA-15021).
         bump_epoch_on_removal: an ISR shrink that the controller itself makes raises the leader epoch (the ZooKeeper controller's
             LeaderAndIsr, before 2.8).
-        request_time_leo: the leader takes a follower's LEO from its fetch offset, not from the records sent to it (always so in Kafka).
+        request_time_leo: the leader takes a follower's LEO from its fetch offset, not from the records sent to it (in all Kafka releases).
         ignores_diverging_fetch: a fetch whose response is a diverging epoch does not count as progress (KAFKA-13141).
         recovery_state: an uncleanly elected leader is marked RECOVERING (KIP-704, 3.2).
         survives_failed_dir: a broker with a failed log directory continues with the others (KIP-112, 1.0). In KRaft this requires 3.7;
@@ -154,15 +154,15 @@ class Release(ReprMixin):
             `core.kafka.features`).
         elr: the controller keeps eligible leader replicas (KIP-966; on in new clusters since 4.1).
         unclean_broker_leaves_elr: a broker that registers after an unclean shutdown leaves the ELR (KIP-966, with ELR).
-        elect_from_isr: a clean leader comes from the ISR or the ELR. If this is off, which no Kafka release does, the replica with the
-            longest log leads; of two equally long logs, the one with the higher last epoch.
-        counts_lag: a follower that is more than replica.lag.max.messages behind leaves the ISR, and a follower that fetches, however
-            slowly, is not late (before 0.9, KAFKA-1546).
+        elect_from_isr: a clean leader comes from the ISR or the ELR. If this rule is off, which is the case in no Kafka release, the replica
+            with the longest log leads. If two logs are equally long, the one with the higher last epoch leads.
+        counts_lag: a follower that is more than replica.lag.max.messages behind leaves the ISR. A follower that fetches, however slowly, is
+            not late (before 0.9, KAFKA-1546).
         zookeeper: the controller is a broker elected through ZooKeeper (here before 3.3); otherwise it is the leader of the KRaft quorum.
         takes_out_dead_at_start: a new ZooKeeper controller removes dead brokers from ISRs and leaderships (KAFKA-3143, 2.3). Before that,
             only the controller that was active when they failed does.
-        alters_reassignments: a running reassignment can be canceled or replaced (KIP-455, 2.4). Before that, the tool starts none while
-            one is running.
+        alters_reassignments: a running reassignment can be canceled or replaced (KIP-455, 2.4). Before that, the tool does not start one while
+                another one is running.
         dead_target: the result of a reassignment to a broker that is not alive.
         leader_writes_isr: a leader writes its ISR to ZooKeeper itself, and the controller learns of it later (before 2.7, KIP-497).
         publishes_isr_changes: a leader that writes its ISR publishes the change in /isr_change_notification (KAFKA-1367, 0.9). Before that, the controller
@@ -172,8 +172,8 @@ class Release(ReprMixin):
         finds_by_time: ListOffsets finds the first record from a timestamp on (KIP-79, 0.10.1). Before that, it uses the modification times
             of segments.
         reads_from_followers: consumers send their rack, and followers serve the consumers that do (KIP-392, 2.4).
-        controller_epoch_fencing: brokers refuse the requests of a controller with an older epoch (always so in Kafka).
-        newer_clients: producers double their retry back-off (KIP-580), and retry at once when they learn of another leader (KAFKA-15415,
+        controller_epoch_fencing: brokers refuse the requests of a controller with an older epoch (in all Kafka releases).
+        newer_clients: producers double their retry back-off (KIP-580), and retry at once when they learn of a new leader (KAFKA-15415,
             3.7).
         describe_asks_brokers: `kafka-topics` asks the brokers (2.2), lists topics in the order of a hash table, and fails if `--topic`
             matches no topic. Before that, it reads ZooKeeper, sorts the topics, and prints nothing in that case.
@@ -247,14 +247,14 @@ class Release(ReprMixin):
 
     @property
     def controller(self) -> str:
-        """The kind of control plane: `zookeeper` or `kraft`."""
+        """The kind of control plane, which is `zookeeper` or `kraft`."""
         return "zookeeper" if self.zookeeper else "kraft"
 
     def without(self, guards: Iterable[str]) -> Release:
-        """Return this release with some guards switched off; its name lists them.
+        """Return this release with some guards switched off. Its name lists these guards.
 
         Raises:
-            ValueError: there is no such guard; the message names a similar one.
+            ValueError: there is no such guard. The message names a similar guard.
         """
         off = tuple(guards)
         for guard in off:
@@ -265,7 +265,7 @@ class Release(ReprMixin):
                 )
         changes: dict[str, Any] = {guard.replace("-", "_"): False for guard in off}
         if "elr" in off:
-            changes["elr_feature"] = False  # no feature level brings back what is switched off
+            changes["elr_feature"] = False  # no feature level can switch it on again
         return attrs.evolve(self, name=self.name + "".join(f" without {guard}" for guard in off), **changes)
 
     def has(self, guard: str) -> bool:
@@ -274,10 +274,10 @@ class Release(ReprMixin):
 
     @staticmethod
     def named(name: str) -> Release:
-        """Return the release of that name.
+        """Return the release with this name.
 
         Raises:
-            ValueError: there is no such release; the message lists the known ones.
+            ValueError: there is no such release. The message lists the known releases.
         """
         found = RELEASES.get(name)
         if found is None:
@@ -312,7 +312,7 @@ GUARDS: Final = (
     "controller-epoch-fencing",
     "zookeeper",
 )
-"""The rules that can be switched off one by one, to show what each is for. A guard is named after its field, with dashes."""
+"""The rules that can be switched off one by one, to show the purpose of each rule. A guard has the name of its field, with dashes."""
 
 RELEASES: Final = {name: Release(name, order) for order, name in enumerate(_NAMES)}
 """The known releases by name, oldest first."""

@@ -1,7 +1,7 @@
-"""The settings that the laboratory models, by Kafka's names, each with its type, default, scope, and releases.
+"""The settings that the laboratory models, by their names in Kafka, each with its type, default, scope, and releases.
 
-A `Settings` object looks a value up as Kafka does: the topic's override, the broker's own value, the cluster-wide value, the default of
-the release. It refuses unknown names, and values that are out of range.
+A `Settings` object looks up a value as Kafka does: the topic's override, the broker's own value, the cluster-wide value, and finally the
+default of the release. It refuses unknown names and values that are out of range.
 """
 
 from __future__ import annotations
@@ -19,17 +19,17 @@ from core.sim.clock import RIGHT
 from core.sim.repr_mixin import ReprMixin
 
 MAX_LONG: Final = 2**63 - 1
-"""Kafka's `Long.MAX_VALUE`, the bound of its long settings."""
+"""Kafka's `Long.MAX_VALUE`, the upper bound of its long settings."""
 
 MAX_INT: Final = 2**31 - 1
-"""Kafka's `Integer.MAX_VALUE`, the bound of its int settings."""
+"""Kafka's `Integer.MAX_VALUE`, the upper bound of its int settings."""
 
 Value = int | bool | str
-"""The value of a setting: an int in the unit of its name (ms, bytes), a bool, or a list as Kafka writes it."""
+"""The value of a setting: an int in the unit of its name (ms, bytes), a bool, or a list in Kafka's notation."""
 
 
 def whole_number(text: str) -> int | None:
-    """Parse a whole number in decimal digits; None if the text is not one. Of more than 300 digits, only the first 300 count."""
+    """Parse a whole number in decimal digits; None if the text is not one. If there are more than 300 digits, only the first 300 count."""
     negative = text[:1] == "-"
     digits = text[1:] if negative else text
     if not (digits.isascii() and digits.isdecimal()):
@@ -42,7 +42,7 @@ def number_within(name: str, text: str, least: int, most: int) -> int:
     """Parse the value of a numeric setting.
 
     Raises:
-        ValueError: it is not a number, or it is out of bounds.
+        ValueError: the text is not a number, or the number is out of bounds.
     """
     digits = text.strip().replace("_", "")
     value = whole_number(digits)
@@ -58,18 +58,18 @@ class Setting(ReprMixin):
     """A Kafka setting.
 
     Attributes:
-        name: Kafka's name.
+        name: the name in Kafka.
         type: `int`, `long`, `boolean`, `class`, or `list` (a list of replicas, see `throttled_partitions`).
         default: the default in the newest release.
-        scope: where it can be set, in addition to the whole cluster: `broker`, `topic`, or `controller`; a `list` only for a topic.
-        dynamic: whether Kafka accepts a change while it runs.
+        scope: the scope in addition to the whole cluster: `broker`, `topic`, or `controller`. A `list` can be set only for a topic.
+        dynamic: whether Kafka accepts a change at run time.
         meaning: one sentence for the settings screen.
-        least: the lowest value of a number.
-        most: the highest value of a number.
-        older_defaults: `(release, default)` pairs: the default in that release and earlier ones.
+        least: the lowest allowed value of a number.
+        most: the highest allowed value of a number.
+        older_defaults: `(release, default)` pairs; each default applies to that release and earlier ones.
         of_topic: for a broker setting, the topic setting that overrides it, with the same type, default, and bounds.
-        synonym: for a topic setting, the broker setting that applies without an override.
-        classes: for a `class`, the names that it accepts besides the empty one; the last part of a name is enough.
+        synonym: for a topic setting, the broker setting that applies if the topic has no override.
+        classes: for a `class`, the names that it accepts besides the empty name; the last part of a name is enough.
     """
 
     name: str
@@ -87,16 +87,16 @@ class Setting(ReprMixin):
 
     @property
     def since(self) -> str:
-        """The first release that has it; empty if the oldest one here has it."""
+        """The first release that has the setting; empty if the oldest known release has it."""
         return _SPANS.get(self.name, ("", ""))[0]
 
     @property
     def until(self) -> str:
-        """The last release that has it; empty if the newest one has it."""
+        """The last release that has the setting; empty if the newest release has it."""
         return _SPANS.get(self.name, ("", ""))[1]
 
     def exists_in(self, release: Release) -> bool:
-        """Whether a release has it."""
+        """Whether a release has the setting."""
         if self.since and release.order < Release.named(self.since).order:
             return False
         return not self.until or release.order <= Release.named(self.until).order
@@ -109,7 +109,7 @@ class Setting(ReprMixin):
         """Parse a value.
 
         Raises:
-            ValueError: it does not have the type of the setting, or it is out of bounds.
+            ValueError: the value does not have the type of the setting, or is out of bounds.
         """
         if self.type == "list":
             return _throttled_replicas(self.name, str(raw))
@@ -132,7 +132,7 @@ class Setting(ReprMixin):
         return names[text]
 
     def scope_error(self, *, broker: bool, topic: bool) -> str:
-        """Return why it cannot be set for a broker, for a topic, or (neither) for the whole cluster; empty if it can."""
+        """Return the reason that the setting cannot be set for a broker, for a topic, or (neither) for the whole cluster; empty if it can."""
         if topic and self.scope != "topic":
             return f"{self.name} is not a topic setting; set it for a broker or for the whole cluster"
         if broker and self.scope == "controller":
@@ -143,7 +143,7 @@ class Setting(ReprMixin):
 
 
 def _throttled_replicas(name: str, text: str) -> str:
-    """Return a list of replicas without blanks (`ThrottledReplicaListValidator`)."""
+    """Return a list of replicas without spaces (`ThrottledReplicaListValidator`)."""
     entries = [entry.strip() for entry in text.split(",")] if text.strip() else []
     if entries == ["*"] or all(re.fullmatch("[0-9]{1,9}:[0-9]{1,9}", entry) for entry in entries):
         return ",".join(entries)
@@ -151,11 +151,11 @@ def _throttled_replicas(name: str, text: str) -> str:
 
 
 ALL_REPLICAS: Final = frozenset((-1,))
-"""The replicas of every partition of a topic (`Constants.AllReplicas`)."""
+"""The value for the replicas of all partitions of a topic (`Constants.AllReplicas`)."""
 
 
 def throttled_partitions(value: str, broker: int) -> frozenset[int]:
-    """Return the partitions whose replicas on a broker are in a list (`TopicConfigHandler#parseThrottledPartitions`)."""
+    """Return the partitions whose replicas on a broker are in a list of replicas (`TopicConfigHandler#parseThrottledPartitions`)."""
     if value == "*":
         return ALL_REPLICAS
     replicas = (entry.split(":") for entry in value.split(",") if entry)
@@ -164,7 +164,7 @@ def throttled_partitions(value: str, broker: int) -> frozenset[int]:
 
 @lru_cache(maxsize=1_024)
 def _default(name: str, order: int) -> Value:
-    """Return the default in the release at a position in time; cached, because looking the releases up by name takes time."""
+    """Return the default in the release at a position in time. Cached, because a lookup of releases by name takes time."""
     setting = SETTINGS[name]
     for upto, value in setting.older_defaults:
         if order <= Release.named(upto).order:
@@ -188,10 +188,10 @@ _SPANS: Final[Mapping[str, tuple[str, str]]] = {
     "log.dir.failure.timeout.ms": ("3.7", ""),
     "replica.selector.class": ("2.4", ""),
 }
-"""The first and the last release of settings that are new or have been removed."""
+"""The first and last release of each setting that is not in all releases."""
 
 _LONGEST_MS: Final = 3_650 * 86_400_000
-"""The longest time that the laboratory's clock measures: ten years."""
+"""The longest time that the laboratory's clock can measure, which is ten years."""
 
 _ALL: Final = (
     Setting("min.insync.replicas", "int", 1, "topic", True, "How many in-sync replicas a write with acks=all needs.", least=1),
@@ -366,7 +366,7 @@ def _with_those_of_topics(settings: Iterable[Setting]) -> Iterator[Setting]:
 
 
 SETTINGS: Final[Mapping[str, Setting]] = {setting.name: setting for setting in _with_those_of_topics(_ALL)}
-"""Every known setting by its Kafka name."""
+"""All known settings, by their names in Kafka."""
 
 TOPIC_SETTINGS: Final = frozenset(setting.name for setting in SETTINGS.values() if setting.scope == "topic")
 """The names of settings that a topic can override."""
@@ -376,7 +376,7 @@ def setting_named(name: str) -> Setting:
     """Return a setting by name.
 
     Raises:
-        ValueError: there is no such setting; the message names a similar one.
+        ValueError: there is no such setting. The message names a similar setting.
     """
     found = SETTINGS.get(name)
     if found is None:
@@ -386,7 +386,7 @@ def setting_named(name: str) -> Setting:
 
 
 class Settings:
-    """The values in force: defaults of the release, cluster-wide values, values of single brokers, and topic overrides.
+    """The values in force: release defaults, cluster-wide values, values of single brokers, and topic overrides.
 
     Attributes:
         release: the rules of the release.
@@ -408,7 +408,7 @@ class Settings:
         self._topic = {}
 
     def set(self, name: str, raw: object, *, broker: int | None = None, topic: str | None = None) -> tuple[Value, Value]:
-        """Set a value for the whole cluster, a broker, or a topic; returns (earlier value in force, new value).
+        """Set a value for the whole cluster, a broker, or a topic. Returns (earlier value in force, new value).
 
         Raises:
             ValueError: the name, type, value, or scope is wrong.
@@ -455,7 +455,7 @@ class Settings:
         return "cluster" if name in self._cluster else "default"
 
     def integer(self, name: str, *, broker: int | None = None, topic: str | None = None) -> int:
-        """Return the value of a numeric setting; see `get`."""
+        """Return the value of a numeric setting. See `get`."""
         return int(self.get(name, broker=broker, topic=topic))
 
     def topic_lists(self, name: str, broker: int) -> dict[str, frozenset[int]]:
@@ -463,7 +463,7 @@ class Settings:
         return {topic: throttled_partitions(str(own[name]), broker) for topic, own in self._topic.items() if name in own}
 
     def flag(self, name: str, *, broker: int | None = None, topic: str | None = None) -> bool:
-        """Return the value of a boolean setting; see `get`."""
+        """Return the value of a boolean setting. See `get`."""
         return bool(self.get(name, broker=broker, topic=topic))
 
     def us(self, name: str, *, broker: int | None = None) -> int:
@@ -473,5 +473,5 @@ class Settings:
 
 
 def render_value(value: Value) -> str:
-    """Return a value as Kafka prints it: `true`, `2`, `0:1,0:2`."""
+    """Return a value as Kafka prints it, for example `true`, `2`, or `0:1,0:2`."""
     return ("true" if value else "false") if isinstance(value, bool) else str(value)

@@ -1,4 +1,4 @@
-"""A topic to create: its partitions and replicas, and optionally what its logs contain at the start.
+"""A topic to create: its partitions and replicas, and optionally the initial content of its logs.
 
 Kafka: `CreatableTopic`. The laboratory can also set an ISR, a leader, an ELR, a leader epoch, and logs.
 """
@@ -23,14 +23,14 @@ MAX_LEADER_EPOCH: Final = 10**9
 
 @attrs.frozen(repr=False)
 class LogSpec(ReprMixin):
-    """The content of a replica's log at the start.
+    """The initial content of a replica's log.
 
     Attributes:
         broker: the broker of the replica.
         leo: the log end offset.
         hw: the high watermark.
         log_start: the log start offset.
-        epochs: (leader epoch, start offset), ascending, as in `leader-epoch-checkpoint`; the last one can start at the LEO, without a record.
+        epochs: (leader epoch, start offset) in ascending order, as in `leader-epoch-checkpoint`; the last epoch can start at the LEO, without a record.
     """
 
     broker: int
@@ -40,7 +40,7 @@ class LogSpec(ReprMixin):
     epochs: tuple[tuple[int, int], ...] = ()
 
     def stretches(self) -> list[tuple[int, int, int]]:
-        """(start, end, leader epoch) of the records, in offset order."""
+        """Return (start, end, leader epoch) of each range of records, in offset order."""
         ends = [*(start for _, start in self.epochs), self.leo][1:]
         found = [(max(start, self.log_start), end, epoch) for (epoch, start), end in zip(self.epochs, ends, strict=True)]
         return [stretch for stretch in found if stretch[0] < stretch[1]]
@@ -49,7 +49,7 @@ class LogSpec(ReprMixin):
         """Check that a log can have this content.
 
         Raises:
-            ValueError: the message begins with the partition's name.
+            ValueError: the content is not possible. The message starts with the partition's name.
         """
         where = f"{name} on broker {self.broker}"
         if not 0 <= self.log_start <= self.hw <= self.leo <= MAX_OFFSET:
@@ -69,16 +69,16 @@ class LogSpec(ReprMixin):
 
 @attrs.frozen(repr=False)
 class PartitionSpec(ReprMixin):
-    """A placed partition.
+    """A partition with assigned replicas.
 
     Attributes:
         replicas: the assigned replicas; the first one is the preferred leader.
-        isr: the ISR; None for all replicas whose brokers are up.
-        leader: the leader; None for the first ISR member that is up.
+        isr: the ISR; None means all replicas whose brokers are up.
+        leader: the leader; None means the first ISR member that is up.
         elr: the eligible leader replicas.
         last_known_elr: see `PartitionRegistration`.
-        leader_epoch: the leader epoch at the start.
-        logs: the logs at the start; replicas without one are empty.
+        leader_epoch: the initial leader epoch.
+        logs: the initial logs; replicas without a log here are empty.
     """
 
     replicas: tuple[int, ...]
@@ -93,7 +93,7 @@ class PartitionSpec(ReprMixin):
         """Check the leader epoch and the logs.
 
         Raises:
-            ValueError: the message begins with the partition's name.
+            ValueError: a value is not possible. The message starts with the partition's name.
         """
         if not 0 <= self.leader_epoch <= MAX_LEADER_EPOCH:
             raise ValueError(f"{name} is in leader epoch {self.leader_epoch}; use 0 to {MAX_LEADER_EPOCH}")
@@ -111,16 +111,16 @@ class PartitionSpec(ReprMixin):
             )
 
     def check_registration(self, name: str, up: Container[int]) -> None:
-        """Check that a controller could register this leader, ISR and ELR together.
+        """Check that a controller could register this leader, ISR, and ELR together.
 
-        `ClusterSpec.check` does not do this, so that an event log whose session started from such a partition still opens and replays.
+        `ClusterSpec.check` omits this check, so that an event log whose session started from such a partition still opens and replays.
 
         Args:
             name: the partition's name, for messages.
             up: the brokers that run at the start.
 
         Raises:
-            ValueError: the message begins with the partition's name.
+            ValueError: no controller could register them. The message starts with the partition's name.
         """
         isr = tuple(broker for broker in self.replicas if broker in up) if self.isr is None else self.isr
         if self.leader is not None and self.leader != NO_LEADER and self.leader not in isr:
@@ -137,15 +137,15 @@ class PartitionSpec(ReprMixin):
 
 @attrs.frozen(repr=False)
 class TopicSpec(ReprMixin):
-    """A topic: either a number of partitions and a replication factor, which the controller places, or an assignment.
+    """A topic. It has either an assignment, or a number of partitions and a replication factor, which the controller places.
 
     Attributes:
-        name: the name.
+        name: the topic's name.
         partitions: the number of partitions that the controller places.
-        replication_factor: their number of replicas.
-        assignment: the placed partitions.
-        config: the overridden settings as written, in order; `describe` also shows those that the laboratory does not model.
-        topic_id: the topic id; empty for a random one.
+        replication_factor: the number of replicas of each of these partitions.
+        assignment: the partitions with assigned replicas.
+        config: the topic's own settings as written, in order; `describe` also shows settings that the laboratory does not model.
+        topic_id: the topic id; if empty, a random id is drawn.
     """
 
     name: str
@@ -162,7 +162,7 @@ class TopicSpec(ReprMixin):
 
     @property
     def replicas(self) -> int:
-        """The number of replicas of all partitions."""
+        """The total number of replicas of all partitions."""
         if self.assignment:
             return sum(len(partition.replicas) for partition in self.assignment)
         return self.partitions * self.replication_factor

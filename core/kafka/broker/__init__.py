@@ -1,1 +1,1 @@
-"""A broker: replica manager, partitions it leads, fetchers for those it follows, purgatory, disk."""
+"""A broker: its replica manager, the partitions that it leads, fetchers for the partitions that it follows, purgatory, and disk."""

@@ -1,7 +1,7 @@
-"""A broker process: start, registration, heartbeats and shutdown; the metadata that it follows; and periodic tasks.
+"""A broker process: its start, registration, heartbeats, and shutdown; the metadata that it follows; and its periodic tasks.
 
-Its replicas are in `replica_manager`, the requests that it serves in `requests`, its fetchers in `follower`. `disk` holds what survives
-the process.
+A broker's replicas are in `replica_manager`, the requests that it serves in `requests`, and its fetchers in `follower`. `disk` holds the
+data that survives the process.
 """
 
 from __future__ import annotations
@@ -42,29 +42,32 @@ if TYPE_CHECKING:
     from core.kafka.durability_observer import DurabilityObserver
 
 INITIAL_TASK_DELAY: Final = 30 * SECOND
-"""log.initial.task.delay.ms, µs: the delay from a broker's start to the first run of its log tasks."""
+"""Delay from a broker's start to the first run of its log tasks, µs (log.initial.task.delay.ms)."""
 
 NEVER: Final = 10**15
-"""An interval past the end of virtual time, µs: the task never runs."""
+"""A time past the end of virtual time, µs. A task with this interval never runs."""
 
 REGISTRATION_RETRY: Final = SECOND
-"""µs until a registration without a response is sent again."""
+"""Time until the broker sends a registration without a response again, µs."""
 
 RESEND_BACKOFF: Final = 100 * US_PER_MS
-"""µs until a refused registration is sent again. It doubles up to broker.session.timeout.ms (`BrokerLifecycleManager`)."""
+"""Time until the broker sends a refused registration again, µs.
+
+It doubles with each refusal, up to broker.session.timeout.ms (`BrokerLifecycleManager`).
+"""
 
 SHUTDOWN_AGAIN: Final = 50 * US_PER_MS
-"""µs from the first response in a controlled shutdown to the next heartbeat (`BrokerLifecycleManager`)."""
+"""Time from the first response in a controlled shutdown to the next heartbeat, µs (`BrokerLifecycleManager`)."""
 
 SHUTDOWN_TIMEOUT: Final = 300 * SECOND
-"""µs after which a broker ends without the controller's consent (`BrokerServer#shutdown`)."""
+"""Time after which a broker shuts down without the controller's consent, µs (`BrokerServer#shutdown`)."""
 
 
 class Broker(BrokerContext):
     """One broker (Kafka: `BrokerServer`, `BrokerLifecycleManager`).
 
     Attributes:
-        voter: the controller in the same process (`process.roles=broker,controller`), if there is one.
+        voter: the controller in the same process (`process.roles=broker,controller`); None if the process has only a broker.
         channel: the connection to the active controller.
     """
 
@@ -151,7 +154,7 @@ class Broker(BrokerContext):
         self.refresh_settings()
 
     def refresh_settings(self) -> None:
-        """Read the settings that hot paths use again."""
+        """Read the settings that hot paths use from the configuration again."""
         self.withdraw_idle_fetches()
         timeout = self.fetch_timeout
         super().refresh_settings()
@@ -164,7 +167,7 @@ class Broker(BrokerContext):
     # --- life of the process ---------------------------------------------------------------------------------------
 
     def boot(self, broker_epoch: int, heartbeat_phase: int) -> None:
-        """Start as a broker that has been running for long: registered, unfenced, with all metadata."""
+        """Start as a broker that has been running for a long time: registered, unfenced, and with all metadata."""
         self.state = BrokerState.RUNNING
         self.fenced = False
         self.broker_epoch = broker_epoch
@@ -174,10 +177,11 @@ class Broker(BrokerContext):
         self._fetch_metadata()
 
     def start(self, startup: int, recovery: int, disk_speed: int) -> None:
-        """Start the process. It registers after its start-up time, and after log recovery if the last shutdown was unclean.
+        """Start the process. It registers after its startup time, and after log recovery if the last shutdown was unclean.
 
         Args:
-            startup, recovery: µs that a start takes, and that a recovery takes in any case.
+            startup: duration of every start, µs.
+            recovery: fixed part of the duration of a log recovery, µs.
             disk_speed: bytes per second that a recovery thread reads; 0 in by-hand mode, where nothing takes time.
         """
         for tp in self.disk.mount_repaired():
@@ -206,7 +210,7 @@ class Broker(BrokerContext):
         self.log_directories.resume_moves()
 
     def load(self) -> None:
-        """Open the logs: delete the clean-shutdown file, and forget what was known of the cluster."""
+        """Open the logs: delete the clean-shutdown file, and forget the metadata and pending shutdown of the former process."""
         self.disk.clean_shutdown = False
         self.metadata_offset = 0
         self.want_shutdown = self._shutdown_heard = False
@@ -226,7 +230,7 @@ class Broker(BrokerContext):
                 self.timer(INITIAL_TASK_DELAY, "log-flush")
 
     def forget_fetches(self) -> None:
-        """Drop all fetches under way, sent or received. Each fetcher begins a new session."""
+        """Drop all pending fetches that this broker has sent or received. Each fetcher begins a new session."""
         self.fetch_manager.drop_parked()
         for fetcher in self.fetcher_manager.fetchers.values():
             if fetcher.in_flight:
@@ -248,7 +252,7 @@ class Broker(BrokerContext):
     def stop(self, how: str) -> None:
         """End the process; `how` is `killed`, `power-loss`, `halted`, `unheard`, `exited`, or `shutdown`.
 
-        A shutdown flushes the logs, and writes the checkpoints and the clean-shutdown file.
+        A shutdown flushes the logs and writes the checkpoints and the clean-shutdown file.
         """
         self.withdraw_idle_fetches()
         if how == "shutdown":
@@ -269,13 +273,13 @@ class Broker(BrokerContext):
         self.network.process_died(self.address, self.journal.now, self.journal.cause)
 
     def lose_unflushed(self, keep: tuple[tuple[TopicPartition, int], ...], how: str = DRAWN, draw: random.Random | None = None) -> None:
-        """Lose the page cache: each log ends where it had reached the disk (`Disk#lose_unflushed`)."""
+        """Lose the page cache, so that each log ends where its data on disk ends (`Disk#lose_unflushed`)."""
         for tp, held, offset, flushed in self.disk.lose_unflushed(dict(keep), how, draw):
             lost = self.journal.emit(events.UnflushedLost.kind, self.id, tp.topic, tp.partition, offset, held[-1].end, flushed)
             self.account.log_truncated(tp, self.id, held, held[-1].end, offset, lost)
 
     def bounce(self, keep: tuple[tuple[TopicPartition, int], ...], *, clean: bool) -> None:
-        """By hand: restart the process (with `keep`, the machine) before the controller notices."""
+        """Restart the process before the controller notices; with `keep`, restart its machine. For by-hand mode."""
         self.stop("power-loss" if keep else "shutdown" if clean else "killed")
         if keep:
             self.lose_unflushed(keep)
@@ -285,7 +289,7 @@ class Broker(BrokerContext):
         self.disk.load()
         self.journal.cause = self.journal.emit(events.BrokerStarted.kind, self.id, clean, 0)
         self.load()
-        self._registered_incarnation = self.incarnation  # the controller has noticed nothing
+        self._registered_incarnation = self.incarnation  # the controller did not notice the restart
         self.state = BrokerState.RUNNING
         self._apply_metadata(len(self.metadata))
         self._fetch_metadata()
@@ -362,12 +366,12 @@ class Broker(BrokerContext):
         )
 
     def withdraw_idle_fetches(self) -> None:
-        """End the elision of fetches that this broker sends or serves: what it has told the network about them is about to change."""
+        """Stop eliding the fetches that this broker sends or serves, because a state that the network relies on is about to change."""
         self.fetch_manager.break_silence()
         self.fetcher_manager.withdraw_idle_fetches()
 
     def is_disk_slow(self) -> bool:
-        """Whether writes take time, or have to wait for writes that do."""
+        """Whether writes take time or wait for slow writes."""
         return self.log_directories.slow > 0 or self.log_directories.busy_until > self.journal.now
 
     def take_offline(self, gone: list[TopicPartition]) -> None:
@@ -399,7 +403,7 @@ class Broker(BrokerContext):
         self.ask_controller_again()
 
     def ask_controller_again(self) -> None:
-        """Send all pending requests to the controller again, because the controller or the connection to it is a new one."""
+        """Send all pending requests again, because the controller or the connection to it has changed."""
         self.alter_partition.disconnected()
         if self.broker_epoch_is_current():
             self._fetch_metadata()
@@ -417,7 +421,7 @@ class Broker(BrokerContext):
 
     def _metadata_arrived(self, response: MetadataFetchResponse, _: str) -> None:
         if not self.broker_epoch_is_current():
-            return  # a response to this broker's former process; this process fetches once it is registered
+            return  # a response to this broker's former process; the present process fetches once it is registered
         if response.end > self.metadata_offset:
             unregistered = self.metadata_offset <= self.broker_epoch
             self._apply_metadata(response.end)
@@ -426,7 +430,7 @@ class Broker(BrokerContext):
         self._fetch_metadata()
 
     def _apply_metadata(self, end: int) -> None:
-        """Apply the metadata log up to `end`, all changes of a partition as one (`BrokerMetadataPublisher`)."""
+        """Apply the metadata log up to `end`. All changes of a partition are applied as one (`BrokerMetadataPublisher`)."""
         start, self.metadata_offset = self.metadata_offset, end
         if self.metadata.apply_settings(self.settings, start, end):
             self.refresh_settings()

@@ -1,4 +1,4 @@
-"""A broker as its own parts see it: its identity, disk, settings, and what it knows of the cluster."""
+"""A broker as its own parts see it: its identity, disk, settings, and knowledge of the cluster."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from core.sim.network import Network
 
 
 def _quota(known: ReplicationQuota | None, side: str, settings: Settings, broker: int) -> ReplicationQuota | None:
-    """A broker's quota as `leader` or `follower` by its settings; None if the rate is unlimited."""
+    """Return a broker's quota as `leader` or `follower` according to its settings; None if the rate is unlimited."""
     rate = settings.integer(f"{side}.replication.throttled.rate", broker=broker)
     if rate == MAX_LONG:
         return None
@@ -31,14 +31,16 @@ def _quota(known: ReplicationQuota | None, side: str, settings: Settings, broker
 
 
 class BrokerContext(PartitionContext):
-    """Base of all brokers. It knows none of their parts, so that each part can depend on it.
+    """The base class of all brokers. It knows none of their parts, so that each part can depend on it.
 
     Attributes:
-        rack: the broker's rack; racks: those of all brokers by registration, which never change.
+        rack: the broker's rack.
+        racks: the racks of all brokers by registration; they never change.
         selects_by_rack: whether consumers are sent to a replica in their own rack (replica.selector.class).
-        state: what the process does; `fenced`: as the controller last told it.
-        metadata_offset: how far it has applied the metadata log.
-        by_hand: fetchers, heartbeats and checks do nothing by themselves.
+        state: the state of the process.
+        fenced: whether the controller's last response said that the broker is fenced.
+        metadata_offset: the end of the part of the metadata log that the broker has applied.
+        by_hand: whether fetchers, heartbeats, and checks run only on command.
     """
 
     __slots__ = (
@@ -83,17 +85,17 @@ class BrokerContext(PartitionContext):
         self.fetch_timeout = 0
 
     def next_correlation(self) -> int:
-        """A new correlation id of this broker."""
+        """Return a new correlation id of this broker."""
         self._correlation += 1
         return self._correlation
 
     def fetches_between(self, follower: int, leader: int, fetcher: int) -> LongPoll:
-        """The long polls of one of a follower's fetchers at a leader; this broker is one of the two."""
+        """Return the long polls of one of a follower's fetchers at a leader. This broker is one of the two."""
         rank = (follower << 48) | (leader << 16) | fetcher
         return self.long_poll(broker_address(follower), broker_address(leader), fetcher, rank)
 
     def refresh_settings(self) -> None:
-        """Read the settings that hot paths use again; times in µs, sizes in bytes."""
+        """Read the settings that hot paths use from the configuration again; times in µs, sizes in bytes."""
         settings, me = self.settings, self.id
         self.lag_max = settings.us("replica.lag.time.max.ms", broker=me)
         self.isr_check_interval = self.lag_max // 2 if self.release.halved_isr_check else self.lag_max
@@ -120,7 +122,7 @@ class BrokerContext(PartitionContext):
         self._refresh_log_configs()
 
     def _refresh_log_configs(self) -> None:
-        """Configure logs whose settings have changed. Their segments so far follow the former settings."""
+        """Configure logs whose settings have changed. Existing segments keep the former settings."""
         former = self.log_configs
         self.log_configs = {topic: LogConfig.of(self.settings, self.id, topic) for topic in former}
         other = [topic for topic, config in self.log_configs.items() if config != former[topic]]
@@ -130,7 +132,7 @@ class BrokerContext(PartitionContext):
                     log.configure(self.log_configs[tp.topic])
 
     def log_config(self, topic: str) -> LogConfig:
-        """The settings of a topic's logs."""
+        """Return the settings of a topic's logs."""
         config = self.log_configs.get(topic)
         if config is None:
             config = self.log_configs[topic] = LogConfig.of(self.settings, self.id, topic)
@@ -139,29 +141,29 @@ class BrokerContext(PartitionContext):
     # --- what it knows of the cluster ------------------------------------------------------------------------------
 
     def knows(self, tp: TopicPartition) -> bool:
-        """Whether this broker's metadata contain a partition (`MetadataCache#contains`)."""
+        """Whether this broker's metadata contains a partition (`MetadataCache#contains`)."""
         return self.metadata.partition(tp, self.metadata_offset) is not None
 
     def topic_leaders(self, topic: str) -> tuple[tuple[int, int], ...]:
-        """(leader, leader epoch) of a topic's partitions by this broker's metadata."""
+        """Return (leader, leader epoch) of each partition of a topic, according to this broker's metadata."""
         return self.metadata.leaders(topic, self.metadata_offset)
 
     def alive_broker_epoch(self, broker: int) -> int:
-        """The epoch of an unfenced broker by this broker's metadata, else -1 (`KRaftMetadataCache#getAliveBrokerEpoch`)."""
+        """Return the epoch of an unfenced broker according to this broker's metadata, else -1 (`KRaftMetadataCache#getAliveBrokerEpoch`)."""
         registration = self.metadata.broker(broker, self.metadata_offset)
         return -1 if registration is None or registration.fenced else registration.epoch
 
     def is_alive(self, broker: int) -> bool:
-        """Whether a broker is alive by this broker's metadata (`MetadataCache#hasAliveBroker`)."""
+        """Whether a broker is alive according to this broker's metadata (`MetadataCache#hasAliveBroker`)."""
         registration = self.metadata.broker(broker, self.metadata_offset)
         return registration is not None and not registration.fenced
 
     def rack_of(self, broker: int) -> str | None:
-        """The rack of a live broker; None if it has none or is not alive (`MetadataCache#getPartitionReplicaEndpoints`)."""
+        """Return the rack of a live broker; None if the broker has no rack or is not alive (`MetadataCache#getPartitionReplicaEndpoints`)."""
         return self.racks.get(broker) if self.is_alive(broker) else None
 
     def is_isr_eligible(self, broker: int, broker_epoch: int) -> bool:
-        """Whether a broker may join an ISR by this broker's metadata (`Partition#isReplicaIsrEligible`)."""
+        """Whether a broker can join an ISR according to this broker's metadata (`Partition#isReplicaIsrEligible`)."""
         registration = self.metadata.broker(broker, self.metadata_offset)
         if registration is None or registration.fenced or registration.in_controlled_shutdown:
             return False
@@ -175,11 +177,11 @@ class BrokerContext(PartitionContext):
 
     @abstractmethod
     def withdraw_idle_fetches(self) -> None:
-        """End the elision of fetches that this broker sends or serves: what it has told the network about them is about to change."""
+        """Stop eliding the fetches that this broker sends or serves, because a state that the network relies on is about to change."""
 
     @abstractmethod
     def is_disk_slow(self) -> bool:
-        """Whether writes take time, or have to wait for writes that do."""
+        """Whether writes take time or wait for slow writes."""
 
     @abstractmethod
     def send_heartbeat(self) -> None:

@@ -16,11 +16,11 @@ from core.kafka.log.replica_log import ReplicaLog
 from core.sim.units import SECOND
 
 KEPT: Final = "kept"
-"""All unflushed records had reached the disk when the power was lost."""
+"""The disk holds all unflushed records after the power loss."""
 LOST: Final = "lost"
-"""No unflushed records had reached it."""
+"""The disk holds none of the unflushed records after the power loss."""
 DRAWN: Final = "drawn"
-"""Some unflushed records had reached it; how many is drawn at random for each log."""
+"""The disk holds some of the unflushed records after the power loss. Their number is drawn at random for each log."""
 
 
 @attrs.define(slots=True, eq=False)
@@ -28,9 +28,9 @@ class LogDir:
     """One log directory.
 
     Attributes:
-        directory_id: its id in `meta.properties`; an empty replacement has another one (KIP-858).
-        online: whether it works.
-        repaired: what a failed directory is at the next start of the process: `empty`, `kept`, or still failed ("").
+        directory_id: the directory's id in `meta.properties`; an empty replacement gets a new id (KIP-858).
+        online: whether the directory works.
+        repaired: the state of a failed directory at the next start of the process: `empty`, `kept`, or still failed ("").
     """
 
     directory_id: str = "0-1-0"
@@ -40,14 +40,14 @@ class LogDir:
 
 @attrs.define(slots=True, eq=False)
 class FutureReplica:
-    """A replica that is being moved to another log directory of its broker: a copy of the current replica up to `leo`."""
+    """A replica that is being moved to another log directory of its broker: a copy of the current replica up to offset `leo`."""
 
     dir: int
     leo: int
 
 
 class Recovery(NamedTuple):
-    """The recovery of one log directory: how many logs, segments and bytes are read from their recovery points on, and its duration in µs."""
+    """The recovery of one log directory: the number of logs, segments, and bytes that are read, and the duration in µs."""
 
     dir: int
     logs: int
@@ -62,15 +62,18 @@ class Disk:
     """A broker's log directories, numbered from 1.
 
     Attributes:
-        logs: by partition, in directories that work.
+        logs: the logs in working directories, by partition.
         offline: the logs in failed directories.
-        placed: the directory of each partition, if there are several.
+        placed: the directory of each partition, if there are several directories.
         futures: replicas that are being moved to another directory.
-        high_watermarks: `replication-offset-checkpoint`; recovery_points and log_starts are the other two checkpoints.
-        changed: partitions whose high watermark moved since the checkpoint (ordered set).
-        checkpoints: how often partitions were removed from `changed`.
-        touched: partitions whose high watermark moved since the checkpoint of recovery points; moved_starts: whose log start moved.
-        log_starts_moved: whether a log start ever moved: only then can segments lie below one.
+        high_watermarks: the checkpoint file `replication-offset-checkpoint`.
+        recovery_points: the checkpoint file of recovery points.
+        log_starts: the checkpoint file of log start offsets.
+        changed: partitions whose high watermark has moved since its last checkpoint (ordered set).
+        checkpoints: the number of times that partitions were removed from `changed`.
+        touched: partitions whose high watermark has moved since the last checkpoint of recovery points.
+        moved_starts: partitions whose log start has moved since the last checkpoint of log starts.
+        log_starts_moved: whether any log start has ever moved. Segments can lie below a log start only in that case.
         clean_shutdown: whether the clean-shutdown file exists.
         dirs: the directories.
     """
@@ -92,25 +95,25 @@ class Disk:
 
     @staticmethod
     def of(broker: int, count: int) -> Disk:
-        """A broker's disk with `count` empty directories."""
+        """Return a broker's disk with `count` empty directories."""
         return Disk(dirs=[LogDir(f"{broker}-{number}-0") for number in range(1, count + 1)])
 
     def ids(self) -> tuple[str, ...]:
-        """The ids of its directories."""
+        """Return the ids of the log directories."""
         return tuple(each.directory_id for each in self.dirs)
 
     # --- directories -----------------------------------------------------------------------------------------------
 
     def dir_of(self, tp: TopicPartition) -> int:
-        """The number of the directory of a partition's replica."""
+        """Return the number of the directory that holds a partition's replica."""
         return self.placed.get(tp, 1)
 
     def directory_id(self, tp: TopicPartition) -> str:
-        """The id of that directory."""
+        """Return the id of the directory that holds a partition's replica."""
         return self.dirs[self.dir_of(tp) - 1].directory_id
 
     def in_dir(self, number: int) -> list[TopicPartition]:
-        """The partitions in a directory, in order of creation."""
+        """Return the partitions in a directory, in order of creation."""
         return [tp for logs in (self.logs, self.offline) for tp in logs if self.dir_of(tp) == number]
 
     @property
@@ -119,7 +122,7 @@ class Disk:
         return tuple(number for number, each in enumerate(self.dirs, 1) if not each.online)
 
     def create(self, tp: TopicPartition, config: LogConfig, *, keeps_epochs: bool) -> ReplicaLog:
-        """Create a log, in the working directory with the fewest logs (`LogManager#nextLogDirs`)."""
+        """Create a log in the working directory with the fewest logs (`LogManager#nextLogDirs`)."""
         if len(self.dirs) > 1:
             counts = dict.fromkeys((number for number, each in enumerate(self.dirs, 1) if each.online), 0)
             for other in self.logs:
@@ -139,7 +142,7 @@ class Disk:
             moved.pop(tp, None)
 
     def fail(self, number: int) -> list[TopicPartition]:
-        """Fail a directory, and take its logs offline; returns their partitions (`ReplicaManager#handleLogDirFailure`)."""
+        """Fail a directory and take its logs offline (`ReplicaManager#handleLogDirFailure`). Returns the partitions of these logs."""
         failed = self.dirs[number - 1]
         failed.online, failed.repaired = False, ""
         self.checkpoints += 1
@@ -154,10 +157,10 @@ class Disk:
         return gone
 
     def mount_repaired(self) -> list[TopicPartition]:
-        """Bring repaired directories back at the start of a process; an empty one has no logs and a new id.
+        """Bring repaired directories back at the start of a process. An `empty` directory has no logs and a new id.
 
         Returns:
-            The partitions whose logs are back.
+            The partitions whose logs are online again.
         """
         kept = []
         for number, each in enumerate(self.dirs, 1):
@@ -178,7 +181,7 @@ class Disk:
     # --- checkpoints -----------------------------------------------------------------------------------------------
 
     def checkpoint_high_watermarks(self) -> int:
-        """Write the high watermarks that moved (`ReplicaManager#checkpointHighWatermarks`); returns how many."""
+        """Write the high watermarks that moved (`ReplicaManager#checkpointHighWatermarks`). Returns their number."""
         count = len(self.changed)
         for tp in self.changed:
             self.high_watermarks[tp] = self.logs[tp].high_watermark
@@ -188,7 +191,7 @@ class Disk:
         return count
 
     def checkpoint_recovery_points(self) -> list[TopicPartition]:
-        """Write the recovery points of logs that have grown; returns the partitions where a new segment was found.
+        """Write the recovery points of logs that have grown. Returns the partitions whose logs have a new segment.
 
         Kafka: `LogManager#checkpointLogRecoveryOffsets`.
         """
@@ -204,7 +207,10 @@ class Disk:
         return rolled
 
     def flush_dirty(self, now: int) -> list[tuple[TopicPartition, int]]:
-        """Flush the logs that were not flushed for flush.ms (`LogManager#flushDirtyLogs`); returns each with the offset it was flushed from."""
+        """Flush the logs that were not flushed for flush.ms (`LogManager#flushDirtyLogs`).
+
+        Returns each log's partition with the first offset that was flushed.
+        """
         flushed = []
         for tp, log in self.logs.items():
             log.roll()
@@ -215,7 +221,7 @@ class Disk:
         return flushed
 
     def checkpoint_log_starts(self) -> None:
-        """Write the log starts that are above the base of their first segment (`LogManager#checkpointLogStartOffsets`)."""
+        """Write each log start that is above the base of the log's first segment (`LogManager#checkpointLogStartOffsets`)."""
         for tp in self.moved_starts:
             log = self.logs[tp]
             if log.log_start > log.first_offset:
@@ -225,7 +231,7 @@ class Disk:
         self.moved_starts.clear()
 
     def close(self) -> None:
-        """Shut down cleanly: flush all logs, and write all checkpoints and the clean-shutdown file (`LogManager#shutdown`)."""
+        """Shut down cleanly (`LogManager#shutdown`): flush all logs, and write all checkpoints and the clean-shutdown file."""
         self.checkpoint_high_watermarks()
         for tp, log in self.logs.items():
             log.flush()
@@ -240,12 +246,12 @@ class Disk:
     def lose_unflushed(
         self, keep: dict[TopicPartition, int], how: str, draw: random.Random | None
     ) -> list[tuple[TopicPartition, tuple[Run, ...], int, int]]:
-        """Lose the page cache; returns (partition, what its log held, end now, recovery point) of the logs that are shorter now.
+        """Lose the page cache. Returns (partition, former content, new end, recovery point) of each log that is now shorter.
 
         Args:
-            keep: where those logs end now; the others keep everything. If it is empty, `how` decides for all.
+            keep: the new end of each log that loses records; other logs keep everything. If `keep` is empty, `how` applies to all logs.
             how: KEPT, LOST or DRAWN.
-            draw: random numbers for DRAWN. A torn batch fails its checksum, and recovery truncates there.
+            draw: random numbers for DRAWN. A torn batch fails its checksum, and recovery truncates the log at that batch.
         """
         shorter = []
         for tp, log in self.logs.items():
@@ -272,10 +278,10 @@ class Disk:
         return shorter
 
     def recovery(self, threads: int, speed: int) -> list[Recovery]:
-        """What a start without the clean-shutdown file reads, by directory (`LogManager#loadLogs`, `LogLoader#recoverLog`).
+        """Return the recovery of each directory at a start without the clean-shutdown file (`LogManager#loadLogs`, `LogLoader#recoverLog`).
 
-        Every segment is read once, from the one with the checkpointed recovery point on. Each directory has its own threads, and each thread takes
-        the next log when it is done with one.
+        Every segment from the checkpointed recovery point on is read once. Each directory has its own threads. When a thread finishes a log,
+        the thread takes the next one.
 
         Args:
             threads: num.recovery.threads.per.data.dir.
@@ -300,7 +306,7 @@ class Disk:
         return found
 
     def load(self) -> None:
-        """Open the logs at the start of a process: log starts and high watermarks are read from the checkpoints, limited to the log.
+        """Open the logs at the start of a process. Log starts and high watermarks come from the checkpoints and are limited to the log.
 
         Kafka: `Partition#createLog`.
         """

@@ -26,23 +26,23 @@ class FollowerSession(metaclass=ABCMeta):
 
     @abstractmethod
     def fetched_at(self) -> int:
-        """When its last fetch arrived, µs."""
+        """Return the time when the follower's last fetch arrived, µs."""
 
     @abstractmethod
     def expires_at(self) -> int:
-        """When the delayed fetch is completed at the latest, µs; -1 if there is none."""
+        """Return the latest time when the delayed fetch is completed, µs; -1 if there is none."""
 
     @abstractmethod
     def mark_dirty(self, entry: SessionEntry) -> None:
-        """Note something new to send of a partition: records, a high watermark, or a log start."""
+        """Mark a partition for the next response because it has new records, a new high watermark, or a new log start."""
 
     @abstractmethod
     def records_appended(self, entry: SessionEntry) -> None:
-        """Note new records of a partition, which may be enough for the delayed fetch."""
+        """Note new records of a partition, which might be enough to complete the delayed fetch."""
 
     @abstractmethod
     def complete(self) -> None:
-        """Complete the delayed fetch, if there is one."""
+        """Complete the delayed fetch if there is one."""
 
 
 class SessionEntry(metaclass=ABCMeta):
@@ -58,4 +58,4 @@ class SessionEntry(metaclass=ABCMeta):
 
     @abstractmethod
     def unlink(self) -> None:
-        """Look the partition up again at the next fetch, because its leader, epoch or followers have changed."""
+        """Look up the partition again at the next fetch, because its leader, epoch, or followers have changed."""

@@ -1,4 +1,4 @@
-"""The partitions that a broker hosts, and the error for a request for another one (Kafka: `HostedPartition`)."""
+"""The partitions that a broker hosts, and the error in response to requests for other partitions (Kafka: `HostedPartition`)."""
 
 from __future__ import annotations
 
@@ -15,8 +15,9 @@ class HostedPartitions:
     """The partitions of one broker.
 
     Attributes:
-        online: the partitions that it serves.
-        offline: those in failed log directories (ordered set). A partition that is reassigned away stays in it (`HostedPartition.Offline`).
+        online: the partitions that the broker serves.
+        offline: the partitions in failed log directories (ordered set). A partition that is reassigned away stays in this set
+            (`HostedPartition.Offline`).
     """
 
     __slots__ = ("_broker", "offline", "online")
@@ -36,11 +37,11 @@ class HostedPartitions:
         self.offline.clear()
 
     def missing_error(self, tp: TopicPartition) -> str:
-        """The error for a request for a partition that is not served here (`ReplicaManager#getPartitionOrError`)."""
+        """Return the error for a request for a partition that is not served here (`ReplicaManager#getPartitionOrError`)."""
         if tp in self.offline:
             return errors.KAFKA_STORAGE_ERROR
         return errors.NOT_LEADER_OR_FOLLOWER if self._broker.knows(tp) else errors.UNKNOWN_TOPIC_OR_PARTITION
 
     def missing(self, tp: TopicPartition, offset: int) -> FetchedPartitionFields:
-        """The part of a fetch response for a partition that is not served here."""
+        """Return the part of a fetch response for a partition that is not served here."""
         return tp, (self.missing_error(tp), NO_EPOCH, NO_OFFSET), offset, None, NO_OFFSET, NO_OFFSET, 0

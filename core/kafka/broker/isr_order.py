@@ -1,14 +1,14 @@
 """The order in which a leader names the members of a changed ISR.
 
-A leader keeps the ISR as a set. `kafka-topics --describe` prints it in the order in which that set is iterated when the change is sent;
-controllers keep the order that they receive. Up to 4.1 it is Scala's immutable `Set` of broker ids: up to four members in the order in
-which they were added, five and more in a trie over their hashes. From 4.2 it is Scala's mutable `HashSet`: ids below 8 are in ascending
-order, and the order of larger ids depends on the length of its table.
+A leader keeps the ISR as a set. The leader sends a change in the order in which it iterates over this set. Controllers keep the order
+that they receive, and `kafka-topics --describe` prints it. Up to 4.1, the set is Scala's immutable `Set` of broker ids. Up to four
+members are in the order in which they were added; five or more are in a trie over their hashes. From 4.2, the set is Scala's mutable
+`HashSet`. Its ids below 8 are in ascending order, and the order of larger ids depends on the length of the hash table.
 
-Kafka: `Partition#prepareIsrExpand`, `#prepareIsrShrink`. Tests compare the order with that of Scala 2.13's own sets.
+Kafka: `Partition#prepareIsrExpand`, `#prepareIsrShrink`. Tests compare the order with that of the sets in Scala 2.13.
 
-Not modelled: a leader before 2.7 keeps the set that it has written. A set that has had five members stays a trie when it shrinks to four
-or fewer, until the broker becomes leader again. Here it returns to the order in which its members were added.
+Not modeled: a leader before 2.7 keeps the set that it has written. After such a set has had five members, it stays a trie when it shrinks to
+four or fewer, until the broker becomes leader again. Here the set returns to the order in which its members were added.
 """
 
 from __future__ import annotations
@@ -19,22 +19,22 @@ from typing import Final
 from core.kafka.release import IsrOrder
 
 _INSERTION_ORDERED: Final = 4
-"""Members up to which Scala's immutable Set keeps the order of insertion (`Set1` to `Set4`)."""
+"""The number of members up to which Scala's immutable Set keeps the order of insertion (`Set1` to `Set4`)."""
 
 _BITS: Final = 5
-"""Bits of the hash that one level of a trie reads."""
+"""The number of hash bits that one level of a trie reads."""
 
 _INT_MASK: Final = 0xFFFF_FFFF
 
 _TABLE: Final = 16
-"""Length of a new mutable HashSet's table (`HashSet.defaultInitialCapacity`)."""
+"""The initial length of the table in a mutable HashSet (`HashSet.defaultInitialCapacity`)."""
 
 _LOAD: Final = 0.75
-"""How full that table gets (`HashSet.defaultLoadFactor`)."""
+"""The load factor at which that table grows (`HashSet.defaultLoadFactor`)."""
 
 
 def expanded(isr: tuple[int, ...], joining: int, order: IsrOrder) -> tuple[int, ...]:
-    """An ISR with one more member, in the leader's order."""
+    """Return an ISR with one more member, in the leader's order."""
     members = (*isr, joining)
     if order is IsrOrder.HASH_TABLE:
         return _in_table(members, _table_for(int((len(members) + 1) / _LOAD)))
@@ -42,7 +42,7 @@ def expanded(isr: tuple[int, ...], joining: int, order: IsrOrder) -> tuple[int, 
 
 
 def shrunk(isr: tuple[int, ...], leaving: Collection[int], order: IsrOrder) -> tuple[int, ...]:
-    """An ISR without some of its members, in the leader's order."""
+    """Return an ISR without some of its members, in the leader's order."""
     members = tuple(member for member in isr if member not in leaving)
     if order is IsrOrder.HASH_TABLE:
         length = _TABLE
@@ -63,13 +63,16 @@ def _in_trie(members: tuple[int, ...], order: IsrOrder) -> tuple[int, ...]:
 
 
 def _path(member: int) -> tuple[int, ...]:
-    """The branches that lead to a member of a trie, one for every five bits of its hash from the low end (Scala 2.12's `HashTrieSet`)."""
+    """Return the branches that lead to a member of a trie (Scala 2.12's `HashTrieSet`).
+
+    There is one branch for every five bits of the member's hash, from the low end.
+    """
     digest = _improved(member)
     return tuple(digest >> shift & 31 for shift in range(0, 32, _BITS))
 
 
 def _data_before_nodes(members: Iterable[int], shift: int) -> list[int]:
-    """The members below a node: its own, then those of its branches (Scala 2.13's `BitmapIndexedSetNode`)."""
+    """Return the members below a node: first its own, then the members of its branches (Scala 2.13's `BitmapIndexedSetNode`)."""
     branches: dict[int, list[int]] = {}
     for member in members:
         branches.setdefault(_improved(member) >> shift & 31, []).append(member)
@@ -82,7 +85,7 @@ def _data_before_nodes(members: Iterable[int], shift: int) -> list[int]:
 
 
 def _improved(member: int) -> int:
-    """The hash of an Int in a trie (`scala.collection.Hashing#improve`)."""
+    """Return the hash of an Int in a trie (`scala.collection.Hashing#improve`)."""
     digest = (member + ~(member << 9)) & _INT_MASK
     digest ^= digest >> 14
     digest = (digest + (digest << 4)) & _INT_MASK
@@ -90,15 +93,15 @@ def _improved(member: int) -> int:
 
 
 def _table_for(capacity: int) -> int:
-    """The length of a table with an initial capacity (`HashSet#tableSizeFor`)."""
+    """Return the length of a table with an initial capacity (`HashSet#tableSizeFor`)."""
     return 1 << max(capacity - 1, 4).bit_length()
 
 
 def _in_table(members: tuple[int, ...], length: int) -> tuple[int, ...]:
-    """The members by bucket, and within a bucket by hash (`scala.collection.mutable.HashSet`)."""
+    """Return the members ordered by bucket, and by hash within a bucket (`scala.collection.mutable.HashSet`)."""
     return tuple(sorted(members, key=lambda member: (_spread(member) & length - 1, _spread(member))))
 
 
 def _spread(member: int) -> int:
-    """The hash of an Int in a mutable HashSet (`HashSet#improveHash`)."""
+    """Return the hash of an Int in a mutable HashSet (`HashSet#improveHash`)."""
     return member ^ member >> 16

@@ -14,7 +14,7 @@ from core.kafka.partition_registration import PartitionRegistration
 
 
 def make_leader(partition: Partition, registration: PartitionRegistration) -> bool:
-    """Make this broker the partition's leader (`Partition#makeLeader`); True if a new leader epoch began."""
+    """Make this broker the partition's leader (`Partition#makeLeader`). Returns True if a new leader epoch began."""
     if registration.partition_epoch < partition.partition_epoch:
         return False
     broker, log, tp = partition.broker, partition.log, partition.tp
@@ -42,7 +42,7 @@ def make_leader(partition: Partition, registration: PartitionRegistration) -> bo
     for entry in partition.sessions:
         entry.unlink()
         if entry.session.follower not in partition.isr:
-            entry.session.mark_dirty(entry)  # each of its fetches may add it to the ISR
+            entry.session.mark_dirty(entry)  # each fetch of this follower can add it to the ISR
     if new_epoch:
         if broker.release.fetch_epoch_fencing or not was_leader:
             _complete_fetches(partition)
@@ -61,7 +61,7 @@ def make_leader(partition: Partition, registration: PartitionRegistration) -> bo
 
 
 def make_follower(partition: Partition, registration: PartitionRegistration) -> bool:
-    """Make this broker a follower of another leader or of none (`Partition#makeFollower`); True if a new leader epoch began."""
+    """Make this broker a follower, with or without a leader (`Partition#makeFollower`). Returns True if a new leader epoch began."""
     if registration.partition_epoch < partition.partition_epoch:
         return False
     new_epoch = registration.leader_epoch > partition.leader_epoch
@@ -95,13 +95,13 @@ def _apply_registration(partition: Partition, registration: PartitionRegistratio
 
 
 def _complete_delayed_operations(partition: Partition) -> None:
-    """Complete what waits for this broker as leader: produce requests fail, and fetches learn of the new leader."""
+    """Complete the operations that wait for this broker as leader. Produce requests fail, and fetch responses report the new leader."""
     _refuse_delayed_produce(partition, errors.NOT_LEADER_OR_FOLLOWER)
     _complete_fetches(partition)
 
 
 def stop_partition(partition: Partition) -> None:
-    """Complete what waits at a partition that is no longer hosted (`ReplicaManager#completeDelayedOperationsWhenNotPartitionLeader`)."""
+    """Complete the operations that wait at a removed partition (`ReplicaManager#completeDelayedOperationsWhenNotPartitionLeader`)."""
     if partition.is_leader:
         partition.broker.account.leadership_ended(partition.tp, partition.log)
         partition.leader = NO_LEADER
@@ -111,7 +111,7 @@ def stop_partition(partition: Partition) -> None:
 
 
 def mark_offline(partition: Partition) -> None:
-    """Refuse what waits at a partition whose log directory failed (`Partition#markOffline`)."""
+    """Refuse the operations that wait at a partition whose log directory failed (`Partition#markOffline`)."""
     if partition.is_leader:
         partition.broker.account.leadership_ended(partition.tp, partition.log)
     _refuse_delayed_produce(partition, errors.KAFKA_STORAGE_ERROR)
@@ -126,7 +126,7 @@ def _refuse_delayed_produce(partition: Partition, error: str) -> None:
 
 
 def _complete_fetches(partition: Partition) -> None:
-    """Complete delayed fetches of a former leadership. Their senders learn of the change by leader epoch, or by the leader's id."""
+    """Complete the delayed fetches of a former leadership. Their senders detect the change by the leader epoch or the leader's id."""
     for entry in partition.sessions:
         entry.session.mark_dirty(entry)
         entry.session.complete()

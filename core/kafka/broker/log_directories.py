@@ -1,4 +1,4 @@
-"""A broker's log directories while its process runs: failures, assignments of replicas, moves between them, and slow disks (KIP-112, 113, 858)."""
+"""A running broker's log directories: failures, assignments of replicas, moves, and slow disks (KIP-112, 113, 858)."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from core.sim.node import Handler
 
 COPY_CHUNK: Final = 1_048_576
-"""Bytes that a move copies at a time (replica.fetch.max.bytes)."""
+"""The number of bytes that a move copies at a time (replica.fetch.max.bytes)."""
 
 COPY_PAUSE: Final = US_PER_MS
 """Minimum time between two steps of a move, µs."""
@@ -30,8 +30,8 @@ class LogDirectories:
     Attributes:
         unreported: failed directories that the controller has not confirmed yet (ordered set).
         unassigned: replicas whose directory the controller does not know yet (ordered set).
-        slow: µs that each write takes; 0 if writes take no time.
-        busy_until: when the slow disk has finished all of its writes.
+        slow: the duration of each write, µs; 0 if writes take no time.
+        busy_until: the time when the slow disk has finished all of its writes, µs.
     """
 
     __slots__ = ("_channel", "_undelayed", "broker", "busy_until", "copy_speed", "disk", "slow", "unassigned", "unreported")
@@ -61,23 +61,23 @@ class LogDirectories:
         )
 
     def reset(self) -> None:
-        """Forget everything pending, because the process ended."""
+        """Forget all pending work, because the process ended."""
         self.unreported.clear()
         self.unassigned.clear()
         self.busy_until = 0
 
     def online_ids(self) -> tuple[str, ...]:
-        """The ids of the directories that work."""
+        """Return the ids of the working directories."""
         return tuple(each.directory_id for each in self.disk.dirs if each.online)
 
     def offline_ids(self) -> tuple[str, ...]:
-        """The ids of the failed directories."""
+        """Return the ids of the failed directories."""
         return tuple(each.directory_id for each in self.disk.dirs if not each.online)
 
     # --- failure ---------------------------------------------------------------------------------------------------
 
     def fail(self, number: int) -> None:
-        """Fail a directory of a running process (`ReplicaManager#handleLogDirFailure`). The broker halts if no other directory works."""
+        """Fail a directory of a running process (`ReplicaManager#handleLogDirFailure`). If no other directory works, the broker halts."""
         broker, disk = self.broker, self.disk
         gone = disk.fail(number)
         journal = broker.journal
@@ -112,7 +112,7 @@ class LogDirectories:
     # --- where replicas are ----------------------------------------------------------------------------------------
 
     def assign(self, tp: TopicPartition) -> None:
-        """Note a new replica's directory for the controller, if there are several directories (`AssignmentsManager`)."""
+        """Queue a new replica's directory for the controller if there are several directories (`AssignmentsManager`)."""
         if len(self.disk.dirs) > 1:
             self.unassigned[tp] = None
 
@@ -140,7 +140,7 @@ class LogDirectories:
             self._copy(tp)
 
     def _copy(self, about: object) -> None:
-        """Copy up to COPY_CHUNK bytes of a move. When the copy has caught up, it replaces the current replica (`ReplicaAlterLogDirsThread`)."""
+        """Copy up to COPY_CHUNK bytes of a move. When the copy is complete, it replaces the current replica (`ReplicaAlterLogDirsThread`)."""
         assert isinstance(about, TopicPartition)
         future, log = self.disk.futures.get(about), self.disk.logs.get(about)
         if future is None or log is None:
@@ -156,7 +156,7 @@ class LogDirectories:
         self.broker.timer(max(COPY_PAUSE, read * SECOND // self.copy_speed), "move-replica", about)
 
     def _swap(self, tp: TopicPartition, future: FutureReplica) -> None:
-        """Make the future replica the current one, because both end at the same offset (`Partition#maybeReplaceCurrentWithFutureReplica`)."""
+        """Replace the current replica with the future one, which has the same end (`Partition#maybeReplaceCurrentWithFutureReplica`)."""
         broker, disk = self.broker, self.disk
         log = disk.logs[tp]
         old = disk.dir_of(tp)
@@ -171,7 +171,7 @@ class LogDirectories:
     # --- a slow disk -----------------------------------------------------------------------------------------------
 
     def slow_down(self, delay: int) -> None:
-        """Make each write take `delay` µs; 0 ends that. Writes under way finish as they began."""
+        """Make each write take `delay` µs. If `delay` is 0, writes take no time again. Pending writes keep their duration."""
         broker = self.broker
         broker.withdraw_idle_fetches()
         self.slow = delay
@@ -183,17 +183,17 @@ class LogDirectories:
             broker.handlers[kind] = self._write if delay or self.busy_until > broker.journal.now else handler
 
     def write_wait(self) -> int:
-        """How long a write that arrives now takes, including its wait, µs."""
+        """Return how long a write that arrives now takes, including the wait for earlier writes, µs."""
         return max(self.busy_until - self.broker.journal.now, 0) + self.slow
 
     def _record_if_behind(self) -> None:
-        """Record how long writes wait, if they wait so long that they are stalled."""
+        """Record the time that writes wait if they wait so long that they are stalled."""
         wait = self.write_wait()
         if wait > STALL_BOUND:
             self.broker.journal.emit(events.DiskBehind.kind, self.broker.id, wait)
 
     def _write(self, message: object, sender: str) -> None:
-        """Delay a request or response with something to write until the disk has written it."""
+        """Delay a request or a response that writes to disk until the disk has written it."""
         broker = self.broker
         now = broker.journal.now
         if isinstance(message, FetchResponse) and not any(part.records for part in message.parts()) and self.busy_until <= now:

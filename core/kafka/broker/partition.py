@@ -1,18 +1,19 @@
-"""A partition as one broker sees it (Kafka: `Partition`): the in-sync replicas (ISR) and the high watermark (HW).
+"""A partition from the view of one broker (Kafka: `Partition`): the in-sync replicas (ISR) and the high watermark (HW).
 
-The log end offset (LEO) is the offset of the next record. Records below the HW are committed: consumers can read them, and writes
-with acks=all are answered. The HW is the smallest LEO of the replicas that count; `maybe_increment_leader_hw` is the only code that raises
-a leader's HW. A record is replicated like this:
+The log end offset (LEO) is the offset of the next record. Records below the HW are committed: consumers can read them, and the leader
+acknowledges writes with acks=all. The HW is the smallest LEO of the replicas that count. Only `maybe_increment_leader_hw` raises a
+leader's HW. A record is replicated in these steps:
 
 1. The leader appends it to its log and calls `maybe_increment_leader_hw` (`core.kafka.broker.requests.leader_append`).
 2. A follower fetches from its own LEO (`FetchManager.read_from_log`). The leader reads the record and stores the follower's LEO in its `Replica`.
-   Then it calls `maybe_expand_isr` for a follower outside the ISR, and `maybe_increment_leader_hw`.
-3. The follower appends the record, and learns the HW from this response or a later one (`core.kafka.broker.follower.fetch_response`).
+   Then it calls `maybe_expand_isr` if the follower is outside the ISR, and `maybe_increment_leader_hw`.
+3. The follower appends the record. It learns the HW from this response or a later one (`core.kafka.broker.follower.fetch_response`).
 
-Independently of that, a timer of the broker calls `maybe_shrink_isr` once or twice per replica.lag.time.max.ms, depending on the release. The
-controller commits or refuses each change of the ISR (`handle_alter_partition_update`, `handle_alter_partition_error`), and decides who
-leads (`core.kafka.broker.leadership`, which also sets the ISR and drops a pending change). Before 2.7 the leader itself writes the ISR to
-ZooKeeper, through the same methods. Where a rule depends on the release, the code asks a flag of `core.kafka.release`.
+Independently of these steps, a timer of the broker calls `maybe_shrink_isr` once or twice per replica.lag.time.max.ms, depending on the
+release. The controller commits or refuses each ISR change (`handle_alter_partition_update`, `handle_alter_partition_error`). It also
+decides which broker leads (`core.kafka.broker.leadership`, which also sets the ISR and drops a pending change). Before 2.7, the leader
+itself writes the ISR to ZooKeeper, through the same methods. If a rule depends on the release, the code checks a flag of
+`core.kafka.release`.
 """
 
 from __future__ import annotations
@@ -55,39 +56,39 @@ _STAY_PENDING: Final = frozenset(
         errors.NEW_LEADER_ELECTED,
     }
 )
-"""Answers to an ISR proposal after which the leader waits for new metadata, still pending."""
+"""Errors in response to an ISR proposal after which the change stays pending until the leader gets new metadata."""
 
 _REVERT: Final = frozenset({errors.OPERATION_NOT_ATTEMPTED, errors.INELIGIBLE_REPLICA})
-"""Answers after which the leader goes back to the committed ISR."""
+"""Errors in response to an ISR proposal after which the leader returns to the committed ISR."""
 
 
 class Partition:
     """One partition on one broker.
 
     Attributes:
-        tp: the topic and the number of the partition; also separately as `topic` and `number`.
-        broker: the broker that hosts this replica, as far as a partition needs it.
+        tp: the topic and the number of the partition; they are also stored separately as `topic` and `number`.
+        broker: the part of the hosting broker that a partition needs.
         log: this broker's log of the partition.
-        leader: the broker that leads, as last known to this broker.
+        leader: the leading broker, as last known to this broker.
         leader_epoch: the leader's term; the controller raises it with each election.
-        partition_epoch: the version of the state that the controller committed last.
+        partition_epoch: the version of the state that the controller last committed.
         replicas: the brokers with a replica, the preferred leader first.
-        adding: those of them that a reassignment adds.
+        adding: the brokers in `replicas` that a reassignment adds.
         isr: the in-sync replicas that the controller committed, the leader among them; empty on a follower.
-        maximal_isr: `isr` plus the candidate of a pending expansion (KIP-497; before it, always `isr`). A pending shrink removes nobody.
-        pending: EXPAND or SHRINK while a change is at the controller, otherwise empty.
-        proposal: the change that was sent last; meaningful while `pending` is set.
-        remotes: the followers as the leader sees them; without the leader itself.
+        maximal_isr: `isr` plus the candidate of a pending expansion (KIP-497; before it, always `isr`). A pending shrink removes no member.
+        pending: EXPAND or SHRINK while a change is at the controller; otherwise empty.
+        proposal: the change that was last sent; meaningful while `pending` is set.
+        remotes: the followers as the leader sees them; the leader itself is not included.
         leader_epoch_start_offset: the leader's LEO when its term began.
         min_isr: min.insync.replicas.
         under_min_isr: whether `isr` is smaller than the effective min.insync.replicas; False on a follower.
-        uncommitted_since: since when records above the HW have waited, µs; meaningful while LEO > HW.
+        uncommitted_since: the time since which records above the HW have waited, µs; meaningful while LEO > HW.
         last_high_watermark: the number of the event that last raised the HW.
-        sessions: this partition's entries in followers' fetch sessions, at most one of each follower.
-        delayed: writes with acks=all that wait for the HW; None until there is one, to save memory.
-        consumers: fetches of consumers that wait for the HW, in order.
-        producers: sequence numbers of idempotent producers, made from the log when a leader first needs them.
-        term: the batches that this broker appended as the leader of this epoch; None on a follower.
+        sessions: this partition's entries in followers' fetch sessions, at most one per follower.
+        delayed: writes with acks=all that wait for the HW; None until the first such write, to save memory.
+        consumers: consumer fetches that wait for the HW, in order.
+        producers: sequence numbers of idempotent producers; built from the log when a leader first needs them.
+        term: the batches that this broker has appended as the leader of this epoch; None on a follower.
         account: the durability account's observer; None on a follower.
     """
 
@@ -140,14 +141,14 @@ class Partition:
         return self.leader == self.broker.id
 
     def replica(self, broker: int) -> Replica | None:
-        """A follower as the leader sees it; None if there is no such follower (`Partition#getReplica`)."""
+        """Return a follower as the leader sees it; None if there is no such follower (`Partition#getReplica`)."""
         for replica in self.remotes:
             if replica.broker == broker:
                 return replica
         return None
 
     def session(self, follower: int) -> SessionEntry | None:
-        """This partition's entry in the fetch session of a follower."""
+        """Return this partition's entry in the fetch session of a follower, or None."""
         for entry in self.sessions:
             if entry.session.follower == follower:
                 return entry
@@ -161,7 +162,7 @@ class Partition:
     # --- epochs ----------------------------------------------------------------------------------------------------
 
     def check_leader_epoch(self, epoch: int, *, requires_leader: bool = True) -> str:
-        """Validate the leader epoch of a request (-1: it has none); return the error, or NONE (`Partition#getLocalLog`)."""
+        """Validate the leader epoch of a request (-1 means no epoch). Returns the error, or NONE (`Partition#getLocalLog`)."""
         if epoch != NO_EPOCH:
             if epoch < self.leader_epoch:
                 return errors.FENCED_LEADER_EPOCH
@@ -170,7 +171,7 @@ class Partition:
         return errors.NONE if self.is_leader or not requires_leader else errors.NOT_LEADER_OR_FOLLOWER
 
     def last_offset_for_leader_epoch(self, epoch: int) -> tuple[int, int]:
-        """(epoch, end offset) of the largest known epoch that is not above `epoch` (`Partition#lastOffsetForLeaderEpoch`)."""
+        """Return (epoch, end offset) of the largest known epoch up to `epoch` (`Partition#lastOffsetForLeaderEpoch`)."""
         log = self.log
         if not self.broker.release.epoch_at_start and len(log.epochs) and epoch < log.epochs.entries()[0][0]:
             return NO_EPOCH, NO_OFFSET
@@ -179,28 +180,28 @@ class Partition:
     # --- min.insync.replicas ---------------------------------------------------------------------------------------
 
     def effective_min_isr(self) -> int:
-        """min.insync.replicas, capped by the replication factor since 3.7 (`Partition#effectiveMinIsr`)."""
+        """Return min.insync.replicas, capped by the replication factor since 3.7 (`Partition#effectiveMinIsr`)."""
         return effective_min_isr(self.min_isr, len(self.remotes) + 1, capped=self.broker.release.capped_min_isr)
 
     def update_under_min_isr(self) -> None:
-        """Recompute `under_min_isr` (`Partition#isUnderMinIsr`); call it after a change of ISR, replicas, leader, or setting.
+        """Recompute `under_min_isr` (`Partition#isUnderMinIsr`). Call this after a change of the ISR, replicas, leader, or setting.
 
-        While it is true, the leader refuses writes with acks=all (`core.kafka.broker.requests.leader_append`).
+        While `under_min_isr` is true, the leader refuses writes with acks=all (`core.kafka.broker.requests.leader_append`).
         """
         self.under_min_isr = self.is_leader and is_under_min_isr(self, self.effective_min_isr())
 
     # --- the ISR ---------------------------------------------------------------------------------------------------
 
     def is_replica_isr_eligible(self, replica: Replica) -> bool:
-        """Whether a follower may join the ISR (`Partition#isReplicaIsrEligible`).
+        """Whether a follower can join the ISR (`Partition#isReplicaIsrEligible`).
 
-        It must not be fenced or shutting down, and its broker epoch must match the controller's. Before 3.3 there is no such check.
+        The follower must not be fenced or shutting down, and its broker epoch must match the controller's. Before 3.3, leaders do not check this.
         """
         release = self.broker.release
         if not release.isr_eligibility:
             return True
         if release.broker_epoch_in_isr and replica.leo < 0:
-            return False  # it has not fetched, so its broker epoch is unknown
+            return False  # the follower has not fetched, so its broker epoch is unknown
         return self.broker.is_isr_eligible(replica.broker, replica.broker_epoch)
 
     def maybe_expand_isr(self, replica: Replica) -> None:
@@ -223,17 +224,17 @@ class Partition:
         self._submit_alter_partition(proposed)
 
     def _is_follower_in_sync(self, replica: Replica) -> bool:
-        """Whether a follower's LEO has reached the HW, and, since 2.0, the start of the leader's term (`Partition#isFollowerInSync`)."""
+        """Whether a follower's LEO has reached the HW and, since 2.0, the start of the leader's term (`Partition#isFollowerInSync`)."""
         return replica.leo >= self.log.high_watermark and (
             not self.broker.release.expand_needs_epoch_start or replica.leo >= self.leader_epoch_start_offset
         )
 
     def out_of_sync_replicas(self) -> tuple[int, ...]:
-        """The members of the ISR that lag (`Partition#getOutOfSyncReplicas`); none while a change is pending.
+        """Return the members of the ISR that lag (`Partition#getOutOfSyncReplicas`). The result is empty while a change is pending.
 
-        A follower lags if it was last caught up with the leader's LEO more than replica.lag.time.max.ms ago. Before 0.9 it lags if it has
+        A follower lags if it last caught up with the leader's LEO more than replica.lag.time.max.ms ago. Before 0.9, a follower lags if it has
         not fetched for that long, or if it is more than replica.lag.max.messages records behind. Some releases never remove a follower
-        whose LEO equals the leader's.
+        whose LEO equals the leader's LEO.
         """
         if self.pending:
             return ()
@@ -254,7 +255,7 @@ class Partition:
         return tuple(out)
 
     def maybe_shrink_isr(self) -> None:
-        """Propose to remove followers that lag (`Partition#maybeShrinkIsr`); they count for the HW until the controller commits the removal."""
+        """Propose to remove followers that lag (`Partition#maybeShrinkIsr`). They count for the HW until the controller commits the removal."""
         if not self.is_leader:
             return
         out = self.out_of_sync_replicas()
@@ -267,7 +268,7 @@ class Partition:
         lag = max(broker.journal.now - max(seen(replica), 0) for replica in lagging)
         proposed = shrunk(self.isr, out, release.isr_order)
         self.pending = SHRINK
-        if release.counts_lag and lag <= lag_max:  # they fetch in time but lack too many records
+        if release.counts_lag and lag <= lag_max:  # the followers fetch in time but lack too many records
             missing = max(self.log.leo - replica.leo for replica in lagging)
             broker.journal.emit(
                 events.IsrShrinkByCount.kind, broker.id, tp.topic, tp.partition, proposed, out, missing, broker.lag_max_messages
@@ -277,7 +278,7 @@ class Partition:
         self._submit_alter_partition(proposed)
 
     def _submit_alter_partition(self, isr: tuple[int, ...]) -> None:
-        """Send an ISR to the controller (`Partition#submitAlterPartition`); drop it if another change is in flight."""
+        """Send an ISR to the controller (`Partition#submitAlterPartition`). If another change is in flight, drop the ISR."""
         broker = self.broker
         known = {replica.broker: replica.broker_epoch for replica in self.remotes}
         known[broker.id] = broker.broker_epoch
@@ -295,7 +296,7 @@ class Partition:
     def handle_alter_partition_update(self, item: AlterPartitionItem, registration: PartitionRegistration) -> None:
         """Apply an ISR that the controller committed (`Partition#handleAlterPartitionUpdate`).
 
-        Ignores a response that newer metadata have superseded.
+        Ignores a response that newer metadata has superseded.
         """
         if not self.is_leader or registration.leader_epoch != self.leader_epoch:
             return
@@ -325,7 +326,7 @@ class Partition:
             journal.cause = journal.emit(events.IsrExpanded.kind, broker.id, tp.topic, tp.partition, isr, joined, epoch)
 
     def handle_alter_partition_error(self, item: AlterPartitionItem, error: str) -> None:
-        """Handle a rejected change of the ISR (`Partition#handleAlterPartitionError`): revert, wait for new metadata, or resend it."""
+        """Handle a rejected ISR change (`Partition#handleAlterPartitionError`): revert it, wait for new metadata, or resend it."""
         if not self.is_leader or item.leader_epoch != self.leader_epoch or not self.pending or item is not self.proposal:
             return
         broker, tp = self.broker, self.tp
@@ -348,7 +349,7 @@ class Partition:
         self.broker.log_start_moved(self.tp)
 
     def check_fetch(self, replica: Replica | None, asked: FetchPartitionFields) -> FetchFailure | None:
-        """Check a follower's fetch: None if records can be read for it, else an error, or where its log diverges from this one.
+        """Check a follower's fetch. Returns None if records can be read for it, else an error or the offset where the logs diverge.
 
         Kafka: `Partition#localLogWithEpochOrThrow`, `#followerReplicaOrThrow`, `#readRecords`.
         """
@@ -370,7 +371,7 @@ class Partition:
         return None if error == errors.NONE else (error, NO_EPOCH, NO_OFFSET)
 
     def assume_fetched(self, follower: int, end: int) -> None:
-        """Count records as replicated when they are sent: a deliberate bug, active only while the guard `request-time-leo` is off."""
+        """Count records as replicated when they are sent. This deliberate bug is active only if the guard `request-time-leo` is off."""
         replica = self.replica(follower)
         if replica is not None and end > replica.leo:
             replica.leo = end
@@ -385,10 +386,10 @@ class Partition:
     # --- the high watermark ----------------------------------------------------------------------------------------
 
     def maybe_increment_leader_hw(self) -> bool:
-        """Raise the HW to the smallest LEO of the replicas that count (`Partition#maybeIncrementLeaderHW`); True if it rose.
+        """Raise the HW to the smallest LEO of the replicas that count (`Partition#maybeIncrementLeaderHW`). Returns True if the HW rose.
 
-        The leader and every follower in `maximal_isr` count. Some releases also count followers outside it that have caught up, so that
-        the HW does not pass one that is about to join. Since 3.7 the HW stays while the ISR is under the effective min.insync.replicas.
+        The leader and every follower in `maximal_isr` count. Some releases also count caught-up followers outside `maximal_isr`, so that
+        the HW does not pass a follower that is about to join. Since 3.7, the HW stays while the ISR is under the effective min.insync.replicas.
         """
         log, maximal_isr = self.log, self.maximal_isr
         old, candidate, held_by = log.high_watermark, log.leo, NO_LEADER
@@ -402,7 +403,7 @@ class Partition:
         if candidate <= old or (self.under_min_isr and broker.release.strict_min_isr):
             return False
         log.high_watermark = candidate
-        if log.noted != broker.disk.checkpoints:  # the next checkpoint of high watermarks has to write it
+        if log.noted != broker.disk.checkpoints:  # the next checkpoint of high watermarks must include this one
             log.noted = broker.disk.checkpoints
             broker.disk.changed[self.tp] = None
         journal = broker.journal
@@ -439,20 +440,20 @@ class Partition:
             self.consumers = (*self.consumers, waiter)
 
     def remove_consumer(self, waiter: HighWatermarkWaiter) -> None:
-        """Unregister it."""
+        """Unregister a consumer's fetch that waits for the HW."""
         self.consumers = tuple(each for each in self.consumers if each is not waiter)
 
     def _complete_delayed_produce(self) -> None:
-        """Answer the writes that the HW has reached (`Partition#checkEnoughReplicasReachOffset`).
+        """Respond to the writes that the HW has reached (`Partition#checkEnoughReplicasReachOffset`).
 
-        If `maximal_isr` is now smaller than the effective min.insync.replicas, the answer is NOT_ENOUGH_REPLICAS_AFTER_APPEND.
+        If `maximal_isr` is now smaller than the effective min.insync.replicas, the response is NOT_ENOUGH_REPLICAS_AFTER_APPEND.
         """
         if self.delayed is not None and self.delayed.waiting:
             enough = self.effective_min_isr() <= len(self.maximal_isr)
             self.delayed.complete(self.log.high_watermark, errors.NONE if enough else errors.NOT_ENOUGH_REPLICAS_AFTER_APPEND)
 
     def _counts_outside_isr(self, replica: Replica) -> bool:
-        """Whether a follower outside the ISR counts for the HW, by the rule of the release."""
+        """Whether a follower outside the ISR counts for the HW according to the rule of the release."""
         release = self.broker.release
         if release.high_watermark is HighWatermarkRule.ISR:
             return False
@@ -462,7 +463,7 @@ class Partition:
         return replica.is_caught_up(self.log.leo, now, lag_max) and (not release.hw_needs_eligible or self.is_replica_isr_eligible(replica))
 
     def holders(self) -> tuple[int, ...]:
-        """The replicas that limit the HW: those with the smallest LEO of all that count, or the leader itself if none lags."""
+        """Return the replicas that limit the HW: those with the smallest LEO of all that count, or the leader itself if none lags."""
         counting = [replica for replica in self.remotes if self.counts_for_high_watermark(replica)]
         least = min([replica.leo for replica in counting], default=self.log.leo)
         return tuple([replica.broker for replica in counting if replica.leo == least]) if least < self.log.leo else (self.broker.id,)

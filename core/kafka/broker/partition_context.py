@@ -1,4 +1,4 @@
-"""A broker as its partitions see it."""
+"""The parts of a broker that its partitions depend on."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ from core.sim.node import Node
 
 
 class IsrChanges(Protocol):
-    """Sends a leader's ISR changes to whoever commits them (Kafka: `AlterPartitionManager`)."""
+    """The sender of a leader's ISR changes to the controller or to ZooKeeper (Kafka: `AlterPartitionManager`)."""
 
     def submit(self, item: AlterPartitionItem) -> bool:
-        """Submit a change; False if the partition has a pending one (OPERATION_NOT_ATTEMPTED)."""
+        """Submit a change. Returns False if the partition already has a pending change (OPERATION_NOT_ATTEMPTED)."""
 
     def reset(self) -> None:
         """Forget all changes, because the process ended."""
@@ -30,15 +30,17 @@ class IsrChanges(Protocol):
 
 
 class PartitionContext(Node, metaclass=ABCMeta):
-    """A broker as its partitions see it: its identity, its disk, what they can ask about others, and the settings that affect an ISR.
+    """A broker as its partitions see it: its identity, disk, ISR settings, and knowledge of other brokers.
 
     Attributes:
-        id: the broker id; `broker_epoch` is assigned at registration, -1 before.
+        id: the broker id.
+        broker_epoch: the epoch that is assigned at registration; -1 before it.
         settings: the broker's own view of the settings; changes arrive with the metadata.
-        lag_max: replica.lag.time.max.ms, µs; lag_max_messages: replica.lag.max.messages (before 0.9).
-        behind: partitions led here with a follower that may not be at the LEO in a running session (ordered set).
-        pushes_high_watermark: complete a fetch if its follower was not sent the newest high watermark (2.4); False in by-hand mode.
-        alter_partition: where ISR changes are submitted.
+        lag_max: replica.lag.time.max.ms, µs.
+        lag_max_messages: replica.lag.max.messages (before 0.9).
+        behind: partitions led here with a follower that might not be at the LEO in a running session (ordered set).
+        pushes_high_watermark: whether a fetch is completed if its follower lacks the newest high watermark (2.4); False in by-hand mode.
+        alter_partition: the object that takes ISR changes.
     """
 
     __slots__ = ("account", "behind", "broker_epoch", "disk", "id", "pushes_high_watermark", "release", "settings")
@@ -77,10 +79,10 @@ class PartitionContext(Node, metaclass=ABCMeta):
 
     @abstractmethod
     def is_isr_eligible(self, broker: int, broker_epoch: int) -> bool:
-        """Whether a broker may join an ISR by this broker's metadata."""
+        """Whether a broker can join an ISR according to this broker's metadata."""
 
     def log_start_moved(self, tp: TopicPartition) -> None:
-        """Note that a log start moved, so that it is written at the next checkpoint."""
+        """Mark a log start that moved, so that the next checkpoint writes it."""
         self.disk.moved_starts[tp] = None
         self.disk.log_starts_moved = True
         if tp in self.account.exposed:

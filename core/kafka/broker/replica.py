@@ -1,6 +1,6 @@
-"""A follower as its leader sees it: how far it has fetched, and when it was caught up (Kafka: `Replica`, `ReplicaState`).
+"""A follower as its leader sees it: its fetch position and the time when it was caught up (Kafka: `Replica`, `ReplicaState`).
 
-All numbers are those at request time: the offset that a fetch asks from is the follower's LEO, no matter what the response carries.
+All numbers are those at request time. The offset that a fetch asks for is the follower's LEO, regardless of the records in the response.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from typing import Final
 from core.kafka.broker.follower_session import FollowerSession
 
 NEVER: Final = -(2**62)
-"""A time before all others. Kafka uses 0, on a clock that began in 1970."""
+"""A time before all other times. Kafka uses 0, on a clock that began in 1970."""
 
 
 class Replica:
@@ -18,14 +18,15 @@ class Replica:
 
     Attributes:
         broker: the follower's broker id.
-        leo, log_start: as of its last fetch, -1 before the first.
-        last_caught_up_time: when it last had everything that the leader had at that time, µs.
-        last_fetch_leader_leo: the leader's LEO at its last fetch.
-        last_fetch_time: when its last fetch arrived, µs.
-        broker_epoch: the epoch in its last fetch, -1 if unknown.
-        last_sent_high_watermark: the leader's high watermark when its last fetch was read (releases that complete fetches by it).
-        session: set while the follower is at the leader's LEO and fetches through this session. Each fetch then renews the times above
-            without touching the replica.
+        leo, log_start: the follower's LEO and log start as of its last fetch; -1 before the first fetch.
+        last_caught_up_time: the last time when the follower had everything that the leader had, µs.
+        last_fetch_leader_leo: the leader's LEO at the follower's last fetch.
+        last_fetch_time: the time when the follower's last fetch arrived, µs.
+        broker_epoch: the broker epoch in the last fetch; -1 if unknown.
+        last_sent_high_watermark: the leader's high watermark when the last fetch was read. Used in releases where a new high watermark completes
+            fetches.
+        session: the follower's fetch session while the follower is at the leader's LEO; otherwise None. Each fetch of this session renews the
+            times above without changing the replica.
     """
 
     __slots__ = (
@@ -47,7 +48,7 @@ class Replica:
         self.session: FollowerSession | None = None
 
     def detach_session(self) -> None:
-        """Copy the times of the session's fetches to the replica; called before the leader's LEO advances."""
+        """Copy the times of the session's fetches to the replica, before the leader's LEO advances."""
         session = self.session
         if session is not None:
             fetched = session.fetched_at()
@@ -58,12 +59,15 @@ class Replica:
             self.session = None
 
     def caught_up_time(self) -> int:
-        """lastCaughtUpTime, including the fetches of the session."""
+        """Return lastCaughtUpTime, including the fetches of the session."""
         session = self.session
         return self.last_caught_up_time if session is None else max(self.last_caught_up_time, session.fetched_at())
 
     def fetched_time(self) -> int:
-        """When it last fetched, or counted as caught up at the start of this leadership (before 0.9: `Replica#logEndOffsetUpdateTimeMs`)."""
+        """Return the time of the last fetch, or of the start of this leadership if the follower counted as caught up then.
+
+        Before 0.9: `Replica#logEndOffsetUpdateTimeMs`.
+        """
         session = self.session
         seen = max(self.last_fetch_time, self.last_caught_up_time)
         return max(seen, session.fetched_at()) if session is not None else seen
@@ -71,9 +75,9 @@ class Replica:
     def update_fetch_state(
         self, fetch_offset: int, log_start: int, now: int, leader_leo: int, broker_epoch: int, as_of_last_fetch: bool = True
     ) -> None:
-        """Update the state with a fetch (`Replica#updateFetchStateOrThrow`); `leader_leo` is the LEO before the read.
+        """Update the state with a fetch (`Replica#updateFetchStateOrThrow`). `leader_leo` is the leader's LEO before the read.
 
-        With `as_of_last_fetch`, a fetch that reaches the leader's LEO at the fetch before shows that the follower was caught up then.
+        With `as_of_last_fetch`, a fetch from the LEO that the leader had at the previous fetch shows that the follower was caught up at that time.
         """
         if fetch_offset >= leader_leo:
             self.last_caught_up_time = now
@@ -87,7 +91,7 @@ class Replica:
         self.broker_epoch = broker_epoch
 
     def update_last_sent_high_watermark(self, high_watermark: int) -> bool:
-        """Record the high watermark that a fetch was read with; True if the follower had been sent an older one.
+        """Record the high watermark that a fetch was read with. Returns True if the follower had been sent an older one.
 
         Kafka: `Replica#lastSentHighWatermark`, 2.4.
         """
@@ -99,8 +103,8 @@ class Replica:
         """Reset the state at the start of a higher leader epoch on this leader (`Replica#resetReplicaState`).
 
         Args:
-            new_leader: the broker was a follower before, and knows nothing of its followers.
-            in_isr: the follower is in the ISR, and counts as caught up now.
+            new_leader: whether the broker was not the leader before, and so has no state of its followers.
+            in_isr: whether the follower is in the ISR, and so counts as caught up now.
         """
         self.detach_session()
         if new_leader:
@@ -115,5 +119,5 @@ class Replica:
         self.last_caught_up_time = now if in_isr else NEVER
 
     def is_caught_up(self, leader_leo: int, now: int, lag_max: int) -> bool:
-        """Whether it is at the leader's LEO, or was caught up at most `lag_max` µs ago (`ReplicaState#isCaughtUp`)."""
+        """Whether the follower is at the leader's LEO, or was caught up at most `lag_max` µs ago (`ReplicaState#isCaughtUp`)."""
         return leader_leo == self.leo or now - self.caught_up_time() <= lag_max

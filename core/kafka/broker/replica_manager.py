@@ -1,4 +1,4 @@
-"""A broker's replicas: which it leads, which it follows, and the requests of followers and clients for them (Kafka: `ReplicaManager`)."""
+"""A broker's replicas as leader and as follower, and the requests for them from followers and clients (Kafka: `ReplicaManager`)."""
 
 from __future__ import annotations
 
@@ -37,10 +37,11 @@ class ReplicaManager:
     """The replicas of one broker.
 
     Attributes:
-        partitions: hosted partitions; offline_partitions: those in failed log directories.
-        consumer_fetches: delayed fetches of consumers, by (consumer, correlation).
-        fetch_manager: the fetches of followers that this broker serves.
-        fetcher_manager: the fetchers that follow other leaders.
+        partitions: the hosted partitions in working log directories.
+        offline_partitions: the hosted partitions in failed log directories.
+        consumer_fetches: the delayed fetches of consumers, by (consumer, correlation).
+        fetch_manager: the server of followers' fetches.
+        fetcher_manager: this broker's own fetchers, which fetch from other leaders.
     """
 
     __slots__ = (
@@ -119,7 +120,7 @@ class ReplicaManager:
         keeps_fetching = self._keeps_fetching(partition, registration)
         new_epoch = make_follower(partition, registration)
         if broker.want_shutdown and (registration.leader == NO_LEADER or broker.id not in registration.isr):
-            self.fetcher_manager.remove(tp)  # in controlled shutdown it catches up no more (`ReplicaManager#applyLocalFollowersDelta`)
+            self.fetcher_manager.remove(tp)  # in a controlled shutdown, it no longer catches up (`ReplicaManager#applyLocalFollowersDelta`)
         elif new_epoch:
             if keeps_fetching and self.fetcher_manager.continue_in_epoch(tp, registration.leader_epoch):
                 return
@@ -133,12 +134,12 @@ class ReplicaManager:
     ) -> tuple[tuple[TopicPartition, str], ...]:
         """Apply a LeaderAndIsr request of a ZooKeeper controller whose epoch was checked (`ReplicaManager#becomeLeaderOrFollower`).
 
-        First, each partition is looked up or created; a request with a leader epoch that is not newer is ignored. Second, new leaders stop
-        fetching and lead. Third, new followers stop fetching and fetch from their new leader. If that leader is not alive or there is none,
-        the broker keeps its log and its former role, even that of leader (`#makeFollowers`). A broker in shutdown does not fetch.
+        First, each partition is looked up or created; a request whose leader epoch is not newer is ignored. Second, new leaders stop
+        fetching and start to lead. Third, new followers stop fetching and fetch from their new leader. If that leader is not alive or there is
+        none, the broker keeps its log and its former role, even the role of leader (`#makeFollowers`). A broker in shutdown does not fetch.
 
         Returns:
-            (partition, error) for each.
+            (partition, error) for each partition.
         """
         broker, journal = self.broker, self.broker.journal
         arrived = journal.cause
@@ -190,7 +191,7 @@ class ReplicaManager:
     def _keeps_fetching(self, partition: Partition, registration: PartitionRegistration) -> bool:
         """Whether a follower keeps fetching in a new epoch of the same leader, without truncating.
 
-        Kafka: `Partition#makeFollower` before KAFKA-7164. 2.0 does so only in the very next epoch: then the follower has missed no other leadership.
+        Kafka: `Partition#makeFollower` before KAFKA-7164. 2.0 does so only in the next epoch, when the follower has missed no other leadership.
         """
         release = self.broker.release
         if registration.leader != partition.leader or registration.leader == NO_LEADER:
@@ -200,7 +201,7 @@ class ReplicaManager:
         return not release.truncate_in_next_epoch and registration.leader_epoch <= partition.leader_epoch + 1
 
     def _get_or_create_partition(self, tp: TopicPartition) -> Partition | None:
-        """The partition, created with its log if necessary; None if its log directory is offline (Kafka: `#getOrCreatePartition`)."""
+        """Return the partition; create it and its log if necessary (`#getOrCreatePartition`). None if its log directory is offline."""
         partition = self.partitions.get(tp)
         if partition is None:
             broker = self.broker
@@ -255,7 +256,7 @@ class ReplicaManager:
         self.fetcher_manager.shut_down_idle_fetchers()
 
     def delete_old_segments(self) -> None:
-        """Apply retention to all logs, of leaders and followers alike, each up to its own high watermark (`LogManager#cleanupLogs`)."""
+        """Apply retention to the logs of leaders and followers, each up to its own high watermark (`LogManager#cleanupLogs`)."""
         broker = self.broker
         now, disk, journal = broker.settings.clock.read(broker.journal.now), broker.disk, broker.journal
         configs = broker.log_configs.values()
@@ -278,7 +279,7 @@ class ReplicaManager:
                     partition.log_start_moved()
 
     def out_of_sync_partitions(self) -> list[Partition]:
-        """The partitions led here with a follower to remove from the ISR, in order of creation.
+        """Return the partitions led here that have a follower to remove from the ISR, in order of creation.
 
         A follower is in sync while it is at the LEO and its session still fetches. Partitions whose followers are all in that state are
         skipped, unless such a session has stopped fetching.
@@ -350,7 +351,7 @@ class ReplicaManager:
             partition.delayed.expire()
 
     def _consumer_fetch(self, request: ConsumerFetchRequest, sender: str) -> None:
-        """Serve a consumer's fetch: respond at once if there is something to send, else delay it."""
+        """Serve a consumer's fetch. If there is something to send, respond at once; otherwise, delay the fetch."""
         waiting = DelayedConsumerFetch(self.broker, self.hosted, sender, request)
         answer = waiting.read()
         if request.max_wait <= 0 or answer.partitions or answer.preferred:
@@ -367,6 +368,6 @@ class ReplicaManager:
             waiting.complete()
 
     def _metadata(self, request: MetadataRequest, sender: str) -> None:
-        """Serve a metadata request: who leads a topic, by this broker's metadata."""
+        """Serve a metadata request: return the leaders of a topic according to this broker's metadata."""
         broker = self.broker
         broker.reply(sender, MetadataResponse(request.correlation, request.topic, broker.topic_leaders(request.topic)))

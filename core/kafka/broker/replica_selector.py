@@ -8,15 +8,15 @@ from __future__ import annotations
 from typing import Final, NamedTuple
 
 RACK_AWARE: Final = "org.apache.kafka.common.replica.RackAwareReplicaSelector"
-"""The value of `replica.selector.class` for that."""
+"""The value of `replica.selector.class` that selects replicas by rack."""
 
 
 class ReplicaView(NamedTuple):
     """A replica as a selector sees it (Kafka: `ReplicaView`).
 
     Attributes:
-        rack: None if it has none, or if its broker is not alive.
-        since_caught_up: µs since it was last caught up.
+        rack: the rack of the replica's broker; None if the broker has no rack or is not alive.
+        since_caught_up: the time since the replica was last caught up, µs.
     """
 
     broker: int
@@ -26,10 +26,10 @@ class ReplicaView(NamedTuple):
 
 
 def select_rack_aware(rack: str, leader: ReplicaView, replicas: list[ReplicaView]) -> ReplicaView:
-    """The replica for a client in a rack (`RackAwareReplicaSelector#select`).
+    """Return the replica for a client in a rack (`RackAwareReplicaSelector#select`).
 
-    It is the leader if it is in that rack or no replica is. Otherwise it is the most caught-up replica in the rack: the one with the largest
-    LEO, then the shortest time since it was caught up, then the highest id.
+    If the leader is in that rack, or no replica is, the result is the leader. Otherwise, the result is the most caught-up replica in the
+    rack: the one with the largest LEO, then the shortest time since it was caught up, then the highest id.
     """
     near = [view for view in (leader, *replicas) if rack and view.rack == rack]
     if not near or leader in near:

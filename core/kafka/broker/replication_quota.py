@@ -1,9 +1,9 @@
-"""The throttle of replication (Kafka: `ReplicationQuotaManager`): a limit on the bytes per second that throttled partitions replicate.
+"""The replication throttle (Kafka: `ReplicationQuotaManager`): a limit on the bytes per second that throttled partitions replicate.
 
 A topic's lists name the throttled replicas: `leader.replication.throttled.replicas` at the leader, and
-`follower.replication.throttled.replicas` at the follower. A topic without a list is treated as if `kafka-reassign-partitions --throttle`
-had written one for the running reassignment: the moving partition at the leader, the added replica at the follower. All bytes of
-throttled partitions count, but only replicas that are not in sync are held back. The rate is measured over eleven samples of one
+`follower.replication.throttled.replicas` at the follower. If a topic has no list, it is treated as if `kafka-reassign-partitions --throttle`
+had written lists for the running reassignment: the moving partition at the leader, and the added replica at the follower. All bytes of
+throttled partitions count, but only replicas that are not in sync are delayed. The rate is measured over eleven samples of one
 second, so a copy proceeds in bursts around the rate.
 """
 
@@ -17,14 +17,14 @@ from core.kafka.settings import ALL_REPLICAS
 from core.sim.units import SECOND
 
 SAMPLES: Final = 11
-"""replication.quota.window.num, of replication.quota.window.size.seconds = 1 each."""
+"""The number of samples of one second (replication.quota.window.num, replication.quota.window.size.seconds)."""
 
 
 class ReplicationQuota:
     """One broker's quota as leader or as follower.
 
     Attributes:
-        rate: bytes per second.
+        rate: the limit in bytes per second.
         listed: the throttled partitions of topics that have a list (`Settings.topic_lists`).
     """
 
@@ -36,7 +36,7 @@ class ReplicationQuota:
         self._samples: deque[tuple[int, int]] = deque()
 
     def is_throttled(self, tp: TopicPartition, *, reassigned: bool) -> bool:
-        """Whether a partition's bytes count; `reassigned` decides for a topic without a list (`ReplicationQuotaManager#isThrottled`)."""
+        """Whether a partition's bytes count (`ReplicationQuotaManager#isThrottled`). For a topic without a list, this is `reassigned`."""
         partitions = self.listed.get(tp.topic)
         if partitions is None:
             return reassigned

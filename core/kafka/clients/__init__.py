@@ -1,1 +1,1 @@
-"""Producers and consumers: they find leaders by metadata, retry, and trust the responses of brokers."""
+"""Producers and consumers. They find leaders in metadata, retry requests, and trust the responses of brokers."""

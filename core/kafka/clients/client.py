@@ -17,20 +17,20 @@ from core.sim.node import Node
 from core.sim.units import SECOND, US_PER_MS
 
 RETRY_BACKOFF: Final = 100 * US_PER_MS
-"""retry.backoff.ms of the Java clients, µs."""
+"""The retry.backoff.ms of the Java clients, µs."""
 
 MAX_RETRY_BACKOFF: Final = SECOND
-"""retry.backoff.max.ms, µs: the upper bound of a back-off that doubles with each attempt (KIP-580, 3.7)."""
+"""The retry.backoff.max.ms of the clients, µs: the upper bound of a back-off that doubles with each attempt (KIP-580, 3.7)."""
 
 RECONNECT_BACKOFF: Final = 50 * US_PER_MS
-"""reconnect.backoff.ms, µs; it doubles with each consecutive failure."""
+"""The reconnect.backoff.ms of the clients, µs. It doubles with each consecutive failure."""
 
 MAX_RECONNECT_BACKOFF: Final = SECOND
-"""reconnect.backoff.max.ms, µs."""
+"""The reconnect.backoff.max.ms of the clients, µs."""
 
 
 POLL_DELAY: Final = 10 * US_PER_MS
-"""The delay with which a client notices that a request has timed out, µs; a response that arrives in that time still counts.
+"""The delay until a client notices that a request has timed out, µs. A response that arrives in that time still counts.
 
 Kafka: `NetworkClient#poll` calls `#handleTimedOutRequests` after it has handled the responses.
 """
@@ -45,9 +45,9 @@ class Client(Node, metaclass=ABCMeta):
         brokers: the addresses of the bootstrap servers, in the order in which they are asked.
         account: the durability account.
         leaders: (leader, leader epoch) by partition, from the last metadata.
-        config: its settings, which do not change after its start.
-        clock: its own clock, from which its records get their timestamps.
-        by_hand: whether nothing happens by itself; then metadata does not expire.
+        config: the client's settings, which do not change after its start.
+        clock: the client's own clock, which gives its records their timestamps.
+        by_hand: whether the lab is in by-hand mode, where metadata does not expire.
     """
 
     __slots__ = (
@@ -89,14 +89,14 @@ class Client(Node, metaclass=ABCMeta):
         )
 
     def handle(self, message: object, sender: str) -> None:
-        """Handle a message; its sender counts as connected."""
+        """Handle a message. Its sender counts as connected."""
         if sender not in self._connected and sender != self.address and type(message) is not Disconnected:
             self._connected[sender] = None
             self._reconnect.pop(sender, None)
         super().handle(message, sender)
 
     def reconnect_time(self, node: str) -> int:
-        """Return the time at which a broker with a broken connection is tried again, µs; 0 if its connection is not broken."""
+        """Return the time when the client retries a broker with a broken connection, µs; 0 if the connection is not broken."""
         return self._reconnect[node][0] if node in self._reconnect else 0
 
     def is_connected(self, node: str) -> bool:
@@ -104,7 +104,7 @@ class Client(Node, metaclass=ABCMeta):
         return node in self._connected
 
     def connection_failed(self, node: str) -> None:
-        """Record a broken or refused connection; the back-off doubles with each consecutive failure."""
+        """Record a broken or refused connection. The back-off doubles with each consecutive failure."""
         self._connected.pop(node, None)
         backoff = min(2 * self._reconnect[node][1], MAX_RECONNECT_BACKOFF) if node in self._reconnect else RECONNECT_BACKOFF
         self._reconnect[node] = (self.journal.now + backoff, backoff)
@@ -174,7 +174,7 @@ class Client(Node, metaclass=ABCMeta):
             self.refresh_metadata()
 
     def leaders_changed(self, partitions: list[int]) -> None:
-        """Called when new metadata has other leaders or leader epochs for these partitions."""
+        """Handle new leaders or leader epochs of these partitions in new metadata."""
 
     def _disconnected(self, message: Disconnected, _: str) -> None:
         self.connection_failed(message.node)
@@ -185,8 +185,8 @@ class Client(Node, metaclass=ABCMeta):
 
     @abstractmethod
     def metadata_updated(self) -> None:
-        """Called when new metadata has arrived."""
+        """Handle the arrival of new metadata."""
 
     @abstractmethod
     def connection_lost(self, node: str) -> None:
-        """Called when the connection to a broker has broken."""
+        """Handle a broken connection to a broker."""

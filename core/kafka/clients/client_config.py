@@ -1,6 +1,6 @@
-"""The configuration of producers and consumers, by Kafka's names, with the defaults of each release.
+"""The configuration of producers and consumers, with Kafka's names and the defaults of each release.
 
-A client has the release of the brokers. A setting that this release does not have is ignored; Kafka's clients also log a warning.
+A client has the release of the brokers. A setting that this release lacks is ignored. Kafka's clients also log a warning in that case.
 
 Kafka: `ProducerConfig`, `ConsumerConfig`.
 """
@@ -25,7 +25,7 @@ CONSUMER: Final = "consumer"
 """A client that reads."""
 
 NO_DELIVERY_TIMEOUT: Final = -1
-"""The delivery timeout before 2.1, which has none: a batch fails when it has no retries left, or has waited request.timeout.ms (KIP-91)."""
+"""The delivery timeout before 2.1, which has none. A batch fails when it has no retries left, or has waited request.timeout.ms (KIP-91)."""
 
 IDEMPOTENT_IN_FLIGHT: Final = 5
 """The maximum of max.in.flight.requests.per.connection for an idempotent producer."""
@@ -33,17 +33,17 @@ IDEMPOTENT_IN_FLIGHT: Final = 5
 
 @attrs.frozen(repr=False)
 class ClientSetting(ReprMixin):
-    """A setting of clients.
+    """A setting of a client.
 
     Attributes:
-        name: Kafka's name.
+        name: the name in Kafka.
         default: the default in the newest release.
         kinds: the kinds of client that have it.
         meaning: one sentence for help texts.
-        least: the lowest value.
-        most: the highest value.
-        older_defaults: (kind of client, release, default): the default in that release and earlier ones.
-        since: the first release that has it; empty if all have it.
+        least: the lowest allowed value.
+        most: the highest allowed value.
+        older_defaults: tuples (kind of client, release, default); each default applies to that release and earlier ones.
+        since: the first release that has the setting; empty if all releases have it.
     """
 
     name: str
@@ -66,7 +66,7 @@ class ClientSetting(ReprMixin):
         """Parse a value.
 
         Raises:
-            ValueError: it is not a number, or it is out of bounds.
+            ValueError: the value is not a number, or is out of bounds.
         """
         return number_within(self.name, text, self.least, self.most)
 
@@ -106,7 +106,7 @@ class ClientConfig(ReprMixin):
         request_timeout: request.timeout.ms.
         metadata_max_age: metadata.max.age.ms.
         delivery_timeout: delivery.timeout.ms of a producer, or `NO_DELIVERY_TIMEOUT`.
-        retries: retries of a producer.
+        retries: the maximum number of retries of a producer.
         max_in_flight: max.in.flight.requests.per.connection of a producer, applied per partition.
     """
 
@@ -118,10 +118,10 @@ class ClientConfig(ReprMixin):
 
 
 def client_setting_named(name: str, kind: str = "") -> ClientSetting:
-    """Return a setting by name, of one kind of client or (empty) of any.
+    """Return a setting by name, of one kind of client, or of any kind if `kind` is empty.
 
     Raises:
-        ValueError: there is no such setting; the message names a similar one.
+        ValueError: there is no such setting. The message names a similar setting.
     """
     known = [setting.name for setting in _ALL if not kind or kind in setting.kinds]
     if name not in known:
@@ -132,10 +132,10 @@ def client_setting_named(name: str, kind: str = "") -> ClientSetting:
 
 
 def client_config(kind: str, given: Iterable[tuple[str, str]], release: Release, *, idempotent: bool = False) -> ClientConfig:
-    """Return the configuration of a kind of client in a release; settings in `given` for other kinds are ignored.
+    """Return the configuration of a kind of client in a release. Settings in `given` for other kinds are ignored.
 
     Raises:
-        ValueError: a name or value is wrong, or the values contradict each other; the message is Kafka's.
+        ValueError: a name or value is wrong, or the values contradict each other. The message is Kafka's.
     """
     values: dict[str, int] = {}
     for name, text in given:

@@ -1,6 +1,6 @@
-"""A consumer without a group (Kafka: `KafkaConsumer#assign`): it reads every partition of a topic, and keeps its positions itself.
+"""A consumer without a group (Kafka: `KafkaConsumer#assign`). It reads every partition of a topic and keeps its own positions.
 
-It reads below the high watermark, from the leader, or from the follower that the leader names (KIP-392).
+It reads records below the high watermark from the leader, or from the follower that the leader names (KIP-392).
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from core.sim.network import Network
 from core.sim.units import SECOND, US_PER_MS
 
 FETCH_MAX_WAIT: Final = 500 * US_PER_MS
-"""fetch.max.wait.ms, µs."""
+"""The fetch.max.wait.ms of a consumer, µs."""
 
 CLEARS_READ_REPLICA: Final = frozenset(
     {errors.NOT_LEADER_OR_FOLLOWER, errors.FENCED_LEADER_EPOCH, errors.KAFKA_STORAGE_ERROR, errors.OFFSET_NOT_AVAILABLE}
@@ -37,13 +37,13 @@ class Consumer(Client):
     """A consumer.
 
     Attributes:
-        reset: auto.offset.reset: `earliest` or `latest`.
+        reset: auto.offset.reset, which is `earliest` or `latest`.
         positions: the next offset to read, by partition; -1 while it is unknown.
         read: the number of records read.
-        stopped: whether it has stopped.
-        validates: whether it validates its position with each new leader (KIP-320).
-        client_rack: its rack, empty if it has none; None if it does not send a rack (before 2.4).
-        start_time: the timestamp from which it reads, µs; -1 to start as `reset` says.
+        stopped: whether the consumer has stopped.
+        validates: whether the consumer validates its position with each new leader (KIP-320).
+        client_rack: the consumer's rack; empty if it has none; None if its release does not send a rack (before 2.4).
+        start_time: the timestamp from which the consumer reads, µs; -1 to start according to `reset`.
         in_flight: the fetch in flight to each broker: (correlation, time sent).
     """
 
@@ -89,7 +89,7 @@ class Consumer(Client):
         self.timers.update({"again": self._back_off_expired, "watch": self._check_timeouts})
 
     def start(self) -> None:
-        """Start to read."""
+        """Start reading."""
         self.refresh_metadata()
         self.timer(min(SECOND, self.config.request_timeout), "watch")
 
@@ -99,7 +99,7 @@ class Consumer(Client):
         self.incarnation += 1
 
     def metadata_updated(self) -> None:
-        """Add positions for new partitions, and fetch."""
+        """Add positions for new partitions, and send fetches."""
         while len(self.positions) < len(self.leaders):
             self.positions.append(0 if self.reset == "earliest" and self.start_time < 0 else -1)
         self._fetch_all()
@@ -140,7 +140,7 @@ class Consumer(Client):
         for part in response.partitions:
             number = part.tp.partition
             if part.error == errors.OFFSET_OUT_OF_RANGE:
-                # A follower can lag behind, or have another log start, so ask the leader (`FetchCollector#handleInitializeErrors`).
+                # A follower can lag behind or have another log start, so ask the leader (`FetchCollector#handleInitializeErrors`).
                 if not self._clear_preferred_read_replica(number, part.error):
                     self._request_offset(number, part.error)
             elif part.error != errors.NONE:
@@ -165,13 +165,13 @@ class Consumer(Client):
         self._fetch_all()
 
     def _is_fetchable(self, partition: int) -> bool:
-        """Whether the position is valid; records fetched while it is validated or reset are dropped (`SubscriptionState#isFetchable`)."""
+        """Whether the position is valid. Records fetched during its validation or reset are dropped (`SubscriptionState#isFetchable`)."""
         return partition not in self._validating and partition not in self._resetting
 
     # --- where to read (KIP-392) -----------------------------------------------------------------------------------
 
     def select_read_replica(self, partition: int) -> int:
-        """Return the broker to fetch from: the one that the leader named, for up to metadata.max.age.ms, else the leader.
+        """Return the broker to fetch from: the broker that the leader named, for up to metadata.max.age.ms, else the leader.
 
         Kafka: `AbstractFetch#selectReadReplica`.
         """
@@ -186,7 +186,7 @@ class Consumer(Client):
         return [(partition, broker) for partition, (broker, _) in self._read_replicas.items()]
 
     def _clear_preferred_read_replica(self, partition: int, reason: str) -> bool:
-        """Return to the leader, which can name another replica; False if the consumer already reads from the leader.
+        """Return to the leader, which can name another replica. Returns False if the consumer already reads from the leader.
 
         Kafka: `SubscriptionState#clearPreferredReadReplica`.
         """
@@ -200,7 +200,7 @@ class Consumer(Client):
         self.journal.emit(events.ReadReplica.kind, self.name, self.topic, partition, leader, broker, rack, reason)
 
     def leaders_changed(self, partitions: list[int]) -> None:
-        """Return to the leader of each partition, which then names a replica to read from.
+        """Return to the leader of each partition. The leader then names a replica to read from.
 
         Kafka: `SubscriptionState#maybeValidatePositionForCurrentLeader`.
         """
@@ -210,7 +210,7 @@ class Consumer(Client):
     # --- validating what was read (KIP-320) --------------------------------------------------------------------------
 
     def _must_validate(self, partition: int) -> bool:
-        """Whether the leader epoch is newer than that of the last record read, and the position is not validated in it.
+        """Whether the leader epoch is newer than the last read record's epoch, and the position is not yet validated in it.
 
         Kafka: `SubscriptionState#maybeValidatePositionForCurrentLeader`.
         """
@@ -257,7 +257,7 @@ class Consumer(Client):
         self._fetch_all()
 
     def _request_offset(self, partition: int, error: str) -> None:
-        """Request the position that the reset policy, or the start time, asks for (ListOffsets)."""
+        """Request the position that the reset policy or the start time requires (ListOffsets)."""
         leader = self.leader_of(partition)
         if leader == NO_LEADER:
             self._back_off(partition)
@@ -295,7 +295,7 @@ class Consumer(Client):
         self._fetch_all()
 
     def connection_lost(self, node: str) -> None:
-        """Drop the requests to a broker, and return to the leader for partitions that were read from it."""
+        """Drop the requests to a broker. Return to the leader for partitions that were read from this broker."""
         if self.stopped:
             return
         self.in_flight.pop(node, None)
@@ -315,7 +315,7 @@ class Consumer(Client):
             self._fetch_all()
 
     def _check_timeouts(self, _: object) -> None:
-        """Check request timeouts; runs once a second, and when the next timeout is due."""
+        """Check request timeouts. This runs once a second, and when the next timeout is due."""
         now, timeout = self.journal.now, self.config.request_timeout + POLL_DELAY
         silent = {node: None for node, (_, sent_at) in self.in_flight.items() if now - sent_at >= timeout}
         silent |= {node: None for _, node, sent_at in self._validating.values() if now - sent_at >= timeout}

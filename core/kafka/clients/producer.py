@@ -1,8 +1,8 @@
 """A producer (Kafka: `KafkaProducer`, `Sender`): batches, acks, and retries until delivery.timeout.ms, in order for each partition.
 
-Without idempotence, a retry is appended again if the first attempt was appended; the durability account counts it as duplicated. With
-idempotence, the producer gets a producer id from a broker and numbers the records of each partition, so leaders recognize a retry
-(`core.kafka.log.producer_state`).
+Without idempotence, if the first attempt of a batch was appended, a retry appends the batch again. The durability account counts such
+records as duplicated. With idempotence, the producer gets a producer id from a broker and numbers the records of each partition, so
+leaders recognize a retry (`core.kafka.log.producer_state`).
 """
 
 from __future__ import annotations
@@ -28,23 +28,23 @@ class ProducerBatch:
     """A batch of records for one partition (Kafka: `ProducerBatch`).
 
     Attributes:
-        id: its number within the producer.
+        id: the batch's number within the producer.
         tp: the partition.
         count: the number of records.
-        bytes: their size.
-        acks: the acks that it requires.
-        created: the time of its creation, µs.
-        queued_at: the time at which it was last queued, µs.
-        sent_at: the time at which it was last sent, µs.
-        sent_to: the address of the broker that it was last sent to.
+        bytes: the total size of the records.
+        acks: the acks that the batch requires.
+        created: the time when the batch was created, µs.
+        queued_at: the time when the batch was last queued, µs.
+        sent_at: the time when the batch was last sent, µs.
+        sent_to: the address of the broker that the batch was last sent to.
         attempt: the number of attempts so far.
         correlation: the correlation id of the last request.
-        connecting: whether it was sent over a connection that is not established yet.
+        connecting: whether the batch was sent over a connection that was not established yet.
         connection_failures: the number of attempts that failed without a connection.
-        producer_epoch: the producer epoch of its sequence numbers; -1 without idempotence.
-        sequence: its first sequence number, -1 if it has none.
-        cause: the event that caused it, or its last failure.
-        overdue: whether a `produce-waiting` event has reported it.
+        producer_epoch: the producer epoch of the sequence numbers; -1 without idempotence.
+        sequence: the first sequence number; -1 if the batch has none.
+        cause: the event that caused the batch, or its last failure.
+        overdue: whether a `produce-waiting` event has reported the batch.
     """
 
     __slots__ = (
@@ -84,14 +84,14 @@ class Producer(Client):
 
     Attributes:
         acks: the acks of new batches: 0, 1, or -1 for all.
-        rate: the records per second of a steady load, 0 if there is none.
+        rate: the records per second of a steady load; 0 if there is none.
         every: the interval of the load, µs.
-        record_bytes: the size of a record of the load.
+        record_bytes: the size of each record of the load.
         queues: the batches to send, by partition.
         in_flight: the batches that wait for a response, by correlation id.
         exponential_backoff: whether the retry back-off doubles (KIP-580) and ends when a new leader is known (KAFKA-15415), since 3.7.
         idempotent: enable.idempotence.
-        producer_id: the producer id, -1 while it has none.
+        producer_id: the producer id; -1 while the producer has none.
         sent: the number of records produced.
         acked: the number of records acknowledged.
         failed: the number of records given up.
@@ -149,7 +149,7 @@ class Producer(Client):
     # --- making records --------------------------------------------------------------------------------------------
 
     def produce(self, records: int, record_bytes: int, partition: int | None) -> None:
-        """Produce records once; without a partition, they are spread equally over all partitions, one batch each."""
+        """Produce records once. Without a partition, the records are spread equally over all partitions, one batch each."""
         if partition is None and not self.leaders:
             self._waiting.append((records, record_bytes))
             self.refresh_metadata()
@@ -165,12 +165,12 @@ class Producer(Client):
         self._send_all()
 
     def start_load(self, rate: int, every: int, record_bytes: int) -> None:
-        """Produce `rate` records per second, one batch every `every` µs, to one partition after the other."""
+        """Produce `rate` records per second, one batch every `every` µs, to each partition in turn."""
         self.rate, self.every, self.record_bytes = rate, every, record_bytes
         self.resume_load()
 
     def hold_load(self) -> None:
-        """By hand: pause the load, because nothing happens by itself; `resume_load` resumes it."""
+        """Pause the load for by-hand mode, where nothing happens without a command. `resume_load` resumes it."""
         self._load += 1
 
     def resume_load(self) -> None:
@@ -285,7 +285,7 @@ class Producer(Client):
         return all(one.id > batch.id for one in (*others, *self.queues.get(partition, ())))
 
     def _bump_epoch(self, batch: ProducerBatch, error: str) -> None:
-        """Start a new producer epoch for a partition: the fate of a batch is unknown, so its sequence numbers cannot be used again.
+        """Start a new producer epoch for a partition. The fate of a batch is unknown, so its sequence numbers cannot be used again.
 
         Kafka: `#bumpIdempotentEpochAndResetIdIfNeeded`.
         """
@@ -299,9 +299,9 @@ class Producer(Client):
         self.journal.emit(events.ProducerEpochBumped.kind, self.name, batch.tp.topic, partition, self.producer_id, epoch, error)
 
     def _delivery_due(self, batch: ProducerBatch) -> int:
-        """Return the time at which an unacknowledged batch is given up, µs (`ProducerBatch#maybeExpire`).
+        """Return the time when an unacknowledged batch is given up, µs (`ProducerBatch#maybeExpire`).
 
-        Before 2.1 this applies only while the batch waits to be sent.
+        Before 2.1, this applies only while the batch waits to be sent.
         """
         if self.config.delivery_timeout == NO_DELIVERY_TIMEOUT:
             backoff = RETRY_BACKOFF if batch.attempt > batch.connection_failures else 0
@@ -311,7 +311,7 @@ class Producer(Client):
     def _can_retry(self, batch: ProducerBatch, error: str) -> bool:
         """Whether a failed batch is sent again (`Sender#canRetry`, `TransactionManager#canRetry`).
 
-        An attempt without a connection does not count: in Kafka, the batch has not left the accumulator.
+        An attempt without a connection does not count, because in Kafka the batch has not left the accumulator.
         """
         if batch.attempt - batch.connection_failures > self.config.retries:
             return False
@@ -358,7 +358,7 @@ class Producer(Client):
         )  # fmt: skip
 
     def _fail_batch(self, batch: ProducerBatch, error: str) -> None:
-        """Retry after the back-off, or give the batch up if the error is final or it has no retries or time left (`Sender#canRetry`)."""
+        """Retry after the back-off. If the error is final, or no retries or time are left, give up the batch (`Sender#canRetry`)."""
         now = self.journal.now
         backoff = self._backoff(batch.attempt)
         unsent = batch.connecting and error == errors.NETWORK_EXCEPTION
@@ -385,7 +385,7 @@ class Producer(Client):
         return min(RETRY_BACKOFF << min(attempts - 1, 10), MAX_RETRY_BACKOFF)
 
     def leaders_changed(self, partitions: list[int]) -> None:
-        """Retry at once if another leader is known (since 3.7, KAFKA-15415)."""
+        """Retry at once if a new leader is known (since 3.7, KAFKA-15415)."""
         if self.exponential_backoff:
             for partition in partitions:
                 self._muted.pop(partition, None)
@@ -410,7 +410,7 @@ class Producer(Client):
             journal.cause = before
 
     def _schedule_send(self, partition: int, time: int) -> None:
-        """Schedule the sending of a partition's batches, unless it is scheduled for an earlier time."""
+        """Schedule the sending of a partition's batches, unless it is already scheduled for an earlier time."""
         if partition not in self._scheduled_sends or time < self._scheduled_sends[partition]:
             self._scheduled_sends[partition] = time
             self.timer(time - self.journal.now, "retry", (partition, time))
@@ -423,7 +423,7 @@ class Producer(Client):
             self._send(partition)
 
     def metadata_updated(self) -> None:
-        """Send what waited for a leader."""
+        """Produce the records that waited for metadata, and send all batches whose leader is known."""
         waiting, self._waiting = self._waiting, []
         for records, record_bytes in waiting:
             self.produce(records, record_bytes, None)
@@ -435,14 +435,14 @@ class Producer(Client):
         for batch in [batch for batch in self.in_flight.values() if batch.sent_to == node]:
             self._remove_in_flight(batch.correlation)
             self._fail_batch(batch, errors.NETWORK_EXCEPTION)
-        self.refresh_metadata_soon()  # leaders may have changed (`NetworkClient.DefaultMetadataUpdater#handleServerDisconnect`)
+        self.refresh_metadata_soon()  # leaders might have changed (`NetworkClient.DefaultMetadataUpdater#handleServerDisconnect`)
 
     def incomplete_batches(self) -> list[ProducerBatch]:
         """Return the batches that are neither acknowledged nor given up: first those in flight, then those to send."""
         return [*self.in_flight.values(), *[batch for queue in self.queues.values() for batch in queue]]
 
     def _report_overdue_batches(self) -> None:
-        """Report, once for each, the batches that have had no response for longer than `STALL_BOUND`."""
+        """Report the batches that have had no response for longer than `STALL_BOUND`, each batch once."""
         journal = self.journal
         for batch in self.incomplete_batches():
             waited = journal.now - batch.created
@@ -468,7 +468,7 @@ class Producer(Client):
             self.connection_lost(node)
         if delivery_timeout != NO_DELIVERY_TIMEOUT:
             for batch in [batch for batch in self.in_flight.values() if now - batch.created >= delivery_timeout]:
-                self._remove_in_flight(batch.correlation)  # whatever the response is (`Sender#getExpiredInflightBatches`)
+                self._remove_in_flight(batch.correlation)  # the response no longer matters (`Sender#getExpiredInflightBatches`)
                 self._report_failure(batch, errors.REQUEST_TIMED_OUT, retry=False)
         for queue in self.queues.values():
             while queue and now >= self._delivery_due(queue[0]):

@@ -1,1 +1,1 @@
-"""The KRaft controller: it registers and fences brokers, elects leaders, and commits ISR changes to the metadata log."""
+"""The KRaft controller, which registers and fences brokers, elects leaders, and commits ISR changes to the metadata log."""

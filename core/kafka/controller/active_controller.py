@@ -1,11 +1,11 @@
 """The active controller: the role of the leader of the metadata quorum (Kafka: `QuorumController`, `KafkaRaftClient.Listener`).
 
-It receives the requests of brokers, appends those that change metadata, and responds when they are committed.
+It receives the requests of brokers, appends the requests that change metadata, and responds when they are committed.
 
-Kafka's active controller generates records at once, on a state that may still be rolled back, and holds its responses in a purgatory
+Kafka's active controller generates records at once, on a state that can still be rolled back. It holds its responses in a purgatory
 until the records are committed. Here the request itself is appended, and it is executed when it is committed. Both happen in log
-order, so the records are the same, and nothing that could be rolled back is ever visible. As in Kafka, heartbeats that change nothing
-are not written. Only this controller knows which brokers have been silent, so its successor begins with fresh sessions
+order, so the records are the same, and no state that could be rolled back is ever visible. As in Kafka, heartbeats that change nothing
+are not written to the log. Only this controller knows which brokers have been silent, so its successor starts with new sessions
 (`ClusterControlManager#activate`).
 """
 
@@ -54,7 +54,7 @@ class LeaderVoter(Protocol):
 
 
 class CommittedState(Protocol):
-    """What the quorum has committed, as an active controller uses it."""
+    """The committed state of the quorum, as an active controller uses it."""
 
     @property
     def controller(self) -> Controller: ...
@@ -72,10 +72,10 @@ class ActiveController:
     Attributes:
         voter: the voter that leads the epoch.
         quorum: the committed state of the quorum.
-        claimed: whether the first entry of its epoch is committed; only then is it active.
+        claimed: whether the first entry of the controller's epoch is committed; the controller is active only after that.
         heartbeats: the heartbeat state of the brokers.
         last_contact: the time of each broker's last heartbeat, µs.
-        waiting_fetches: the metadata fetches that wait, by broker: (offset, number).
+        waiting_fetches: the (offset, number) of each waiting metadata fetch, by broker.
         scheduled: the due time of each scheduled periodic task, µs.
     """
 
@@ -99,10 +99,10 @@ class ActiveController:
         self._fetches = 0
         self._check_due = -1
         self.scheduled = {}
-        self._begin_sessions()  # entries of an earlier leader can be committed, and applied, before this one claims
+        self._begin_sessions()  # entries of an earlier leader can be committed and applied before this controller claims
 
     def claim(self) -> None:
-        """Become active: start fresh sessions and schedule the session check (`QuorumController#claim`).
+        """Become active: start new sessions and schedule the session check (`QuorumController#claim`).
 
         The quorum calls this when the first entry of the epoch is committed.
         """
@@ -111,7 +111,7 @@ class ActiveController:
         self.arm_session_check()
 
     def _begin_sessions(self) -> None:
-        """Give every broker a fresh session, in its registered state (`ClusterControlManager#activate`)."""
+        """Give every broker a new session in its registered state (`ClusterControlManager#activate`)."""
         now = self.journal.now
         for broker, registration in self.quorum.controller.brokers.items():
             self.heartbeats.touch(broker, registration.fenced, -1, now)
@@ -120,7 +120,7 @@ class ActiveController:
             self.last_contact[broker] = now
 
     def schedule_task(self, delay: int, task: str, number: int = 0) -> None:
-        """Schedule a task after a delay in µs; it runs only if this controller is still active then."""
+        """Schedule a task after a delay in µs. The task runs only if this controller is still active at that time."""
         self.voter.host.timer(delay, "controller-task", (self.voter.epoch, task, number))
 
     def run_task(self, task: str, number: int) -> None:
@@ -139,7 +139,7 @@ class ActiveController:
         self.schedule_task(delay, task)
 
     def periodic_task_done(self, task: str, *, more: bool) -> None:
-        """Record that a periodic task has run; `more` means that it reached its limit and continues soon."""
+        """Record that a periodic task has run. If `more` is true, the task reached its limit and continues soon."""
         self.scheduled.pop(task, None)
         if more:
             self._schedule(task, CONTINUE_DELAY)
@@ -147,7 +147,7 @@ class ActiveController:
     # --- requests --------------------------------------------------------------------------------------------------
 
     def handle(self, request: object, sender: str) -> None:
-        """Handle a request of a broker."""
+        """Handle a broker's request."""
         if type(request) is MetadataFetchRequest:
             self._metadata_fetch(request)
         elif type(request) is BrokerHeartbeatRequest:
@@ -182,7 +182,7 @@ class ActiveController:
             self._answer_when_committed(sender, BrokerHeartbeatResponse(errors.NONE, fenced, False, request.offline_dirs))
 
     def _answer_when_committed(self, node: str, message: object) -> None:
-        """Respond when everything in the log so far is committed (`DeferredEventQueue`)."""
+        """Respond when all present entries of the log are committed (`DeferredEventQueue`)."""
         end = len(self.voter.log)
         if self.voter.high_watermark >= end:
             self.voter.send_response(node, message)
@@ -192,7 +192,7 @@ class ActiveController:
     # --- sessions --------------------------------------------------------------------------------------------------
 
     def arm_session_check(self, *, fenced: bool = False) -> None:
-        """Schedule the next check for expired sessions, unless one is scheduled."""
+        """Schedule the next check for expired sessions, unless a check is already scheduled."""
         periodic = self.quorum.controller.settings.release.fences_periodically
         delay = self.heartbeats.next_check_in(self.journal.now, periodic=periodic, fenced=fenced)
         if self._check_due < 0 and delay is not None and self.claimed:
@@ -200,7 +200,7 @@ class ActiveController:
             self.schedule_task(delay, "session-check")
 
     def _session_check(self) -> None:
-        """Fence the broker that has been silent longest, if its session has expired.
+        """Fence the broker that has been silent longest if its session has expired.
 
         Kafka: `ReplicationControlManager#maybeFenceOneStaleBroker`.
         """
@@ -221,7 +221,7 @@ class ActiveController:
         self.publish()
 
     def publish(self) -> None:
-        """Send the responses that waited for a commit, and schedule the periodic tasks that are needed."""
+        """Send the responses that waited for a commit, and schedule the necessary periodic tasks."""
         while self._deferred and self._deferred[0][0] <= self.voter.high_watermark:
             _, node, message = self._deferred.pop(0)
             self.voter.send_response(node, message)
@@ -239,7 +239,7 @@ class ActiveController:
         self.voter.send_response(broker_address(broker), MetadataFetchResponse(self.quorum.metadata_end(self.voter.high_watermark)))
 
     def redirect_waiting_brokers(self) -> None:
-        """Send the brokers that wait for metadata to another controller: this one has resigned."""
+        """Tell the brokers that wait for metadata to look for another controller, because this controller has resigned."""
         for broker in self.waiting_fetches:
             self.voter.send_response(broker_address(broker), NotController("", self.voter.epoch))
         self.waiting_fetches.clear()

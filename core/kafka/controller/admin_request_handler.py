@@ -1,4 +1,4 @@
-"""Executes administrative requests on the controller: immediately on a single controller, on commit in a quorum."""
+"""Execution of administrative requests on the controller: immediately on a single controller, on commit in a quorum."""
 
 from __future__ import annotations
 
@@ -29,22 +29,22 @@ class AdministeredController(Protocol):
 
     @property
     def journal(self) -> Journal:
-        """The journal that it writes to."""
+        """The journal that the controller writes to."""
 
     @property
     def replication(self) -> ReplicationControlManager:
-        """Its topics and partitions."""
+        """The controller's topics and partitions."""
 
     @property
     def settings(self) -> Settings:
-        """Its settings."""
+        """The controller's settings."""
 
     def config_changed(self, name: str, value: str, topic: str | None, broker: int | None) -> None:
         """Propagate a changed configuration to the brokers."""
 
 
 def handle_admin_request(controller: AdministeredController, request: AdminRequest) -> None:
-    """Execute a request. A refused topic request emits an event; a reassignment that is no longer possible changes nothing.
+    """Execute a request. A refused topic request emits an event. A reassignment that is no longer possible changes nothing.
 
     Raises:
         ValueError: the name, value, or scope of a setting is wrong.

@@ -1,4 +1,4 @@
-"""The heartbeat state of brokers: which brokers are alive, and which state each may enter next (Kafka: `BrokerHeartbeatManager`).
+"""The heartbeat state of brokers: the brokers that are alive, and the next state of each (Kafka: `BrokerHeartbeatManager`).
 
 This state is kept in memory only; it is not in the metadata log. All times are virtual µs that the caller passes in.
 """
@@ -16,7 +16,7 @@ from core.sim.repr_mixin import ReprMixin
 from core.sim.units import US_PER_MS
 
 NEXT_FENCING_DELAY: Final = 10 * US_PER_MS
-"""The delay of the next periodic check after a check that fenced a broker, µs (`PeriodicTaskControlManager#nextDelayTimeNs`)."""
+"""The delay before the next periodic check after a check that fenced a broker, µs (`PeriodicTaskControlManager#nextDelayTimeNs`)."""
 
 _CHECKS_A_SESSION: Final = 8
 """The number of periodic checks per session timeout (`QuorumController#maybeFenceStaleBrokerPeriodNs`)."""
@@ -29,17 +29,17 @@ class BrokerControlState(enum.StrEnum):
     """A broker's state as the controller sees it (Kafka: `BrokerControlState`)."""
 
     FENCED = "FENCED"
-    """Registered, but it can neither lead nor be in an ISR."""
+    """The broker is registered, but it can neither lead nor be in an ISR."""
     UNFENCED = "UNFENCED"
-    """Alive and usable."""
+    """The broker is alive and usable."""
     CONTROLLED_SHUTDOWN = "CONTROLLED_SHUTDOWN"
-    """Shutting down: its leaderships move away first."""
+    """The broker is shutting down, and its leaderships first move to other brokers."""
     SHUTDOWN_NOW = "SHUTDOWN_NOW"
-    """Allowed to stop."""
+    """The broker is allowed to stop."""
 
 
 class BrokerControlStates(NamedTuple):
-    """A broker's state before a heartbeat, and its state after it."""
+    """A broker's states before and after a heartbeat."""
 
     current: BrokerControlState
     next: BrokerControlState
@@ -62,7 +62,7 @@ class BrokerHeartbeatManager:
     _unfenced: Final[OrderedDict[int, _HeartbeatState]]
 
     def __init__(self, session_timeout_us: int) -> None:
-        """Create an empty manager; `session_timeout_us` is `broker.session.timeout.ms` in µs.
+        """Create an empty manager. `session_timeout_us` is `broker.session.timeout.ms` in µs.
 
         Raises:
             ValueError: the timeout is not positive.
@@ -71,13 +71,13 @@ class BrokerHeartbeatManager:
             raise ValueError(f"broker session timeout is {session_timeout_us} µs; it must be more than 0")
         self.session_timeout_us = session_timeout_us
         self._brokers = {}
-        # Unfenced brokers, oldest contact first: time never goes backward, so each touch moves its broker to the end.
+        # Unfenced brokers, oldest contact first. Time never goes backward, so each touch moves its broker to the end.
         self._unfenced = OrderedDict()
 
     def touch(self, broker: int, fenced: bool, metadata_offset: int, now: int) -> None:
-        """Record that a broker registered or sent a heartbeat at `now`; `fenced` is its state after that (Kafka: `#touch`).
+        """Record that a broker registered or sent a heartbeat at `now` (Kafka: `#touch`). `fenced` is the broker's state after that.
 
-        This ends the controlled shutdown of a fenced broker, and adds an unknown broker.
+        This ends the controlled shutdown of a fenced broker. An unknown broker is added.
         """
         state = self._brokers.get(broker)
         if state is None:
@@ -106,7 +106,7 @@ class BrokerHeartbeatManager:
         return broker in self._brokers
 
     def __iter__(self) -> Iterator[int]:
-        """The known brokers, ascending."""
+        """Return an iterator over the known broker ids in ascending order."""
         return iter(sorted(self._brokers))
 
     def has_valid_session(self, broker: int, now: int) -> bool:
@@ -124,9 +124,9 @@ class BrokerHeartbeatManager:
         return None
 
     def next_check_time(self) -> int | None:
-        """Return the last µs at which the oldest session is valid, None if no broker is unfenced (Kafka: `#nextCheckTimeNs`).
+        """Return the last time when the oldest session is valid, µs; None if no broker is unfenced (Kafka: `#nextCheckTimeNs`).
 
-        `stale_broker` can return that broker 1 µs later at the earliest.
+        `stale_broker` can return that broker at the earliest 1 µs later.
         """
         for state in self._unfenced.values():
             return state.last_contact + self.session_timeout_us
@@ -134,16 +134,16 @@ class BrokerHeartbeatManager:
 
     @property
     def fencing_period(self) -> int:
-        """The time between two periodic checks, µs. A broker can be fenced this much later than its session expires."""
+        """The time between two periodic checks, µs. A broker's fencing can be this much later than the end of its session."""
         return max(US_PER_MS, self.session_timeout_us // _CHECKS_A_SESSION)
 
     def next_check_in(self, now: int, *, periodic: bool, fenced: bool) -> int | None:
         """Return the time in µs until the controller looks for a stale broker again; None if there is no broker to check.
 
         Args:
-            now: the time, µs.
-            periodic: whether it checks at fixed intervals (`Release.fences_periodically`), or when the oldest session can have expired.
-            fenced: whether it has just fenced a broker.
+            now: the present time, µs.
+            periodic: whether the controller checks at fixed intervals (`Release.fences_periodically`) or when the oldest session can have expired.
+            fenced: whether the controller has just fenced a broker.
         """
         if periodic:
             return NEXT_FENCING_DELAY if fenced else self.fencing_period
@@ -156,20 +156,20 @@ class BrokerHeartbeatManager:
         return state is not None and state.controlled_shutdown_offset < 0
 
     def in_controlled_shutdown(self, broker: int) -> bool:
-        """Whether a broker is in controlled shutdown; an unknown broker is not."""
+        """Whether a broker is in controlled shutdown. An unknown broker is not."""
         state = self._brokers.get(broker)
         return state is not None and state.controlled_shutdown_offset >= 0
 
     def controlled_shutdown_offset(self, broker: int) -> int | None:
-        """Return the metadata offset that every active broker must reach before this one may stop; None outside controlled shutdown."""
+        """Return the metadata offset that every active broker must reach before this broker can stop; None outside controlled shutdown."""
         state = self._brokers.get(broker)
         return state.controlled_shutdown_offset if state is not None and state.controlled_shutdown_offset >= 0 else None
 
     def maybe_update_controlled_shutdown_offset(self, broker: int, offset: int) -> None:
-        """Put a broker in controlled shutdown, and set its offset unless it is set (Kafka: `#maybeUpdateControlledShutdownOffset`).
+        """Put a broker in controlled shutdown. Set its offset unless it is already set (Kafka: `#maybeUpdateControlledShutdownOffset`).
 
         Raises:
-            ValueError: the broker is not registered, or it is fenced.
+            ValueError: the broker is not registered or is fenced.
         """
         state = self._state(broker)
         if state.fenced:
@@ -178,7 +178,7 @@ class BrokerHeartbeatManager:
             state.controlled_shutdown_offset = offset
 
     def lowest_active_offset(self) -> int | None:
-        """Return the lowest metadata offset among active brokers, None if no broker is active (Kafka: `#lowestActiveOffset`)."""
+        """Return the lowest metadata offset among active brokers; None if no broker is active (Kafka: `#lowestActiveOffset`)."""
         offsets = (state.metadata_offset for state in self._unfenced.values() if state.controlled_shutdown_offset < 0)
         return min(offsets, default=None)
 
@@ -209,8 +209,8 @@ class BrokerHeartbeatManager:
             want_fence: whether the broker asks to become, or stay, fenced.
             want_shut_down: whether the broker asks to shut down.
             metadata_offset: the last offset of the metadata log that the broker has read.
-            registration_offset: the offset of its registration record; the broker must have read it before it is unfenced.
-            has_leaderships: returns whether the broker leads a partition; called only if the answer matters.
+            registration_offset: the offset of the broker's registration record; the broker must read the record before it is unfenced.
+            has_leaderships: returns whether the broker leads a partition; called only if the result matters.
 
         Raises:
             ValueError: the broker is not registered.

@@ -1,6 +1,6 @@
-"""The active controller (Kafka: `QuorumController`): broker registration and heartbeats, AlterPartition requests, the metadata log.
+"""The active controller (Kafka: `QuorumController`): broker registration and heartbeats, AlterPartition requests, and the metadata log.
 
-Brokers fetch the metadata log by long polling. A broker behind a cut link keeps acting on the metadata that it has already read.
+Brokers fetch the metadata log by long polling. A broker behind a cut link continues to act on the metadata that it has already read.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ BALANCE_LEADERS: Final = "balance"
 """The name of the periodic task that returns leadership to preferred replicas."""
 
 ELECT_UNCLEAN: Final = "unclean"
-"""The name of the periodic task that elects leaders where unclean leader election has become allowed."""
+"""The name of the periodic task that elects leaders for partitions where unclean leader election is now allowed."""
 
 
 class Controller(Node):
@@ -113,12 +113,12 @@ class Controller(Node):
         self.timers.update({"session-check": self._session_check, "periodic": self._periodic_due})
 
     def handle(self, message: object, sender: str) -> None:
-        """Handle a message, then send the committed metadata to the brokers that wait for it."""
+        """Handle a message, then send the committed metadata to waiting brokers."""
         super().handle(message, sender)
         self.publish()
 
     def publish(self) -> None:
-        """Respond to brokers that wait for metadata, as a Raft leader completes fetches, and schedule periodic tasks that have work to do."""
+        """Respond to brokers that wait for metadata, as a Raft leader completes fetches. Schedule the periodic tasks that have work to do."""
         end = len(self.metadata)
         for broker, offset in list(self._waiting_fetches.items()):
             if offset < end:
@@ -132,7 +132,7 @@ class Controller(Node):
     # --- the start -------------------------------------------------------------------------------------------------
 
     def boot_broker(self, broker: int, *, up: bool, directories: tuple[str, ...] = ()) -> int:
-        """Register a broker at the start of the simulation; returns its epoch."""
+        """Register a broker at the start of the simulation. Returns the broker's epoch."""
         registration = BrokerRegistration(broker, len(self.metadata), 0, fenced=not up, directories=directories)
         self._commit_broker_registration(registration)
         self.heartbeats.touch(broker, not up, -1, self.journal.now)
@@ -140,12 +140,15 @@ class Controller(Node):
         return registration.epoch
 
     def broker_bounced(self, broker: int) -> None:
-        """By hand: do nothing. The broker's process restarted without missing a heartbeat, and it has read the metadata log again."""
+        """Do nothing, because the broker's process restarted without missing a heartbeat, and has read the metadata log again.
+
+        For by-hand mode.
+        """
 
     def boot(self, seed: int) -> None:
         """Schedule the periodic tasks at the start of the simulation.
 
-        This controller has been active for a while, so the time of the next periodic session check is drawn at random.
+        The controller has been active for a while, so the time of the next periodic session check is drawn at random.
         """
         if not self.by_hand:
             if self.settings.release.fences_periodically and self._check_due < 0:
@@ -281,7 +284,7 @@ class Controller(Node):
         self.timer(delay, "session-check")
 
     def _session_check(self, _: object) -> None:
-        """Fence the broker that has been silent longest, if its session has expired (`ReplicationControlManager#maybeFenceOneStaleBroker`).
+        """Fence the broker that has been silent longest if its session has expired (`ReplicationControlManager#maybeFenceOneStaleBroker`).
 
         If several sessions have expired, Kafka 4.0 and later fence them in the order of a hash table. That order cannot be predicted.
         """
@@ -309,7 +312,7 @@ class Controller(Node):
         return tuple(wanted)
 
     def run_periodic_task(self, task: str) -> bool:
-        """Run a periodic task; True if it reached its limit and must continue after `CONTINUE_DELAY`."""
+        """Run a periodic task. Returns True if the task reached its limit and must continue after `CONTINUE_DELAY`."""
         if task == ELECT_UNCLEAN:
             return self.replication.maybe_elect_unclean_leaders()
         return self.settings.flag("auto.leader.rebalance.enable") and self.replication.maybe_balance_partition_leaders()
@@ -365,7 +368,7 @@ class Controller(Node):
     """The number of controllers that consider themselves active."""
 
     controller_epoch = 0
-    """Always 0: this single controller never fails over."""
+    """Always 0, because this single controller never fails over."""
 
     def leaders(self, topic: str) -> tuple[tuple[int, int], ...]:
         """Return (leader, leader epoch) for each partition of a topic."""
@@ -378,7 +381,7 @@ class Controller(Node):
         self.heartbeats.session_timeout_us = self.settings.us("broker.session.timeout.ms")
 
     def config_changed(self, name: str, value: str, topic: str | None, broker: int | None) -> None:
-        """Write a changed setting to the metadata log for the brokers, and apply it to this controller."""
+        """Write a changed setting to the metadata log for the brokers, and apply the setting to this controller."""
         self.metadata.append(ConfigRecord(name, value, topic, broker))
         if name == "broker.session.timeout.ms":
             self.refresh_session_timeout()

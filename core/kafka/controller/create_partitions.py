@@ -1,4 +1,4 @@
-"""Adds partitions to a topic (Kafka: `ReplicationControlManager#createPartitions`; with ZooKeeper, `AdminUtils#addPartitions`)."""
+"""Additions of partitions to a topic (Kafka: `ReplicationControlManager#createPartitions`; with ZooKeeper, `AdminUtils#addPartitions`)."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ if TYPE_CHECKING:
 def create_partitions(
     replication: ReplicationControlManager, name: str, count: int, assignment: tuple[tuple[int, ...], ...]
 ) -> tuple[TopicPartition, ...]:
-    """Add partitions to a topic until it has `count` of them. `assignment` places them; if it is empty, the controller does.
+    """Add partitions to a topic until it has `count` of them. `assignment` places them; if empty, the controller places them.
 
     Returns:
         The new partitions.
 
     Raises:
-        KafkaError: Kafka refuses the request; nothing has changed.
+        KafkaError: Kafka refuses the request. Nothing has changed.
     """
     topic = replication.topics.get(name)
     if topic is None:

@@ -1,6 +1,6 @@
 """The committed metadata log (KRaft's `__cluster_metadata`): registrations of brokers and partitions, and settings, in one order.
 
-Records are immutable, so all brokers share one log. Each broker knows it only up to its own offset, and looks things up as of that
+Records are immutable, so all brokers share one log. Each broker knows the log only up to its own offset, and looks up values as of that
 offset. The offsets of each partition's and broker's records are indexed, so a lookup is a binary search.
 """
 
@@ -23,11 +23,11 @@ class BrokerRegistration(ReprMixin):
 
     Attributes:
         id: the broker's id.
-        epoch: the broker epoch: the offset of the registration's first record.
-        incarnation: the number of the process; it rises with every start.
+        epoch: the broker epoch, which is the offset of the registration's first record.
+        incarnation: the number of the process, which rises with every start.
         fenced: whether the broker is fenced.
         in_controlled_shutdown: whether the broker is in controlled shutdown.
-        directories: its log directories that work; empty if they are unknown, which counts as all working.
+        directories: the broker's working log directories; empty if they are unknown, in which case all of them count as working.
     """
 
     id: int
@@ -50,7 +50,7 @@ class BrokerUnregistration(NamedTuple):
 
 
 class ConfigRecord(NamedTuple):
-    """A changed setting of a topic, of a broker, or (both None) of the whole cluster (Kafka: `ConfigRecord`)."""
+    """A changed setting of a topic or of a broker, or of the whole cluster if both are None (Kafka: `ConfigRecord`)."""
 
     name: str
     value: str
@@ -70,7 +70,7 @@ Record = PartitionRecord | BrokerRegistration | BrokerUnregistration | ConfigRec
 
 
 class MetadataLog:
-    """The log and its indexes."""
+    """The metadata log and its indexes."""
 
     __slots__ = ("_brokers", "_configs", "_hosted", "_partitions", "_topics", "records")
 
@@ -93,7 +93,7 @@ class MetadataLog:
         return len(self.records)
 
     def append(self, record: Record) -> int:
-        """Append a record; returns its offset."""
+        """Append a record. Returns its offset."""
         offset = len(self.records)
         self.records.append(record)
         if type(record) is PartitionRecord:
@@ -135,7 +135,7 @@ class MetadataLog:
         return record.registration
 
     def broker(self, broker: int, end: int) -> BrokerRegistration | None:
-        """Return a broker's registration after the records below `end`; None if it had none."""
+        """Return a broker's registration after the records below `end`; None if the broker is not registered there."""
         history = self._brokers.get(broker)
         if history is None:
             return None
@@ -143,9 +143,9 @@ class MetadataLog:
         return history[1][i - 1] if i else None
 
     def changed_partitions(self, broker: int, start: int, end: int) -> dict[TopicPartition, int]:
-        """Return the partitions that the records [start, end) change, and that have, or had before the change, a replica on a broker.
+        """Return the partitions that the records [start, end) change, and whose replicas before or after the change include a broker.
 
-        The partitions are in the order of their first change in that range. Each maps to the sequence number of its last change's event.
+        The partitions are in the order of their first change in that range. Each maps to the sequence number of the event of its last change.
         """
         hosted = self._hosted.get(broker, ())
         changed: dict[TopicPartition, int] = {}
@@ -156,7 +156,7 @@ class MetadataLog:
         return changed
 
     def leaders(self, topic: str, end: int) -> tuple[tuple[int, int], ...]:
-        """Return (leader, leader epoch) for each partition of a topic after the records below `end`; empty if there is no such topic."""
+        """Return (leader, leader epoch) for each partition of a topic after the records below `end`; empty if the topic does not exist."""
         found = []
         for tp in self._topics.get(topic, ()):
             registration = self.partition(tp, end)
@@ -164,7 +164,7 @@ class MetadataLog:
         return tuple(found)
 
     def apply_settings(self, settings: Settings, start: int, end: int) -> bool:
-        """Apply the settings that the records [start, end) change; True if there were any."""
+        """Apply the settings that the records [start, end) change. Returns True if there are any."""
         first = bisect_left(self._configs, start)
         changed = False
         for offset in self._configs[first:]:

@@ -1,4 +1,4 @@
-"""Builds the record that changes a partition, from a target ISR, target replicas, or an election.
+"""The construction of the record that changes a partition, from a target ISR, target replicas, or an election.
 
 The steps and their order are those of Kafka's `PartitionChangeBuilder#build`. `PartitionRegistration#merge` applies the record.
 """
@@ -24,19 +24,19 @@ _NO_ELECTION: Final = ""
 
 @attrs.frozen(repr=False)
 class PartitionChange(ReprMixin):
-    """A `PartitionChangeRecord`; None means that the field is not in the record and keeps its value.
+    """A `PartitionChangeRecord`. If a field is None, it is not in the record and keeps its value.
 
     Attributes:
         replicas: the replicas.
         isr: the ISR.
-        leader: the leader: set if the leader changes (also to NO_LEADER), or if only the leader epoch has to rise.
+        leader: the new leader. It is set if the leader changes (also to NO_LEADER), or if only the leader epoch has to rise.
         elr: the eligible leader replicas (KIP-966).
         last_known_elr: the last known leader, or the other former ISR members; see `build_partition_change`.
         adding: the replicas that a reassignment adds.
         removing: the replicas that a reassignment removes.
         recovering: whether the leader is in the RECOVERING state (KIP-704).
         election: the way the leader was elected: clean, unclean, preferred (the first replica, on request), eligible (from the ELR),
-            last-known, or none (no replica may lead); '' if no election changed the leader.
+            last-known, or none (no replica can lead); '' if no election changed the leader.
     """
 
     replicas: tuple[int, ...] | None = None
@@ -59,19 +59,19 @@ class ElectionResult(ReprMixin):
 
     @property
     def unclean(self) -> bool:
-        """Whether the new leader becomes the only member of the ISR. Records that it does not have are lost."""
+        """Whether the new leader becomes the only member of the ISR. Records that this leader lacks are lost."""
         return self.kind in ("unclean", "last-known")
 
 
 def is_valid_new_leader(replica: int, isr: Collection[int], elr: Collection[int], acceptable: Callable[[int], bool]) -> bool:
-    """Whether a replica can lead without loss: it is in the ISR, or in the ELR if the ISR is empty (Kafka: `#isValidNewLeader`)."""
+    """Whether a replica can lead without loss (Kafka: `#isValidNewLeader`): it is in the ISR, or in the ELR if the ISR is empty."""
     return (replica in isr or (not isr and replica in elr)) and acceptable(replica)
 
 
 def can_elect_last_known_leader(
     partition: PartitionRegistration, isr: Collection[int], elr: Collection[int], acceptable: Callable[[int], bool]
 ) -> bool:
-    """Whether only the last known leader is left, and it may lead (Kafka: `#canElectLastKnownLeader`, with the fix of KAFKA-19522)."""
+    """Whether only the last known leader is left and can lead (Kafka: `#canElectLastKnownLeader`, with the fix of KAFKA-19522)."""
     return not isr and not elr and len(partition.last_known_elr) == 1 and acceptable(partition.last_known_elr[0])
 
 
@@ -95,8 +95,8 @@ def elect_leader(
         elr: the target ELR.
         acceptable: returns whether a broker is active and its log directory is online.
         election: the requested kind of election.
-        last_known_leader: whether the last known leader may be elected, which requires the ELR.
-        longest_log: returns a replica's (log end, last epoch); if given, the longest log leads, in sync or not.
+        last_known_leader: whether the last known leader can be elected, which requires the ELR.
+        longest_log: returns a replica's (log end, last epoch); if given, the replica with the longest log leads, whether in sync or not.
     """
     if longest_log is not None and not acceptable(partition.leader):
         living = [replica for replica in replicas if acceptable(replica)]
@@ -122,7 +122,7 @@ def elect_leader(
 def target_elr(
     partition: PartitionRegistration, isr: tuple[int, ...], min_isr: int, unclean_shutdown: Collection[int]
 ) -> tuple[tuple[int, ...], tuple[int, ...]]:
-    """Return the ELR for a target ISR, and the other former ISR members (Kafka: `PartitionChangeBuilder#maybePopulateTargetElr`).
+    """Return the ELR for a target ISR and the other former ISR members (Kafka: `PartitionChangeBuilder#maybePopulateTargetElr`).
 
     Both are empty if the ISR has at least `min_isr` members. Otherwise each replica that leaves the ISR joins the ELR, unless it had an
     unclean shutdown. The lists are ascending, because Kafka's hash sets of small ids iterate in that order.
@@ -153,16 +153,16 @@ def build_partition_change(
     use_last_known_leader: bool = True,
     longest_log: Callable[[int], tuple[int, int]] | None = None,
 ) -> PartitionChange | None:
-    """Return the record that takes a partition to its target, None if nothing changes (Kafka: `PartitionChangeBuilder#build`).
+    """Return the record that changes a partition to its target; None if nothing changes (Kafka: `PartitionChangeBuilder#build`).
 
     A target of None keeps the present value. If all target replicas of a reassignment are in the target ISR, the record also completes
     the reassignment.
 
     Args:
         partition: the partition before the change.
-        acceptable: returns whether a broker may lead: it is active and its log directory is online
+        acceptable: returns whether a broker can lead, that is, it is active and its log directory is online
             (`ReplicationControlManager#isAcceptableLeader`).
-        election: UNCLEAN if the topic's `unclean.leader.election.enable` is true, else ONLINE; PREFERRED on request.
+        election: UNCLEAN if the topic's `unclean.leader.election.enable` is true; otherwise ONLINE. PREFERRED on request.
         target_isr: the ISR to set.
         target_replicas: the replicas to set.
         target_adding: the adding replicas to set.
@@ -170,11 +170,11 @@ def build_partition_change(
         target_recovering: the leader recovery state to set.
         min_isr: the effective `min.insync.replicas` of the topic (`effective_min_isr`).
         elr_enabled: whether eligible leader replicas are kept; the ISR can then become empty (KIP-966).
-        unclean_shutdown: the brokers that returned after an unclean shutdown; they leave the ELR.
+        unclean_shutdown: the brokers that returned after an unclean shutdown, which leave the ELR.
         bump_epoch_on_shrink: whether an ISR shrink raises the leader epoch (before 3.6, KAFKA-15021).
         recovery_state: whether an unclean election marks the leader as RECOVERING (KIP-704, since 3.2).
         use_last_known_leader: whether lastKnownElr holds only the last known leader, which can be elected when no other replica is left.
-        longest_log: elects by the length of the logs (guard `elect-from-isr` off); see `elect_leader`.
+        longest_log: makes the election choose by the length of the logs (guard `elect-from-isr` off); see `elect_leader`.
     """
     isr = partition.isr if target_isr is None else target_isr
     replicas = partition.replicas if target_replicas is None else target_replicas
@@ -222,7 +222,7 @@ def build_partition_change(
     record_elr = _if_changed(elr, partition.elr)
     record_last_known = None if use_last_known_leader else _if_changed(last_known, partition.last_known_elr)
 
-    # Without ELR the last member stays in the ISR: otherwise no record would say which replica has the data.
+    # Without ELR, the last member stays in the ISR, because otherwise no record would say which replica has the data.
     if record_isr is None and (isr or elr_enabled):
         record_isr = _if_changed(isr, partition.isr)
 
@@ -272,7 +272,7 @@ _NOTHING: Final = PartitionChange()
 
 
 def _last_known_leader(partition: PartitionRegistration, isr: tuple[int, ...] | None, leader: int | None) -> tuple[int, ...] | None:
-    """Return the new lastKnownElr: set if the ISR becomes empty, cleared if there is a leader (Kafka: `#maybeUpdateLastKnownLeader`)."""
+    """Return the new lastKnownElr (Kafka: `#maybeUpdateLastKnownLeader`). An empty ISR sets it, and a leader clears it."""
     if isr == () and partition.leader != NO_LEADER and partition.last_known_elr != (partition.leader,):
         return (partition.leader,)
     leads = partition.leader if leader is None else leader

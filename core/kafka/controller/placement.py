@@ -33,12 +33,12 @@ class RandomSource(Protocol):
 
 @attrs.frozen(repr=False)
 class UsableBroker(ReprMixin):
-    """A broker that can get replicas: it is registered and not in controlled shutdown (Kafka: `UsableBroker`).
+    """A broker that can get replicas, because it is registered and not in controlled shutdown (Kafka: `UsableBroker`).
 
     Attributes:
         broker: the broker's id.
-        rack: its `broker.rack`; None if it has none.
-        fenced: whether it is fenced; a fenced broker never leads, and follows only if its rack has no unfenced broker left.
+        rack: the broker's `broker.rack`; None if it has none.
+        fenced: whether the broker is fenced. A fenced broker never leads; it follows only if its rack has no unfenced broker left.
     """
 
     broker: int
@@ -48,7 +48,7 @@ class UsableBroker(ReprMixin):
 
 @attrs.define(repr=False)
 class BrokerList(ReprMixin):
-    """A circular list of brokers; each epoch goes round it once, starting one broker later than the epoch before (Kafka: `BrokerList`)."""
+    """A circular list of brokers (Kafka: `BrokerList`). Each epoch goes through the list once, starting one broker later than the last one."""
 
     brokers: list[int] = attrs.field(factory=list)
     _index: int = attrs.field(default=0, init=False)
@@ -112,7 +112,7 @@ class RackList:
         """Return the replicas of the next partition.
 
         Raises:
-            KafkaError: INVALID_REPLICATION_FACTOR: the factor is not positive or exceeds the number of brokers, or all brokers are fenced.
+            KafkaError: INVALID_REPLICATION_FACTOR, if the factor is not positive or exceeds the number of brokers, or all brokers are fenced.
         """
         _require_positive(replication_factor)
         _require_enough(replication_factor, self.total_brokers)
@@ -153,7 +153,7 @@ class RackList:
 
 
 class StripedReplicaPlacer:
-    """KRaft's placement: stripes over racks and brokers, no leader on a fenced broker (Kafka: `StripedReplicaPlacer`)."""
+    """KRaft's placement in stripes over racks and brokers, with no leader on a fenced broker (Kafka: `StripedReplicaPlacer`)."""
 
     __slots__ = ("_random",)
 
@@ -166,7 +166,7 @@ class StripedReplicaPlacer:
         """Return the replicas of each of `partitions` new partitions of a topic.
 
         Raises:
-            KafkaError: INVALID_REPLICATION_FACTOR: the factor is not positive or exceeds the number of brokers, or all brokers are fenced.
+            KafkaError: INVALID_REPLICATION_FACTOR, if the factor is not positive or exceeds the number of brokers, or all brokers are fenced.
         """
         racks = RackList(self._random, brokers)
         _require_positive(replication_factor)
@@ -191,12 +191,12 @@ def assign_replicas_to_brokers(
         partitions: the number of new partitions.
         replication_factor: the number of replicas of each partition.
         random: draws the first broker and the first shift of the followers; unused with a fixed start.
-        fixed_start_index: the position of the first leader in the broker list, and the first shift; negative to draw both.
+        fixed_start_index: the position of the first leader in the broker list, and the first shift; if negative, both are drawn.
         start_partition: the number of the first new partition, if the topic already has partitions.
 
     Raises:
-        KafkaError: INVALID_PARTITIONS or INVALID_REPLICATION_FACTOR; UNKNOWN_SERVER_ERROR (an `AdminOperationException`) if some brokers
-            have a rack and others have none.
+        KafkaError: INVALID_PARTITIONS or INVALID_REPLICATION_FACTOR. If some brokers have a rack and others have none, UNKNOWN_SERVER_ERROR
+            (an `AdminOperationException`).
     """
     if partitions <= 0:
         raise KafkaError(INVALID_PARTITIONS, "Number of partitions must be larger than 0.")
@@ -228,7 +228,7 @@ def assign_replicas_to_brokers(
 
 
 def rack_alternated_brokers(rack_of: dict[int, str | None]) -> tuple[int, ...]:
-    """Return the brokers with racks alternating: racks sorted, brokers ascending in each rack (Kafka: `#getRackAlternatedBrokerList`)."""
+    """Return the brokers with alternating racks (Kafka: `#getRackAlternatedBrokerList`). Racks, and brokers in a rack, are in ascending order."""
     by_rack: dict[str | None, list[int]] = {}
     for broker in sorted(rack_of):
         by_rack.setdefault(rack_of[broker], []).append(broker)

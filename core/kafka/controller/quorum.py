@@ -1,7 +1,7 @@
 """The metadata quorum: its voters, and the committed log that they agree on.
 
-`Quorum.commit` keeps the committed entries, and raises an error if a voter commits another entry at the same offset. Each entry is
-applied once, to `QuorumController`, the state that the committed log produces. Brokers read this state through the metadata log, up to
+`Quorum.commit` keeps the committed entries. It raises an error if a voter commits another entry at the same offset. Each entry is
+applied once to `QuorumController`, the state that the committed log produces. Brokers read this state through the metadata log, up to
 the offset that their controller knows to be committed.
 """
 
@@ -29,23 +29,23 @@ if TYPE_CHECKING:
 class QuorumController(Controller):
     """The controller state of a quorum. Only committed entries change it, in log order.
 
-    It is not a network node. It responds through the voter that commits an entry, and only if that voter itself received the request.
+    This controller is not a network node. It responds through the voter that commits an entry, and only if that voter received the request.
     """
 
     _responding_voter: Voter | None = None
 
     def remove_from_network(self) -> None:
-        """Remove its address from the network: only the voters are network nodes."""
+        """Remove this controller's address from the network, because only the voters are network nodes."""
         del self.network.alive[self.address]
 
     def boot(self, seed: int) -> None:
-        """Do nothing: the active controller schedules its tasks in `ActiveController.claim`."""
+        """Do nothing, because the active controller schedules its tasks in `ActiveController.claim`."""
 
     def publish(self) -> None:
-        """Do nothing: each leader publishes the metadata that it knows to be committed."""
+        """Do nothing, because each leader publishes the metadata that it knows to be committed."""
 
     def reply(self, node: str, message: object) -> None:
-        """Respond through the voter that received the request; a request that an earlier active controller received gets no response."""
+        """Respond through the voter that received the request. A request to an earlier active controller gets no response."""
         if self._responding_voter is not None:
             self._responding_voter.send_response(node, message)
 
@@ -54,7 +54,7 @@ class QuorumController(Controller):
             self._responding_voter.active.arm_session_check()
 
     def apply_committed_entry(self, voter: Voter, entry: QuorumEntry) -> None:
-        """Apply a committed entry; `voter` is the leader that has just committed it."""
+        """Apply a committed entry. `voter` is the leader that has just committed it."""
         active = voter.active
         assert active is not None
         self.heartbeats, self.last_contact = active.heartbeats, active.last_contact
@@ -80,7 +80,7 @@ class QuorumController(Controller):
 
 
 class ControllerNode(Node):
-    """The process of a dedicated controller: it hosts a voter and no broker."""
+    """The process of a dedicated controller, which hosts a voter but no broker."""
 
     running = True
     starting = False
@@ -91,7 +91,7 @@ class ControllerNode(Node):
         self.timers["started"] = self._started
 
     def stop(self) -> None:
-        """Kill the process; the voter's epoch, vote, and log stay on disk."""
+        """Kill the process. The voter's epoch, vote, and log stay on disk."""
         self.journal.cause = self.journal.emit(events.ControllerStopped.kind, self.address)
         self.running = self.starting = False
         self.incarnation += 1
@@ -99,7 +99,7 @@ class ControllerNode(Node):
         self.network.process_died(self.address, self.journal.now, self.journal.cause)
 
     def start(self, startup: int) -> None:
-        """Start the process; its voter takes part after `startup` µs."""
+        """Start the process. Its voter takes part in the quorum after `startup` µs."""
         self.starting = True
         self.incarnation += 1
         self.journal.cause = self.journal.emit(events.ControllerStarted.kind, self.address)
@@ -119,7 +119,7 @@ class Quorum:
         metadata: the metadata log.
         voters: the voters by name, in the order of `controller.quorum.voters`.
         committed: the committed entries.
-        majority_lost: whether a voter has reported that it reaches no majority since there was last an active controller.
+        majority_lost: whether, since the last active controller, a voter has reported that it reaches no majority.
     """
 
     __slots__ = ("_ends", "_first_end", "committed", "controller", "journal", "majority_lost", "metadata", "voters")
@@ -169,7 +169,7 @@ class Quorum:
 
     @property
     def fetch_timeout(self) -> int:
-        """The time without a response from the leader after which a voter or broker looks for another one, µs."""
+        """The time without a response from the leader after which a voter or broker looks for another leader, µs."""
         return self.controller.settings.us("controller.quorum.fetch.timeout.ms")
 
     @property
@@ -179,12 +179,12 @@ class Quorum:
 
     @property
     def election_timeout(self) -> int:
-        """The shortest time that a voter waits for votes, µs."""
+        """The minimum time that a voter waits for votes, µs."""
         return self.controller.settings.us("controller.quorum.election.timeout.ms")
 
     @property
     def session_timeout(self) -> int:
-        """broker.session.timeout.ms in µs."""
+        """The broker.session.timeout.ms setting, µs."""
         return self.controller.settings.us("broker.session.timeout.ms")
 
     # --- the committed log -----------------------------------------------------------------------------------------
@@ -194,10 +194,10 @@ class Quorum:
         return self._ends[high_watermark - 1] if high_watermark else self._first_end
 
     def commit(self, voter: Voter, start: int, end: int) -> None:
-        """Commit a voter's log from `start` to `end`: apply the entries that are new, and check that the others are the same.
+        """Commit a voter's log from `start` to `end`: apply the new entries, and check that the others are the same.
 
         Raises:
-            AssertionError: at some offset the voter holds another entry than the committed one.
+            AssertionError: at some offset, the voter's entry differs from the committed entry.
         """
         journal, committed = self.journal, self.committed
         before = journal.cause
@@ -224,7 +224,7 @@ class Quorum:
         self.controller.heartbeats, self.controller.last_contact = voter.active.heartbeats, voter.active.last_contact
 
     def report_no_majority(self, voter: Voter, in_touch: int) -> None:
-        """Report that a voter reaches no majority; reported once until there is an active controller again."""
+        """Report that a voter reaches no majority. This is reported once until there is an active controller again."""
         if not self.majority_lost and in_touch < self.majority and self.active() is None:
             self.majority_lost = True
             self.journal.emit(events.NoMajority.kind, voter.name, in_touch, len(self.voters), self.majority)
@@ -232,19 +232,19 @@ class Quorum:
     # --- from outside ----------------------------------------------------------------------------------------------
 
     def active(self) -> Voter | None:
-        """Return the active controller, None if there is none.
+        """Return the active controller; None if there is none.
 
-        If several voters consider themselves active, it is the one with the highest epoch.
+        If several voters consider themselves active, return the voter with the highest epoch.
         """
         claimed = [voter for voter in self.voters.values() if voter.active is not None and voter.active.claimed]
         return max(claimed, key=lambda voter: voter.epoch, default=None)
 
     def active_count(self) -> int:
-        """Return the number of voters that consider themselves active (ActiveControllerCount, summed over the cluster)."""
+        """Return the number of voters that consider themselves active (the sum of ActiveControllerCount over the cluster)."""
         return sum(voter.active is not None and voter.active.claimed for voter in self.voters.values())
 
     def has_majority(self, paused: Sequence[str]) -> bool:
-        """Whether a running voter can exchange messages with enough others to form a majority."""
+        """Whether a running voter can exchange messages with enough other voters to form a majority."""
 
         def works(name: str) -> bool:
             return self.voters[name].role is not Role.STOPPED and name not in paused

@@ -1,4 +1,4 @@
-"""The rules of a partition reassignment: its replica lists, its completion, its revert, and its refusal."""
+"""The rules of a partition reassignment: its replica lists, completion, revert, and refusal."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ class CompletedReassignment(ReprMixin):
 
 @attrs.frozen(repr=False)
 class PartitionReassignmentReplicas(ReprMixin):
-    """The replica lists of a partition that may be in a reassignment (Kafka: `PartitionReassignmentReplicas`).
+    """The replica lists of a partition that can be in a reassignment (Kafka: `PartitionReassignmentReplicas`).
 
     Attributes:
-        replicas: all replicas: the target replicas in their order, then those to remove.
-        adding: the replicas that were not assigned before, ascending.
-        removing: the replicas that are not in the target, ascending.
+        replicas: all replicas: first the target replicas in their order, then the replicas to remove.
+        adding: the replicas that were not assigned before, in ascending order.
+        removing: the replicas that are not in the target, in ascending order.
     """
 
     replicas: tuple[int, ...]
@@ -49,12 +49,12 @@ class PartitionReassignmentReplicas(ReprMixin):
 
     @property
     def in_progress(self) -> bool:
-        """Whether a replica is being added or removed (Kafka: `#isReassignmentInProgress`). A change of order alone is no reassignment."""
+        """Whether a replica is being added or removed (Kafka: `#isReassignmentInProgress`). A mere change of order is not a reassignment."""
         return bool(self.adding or self.removing)
 
     @property
     def original_replicas(self) -> tuple[int, ...]:
-        """The replicas before the reassignment, in their current order; their former order is not kept (Kafka: `#originalReplicas`)."""
+        """The replicas before the reassignment, in their current order, because their former order is not kept (Kafka: `#originalReplicas`)."""
         return _without(self.replicas, self.adding)
 
     def maybe_complete(self, isr: tuple[int, ...]) -> CompletedReassignment | None:
@@ -74,9 +74,9 @@ class PartitionReassignmentRevert(ReprMixin):
     """The state of a partition after its reassignment is canceled (Kafka: `PartitionReassignmentRevert`).
 
     Attributes:
-        replicas: the current replicas without the adding ones.
-        isr: the current ISR without the adding ones; if it would be empty, the first of `replicas`.
-        unclean: whether the ISR would be empty; then the caller must check that unclean leader election is enabled.
+        replicas: the current replicas without the adding replicas.
+        isr: the current ISR without the adding replicas; if that is empty, the first of `replicas`.
+        unclean: whether the ISR without the adding replicas is empty. If so, the caller must check that unclean leader election is enabled.
     """
 
     replicas: tuple[int, ...]
@@ -88,7 +88,7 @@ class PartitionReassignmentRevert(ReprMixin):
         """Return the revert of a partition's reassignment.
 
         Raises:
-            KafkaError: INVALID_REPLICA_ASSIGNMENT: every replica is an adding one, so there is no earlier assignment.
+            KafkaError: INVALID_REPLICA_ASSIGNMENT, if every replica is an adding replica, so that there is no earlier assignment.
         """
         replicas = PartitionReassignmentReplicas.of(partition).original_replicas
         isr = _without(partition.isr, partition.adding)
@@ -102,7 +102,7 @@ class PartitionReassignmentRevert(ReprMixin):
 def dead_target_error(release: Release, tp: TopicPartition, replicas: Sequence[int], live: Collection[int]) -> str:
     """Return the message that refuses a reassignment to brokers that are not alive; empty if the release accepts it.
 
-    Kafka: `ReassignPartitionsCommand#verifyBrokerIds`; before 2.6, its `parseAndValidate`; before 0.10.1, the controller's log.
+    Kafka: `ReassignPartitionsCommand#verifyBrokerIds`; before 2.6, `parseAndValidate`; before 0.10.1, the controller's log.
     """
     dead = [replica for replica in replicas if replica not in live]
     if not dead or release.dead_target is DeadTarget.AWAITED:

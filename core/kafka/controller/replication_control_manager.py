@@ -1,7 +1,7 @@
 """The controller's partitions: creation, elections, ISR changes, and reassignments (Kafka: `ReplicationControlManager`).
 
-`partition_change` builds every change. This module commits it to the metadata log, emits its event, and updates the indexes that later
-lookups use.
+`partition_change` builds every change. This module commits each change to the metadata log, emits its event, and updates the indexes
+for later lookups.
 """
 
 from __future__ import annotations
@@ -41,10 +41,10 @@ class Topic(ReprMixin):
     """A topic.
 
     Attributes:
-        name: the name.
+        name: the topic's name.
         topic_id: the topic id, as Kafka prints it.
-        config: the overridden settings, as they were written.
-        partitions: the partitions, by number.
+        config: the topic's own settings, as they were written.
+        partitions: the topic's partitions, by number.
     """
 
     name: str
@@ -66,7 +66,7 @@ class ReplicationControlManager:
         racks: the rack of each broker.
         partitions: the registrations by partition, in the order of creation.
         topics: the topics by name.
-        brokers_to_isrs: for each broker, the partitions whose ISR it is in (ordered sets; Kafka: `BrokersToIsrs`).
+        brokers_to_isrs: for each broker, the partitions whose ISR contains it (ordered sets; Kafka: `BrokersToIsrs`).
         leader_counts: the number of partitions that each broker leads.
         replica_counts: the number of replicas that each broker has.
         directories: for brokers with several log directories, the directory of each replica.
@@ -145,7 +145,7 @@ class ReplicationControlManager:
     def min_isr(self, tp: TopicPartition) -> int:
         """Return the effective `min.insync.replicas` of a partition's topic (`#getTopicEffectiveMinIsr`).
 
-        Since 3.7 it is at most the replication factor of the topic's first partition.
+        Since 3.7, it is at most the replication factor of the topic's first partition.
         """
         configured = self.settings.integer("min.insync.replicas", topic=tp.topic, broker=self.controller_node)
         first = self.partitions[self.topics[tp.topic].partitions[0]]
@@ -154,7 +154,7 @@ class ReplicationControlManager:
     def election_mode(self, tp: TopicPartition) -> ElectionMode:
         """Return UNCLEAN if unclean leader election is enabled for the topic, else ONLINE.
 
-        Without a topic override, the configuration of the controller's own node applies, which can differ from that of the cluster
+        If the topic does not override the setting, the configuration of the controller's own node applies, which can differ from the cluster's
         (`ConfigurationControlManager#uncleanLeaderElectionEnabledForTopic`).
         """
         unclean = self.settings.flag("unclean.leader.election.enable", topic=tp.topic, broker=self.controller_node)
@@ -163,11 +163,11 @@ class ReplicationControlManager:
     # --- topics ----------------------------------------------------------------------------------------------------
 
     def create_topic(self, spec: TopicSpec) -> None:
-        """Create a topic (`#createTopic`). The topic's assignment places it; if there is none, the controller does.
+        """Create a topic (`#createTopic`). The topic's assignment places it; if there is none, the controller places it.
 
         Raises:
-            KafkaError: Kafka refuses the topic; nothing has changed.
-            ValueError: a setting of the topic is wrong; nothing has changed.
+            KafkaError: Kafka refuses the topic. Nothing has changed.
+            ValueError: a setting of the topic is wrong. Nothing has changed.
         """
         if spec.name in self.topics:
             raise errors.KafkaError(errors.TOPIC_ALREADY_EXISTS, f"Topic '{spec.name}' already exists.")
@@ -215,17 +215,17 @@ class ReplicationControlManager:
         return self._place_replicas(TopicSpec(name, count, factor))
 
     def partitions_created(self, name: str) -> None:
-        """Do nothing: the metadata log already has the new partitions. ZooKeeper mode writes the topic's znode."""
+        """Do nothing, because the metadata log already has the new partitions. ZooKeeper mode writes the topic's znode here."""
 
     def partition_created(self, tp: TopicPartition, registration: PartitionRegistration) -> None:
         """Commit the registration of a new partition."""
         self._commit_registration(tp, None, registration, "created")
 
     def manual_assignment(self, spec: TopicSpec, number: int) -> PartitionRegistration:
-        """Return the registration of a partition whose replicas are assigned by hand.
+        """Return the registration of a partition whose replicas are assigned manually.
 
         Raises:
-            KafkaError: INVALID_REPLICA_ASSIGNMENT: a broker is not registered, or no broker of the assignment is active.
+            KafkaError: INVALID_REPLICA_ASSIGNMENT, if a broker is not registered or no broker of the assignment is active.
         """
         given = spec.assignment[number]
         for broker in given.replicas:
@@ -247,7 +247,7 @@ class ReplicationControlManager:
         return PartitionRegistration(given.replicas, isr, leader, given.leader_epoch, 0, elr=given.elr, last_known_elr=given.last_known_elr)
 
     def _build_partition_registration(self, replicas: tuple[int, ...]) -> PartitionRegistration:
-        """Return a new partition: the ISR is the active replicas, and the first of them leads (`#buildPartitionRegistration`)."""
+        """Return a new partition whose ISR is its active replicas; the first of them leads (`#buildPartitionRegistration`)."""
         isr = tuple(broker for broker in replicas if self.is_active(broker))
         return PartitionRegistration(replicas, isr, isr[0], 0, 0)
 
@@ -266,18 +266,18 @@ class ReplicationControlManager:
         unclean_shutdown: tuple[int, ...] = (),
         acceptable: Callable[[int], bool] | None = None,
     ) -> bool:
-        """Build and commit the change of one partition; False if nothing changes.
+        """Build and commit the change of one partition. Returns False if nothing changes.
 
         Args:
             tp: the partition.
-            reason: the reason that the events give.
+            reason: the reason to give in the events.
             election: the kind of election; None to take it from the topic's configuration.
             target_isr: the ISR to set.
             target: the replica lists to set.
             removal: whether the controller itself removes a replica from the ISR.
             recovered: whether the leader reports that it has recovered (KIP-704).
-            unclean_shutdown: the brokers that had an unclean shutdown; they leave the ELR.
-            acceptable: returns whether a broker may lead; by default, whether it is active.
+            unclean_shutdown: the brokers that had an unclean shutdown, which leave the ELR.
+            acceptable: returns whether a broker can lead; by default, whether it is active.
         """
         old = self.partitions[tp]
         may_lead = acceptable or self.is_active
@@ -428,7 +428,7 @@ class ReplicationControlManager:
     # --- AlterPartition --------------------------------------------------------------------------------------------
 
     def alter_partition(self, broker: int, item: AlterPartitionItem) -> str:
-        """Validate and commit an ISR that a leader proposes (`#alterPartition`, `#validateAlterPartitionData`); returns the error code."""
+        """Validate and commit an ISR that a leader proposes (`#alterPartition`, `#validateAlterPartitionData`). Returns the error code."""
         error = self._validate(broker, item)
         if error != errors.NONE:
             self.journal.emit(events.AlterPartitionRefused.kind, broker, item.tp.topic, item.tp.partition, item.isr, error)
@@ -467,9 +467,9 @@ class ReplicationControlManager:
     # --- reassignment ----------------------------------------------------------------------------------------------
 
     def check_reassignment(self, tp: TopicPartition, replicas: tuple[int, ...] | None) -> None:
-        """Check a request to move a partition to other replicas, or (None) to cancel its reassignment.
+        """Check a request to move a partition to other replicas, or to cancel its reassignment if `replicas` is None.
 
-        The brokers must be registered, and can be fenced (`#validateManualPartitionAssignment`): only the tool refuses fenced brokers.
+        The brokers must be registered, but can be fenced (`#validateManualPartitionAssignment`). Only the tool refuses fenced brokers.
 
         Raises:
             KafkaError: Kafka refuses the request.
@@ -502,11 +502,11 @@ class ReplicationControlManager:
             before = broker
 
     def reassign(self, tp: TopicPartition, replicas: tuple[int, ...]) -> bool:
-        """Move a partition to other replicas (`#changePartitionReassignment`); False if nothing changes.
+        """Move a partition to other replicas (`#changePartitionReassignment`). Returns False if nothing changes.
 
-        All current replicas count as the original ones, even those that a running reassignment is adding. The ones that the new target
-        lacks can lead until this reassignment is complete, and are removed then. An adding or removing list that is empty is not set, so
-        that of a running reassignment stays.
+        All current replicas count as the original ones, even those that a running reassignment is adding. Original replicas that the new target
+        lacks can lead until this reassignment is complete, and are then removed. If the new adding list is empty, the adding list of a running
+        reassignment stays; the same holds for the removing list.
         """
         current = self.partitions[tp]
         lists = PartitionReassignmentReplicas.between(current.replicas, replicas)
@@ -527,10 +527,10 @@ class ReplicationControlManager:
     # --- elections asked for ---------------------------------------------------------------------------------------
 
     def elect_leaders(self, tp: TopicPartition | None, election: ElectionMode) -> list[tuple[TopicPartition, str]]:
-        """Run `kafka-leader-election` for one partition or for all (`#electLeaders`).
+        """Run `kafka-leader-election` for one partition or for all partitions (`#electLeaders`).
 
         Returns:
-            The error code of each partition. For all partitions, those with ELECTION_NOT_NEEDED are left out.
+            The error code of each partition. If all partitions were requested, those with ELECTION_NOT_NEEDED are omitted.
         """
         results = []
         for each in [tp] if tp is not None else list(self.partitions):
@@ -556,7 +556,7 @@ class ReplicationControlManager:
         return errors.NONE
 
     def maybe_balance_partition_leaders(self) -> bool:
-        """Return leadership to preferred replicas that are in sync (`#maybeBalancePartitionLeaders`); True if it stopped at its limit."""
+        """Return leadership to preferred replicas in the ISR (`#maybeBalancePartitionLeaders`). Returns True if it stopped at its limit."""
         elected = 0
         for tp in list(self.unbalanced):
             if elected >= MAX_ELECTIONS:
@@ -567,7 +567,7 @@ class ReplicationControlManager:
         return False
 
     def maybe_elect_unclean_leaders(self) -> bool:
-        """Elect leaders for leaderless partitions whose topic now allows unclean election; True if it stopped at its limit.
+        """Elect leaders for leaderless partitions whose topic now allows unclean election. Returns True if it stopped at its limit.
 
         Kafka: `#maybeElectUncleanLeaders`.
         """
@@ -580,9 +580,9 @@ class ReplicationControlManager:
         return False
 
     def min_isr_changed(self, topic: str | None) -> None:
-        """Clear the ELRs of a topic, or (None) of all topics, because `min.insync.replicas` was set (KIP-966: `ClearElrRecord`).
+        """Clear the ELRs of a topic, or of all topics if `topic` is None, because `min.insync.replicas` was set (KIP-966: `ClearElrRecord`).
 
-        The ELR depends on the earlier value, so Kafka clears it whatever the new value is.
+        The ELR depends on the earlier value, so Kafka clears it regardless of the new value.
         """
         if self.release.elr:
             for tp, old in list(self.partitions.items()):
@@ -593,7 +593,7 @@ class ReplicationControlManager:
 
 
 def _no_logs(broker: int, tp: TopicPartition) -> tuple[int, int]:
-    """The default of `log_ends`: the logs are unknown."""
+    """Return an empty log. This is the default of `log_ends`, used if the logs are unknown."""
     return (0, NO_EPOCH)
 
 

@@ -1,7 +1,7 @@
 """A voter of the metadata quorum (Kafka: `KafkaRaftClient`, KIP-595): epochs, elections, and its replica of the log.
 
-Voters fetch from their leader. An entry of the leader's own epoch is committed when a majority has it, with all entries before it. A
-voter that receives nothing from its leader for `controller.quorum.fetch.timeout.ms` first asks whether it would be elected (pre-vote,
+Voters fetch from their leader. An entry of the leader's own epoch is committed when a majority has it, together with all earlier entries.
+A voter that receives nothing from its leader for `controller.quorum.fetch.timeout.ms` first asks whether it would be elected (pre-vote,
 KIP-996), and then becomes a candidate. A leader resigns if a majority has not fetched from it for 1.5 times that timeout (KAFKA-15489),
 so a controller without a majority does not stay active. `active_controller` contains the leader's work as the active controller.
 """
@@ -41,24 +41,24 @@ FETCH_WAIT: Final = 500 * US_PER_MS
 """The longest time that a fetch waits at the leader for new entries, µs (`KafkaRaftClient.MAX_FETCH_WAIT_MS`)."""
 
 RETRY: Final = 50 * US_PER_MS
-"""The delay before a follower repeats a fetch that the leader did not answer, or refused, µs."""
+"""The delay before a follower repeats a fetch that the leader refused or did not answer, µs."""
 
 
 class Role(enum.StrEnum):
     """A voter's role in its epoch (Kafka: `EpochState`)."""
 
     STOPPED = "stopped"
-    """Its process does not run."""
+    """The voter's process does not run."""
     UNATTACHED = "unattached"
-    """It knows no leader. It may have voted."""
+    """The voter knows no leader. It can have voted."""
     FOLLOWER = "follower"
-    """It fetches from the leader."""
+    """The voter fetches from the leader."""
     PROSPECTIVE = "prospective"
-    """It asks whether it would be elected (KIP-996)."""
+    """The voter asks whether it would be elected (KIP-996)."""
     CANDIDATE = "candidate"
-    """It asks for votes."""
+    """The voter asks for votes."""
     LEADER = "leader"
-    """It has won the election of its epoch."""
+    """The voter has won the election of its epoch."""
 
 
 @attrs.define(slots=True, eq=False)
@@ -93,20 +93,20 @@ class QuorumContext(CommittedState, Protocol):
 
 
 class Voter:
-    """A voter. Its epoch, vote, leader, and log are on disk and survive the process.
+    """A voter, whose epoch, vote, leader, and log are on disk and survive the process.
 
     Attributes:
-        host: the node that it runs in: its own, or a broker's (combined mode).
+        host: the node that the voter runs in: its own node, or a broker in combined mode.
         name: the address of that node.
         quorum: the quorum.
-        epoch: the epoch (in Kafka, the `quorum-state` file).
-        voted_for: the voter that got its vote in this epoch, '' if none (`quorum-state`).
-        leader: the leader of the epoch, '' if it is unknown (`quorum-state`).
-        log: its replica of the log, committed or not.
+        epoch: the voter's epoch (in Kafka, in the `quorum-state` file).
+        voted_for: the voter that this voter has voted for in this epoch; '' if none (`quorum-state`).
+        leader: the leader of the epoch; '' if it is unknown (`quorum-state`).
+        log: the voter's replica of the log, with committed and uncommitted entries.
         role: the role of the running process.
         high_watermark: the end of the committed entries, as the running process knows it.
-        active: the active controller if it leads, else None.
-        followers: the progress of the other voters if it leads.
+        active: the active controller if this voter leads, else None.
+        followers: the progress of the other voters if this voter leads.
     """
 
     def __init__(self, host: Node, quorum: QuorumContext, seed: int) -> None:
@@ -160,7 +160,7 @@ class Voter:
     # --- life of the process ---------------------------------------------------------------------------------------
 
     def start(self) -> None:
-        """Start with the epoch and leader from disk: follow that leader, unless it is unknown or this voter itself."""
+        """Start with the epoch and leader from disk. Follow that leader, unless the leader is unknown or is this voter."""
         self.high_watermark = 0
         if self.leader and self.leader != self.name:
             self._transition_to_follower(self.leader)
@@ -168,7 +168,7 @@ class Voter:
             self._transition_to_unattached()
 
     def process_ended(self) -> None:
-        """Drop what was only in memory: the process has ended."""
+        """Drop the state that was only in memory, because the process has ended."""
         self.role = Role.STOPPED
         self.active = None
         self._deadline += 1
@@ -188,7 +188,7 @@ class Voter:
             self.host.timer(self._random.randrange(FETCH_WAIT), "quorum-fetch", self._fetches)
 
     def assume_replicated(self, voters: list[str]) -> None:
-        """At the start of the simulation, mark the leader's log as replicated on these voters."""
+        """Mark the leader's log as replicated on these voters, at the start of the simulation."""
         for voter in voters:
             if voter != self.name:
                 self.followers[voter].end = len(self.log)
@@ -198,7 +198,7 @@ class Voter:
 
     @property
     def last_epoch(self) -> int:
-        """The epoch of the log's last entry, 0 for an empty log."""
+        """The epoch of the log's last entry; 0 if the log is empty."""
         return self.log[-1].epoch if self.log else 0
 
     def end_of_epoch(self, epoch: int) -> tuple[int, int]:
@@ -209,13 +209,13 @@ class Voter:
         return (self.log[end - 1].epoch if end else 0), end
 
     def append(self, write: object) -> None:
-        """Append a write as leader; it is applied when a majority has it."""
+        """Append a write as leader. It is applied when a majority has it."""
         self.log.append(QuorumEntry(self.epoch, write, self.journal.cause))
         self._complete_fetches()
         self._maybe_commit()
 
     def _truncate(self, end: int) -> None:
-        """Remove entries that the leader does not have. They were never committed."""
+        """Remove entries that the leader does not have. Such entries were never committed."""
         if end < self.high_watermark:
             raise AssertionError(f"{self.name} would truncate to {end}, below its high watermark {self.high_watermark}")
         dropped = sum(type(entry.write) is not LeaderChangeMessage for entry in self.log[end:])
@@ -307,8 +307,8 @@ class Voter:
             return
         if self.role is not (Role.PROSPECTIVE if response.pre else Role.CANDIDATE):
             return
-        # A voter can still name the silent leader, because its own timeout has not expired. A leader in the response counts only if the
-        # sender itself leads, or if it is another leader.
+        # A voter can still name the silent leader, because its own timeout has not expired. A leader in the response counts only if it is the
+        # sender itself or differs from the silent leader.
         if response.leader and response.epoch == self.epoch and response.leader in (sender, *self._voters_except(self._former_leader)):
             self._transition_to_follower(response.leader)
             return
@@ -341,7 +341,7 @@ class Voter:
     # --- leading ---------------------------------------------------------------------------------------------------
 
     def _become_leader(self) -> None:
-        """Become leader of the epoch, and inform the other voters (`#onBecomeLeader`)."""
+        """Become the leader of the epoch, and inform the other voters (`#onBecomeLeader`)."""
         self.role = Role.LEADER
         self._waiting_fetches.clear()
         now = self.journal.now
@@ -381,7 +381,10 @@ class Voter:
         self.journal.cause = before
 
     def _handle_fetch_request(self, request: QuorumFetchRequest, sender: str) -> None:
-        """Handle a voter's fetch: record its log end, then send entries, or the diverging epoch to truncate to (`#handleFetchRequest`)."""
+        """Handle a voter's fetch (`#handleFetchRequest`).
+
+        Records the voter's log end. Then sends entries, or the diverging epoch to truncate to.
+        """
         if request.epoch > self.epoch:
             self._enter_epoch(request.epoch)
         if request.epoch < self.epoch or self.role is not Role.LEADER:
@@ -481,7 +484,7 @@ class Voter:
             host.reply(node, message)
 
     def _task_due(self, about: object) -> None:
-        """Run a task that the active controller of this epoch scheduled; tasks of earlier epochs are ignored."""
+        """Run a task that the active controller of this epoch scheduled. Tasks of earlier epochs are ignored."""
         assert isinstance(about, tuple)
         epoch, task, number = about
         if self.active is not None and epoch == self.epoch:

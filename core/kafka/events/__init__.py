@@ -1,9 +1,9 @@
-"""The kinds of events, their columns, and the sentence that explains each.
+"""The kinds of events, their columns, and the sentence that explains each kind.
 
-An event in flight is a plain tuple `(seq, time, cause, kind, *columns)`: `seq` counts from 1 in a session, `time` is
-virtual µs, `cause` is the seq of the event that led to this one (0: none, a timer of its own), `kind` the string below.
-Columns follow in the order of the class's fields. Across kinds a column name always has the same type, so that all
-kinds fit one wide table. Offsets are Kafka's: `to_offset` is exclusive. Ids -1 mean none.
+The journal stores an event as a plain tuple `(seq, time, cause, kind, *columns)`. `seq` counts from 1 in a session, and `time` is
+virtual µs. `cause` is the `seq` of the event that led to this one; 0 means that a node's own timer led to it. `kind` is the name of the
+kind. The columns follow in the order of the class's fields. A column name has the same type in all kinds, so that all
+kinds fit in one wide table. Offsets are as in Kafka, and `to_offset` is exclusive. An id of -1 means none.
 """
 
 from __future__ import annotations
@@ -130,10 +130,10 @@ EVENTS: Final[tuple[type[Event], ...]] = (
     SessionExpired, BrokerJoined, BrokerLeft, ControllerRequestRefused, LeaderAndIsrIgnored, LeaderUnavailable, ReplicasOffline,
     IsrChangesPublished,
 )  # fmt: skip
-"""All kinds, from acts to the durability account."""
+"""All kinds, from user actions to the durability account."""
 
 KINDS: Final[dict[str, type[Event]]] = {event.kind: event for event in EVENTS}
-"""All kinds by name."""
+"""All kinds, by name."""
 
 
 def column_types(event: type[Event]) -> dict[str, str]:
@@ -142,12 +142,12 @@ def column_types(event: type[Event]) -> dict[str, str]:
 
 
 def required_columns(event: type[Event]) -> tuple[str, ...]:
-    """Return the columns of a kind that every log has, however old."""
+    """Return the columns of a kind that every log contains, including logs of the oldest isrlab version."""
     return tuple(name for name in event.columns if name not in event.defaults)
 
 
 def agree(recorded: EventTuple, event: EventTuple) -> bool:
-    """Whether a recorded event equals an event; columns that an older log lacks are ignored."""
+    """Whether a recorded event equals another event. Columns that an older log lacks are ignored."""
     if recorded == event:
         return True
     defaults = KINDS[recorded[3]].defaults
@@ -165,5 +165,5 @@ def decode(event: EventTuple) -> Event:
 
 
 def explain(event: EventTuple) -> str:
-    """The sentence of a recorded tuple."""
+    """Return the sentence of a recorded tuple."""
     return decode(event).sentence()

@@ -14,20 +14,20 @@ DETAIL: Final = 0
 NORMAL: Final = 1
 """The level of ordinary events that are worth a line."""
 NOTABLE: Final = 2
-"""The level of the events that people look for: elections, ISR changes, truncations, errors, losses."""
+"""The level of the events that users look for: elections, ISR changes, truncations, errors, and losses."""
 
 
 class Event:
-    """Base of all kinds of events. The annotated fields of a kind are its columns.
+    """The base class of all kinds of events. The annotated fields of a kind are its columns.
 
-    Kinds are plain classes: fifty attrs classes would take a tenth of the time in which `isrlab run` must start.
+    Kinds are plain classes, because fifty attrs classes would take a tenth of the time in which `isrlab run` must start.
 
     Attributes:
         kind: the name of the kind in the log.
-        source: the Kafka class, method, or KIP that describes it.
-        level: how notable it is.
-        words: the columns that contain one of a few words, each with these words.
-        defaults: the last columns that logs of earlier isrlab versions lack, each with the value that replaces it.
+        source: the Kafka class, method, or KIP that describes the event.
+        level: the level of importance.
+        words: the allowed words of each column that has a fixed set of words.
+        defaults: the last columns that logs of earlier isrlab versions lack, each with its default value.
         columns: the column names in order, each with its type: `int`, `str`, `bool`, or `tuple[int, ...]`.
     """
 
@@ -71,7 +71,7 @@ class Event:
         return f"{self.__dict__['topic']}-{self.__dict__['partition']}"
 
     def sentence(self) -> str:
-        """Return one sentence that says what happened and why, with the numbers."""
+        """Return one sentence that says what happened and why, including the numbers."""
         raise NotImplementedError(self.kind)
 
 
@@ -86,7 +86,7 @@ def ids(ids: Sequence[int]) -> str:
 
 
 def count_of(count: int, singular: str, plural: str = "") -> str:
-    """Return a count with its noun; `plural` if it is not the singular with an s: `1 partition`, `2,000 partitions`."""
+    """Return a count with its noun: `1 partition`, `2,000 partitions`. If the plural is not formed with an s, pass `plural`."""
     return f"1 {singular}" if count == 1 else f"{count:,} {plural or singular + 's'}"
 
 

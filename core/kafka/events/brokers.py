@@ -1,4 +1,4 @@
-"""Events in the life of a broker process and its registration."""
+"""Events of a broker's process and its registration."""
 
 from __future__ import annotations
 
@@ -121,7 +121,7 @@ class RegistrationRefused(Event, kind="registration-refused", source="ClusterCon
 
 
 class BrokerFenced(Event, kind="broker-fenced", source="ReplicationControlManager#handleBrokerFenced", level=NOTABLE):
-    """A broker's session expired, or it was fenced by hand."""
+    """A broker's session expired, or the broker was fenced by a command."""
 
     broker: int
     silent_us: int

@@ -7,7 +7,7 @@ from typing import Final
 from core.kafka.events.base import NOTABLE, Event, count_of, offsets, records
 
 CAUGHT_UP = "caught-up"
-"""The broker holds all committed records."""
+"""The broker has all committed records."""
 
 NOT_ELECTABLE = "not-electable"
 """The broker cannot be elected at the moment."""
@@ -147,7 +147,7 @@ class RecordsRecovered(
 
 
 class RecordsDiverged(Event, kind="records-diverged", source="durability account", level=NOTABLE):
-    """Two replicas hold different records at the same offsets, and replication does not detect it."""
+    """Two replicas have different records at the same offsets, and replication does not detect this."""
 
     topic: str
     partition: int

@@ -1,6 +1,6 @@
 """The files that a broker keeps beside the segments in a log directory, formatted and parsed as text in Kafka's own formats.
 
-`replication-offset-checkpoint` (high watermarks), `recovery-point-offset-checkpoint` and `log-start-offset-checkpoint` share one format
+`replication-offset-checkpoint` (high watermarks), `recovery-point-offset-checkpoint`, and `log-start-offset-checkpoint` share one format
 (Kafka: `OffsetCheckpointFile`). `leader-epoch-checkpoint` is in `leader_epoch_cache`.
 """
 
@@ -19,23 +19,23 @@ LOG_STARTS: Final = "log-start-offset-checkpoint"
 CLEAN_SHUTDOWN: Final = ".kafka_cleanshutdown"
 META_PROPERTIES: Final = "meta.properties"
 LEADER_EPOCHS: Final = "leader-epoch-checkpoint"
-"""In the directory of each partition."""
+"""The name of the leader epoch file in the directory of each partition."""
 
 OFFSET_FILES: Final = (HIGH_WATERMARKS, RECOVERY_POINTS, LOG_STARTS)
-"""The files of one offset for each partition."""
+"""The files that contain one offset per partition."""
 
 
 def format_offsets(offsets: Mapping[TopicPartition, int]) -> str:
-    """An offset checkpoint: version 0, the number of entries, then one line `topic partition offset` for each."""
+    """Return the text of an offset checkpoint: version 0, the number of entries, then one line `topic partition offset` per entry."""
     lines = [f"{tp.topic} {tp.partition} {offset}\n" for tp, offset in offsets.items()]
     return f"0\n{len(lines)}\n{''.join(lines)}"
 
 
 def parse_offsets(text: str, name: str = HIGH_WATERMARKS) -> dict[TopicPartition, int]:
-    """The entries of an offset checkpoint.
+    """Return the entries of an offset checkpoint.
 
     Raises:
-        ValueError: the text is not such a file; the message names the line and its expected content.
+        ValueError: the text is not such a file. The message names the line and its expected content.
     """
     lines = text.splitlines()
     if not lines or lines[0].strip() != "0":
@@ -57,12 +57,12 @@ def parse_offsets(text: str, name: str = HIGH_WATERMARKS) -> dict[TopicPartition
 
 
 def format_meta_properties(broker: int, directory_id: str, cluster_id: str) -> str:
-    """`meta.properties`: the cluster and broker that a directory belongs to, and the directory's own id (KIP-631, KIP-858)."""
+    """Return the text of `meta.properties`: the cluster and broker of a directory, and the directory's own id (KIP-631, KIP-858)."""
     return f"#\nversion=1\nnode.id={broker}\ncluster.id={cluster_id}\ndirectory.id={uuid(directory_id)}\n"
 
 
 def parse_meta_properties(text: str) -> dict[str, str]:
-    """The properties in a `meta.properties`.
+    """Return the properties in a `meta.properties` file.
 
     Raises:
         ValueError: a line is not a property, or node.id is missing.
@@ -81,7 +81,7 @@ def parse_meta_properties(text: str) -> dict[str, str]:
 
 
 def uuid(name: str) -> str:
-    """A Kafka `Uuid` as text, derived from a name: 16 bytes in URL-safe base64 without padding."""
+    """Return the text of a Kafka `Uuid` derived from a name: 16 bytes in URL-safe base64 without padding."""
     return base64.urlsafe_b64encode(hashlib.sha256(name.encode()).digest()[:16]).decode().rstrip("=")
 
 

@@ -1,4 +1,4 @@
-"""The start offset of each leader epoch in a replica's log, by which replicas find where they diverge (Kafka: `LeaderEpochFileCache`).
+"""The start offset of each leader epoch in a replica's log (Kafka: `LeaderEpochFileCache`). Replicas use it to find where they diverge.
 
 The module also formats and parses `leader-epoch-checkpoint`.
 """
@@ -16,10 +16,10 @@ UNDEFINED: Final = (NO_EPOCH, NO_OFFSET)
 
 
 class LeaderEpochCache:
-    """The entries (epoch, start offset) of one replica's log, both strictly rising. Mutable.
+    """The entries (epoch, start offset) of one replica's log, both strictly rising.
 
-    Epochs and offsets are never negative. All look-ups are binary searches. Entries are few and rarely change. They are kept as tuples, which
-    take half the memory and can be shared.
+    Epochs and offsets are never negative. All lookups are binary searches. Entries are few and rarely change. They are kept in tuples, which
+    take half the memory of lists and can be shared.
     """
 
     __slots__ = ("_epochs", "_starts")
@@ -36,7 +36,7 @@ class LeaderEpochCache:
 
     @staticmethod
     def of(entries: Iterable[tuple[int, int]]) -> LeaderEpochCache:
-        """A cache with (epoch, start offset) entries, assigned in order.
+        """Return a cache with (epoch, start offset) entries, assigned in order.
 
         Raises:
             ValueError: an epoch or offset is negative.
@@ -48,17 +48,17 @@ class LeaderEpochCache:
 
     @staticmethod
     def restored(epochs: tuple[int, ...], starts: tuple[int, ...]) -> LeaderEpochCache:
-        """A cache with another cache's content."""
+        """Return a cache with the contents of another cache."""
         cache = LeaderEpochCache()
         cache._epochs = epochs
         cache._starts = starts
         return cache
 
     def assign(self, epoch: int, offset: int) -> bool:
-        """Record that `epoch` begins at `offset` (Kafka: `#assign`); True if anything changed.
+        """Record that `epoch` starts at `offset` (Kafka: `#assign`). Returns True if anything changed.
 
-        Later offsets of the latest epoch are ignored. Otherwise, entries at the end that contradict the new one (an epoch not lower, or a start
-        not lower) are dropped first: a leadership without data leaves no entry.
+        Later offsets of the latest epoch are ignored. Otherwise, entries at the end that contradict the new entry, because their epoch or start
+        is not lower, are first dropped. Therefore a leadership without data leaves no entry.
 
         Raises:
             ValueError: the epoch or offset is negative.
@@ -76,10 +76,10 @@ class LeaderEpochCache:
         return True
 
     def end_offset_for(self, epoch: int, leo: int) -> tuple[int, int]:
-        """The largest known epoch up to `epoch`, and its end offset (Kafka: `#endOffsetFor`).
+        """Return the largest known epoch up to `epoch`, and its end offset (Kafka: `#endOffsetFor`).
 
-        An epoch ends where the next one begins, and the latest at the log end offset `leo`. For an epoch below all known ones, the result is that
-        epoch and the start of the first one. For an undefined epoch, or one higher than all known ones, it is `UNDEFINED`.
+        An epoch ends where the next one starts. The latest epoch ends at the log end offset `leo`. If `epoch` is below all known epochs, the result
+        is `epoch` and the start of the first known epoch. If `epoch` is undefined or above all known epochs, the result is `UNDEFINED`.
         """
         epochs, starts = self._epochs, self._starts
         if epoch == NO_EPOCH or not epochs or epoch > epochs[-1]:
@@ -90,29 +90,29 @@ class LeaderEpochCache:
         return (epochs[higher - 1] if higher else epoch), starts[higher]
 
     def epoch_for_offset(self, offset: int) -> int:
-        """The epoch of the record at `offset`, NO_EPOCH before the first entry (Kafka: `#epochForOffset`)."""
+        """Return the epoch of the record at `offset`; NO_EPOCH before the first entry (Kafka: `#epochForOffset`)."""
         at = bisect_right(self._starts, offset)
         return self._epochs[at - 1] if at else NO_EPOCH
 
     def previous_epoch(self, epoch: int) -> int:
-        """The highest known epoch below `epoch`, NO_EPOCH if there is none (Kafka: `#previousEpoch`)."""
+        """Return the highest known epoch below `epoch`; NO_EPOCH if there is none (Kafka: `#previousEpoch`)."""
         at = bisect_left(self._epochs, epoch)
         return self._epochs[at - 1] if at else NO_EPOCH
 
     @property
     def latest_epoch(self) -> int:
-        """The highest epoch, NO_EPOCH if the cache is empty (Kafka: `#latestEpoch`)."""
+        """The highest epoch; NO_EPOCH if the cache is empty (Kafka: `#latestEpoch`)."""
         return self._epochs[-1] if self._epochs else NO_EPOCH
 
     def entries(self) -> tuple[tuple[int, int], ...]:
-        """All (epoch, start offset), oldest first."""
+        """Return all entries (epoch, start offset), oldest first."""
         return tuple(zip(self._epochs, self._starts, strict=True))
 
     def __len__(self) -> int:
         return len(self._epochs)
 
     def truncate_from_end(self, end_offset: int) -> bool:
-        """Drop the entries that start at `end_offset` or later; True if there were any (Kafka: `#truncateFromEnd`).
+        """Drop the entries that start at `end_offset` or later (Kafka: `#truncateFromEnd`). Returns True if there were any.
 
         A negative offset has no effect.
         """
@@ -121,9 +121,9 @@ class LeaderEpochCache:
         return self._drop_from(bisect_left(self._starts, end_offset))
 
     def truncate_from_start(self, start_offset: int) -> bool:
-        """Drop what is before `start_offset`, but keep the epoch that covers it; True if anything changed.
+        """Drop the entries before `start_offset`, but keep the epoch that covers it. Returns True if anything changed.
 
-        Kafka: `#truncateFromStart`, when a log's oldest records are deleted.
+        Kafka: `#truncateFromStart`, used when the oldest records of a log are deleted.
         """
         at = bisect_right(self._starts, start_offset)
         if at == 0 or (at == 1 and self._starts[0] == start_offset):
@@ -137,7 +137,7 @@ class LeaderEpochCache:
         self._epochs = self._starts = ()
 
     def copy(self) -> LeaderEpochCache:
-        """A copy of this cache."""
+        """Return a copy of this cache."""
         return LeaderEpochCache.restored(self._epochs, self._starts)
 
     def _drop_from(self, at: int) -> bool:
@@ -149,16 +149,16 @@ class LeaderEpochCache:
 
 
 def format_checkpoint(entries: Iterable[tuple[int, int]]) -> str:
-    """The text of `leader-epoch-checkpoint`: version 0, the number of entries, then one line `epoch startOffset` for each."""
+    """Return the text of `leader-epoch-checkpoint`: version 0, the number of entries, then one line `epoch startOffset` per entry."""
     lines = [f"{epoch} {start}\n" for epoch, start in entries]
     return f"0\n{len(lines)}\n{''.join(lines)}"
 
 
 def parse_checkpoint(text: str) -> tuple[tuple[int, int], ...]:
-    """The (epoch, start offset) entries of a `leader-epoch-checkpoint`.
+    """Return the (epoch, start offset) entries of a `leader-epoch-checkpoint` file.
 
     Raises:
-        ValueError: the text is not such a file; the message names the line and its expected content.
+        ValueError: the text is not such a file. The message names the line and its expected content.
     """
     lines = text.splitlines()
     if not lines or lines[0].strip() != "0":

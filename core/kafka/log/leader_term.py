@@ -1,8 +1,8 @@
-"""A leadership term: the records that one leader appended in one leader epoch, of which replicas hold ranges.
+"""A leadership term: the records that one leader appended in one leader epoch. Replicas have ranges of these records.
 
-A record is identified by its term and offset: a term has one writer that appends in order. Replicas therefore do not copy records. They
-hold runs (see `replica_log`) that refer to terms. Two replicas agree at an offset exactly if their terms there are the same. Batches are
-kept once, here.
+A record is identified by its term and offset, because a term has one writer that appends in order. Therefore, replicas do not copy
+records. They have runs (see `replica_log`) that refer to terms. Two replicas agree at an offset exactly if their terms there are the same.
+Each batch is kept only once, in its term.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from core.sim.state.append_only_list import AppendOnlyList
 class Batch(NamedTuple):
     """A batch of `records` records from offset `base`, with `bytes` in total, its producer, and its timestamp (µs).
 
-    An idempotent producer's batch carries its producer id, epoch and first sequence number; these are -1 otherwise.
+    An idempotent producer's batch carries its producer id, epoch, and first sequence number; these are -1 otherwise.
     """
 
     base: int
@@ -39,21 +39,21 @@ BatchFields = tuple[int, int, int, str, int, int, int, int, int]
 
 
 timestamp_of: Final = itemgetter(Batch._fields.index("timestamp"))
-"""The timestamp of a `BatchFields`."""
+"""Returns the timestamp of a `BatchFields`."""
 
 
 class Term:
-    """One leadership: its epoch, its leader, and the batches that it appended.
+    """One leadership: its epoch, its leader, and the batches that the leader appended.
 
-    End offsets and cumulative bytes of the batches are computed on demand: an append only adds one tuple.
+    End offsets and cumulative bytes of the batches are computed on demand, so an append only adds one tuple.
 
     Attributes:
         epoch: the leader epoch.
         leader: the leader's broker id.
-        written: the fields of each `Batch`, in offset order, without gaps; plain tuples, which take a quarter of the time to make.
+        written: the fields of each `Batch`, in offset order, without gaps, as plain tuples, which take a quarter of the time to create.
         bytes: the size of all batches.
-        latest: the last batch as a fetch carries it, which most fetches read.
-        stamped: some timestamps come from producers whose clocks are wrong, so they can go down.
+        latest: the last batch in the form that a fetch carries; most fetches read it.
+        stamped: whether some timestamps come from producers with wrong clocks, so that timestamps can decrease.
     """
 
     __slots__ = ("_ends", "_totals", "bytes", "epoch", "latest", "leader", "stamped", "written")
@@ -76,12 +76,12 @@ class Term:
         return f"Term({self.epoch} by b{self.leader})"
 
     def stamp(self, timestamp: int) -> int:
-        """Note a batch with its producer's own timestamp; it is appended next."""
+        """Note that the next batch has its producer's own timestamp. Returns the timestamp."""
         self.stamped = True
         return timestamp
 
     def append(self, batch: BatchFields) -> Column:
-        """Append a batch; returns its end offset."""
+        """Append a batch. Returns its end offset."""
         base, records, size, _, _, _, _, _, _ = batch
         self.written.append(batch)
         self.bytes += size
@@ -95,12 +95,12 @@ class Term:
         return [*map(Batch._make, self.written)]
 
     def batch(self, number: int) -> Batch:
-        """The batch at an index."""
+        """Return the batch at an index."""
         return Batch._make(self.written[number])
 
     @property
     def ends(self) -> list[int]:
-        """The end offset (exclusive) of each batch."""
+        """The exclusive end offset of each batch."""
         ends = self._ends
         if ends is None:
             ends = self._ends = AppendOnlyList()
@@ -121,15 +121,15 @@ class Term:
         return totals
 
     def batches_within(self, start: int, end: int) -> list[Batch]:
-        """The batches with records in [start, end), in offset order."""
+        """Return the batches with records in [start, end), in offset order."""
         ends = self.ends
         first, last = bisect_right(ends, start), bisect_left(ends, end)
         return [*map(Batch._make, self.written[first : last + 1])]
 
     def first_since(self, start: int, end: int, timestamp: int) -> int:
-        """The first offset in [start, end) of a record that is not older than a time, µs.
+        """Return the first offset in [start, end) of a record at or after a timestamp in µs; -1 if there is none.
 
-        -1 if there is none. A batch's records have its timestamp.
+        The records of a batch have the batch's timestamp.
         """
         written = self.written
         first = bisect_right(self.ends, start)
@@ -144,7 +144,7 @@ class Term:
         return -1
 
     def bytes_before(self, offset: int) -> int:
-        """The bytes of this term's records below an offset. A batch's bytes are spread evenly over its records."""
+        """Return the bytes of this term's records below an offset. A batch's bytes are spread evenly over its records."""
         ends = self.ends
         i = bisect_left(ends, offset)
         if i == len(ends):
@@ -156,7 +156,7 @@ class Term:
         return total - size + size * max(offset - base, 0) // records
 
     def offset_within(self, start: int, end: int, limit: int) -> int:
-        """The largest offset ≤ `end` with at most `limit` bytes of this term below it; at least one record after `start`."""
+        """Return the largest offset up to `end` with at most `limit` bytes of this term below it, but at least one record after `start`."""
         totals = self.totals
         i = bisect_right(totals, limit)
         if i == len(totals):
@@ -177,11 +177,14 @@ class Stretch(NamedTuple):
 
 
 FetchedRecords = tuple[Column, Column, Term, int, Any]
-"""Records as a fetch carries them: start, end, and term of the first stretch, the bytes of all, and what follows; None after the last."""
+"""Records as a fetch carries them: start, end, and term of the first stretch, the total bytes, and the following records.
+
+The following records are None after the last stretch.
+"""
 
 
 def stretches(records: FetchedRecords | None) -> Iterator[Stretch]:
-    """The ranges that a fetch carries, one per term."""
+    """Yield the ranges that a fetch carries, one per term."""
     while records is not None:
         start, end, term, size, following = records
         yield Stretch(start, end, term, size if following is None else size - following[3])

@@ -1,4 +1,4 @@
-"""The settings of a topic's logs on a broker: size of segments, flushes, retention (Kafka: `LogConfig`)."""
+"""The settings of a topic's logs on a broker: segment size, flushes, and retention (Kafka: `LogConfig`)."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ class LogConfig(ReprMixin):
     """Settings in the units that the log uses. All logs of a topic share one object.
 
     Attributes:
-        segment_bytes: the maximum size of a segment; a batch that would exceed it begins the next one.
-        segment_us: the maximum time from a segment's first batch to its last.
-        flush_messages: a log is flushed when it has this many unflushed records.
-        flush_us: the flush scheduler flushes a log that was not flushed for this long.
-        retention_us: segments whose youngest record is older are deleted; -1: never.
-        retention_bytes: the oldest segments are deleted while the log without them has at least this size; -1: never.
+        segment_bytes: the maximum size of a segment; a batch that would exceed it starts the next segment.
+        segment_us: the maximum time from a segment's first batch to its last, µs.
+        flush_messages: the number of unflushed records at which a log is flushed.
+        flush_us: the time without a flush after which the flush scheduler flushes a log, µs.
+        retention_us: the maximum age of a segment's youngest record, µs; older segments are deleted. -1 means no limit.
+        retention_bytes: the size that a log keeps; the oldest segments are deleted while the log without them has this size. -1 means no limit.
         max_message_bytes: the maximum size of a record from a producer.
     """
 
@@ -35,7 +35,7 @@ class LogConfig(ReprMixin):
 
     @staticmethod
     def of(settings: Settings, broker: int, topic: str) -> LogConfig:
-        """The settings of a topic's logs on a broker."""
+        """Return the settings of a topic's logs on a broker."""
         retention_ms = settings.integer("retention.ms", broker=broker, topic=topic)
         return LogConfig(
             segment_bytes=settings.integer("segment.bytes", broker=broker, topic=topic),
@@ -49,4 +49,4 @@ class LogConfig(ReprMixin):
 
 
 DEFAULT: Final = LogConfig()
-"""Kafka's defaults."""
+"""The defaults of Kafka."""

@@ -1,4 +1,4 @@
-"""Sets of offsets as sorted half-open intervals: exact, with a size that depends only on the number of gaps."""
+"""Sets of offsets as sorted half-open intervals. They are exact, and their size depends only on the number of gaps."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Final
 import attrs
 
 Interval = tuple[int, int]
-"""[start, end)."""
+"""An interval of offsets [start, end)."""
 
 
 @attrs.define(slots=True)
@@ -21,7 +21,7 @@ class OffsetSet:
 
     @classmethod
     def of(cls, intervals: Iterable[Interval]) -> OffsetSet:
-        """The union of some intervals."""
+        """Return the union of some intervals."""
         made = cls()
         for start, end in intervals:
             made.add(start, end)
@@ -34,11 +34,11 @@ class OffsetSet:
         return bool(self.starts)
 
     def count(self) -> int:
-        """The number of offsets."""
+        """Return the number of offsets in this set."""
         return sum(self.ends) - sum(self.starts)
 
     def add(self, start: int, end: int) -> None:
-        """Add [start, end)."""
+        """Add the offsets [start, end)."""
         if start >= end:
             return
         if self.ends and start == self.ends[-1]:
@@ -53,7 +53,7 @@ class OffsetSet:
         self.ends[first:last] = [end]
 
     def minus(self, other: OffsetSet) -> OffsetSet:
-        """The offsets of this set that are not in the other."""
+        """Return the offsets of this set that are not in the other set."""
         left = OffsetSet()
         for start, end in self:
             i = bisect_right(other.ends, start)
@@ -65,15 +65,15 @@ class OffsetSet:
         return left
 
     def common(self, other: OffsetSet) -> OffsetSet:
-        """The offsets in both sets."""
+        """Return the offsets that are in both sets."""
         return self.minus(self.minus(other))
 
     def within(self, start: int, end: int) -> OffsetSet:
-        """The offsets in [start, end)."""
+        """Return the offsets of this set in [start, end)."""
         return OffsetSet.of((max(low, start), min(high, end)) for low, high in self if low < end and high > start)
 
     def union(self, other: OffsetSet) -> OffsetSet:
-        """The offsets in either set."""
+        """Return the offsets that are in either set."""
         both = OffsetSet(list(self.starts), list(self.ends))
         for start, end in other:
             both.add(start, end)

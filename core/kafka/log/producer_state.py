@@ -2,9 +2,9 @@
 
 Kafka: `ProducerStateManager`, `ProducerStateEntry`, `ProducerAppendInfo`.
 
-For each producer id, it holds the epoch and the last five batches. A retry of one of them is recognized by its sequence numbers, and its
-response has the offsets of the first append. Any other batch out of sequence is refused. Followers check nothing: the state is rebuilt
-from the log's own batches when a replica becomes leader and after every truncation.
+For each producer id, the state contains the epoch and the last five batches. The leader recognizes a retry of such a batch by its
+sequence numbers, and responds with the offsets of the first append. It refuses any other batch that is out of sequence. Followers check
+nothing. The state is rebuilt from the batches in the log when a replica becomes leader, and after every truncation.
 """
 
 from __future__ import annotations
@@ -18,28 +18,28 @@ from core.kafka.log.leader_term import Batch
 from core.kafka.log.replica_log import ReplicaLog
 
 NUM_BATCHES_TO_RETAIN: Final = 5
-"""Batches kept of each producer (`ProducerStateEntry.NUM_BATCHES_TO_RETAIN`)."""
+"""The number of batches kept per producer (`ProducerStateEntry.NUM_BATCHES_TO_RETAIN`)."""
 
 MAX_SEQUENCE: Final = 2**31 - 1
-"""The last sequence number; 0 follows."""
+"""The last sequence number. The next one is 0."""
 
 NO_SEQUENCE: Final = -1
-"""No sequence number: nothing was appended in this producer epoch, or the batch is not idempotent."""
+"""The value for no sequence number, because nothing was appended in this producer epoch or the batch is not idempotent."""
 
 EXPIRATION: Final = 86_400_000_000
-"""producer.id.expiration.ms, µs: the state of a producer that is idle for this long is dropped."""
+"""The time after which the state of an idle producer is dropped, µs (producer.id.expiration.ms)."""
 
 EXPIRATION_CHECK: Final = 600_000_000
-"""The interval of the check for idle producers (producer.id.expiration.check.interval.ms), µs."""
+"""The interval of the check for idle producers, µs (producer.id.expiration.check.interval.ms)."""
 
 
 def increment_sequence(sequence: int, by: int) -> int:
-    """The sequence number `by` later, which wraps to 0 (`DefaultRecordBatch#incrementSequence`)."""
+    """Return the sequence number that is `by` later; it wraps to 0 (`DefaultRecordBatch#incrementSequence`)."""
     return sequence + by if sequence <= MAX_SEQUENCE - by else by - (MAX_SEQUENCE - sequence) - 1
 
 
 class BatchMetadata(NamedTuple):
-    """The metadata of one batch; offsets and sequence numbers are inclusive, the time is in µs."""
+    """The metadata of one batch. Offsets and sequence numbers are inclusive, and the time is in µs."""
 
     first_sequence: int
     last_sequence: int
@@ -49,7 +49,7 @@ class BatchMetadata(NamedTuple):
 
 
 class ProducerStateEntry:
-    """The state of one producer id. `last_sequence` is NO_SEQUENCE until something is appended in its epoch."""
+    """The state of one producer id. `last_sequence` is NO_SEQUENCE until a batch is appended in its epoch."""
 
     __slots__ = ("batches", "epoch", "last_timestamp", "producer_id")
 
@@ -61,11 +61,11 @@ class ProducerStateEntry:
 
     @property
     def last_sequence(self) -> int:
-        """The sequence number of its last record."""
+        """The sequence number of the producer's last record."""
         return self.batches[-1].last_sequence if self.batches else NO_SEQUENCE
 
     def duplicate_of(self, epoch: int, first_sequence: int, last_sequence: int) -> BatchMetadata | None:
-        """The kept batch with exactly these sequence numbers in this epoch (`ProducerStateEntry#findDuplicateBatch`)."""
+        """Return the kept batch with exactly these sequence numbers in this epoch, or None (`ProducerStateEntry#findDuplicateBatch`)."""
         if epoch == self.epoch:
             for batch in self.batches:
                 if (batch.first_sequence, batch.last_sequence) == (first_sequence, last_sequence):
@@ -77,7 +77,7 @@ class ProducerStateManager:
     """The producers of one partition.
 
     Attributes:
-        entries: by producer id, in order of first appearance.
+        entries: the producers' states by producer id, in order of first appearance.
     """
 
     __slots__ = ("_checked", "entries")
@@ -88,9 +88,9 @@ class ProducerStateManager:
 
     @classmethod
     def of_log(cls, log: ReplicaLog, now: int) -> ProducerStateManager:
-        """The state by a log's batches (`ProducerStateManager#truncateAndReload`, `UnifiedLog#rebuildProducerState`).
+        """Return the state from a log's batches (`ProducerStateManager#truncateAndReload`, `UnifiedLog#rebuildProducerState`).
 
-        A batch does not count if the log holds only a part of it, because a fetch was limited to that part.
+        A batch does not count if the log contains only a part of it because a fetch was limited to that part.
         """
         made = cls()
         made.replay(
@@ -103,17 +103,20 @@ class ProducerStateManager:
         return made
 
     def replay(self, batches: Iterable[Batch]) -> None:
-        """Apply batches as replication does: gaps are accepted."""
+        """Apply batches like replication, which accepts gaps."""
         for batch in batches:
             self.update(batch)
 
     def duplicate(self, producer_id: int, epoch: int, first_sequence: int, records: int) -> BatchMetadata | None:
-        """The batch that this one is a retry of (`UnifiedLog#analyzeAndValidateProducerState`)."""
+        """Return the batch that this batch retries, or None (`UnifiedLog#analyzeAndValidateProducerState`)."""
         entry = self.entries.get(producer_id)
         return None if entry is None else entry.duplicate_of(epoch, first_sequence, increment_sequence(first_sequence, records - 1))
 
     def validate(self, producer_id: int, epoch: int, first_sequence: int) -> str:
-        """The error, if any, of a batch with that epoch and sequence number (`ProducerAppendInfo#checkProducerEpoch`, `#checkSequence`)."""
+        """Return the error of a batch with that epoch and sequence number, or NONE.
+
+        Kafka: `ProducerAppendInfo#checkProducerEpoch`, `#checkSequence`.
+        """
         entry = self.entries.get(producer_id)
         if entry is None:
             return errors.NONE
@@ -125,7 +128,7 @@ class ProducerStateManager:
         return errors.NONE if first_sequence == expected else errors.OUT_OF_ORDER_SEQUENCE_NUMBER
 
     def update(self, batch: Batch) -> None:
-        """Add a batch that was appended."""
+        """Add an appended batch."""
         entry = self._entry(batch.producer_id, batch.producer_epoch)
         last = batch.base + batch.records - 1
         last_sequence = increment_sequence(batch.first_sequence, batch.records - 1)
@@ -133,10 +136,10 @@ class ProducerStateManager:
         entry.last_timestamp = batch.timestamp
 
     def bump_epoch(self, producer_id: int, epoch: int, timestamp: int) -> str:
-        """Apply a control record (`ProducerAppendInfo#appendEndTxnMarker`); a higher epoch begins again at sequence 0.
+        """Apply a control record (`ProducerAppendInfo#appendEndTxnMarker`). A higher epoch starts again at sequence 0.
 
         Returns:
-            The error, if any.
+            The error, or NONE.
         """
         known = self.entries.get(producer_id)
         if known is not None and epoch < known.epoch:
@@ -160,6 +163,6 @@ class ProducerStateManager:
             del self.entries[producer_id]
 
     def remove_expired_if_due(self, now: int) -> None:
-        """Run the periodic check if it is due."""
+        """Run the periodic check if its time has come."""
         if now - self._checked >= EXPIRATION_CHECK:
             self.remove_expired(now)

@@ -1,7 +1,7 @@
-"""One replica's log: runs of terms, LEO, high watermark, log start offset, recovery point, leader-epoch cache (Kafka: `UnifiedLog`).
+"""One replica's log (Kafka: `UnifiedLog`): runs of terms, LEO, high watermark, log start, recovery point, and leader-epoch cache.
 
-A run is (start offset, term): the replica holds that term's records from there to the next run. An append extends the last run, no matter
-how many records it has, so an append of ten million costs as much as one of ten.
+A run is (start offset, term). The replica has that term's records from the start offset to the next run. An append extends the last run,
+regardless of its number of records, so an append of ten million records costs as much as an append of ten.
 """
 
 from __future__ import annotations
@@ -22,18 +22,19 @@ class ReplicaLog:
     """A replica's log.
 
     Attributes:
-        keeps_epochs: whether the log has a leader-epoch cache (0.11 on).
+        keeps_epochs: whether the log has a leader-epoch cache (since 0.11).
         leo: the log end offset, which is the offset of the next record.
-        high_watermark: the exclusive bound of what this replica knows to be committed.
-        log_start: the first offset that can be read; records below it wait for deletion.
+        high_watermark: the offset up to which (exclusive) this replica knows the records to be committed.
+        log_start: the first readable offset; records below it wait for deletion.
         epochs: the leader-epoch cache.
-        starts, terms: the runs, in offset order, from the first segment's base on; immutable and shared with snapshots, as is `bases`.
+        starts, terms: the start offsets and the terms of the runs, in offset order, from the first segment's base on. They are immutable and
+            shared with snapshots, like `bases`.
         tail: the last run's term; None for an empty log.
-        noted: the checkpoint (`Disk.checkpoints`) after which the disk last noted that the high watermark moved.
-        config: when it rolls and flushes, and what it retains; set by `configure`.
-        bases: the base offsets of the known segments (`roll`); None: one segment, from the first offset.
-        recovery_point: everything below is flushed to disk and survives the machine.
-        last_flush: when the flush scheduler last flushed it, µs.
+        noted: the checkpoint (`Disk.checkpoints`) after which the disk last recorded that the high watermark moved.
+        config: the settings for segments, flushes, and retention; set by `configure`.
+        bases: the base offsets of the known segments (`roll`); None means one segment, from the first offset.
+        recovery_point: the offset below which all records are flushed to disk and survive a power loss.
+        last_flush: the time when the flush scheduler last flushed the log, µs.
         last_append: the seq of the event that last moved the LEO, as far as this process knows.
         flush_at: the LEO at which the number of unflushed records triggers a flush; None if it never does.
     """
@@ -64,14 +65,14 @@ class ReplicaLog:
         self.last_flush = 0
 
     def configure(self, config: LogConfig) -> None:
-        """Change the settings. Segments so far follow the former settings."""
+        """Change the settings. Existing segments follow the former settings."""
         if self.leo > self.log_start:
             self.roll()
         self.config = config
         self._flush_after(self.recovery_point)
 
     def append_as_leader(self, term: Term, batch: BatchFields) -> Column:
-        """Append a batch of this replica's own leadership; returns the new LEO (`UnifiedLog#appendAsLeader`)."""
+        """Append a batch of this replica's own leadership. Returns the new LEO (`UnifiedLog#appendAsLeader`)."""
         end = term.append(batch)
         if term is not self.tail:
             self._begin_run(term)
@@ -81,9 +82,9 @@ class ReplicaLog:
         return end
 
     def append_as_follower(self, records: FetchedRecords) -> Column:
-        """Append fetched records, with their offsets and epochs; returns the new LEO (`UnifiedLog#appendAsFollower`).
+        """Append fetched records, with their offsets and epochs. Returns the new LEO (`UnifiedLog#appendAsFollower`).
 
-        An empty log that starts within a batch takes the whole batch and starts with it.
+        If an empty log starts within a batch, it takes the whole batch and starts with that batch.
 
         Raises:
             ValueError: the first record is not at the LEO (Kafka's UnexpectedAppendOffset).
@@ -106,7 +107,7 @@ class ReplicaLog:
         return end
 
     def _begin_run(self, term: Term) -> None:
-        """Begin a run of another term at the LEO."""
+        """Start a run of another term at the LEO."""
         self.starts = (*self.starts, self.leo)
         self.terms = (*self.terms, term)
         self.tail = term
@@ -116,15 +117,15 @@ class ReplicaLog:
     # --- segments --------------------------------------------------------------------------------------------------
 
     def known_segments(self) -> tuple[tuple[int, ...], int]:
-        """The base offsets and the recovery point that `roll` would find. The log is not changed."""
+        """Return the base offsets and the recovery point that `roll` would find. The log is not changed."""
         known = (self.first_offset,) if self.bases is None else self.bases
         bases = rolled(known, self.physical_runs(known[-1]), self.config)
         return bases, max(self.recovery_point, bases[-1])
 
     def roll(self) -> tuple[int, ...]:
-        """Roll the segments up to the end of the log; returns their base offsets (`UnifiedLog#maybeRoll`).
+        """Roll the segments up to the end of the log. Returns their base offsets (`UnifiedLog#maybeRoll`).
 
-        A roll flushes what is before it: the recovery point moves to the new base.
+        A roll flushes all earlier segments, so the recovery point moves to the new base.
         """
         bases, self.recovery_point = self.known_segments()
         if len(bases) > 1:
@@ -134,7 +135,7 @@ class ReplicaLog:
     # --- flushing --------------------------------------------------------------------------------------------------
 
     def flush(self) -> None:
-        """Flush everything to disk (`UnifiedLog#flush`)."""
+        """Flush all records to disk (`UnifiedLog#flush`)."""
         self.recovery_point = self.leo
         self._flush_after(self.leo)
 
@@ -143,7 +144,7 @@ class ReplicaLog:
         self.flush_at = None if messages == MAX_LONG else recovery_point + messages
 
     def _maybe_flush(self) -> None:
-        """Flush if flush.messages records are unflushed, unless a segment rolled among them (`UnifiedLog#append`)."""
+        """Flush if flush.messages records are unflushed, unless a new segment started among them (`UnifiedLog#append`)."""
         self.roll()
         if self.leo - self.recovery_point >= self.config.flush_messages:
             self.flush()
@@ -153,7 +154,7 @@ class ReplicaLog:
     # --- reading ---------------------------------------------------------------------------------------------------
 
     def read(self, start: int, end: int, max_bytes: int, max_records: int = 0) -> FetchedRecords | None:
-        """Records from `start` up to `end` within the limits, but at least one if there is any (`UnifiedLog#read`, minOneMessage)."""
+        """Return records from `start` up to `end` within the limits, but at least one if there is any (`UnifiedLog#read`, minOneMessage)."""
         if max_records:
             end = min(end, start + max_records)
         if start >= end:
@@ -189,7 +190,7 @@ class ReplicaLog:
         return records
 
     def bytes_between(self, start: int, end: int) -> int:
-        """The size of the records in [start, end), bytes."""
+        """Return the size of the records in [start, end) in bytes."""
         total = 0
         for run in self.physical_runs(start):
             low, high = max(start, run.start), min(end, run.end)
@@ -199,18 +200,18 @@ class ReplicaLog:
 
     @property
     def first_offset(self) -> int:
-        """The first offset on disk: the base of the oldest segment."""
+        """The first offset on disk, which is the base of the oldest segment."""
         if self.bases is not None:
             return self.bases[0]
         return self.starts[0] if self.starts else self.log_start
 
     @property
     def size(self) -> int:
-        """The size on disk, bytes."""
+        """The size on disk in bytes."""
         return self.bytes_between(self.first_offset, self.leo)
 
     def physical_runs(self, offset: int) -> tuple[Run, ...]:
-        """The runs on disk, from the one that holds an offset; records below the log start are included."""
+        """Return the runs on disk, from the run that contains an offset. Records below the log start are included."""
         starts = self.starts
         if not starts:
             return ()
@@ -221,7 +222,7 @@ class ReplicaLog:
         )
 
     def runs(self) -> tuple[Run, ...]:
-        """The runs of the whole log, from the log start."""
+        """Return the runs of the whole log, from the log start."""
         start = self.log_start
         runs = self.physical_runs(start)
         if runs and runs[0].start < start:
@@ -229,13 +230,13 @@ class ReplicaLog:
         return runs if not runs or runs[0].start < runs[0].end else runs[1:]
 
     def term_at(self, offset: int) -> Term | None:
-        """The term of the record at an offset; None if there is no record."""
+        """Return the term of the record at an offset; None if there is no record."""
         if not self.log_start <= offset < self.leo:
             return None
         return self.terms[bisect_right(self.starts, offset) - 1]
 
     def offset_for_timestamp(self, timestamp: int) -> int:
-        """The first offset, from the log start, of a record that is not older than a time in µs; -1 if there is none.
+        """Return the offset of the first record at or after a timestamp in µs, from the log start; -1 if there is none.
 
         Kafka: `UnifiedLog#fetchOffsetByTimestamp`.
         """
@@ -246,7 +247,7 @@ class ReplicaLog:
         return -1
 
     def update_high_watermark(self, offset: int) -> bool:
-        """Set the high watermark, limited to the log; True if it moved, which can be down (`UnifiedLog#maybeUpdateHighWatermark`)."""
+        """Set the high watermark, limited to the log. Returns True if it moved, up or down (`UnifiedLog#maybeUpdateHighWatermark`)."""
         if offset > self.leo:
             offset = self.leo
         if offset < self.log_start:
@@ -257,13 +258,13 @@ class ReplicaLog:
         return True
 
     def end_offset_for_epoch(self, epoch: int) -> tuple[int, int]:
-        """(epoch, end offset) of the largest epoch ≤ the requested one (`LeaderEpochFileCache#endOffsetFor`)."""
+        """Return (epoch, end offset) of the largest epoch up to the requested epoch (`LeaderEpochFileCache#endOffsetFor`)."""
         return self.epochs.end_offset_for(epoch, self.leo)
 
     def truncate_to(self, offset: int) -> bool:
-        """Truncate the log to a LEO; True if records were removed (`UnifiedLog#truncateTo`).
+        """Truncate the log to a new LEO. Returns True if records were removed (`UnifiedLog#truncateTo`).
 
-        At or above the LEO no records are removed, but epoch entries at the LEO (of leaderships without records) are.
+        If `offset` is at or above the LEO, no records are removed. Epoch entries at the LEO, from leaderships without records, are removed.
         """
         if offset < 0:
             raise ValueError(f"cannot truncate to {offset}")
@@ -290,7 +291,7 @@ class ReplicaLog:
             self._flush_after(offset)
 
     def truncate_fully_and_start_at(self, offset: int) -> None:
-        """Remove all records and start again at an offset (`UnifiedLog#truncateFullyAndStartAt`)."""
+        """Remove all records and restart the log at an offset (`UnifiedLog#truncateFullyAndStartAt`)."""
         self.starts, self.terms, self.tail = (), (), None
         self.epochs.clear()
         self.leo = self.high_watermark = self.log_start = self.recovery_point = offset
@@ -300,10 +301,10 @@ class ReplicaLog:
     # --- the log start ---------------------------------------------------------------------------------------------
 
     def maybe_increment_log_start(self, offset: int) -> bool:
-        """Move the log start forward; True if it moved (`UnifiedLog#maybeIncrementLogStartOffset`).
+        """Move the log start forward. Returns True if it moved (`UnifiedLog#maybeIncrementLogStartOffset`).
 
         Raises:
-            KafkaError: OFFSET_OUT_OF_RANGE, the offset is above the high watermark.
+            KafkaError: OFFSET_OUT_OF_RANGE, if the offset is above the high watermark.
         """
         if offset > self.high_watermark:
             raise errors.KafkaError(
@@ -317,7 +318,7 @@ class ReplicaLog:
         return True
 
     def drop_below(self, offset: int) -> None:
-        """Drop deleted segments. The log start becomes at least the base of the first segment that is left."""
+        """Drop deleted segments. The log start becomes at least the base of the first remaining segment."""
         count = bisect_right(self.starts, offset)
         if count == len(self.starts) and offset >= self.leo:
             self.starts, self.terms, self.tail = (), (), None
@@ -329,9 +330,9 @@ class ReplicaLog:
             self.epochs.truncate_from_start(offset)
 
     def open_at(self, log_start: int) -> None:
-        """Open the log in a new process: its log start is the checkpointed one, but at least the first segment's base.
+        """Open the log in a new process. Its log start is the checkpointed one, but at least the first segment's base.
 
-        The epoch file can name epochs without records, such as that of a leadership without appends. Opening drops them.
+        The epoch file can name epochs without records, for example that of a leadership without appends. Opening drops such epochs.
         Kafka: `LogLoader#load`.
         """
         self.log_start = max(self.first_offset, min(log_start, self.leo))
@@ -342,7 +343,7 @@ class ReplicaLog:
             self.epochs.truncate_from_start(self.log_start)
 
     def differences(self, other: ReplicaLog) -> list[tuple[int, int]]:
-        """The ranges [start, end) of offsets at which both logs have records, but different ones."""
+        """Return the ranges [start, end) of offsets where both logs have records, but different ones."""
         if self.starts == other.starts and self.terms == other.terms:
             return []
         at = max(self.log_start, other.log_start)

@@ -1,8 +1,8 @@
 """The base offsets of a log's segments, computed on demand from its batches, so that appends do no work for them.
 
-Kafka rolls while it appends. Here the bases are computed when they are needed (retention, a checkpoint, power loss, recovery), by bisection
-over the batches since the last time. The result is the same: a base depends only on the batches before it, and on settings that are
-applied before they change.
+Kafka rolls segments while it appends. Here the bases are computed when they are needed (for retention, a checkpoint, power loss, or
+recovery), by bisection over the batches since the last computation. The result is the same, because a base depends only on the batches
+before it, and on settings that are applied before they change.
 """
 
 from __future__ import annotations
@@ -14,10 +14,10 @@ from core.kafka.log.log_config import LogConfig
 
 
 def rolled(bases: tuple[int, ...], runs: tuple[Run, ...], config: LogConfig) -> tuple[int, ...]:
-    """The known bases and those of newer segments, given the runs from the last known base on (`LogSegment#shouldRoll`).
+    """Return the known bases and the bases of newer segments, given the runs from the last known base on (`LogSegment#shouldRoll`).
 
-    A batch begins a segment if the active one is not empty and the batch would make it larger than segment.bytes, or is younger than its first
-    batch by more than segment.ms.
+    A batch starts a new segment if the active segment is not empty and one of these holds: the batch would make the segment larger than
+    segment.bytes, or the batch is younger than the segment's first batch by more than segment.ms.
     """
     new: list[int] = []
     base = bases[-1]
@@ -43,7 +43,7 @@ def rolled(bases: tuple[int, ...], runs: tuple[Run, ...], config: LogConfig) -> 
 
 
 def _first_younger(term: Term, time: int, first: int) -> int:
-    """The index of the first batch, from index 1, whose timestamp is after a time."""
+    """Return the index of the first batch, from index `first` on, whose timestamp is after `time`."""
     if not term.stamped:
         return bisect_right(term.written, time, first, key=timestamp_of)
     return next((i for i in range(first, len(term.written)) if timestamp_of(term.written[i]) > time), len(term.written))

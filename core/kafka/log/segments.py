@@ -9,7 +9,10 @@ from core.kafka.log.replica_log import ReplicaLog
 
 
 class Deleted(NamedTuple):
-    """Segments [start, end) that retention deleted, and the setting; `log_start` means that DeleteRecords had moved the log start past them."""
+    """Segments [start, end) that retention deleted, and the setting that caused it.
+
+    The rule `log-start` means that DeleteRecords had moved the log start past the segments.
+    """
 
     start: int
     end: int
@@ -18,9 +21,9 @@ class Deleted(NamedTuple):
 
 
 def delete_old_segments(log: ReplicaLog, now: int) -> list[Deleted]:
-    """Delete segments by retention, oldest first, none of them above the high watermark (`UnifiedLog#deleteOldSegments`).
+    """Delete segments by retention, oldest first, but no segment above the high watermark (`UnifiedLog#deleteOldSegments`).
 
-    The active segment is deleted only if it has records; a new one is rolled first.
+    The active segment is deleted only if it has records; in that case, a new segment is rolled first.
     """
     deleted = []
     for rule, wanted in (
@@ -73,7 +76,7 @@ def _too_old(log: ReplicaLog, bases: tuple[int, ...], now: int) -> int:
 
 
 def largest_timestamp(log: ReplicaLog, start: int, end: int) -> int:
-    """The largest timestamp of the records from one offset up to another, µs; 0 if there are none."""
+    """Return the largest timestamp of the records in [start, end), µs; 0 if there are none."""
     if not log.starts or end <= log.starts[0]:
         return 0
     runs = log.physical_runs(start)
@@ -85,7 +88,7 @@ def largest_timestamp(log: ReplicaLog, start: int, end: int) -> int:
 
 
 def batch_boundary(log: ReplicaLog, offset: int) -> int:
-    """The largest offset up to this one at which a batch begins or the log ends. Recovery removes a torn batch as a whole."""
+    """Return the largest offset up to `offset` at which a batch starts or the log ends. Recovery removes a torn batch as a whole."""
     if not log.starts or offset >= log.leo or offset <= log.starts[0]:
         return min(offset, log.leo)
     at = bisect_right(log.starts, offset) - 1

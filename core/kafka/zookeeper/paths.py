@@ -7,26 +7,26 @@ from typing import Final, NamedTuple
 from core.kafka.ids import TopicPartition
 
 CONTROLLER_PATH: Final = "/controller"
-"""An ephemeral znode with the id of the controller."""
+"""The path of the ephemeral znode that contains the controller's id."""
 CONTROLLER_EPOCH: Final = "/controller_epoch"
-"""The controller epoch: the number of controllers so far."""
+"""The path of the controller epoch, which is the number of controllers so far."""
 BROKER_IDS: Final = "/brokers/ids"
-"""The parent of one ephemeral znode per live broker."""
+"""The path of the parent of one ephemeral znode per live broker."""
 TOPICS: Final = "/brokers/topics"
-"""The parent of one znode per topic, which contains the topic's assignment."""
+"""The path of the parent of one znode per topic, which contains the topic's assignment."""
 ISR_CHANGES: Final = "/isr_change_notification"
-"""The parent of sequential znodes that name partitions whose leaders have changed the ISR."""
+"""The path of the parent of sequential znodes that name partitions whose leaders have changed the ISR."""
 LOG_DIR_EVENTS: Final = "/log_dir_event_notification"
-"""The parent of sequential znodes that name brokers with a failed log directory."""
+"""The path of the parent of sequential znodes that name brokers with a failed log directory."""
 CONFIG_CHANGES: Final = "/config/changes"
-"""The parent of sequential znodes that contain changed settings."""
+"""The path of the parent of sequential znodes that contain changed settings."""
 PREFERRED_ELECTION: Final = "/admin/preferred_replica_election"
-"""The elections that an administrator has requested."""
+"""The path of the elections that an administrator has requested."""
 REASSIGNMENT: Final = "/admin/reassign_partitions"
-"""The reassignments that an administrator has requested."""
+"""The path of the reassignments that an administrator has requested."""
 
 PRODUCER_IDS: Final = "/latest_producer_id_block"
-"""The end of the last block of producer ids that a broker has taken."""
+"""The path of the end of the last block of producer ids that a broker has taken."""
 
 
 class PartitionState(NamedTuple):
@@ -36,9 +36,9 @@ class PartitionState(NamedTuple):
         leader: the leader.
         leader_epoch: the leader epoch.
         isr: the ISR.
-        controller_epoch: the epoch of the controller that wrote it.
-        reason: the reason of the change; for the journal only.
-        election: the kind of election, '' if the change elects nobody; for the journal only.
+        controller_epoch: the epoch of the controller that wrote the state.
+        reason: the reason for the change; only for the journal.
+        election: the kind of election; '' if the change is not an election; only for the journal.
     """
 
     leader: int
@@ -50,7 +50,7 @@ class PartitionState(NamedTuple):
 
 
 class ReplicaAssignment(NamedTuple):
-    """The replicas of one partition, with those that a running reassignment adds and removes (KIP-455)."""
+    """The replicas of one partition, including those that a running reassignment adds and removes (KIP-455)."""
 
     replicas: tuple[int, ...]
     adding: tuple[int, ...] = ()
@@ -58,7 +58,7 @@ class ReplicaAssignment(NamedTuple):
 
 
 class ConfigChange(NamedTuple):
-    """A changed setting of a topic, of a broker, or (both None) of the whole cluster."""
+    """A changed setting of a topic or of a broker, or of the whole cluster if both are None."""
 
     name: str
     value: str
@@ -72,7 +72,7 @@ def broker_path(broker: int) -> str:
 
 
 def topic_path(topic: str) -> str:
-    """Return the path of a topic's znode: `/brokers/topics/orders`. Its data is a tuple of `ReplicaAssignment`, one for each partition."""
+    """Return the path of a topic's znode: `/brokers/topics/orders`. Its data is a tuple with one `ReplicaAssignment` per partition."""
     return f"{TOPICS}/{topic}"
 
 
@@ -82,7 +82,7 @@ def state_path(tp: TopicPartition) -> str:
 
 
 def partition_of(path: str) -> TopicPartition | None:
-    """Return the partition whose state znode has this path; None if it is another path."""
+    """Return the partition whose state znode has this path; None if the path is not one of a state znode."""
     if not path.endswith("/state"):
         return None
     _, _, _, topic, _, number, _ = path.split("/")

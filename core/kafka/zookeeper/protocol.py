@@ -18,7 +18,7 @@ ANY_VERSION: Final = -1
 
 
 class Create(NamedTuple):
-    """Create a znode; `sequential` appends an increasing number of ten digits to its name."""
+    """Create a znode. `sequential` appends an increasing number of ten digits to its name."""
 
     path: str
     data: object = None
@@ -27,7 +27,7 @@ class Create(NamedTuple):
 
 
 class SetData(NamedTuple):
-    """Write a znode if it has this version."""
+    """Write to a znode if it has this version."""
 
     path: str
     data: object
@@ -41,14 +41,14 @@ class Delete(NamedTuple):
 
 
 class GetData(NamedTuple):
-    """Read a znode; `watch` requests one notification when the znode is created, changed, or deleted."""
+    """Read a znode. `watch` requests one notification when the znode is created, changed, or deleted."""
 
     path: str
     watch: bool = False
 
 
 class GetChildren(NamedTuple):
-    """Return the names of a znode's children, in order of creation; `watch` requests one notification when they change."""
+    """Return the names of a znode's children, in order of creation. `watch` requests one notification when they change."""
 
     path: str
     watch: bool = False
@@ -73,8 +73,8 @@ class Result(NamedTuple):
         data: the data, the path of a created znode, or the names of the children.
         version: the znode's version.
         created: the zxid that created the znode.
-        fenced: whether a multi failed in its check.
-        cause: the sequence number of the event that records a write, or 0.
+        fenced: whether the check of a multi failed.
+        cause: the sequence number of the event that records a write; 0 if there is none.
     """
 
     error: str
@@ -86,19 +86,19 @@ class Result(NamedTuple):
 
 
 class ConnectRequest(NamedTuple):
-    """Open a session; `timeout` is in µs."""
+    """Open a session. `timeout` is in µs."""
 
     timeout: int
 
 
 class ConnectResponse(NamedTuple):
-    """The number of the new session."""
+    """The response with the number of the new session."""
 
     session: int
 
 
 class SessionRequest(NamedTuple):
-    """The operations of a session; a request without operations is a ping."""
+    """The operations of a session. A request without operations is a ping."""
 
     session: int
     xid: int
@@ -106,7 +106,7 @@ class SessionRequest(NamedTuple):
 
 
 class SessionResponse(NamedTuple):
-    """The results of a request; `error` is SESSION_EXPIRED if the session does not exist."""
+    """The results of a request. `error` is SESSION_EXPIRED if the session does not exist."""
 
     session: int
     xid: int
@@ -121,11 +121,11 @@ class CloseRequest(NamedTuple):
 
 
 class CloseResponse(NamedTuple):
-    """The session is closed."""
+    """The confirmation that the session is closed."""
 
 
 class WatchEvent(NamedTuple):
-    """A watched znode has changed."""
+    """The notification that a watched znode has changed."""
 
     session: int
     path: str

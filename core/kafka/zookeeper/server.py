@@ -44,9 +44,9 @@ NO_SESSION: Final = 0
 """The owner of a znode that is not ephemeral."""
 
 Observer = Callable[[str, object, int, int], int]
-"""Called with every write: path, data, version (-1 if the znode was deleted), and the zxid that created the znode.
+"""A function that is called with every write: path, data, version (-1 if the znode was deleted), and the zxid that created the znode.
 
-It returns the sequence number of the event that records the write, or 0.
+It returns the sequence number of the event that records the write; 0 if there is none.
 """
 
 
@@ -56,11 +56,11 @@ class Znode:
 
     Attributes:
         data: the data.
-        created: the zxid that created it.
+        created: the zxid that created the znode.
         version: the number of writes since its creation.
         owner: the session of an ephemeral znode, else NO_SESSION.
-        children: the names of its children (ordered set).
-        sequence: the number of its next sequential child.
+        children: the names of the znode's children (ordered set).
+        sequence: the number of the next sequential child.
     """
 
     data: object
@@ -76,11 +76,11 @@ class Session:
     """A client's session.
 
     Attributes:
-        number: the session's number.
+        number: the session's id.
         address: the client's address.
         timeout: the session timeout, µs.
         last_heard: the time of the client's last request, µs.
-        ephemerals: the paths of its ephemeral znodes (ordered set).
+        ephemerals: the paths of the session's ephemeral znodes (ordered set).
     """
 
     number: int
@@ -94,8 +94,8 @@ class ZooKeeper(Node):
     """The ZooKeeper node.
 
     Attributes:
-        by_hand: whether time passes only by hand, so that no session expires by itself.
-        observer: receives every write, and changes nothing here.
+        by_hand: whether the lab is in by-hand mode, where no session expires by itself.
+        observer: the function that receives every write; it does not change ZooKeeper.
         znodes: the znodes by path.
         sessions: the live sessions by number.
     """
@@ -123,7 +123,7 @@ class ZooKeeper(Node):
     # --- sessions --------------------------------------------------------------------------------------------------
 
     def open_session(self, address: str, timeout: int) -> int:
-        """Open a session; returns its number."""
+        """Open a session. Returns its number."""
         self._last_session = number = self._last_session + 1
         self.sessions[number] = Session(number, address, timeout, self.journal.now)
         if not self.by_hand:
@@ -140,7 +140,7 @@ class ZooKeeper(Node):
 
     def _connect(self, request: ConnectRequest, sender: str) -> None:
         if self.by_hand:
-            # By hand no time passes in which the session of the former process could expire.
+            # In by-hand mode, no time passes in which the session of the former process could expire.
             for session in [session for session in self.sessions.values() if session.address == sender]:
                 self.expire(session.number)
         self.reply(sender, ConnectResponse(self.open_session(sender, request.timeout)))
@@ -178,7 +178,7 @@ class ZooKeeper(Node):
             self._delete(path)
 
     def _disconnected(self, message: Disconnected, _: str) -> None:
-        """Do nothing: the session of a broken connection lasts until its timeout."""
+        """Do nothing, because the session of a broken connection lasts until its timeout."""
 
     # --- requests --------------------------------------------------------------------------------------------------
 
@@ -192,7 +192,7 @@ class ZooKeeper(Node):
         self.reply(sender, SessionResponse(request.session, request.xid, OK, results))
 
     def apply(self, op: Op, session: Session | None = None) -> Result:
-        """Perform one operation. Without a session, it is the operation of an administrator's tool."""
+        """Perform one operation. Without a session, it is an operation of an administrator's tool."""
         if isinstance(op, Multi):
             checked = self.znodes.get(op.checked)
             if checked is None or checked.version != op.version:
@@ -275,5 +275,5 @@ class ZooKeeper(Node):
         for number in watches.pop(path, ()):
             session = self.sessions.get(number)
             if session is not None:
-                # On the connection that the client opened.
+                # The notification uses the connection that the client opened.
                 self.reply(session.address, WatchEvent(number, path))

@@ -1,7 +1,7 @@
-"""A broker in ZooKeeper mode: it registers with an ephemeral znode, gets its roles from the controller, and can itself be the controller.
+"""A broker in ZooKeeper mode. It registers with an ephemeral znode, gets its roles from the controller, and can be the controller itself.
 
-Every request of a controller carries the controller epoch. A broker refuses a request with an older epoch than the newest it has seen
-(STALE_CONTROLLER_EPOCH), so a controller that has been replaced without its knowledge has no effect.
+Every request of a controller carries the controller epoch. A broker refuses a request whose epoch is older than the newest epoch that the
+broker has seen (STALE_CONTROLLER_EPOCH). Therefore, a controller that has been replaced without its knowledge has no effect.
 """
 
 from __future__ import annotations
@@ -39,24 +39,24 @@ if TYPE_CHECKING:
     from core.kafka.durability_observer import DurabilityObserver
 
 LOCAL_DELIVERY_DELAY: Final = 1
-"""The delay of a message to the controller on the same broker, µs. It keeps the effect of an act later than the act itself."""
+"""The delay of a message to the controller on the same broker, µs. It ensures that the effect of an act is later than the act itself."""
 
 SHUTDOWN_TRIES: Final = 3
-"""controlled.shutdown.max.retries."""
+"""The number of requests for a controlled shutdown (controlled.shutdown.max.retries)."""
 
 SHUTDOWN_BACKOFF: Final = 5 * SECOND
-"""controlled.shutdown.retry.backoff.ms in µs."""
+"""The delay between two requests for a controlled shutdown, µs (controlled.shutdown.retry.backoff.ms)."""
 
 
 class ZooKeeperBroker(Broker):
-    """A broker.
+    """A broker in ZooKeeper mode.
 
     Attributes:
-        zk: its ZooKeeper client.
-        kafka_controller: its controller, which is active on one broker.
-        isr_manager: writes ISRs to ZooKeeper before 2.7, else None.
-        leaders: its metadata cache: (leader, leader epoch) by partition number, by topic.
-        live: the live brokers in its metadata cache.
+        zk: the broker's ZooKeeper client.
+        kafka_controller: the broker's controller, which is active on only one broker.
+        isr_manager: the writer of ISRs to ZooKeeper before 2.7, else None.
+        leaders: the broker's metadata cache: (leader, leader epoch) by partition number, by topic.
+        live: the live brokers in the broker's metadata cache.
     """
 
     __slots__ = ("_configs_read", "_shutdown_tries", "isr_manager", "kafka_controller", "leaders", "live", "zk")
@@ -102,7 +102,7 @@ class ZooKeeperBroker(Broker):
     # --- messages to itself ----------------------------------------------------------------------------------------
 
     def send(self, node: str, message: object) -> None:
-        """Send a message; a message to the controller on this broker does not use the network."""
+        """Send a message. A message to the controller on this broker does not use the network."""
         if node == self.address:
             due = self.journal.now + (0 if self.by_hand else LOCAL_DELIVERY_DELAY)
             self.network.agenda.add(due, node, node, self.incarnation, message, self.journal.cause)
@@ -110,7 +110,7 @@ class ZooKeeperBroker(Broker):
             super().send(node, message)
 
     def reply(self, node: str, message: object) -> None:
-        """Respond to a message; a response to this broker itself does not use the network."""
+        """Respond to a message. A response to this broker itself does not use the network."""
         if node == self.address:
             self.send(node, message)
         else:
@@ -134,7 +134,7 @@ class ZooKeeperBroker(Broker):
             self.isr_manager.arm()
 
     def load(self) -> None:
-        """Open the logs, and drop everything that the former process got from a controller."""
+        """Open the logs, and drop all state that the former process got from a controller."""
         super().load()
         self.leaders.clear()
         self.live = ()
@@ -149,7 +149,7 @@ class ZooKeeperBroker(Broker):
         self.channel.epoch = 0
 
     def bounce(self, keep: tuple[tuple[TopicPartition, int], ...], *, clean: bool) -> None:
-        """By hand: restart the process so quickly that its session survives; the controller then sends it its roles."""
+        """Restart the process so quickly that its session survives. The controller then sends the broker its roles. For by-hand mode."""
         super().stop("power-loss" if keep else "shutdown" if clean else "killed")
         if keep:
             self.lose_unflushed(keep)
@@ -177,7 +177,7 @@ class ZooKeeperBroker(Broker):
         self._register(None)
 
     def _registered_in_zookeeper(self, results: tuple[Result, ...]) -> None:
-        """Complete the registration (`KafkaZkClient#registerBroker`), or try again later if the znode of an earlier session still exists."""
+        """Complete the registration (`KafkaZkClient#registerBroker`). If the znode of an earlier session still exists, retry later."""
         if results[0].error != OK:
             self.journal.emit(events.RegistrationRefused.kind, self.id, results[0].error)
             self.timer(REGISTRATION_RETRY, "register")
@@ -192,7 +192,7 @@ class ZooKeeperBroker(Broker):
         self.kafka_controller.elect()
 
     def session_expired(self) -> None:
-        """Resign as controller, fail pending ISR writes, and open a new session to register in.
+        """Resign as controller, fail pending ISR writes, and open a new session to register again.
 
         Kafka: `KafkaController#processRegisterBrokerAndReelect`.
         """
@@ -204,7 +204,7 @@ class ZooKeeperBroker(Broker):
         self.zk.connect()
 
     def watch_fired(self, path: str) -> None:
-        """Read changed settings, or pass the notification to the controller."""
+        """Read changed settings, or pass the notification on to the controller."""
         if path == paths.CONFIG_CHANGES:
             self.zk.submit((GetChildren(paths.CONFIG_CHANGES, watch=True),), self._configs_listed)
         else:
@@ -242,16 +242,16 @@ class ZooKeeperBroker(Broker):
             self.request_producer_ids()
 
     def send_heartbeat(self) -> None:
-        """Do nothing: the pings of the session are the heartbeats."""
+        """Do nothing, because the pings of the session are the heartbeats."""
 
     def propagate_directory_failure(self, directory: str) -> None:
-        """Report the failure in ZooKeeper (`KafkaZkClient#propagateLogDirEvent`); the controller then asks for the offline replicas."""
+        """Report the failure in ZooKeeper (`KafkaZkClient#propagateLogDirEvent`). The controller then asks for the offline replicas."""
         self.zk.submit((Create(f"{paths.LOG_DIR_EVENTS}/log_dir_event_", self.id, sequential=True),), _ignore_results)
 
     # --- shutdown --------------------------------------------------------------------------------------------------
 
     def begin_shutdown(self) -> None:
-        """Ask the controller to move leaderships away, up to `SHUTDOWN_TRIES` times, then stop (`KafkaServer#controlledShutdown`)."""
+        """Ask the controller up to `SHUTDOWN_TRIES` times to move leaderships away, and then stop (`KafkaServer#controlledShutdown`)."""
         self.state = BrokerState.STOPPING
         self._shutdown_tries = 0
         if self.settings.flag("controlled.shutdown.enable", broker=self.id):
@@ -284,14 +284,14 @@ class ZooKeeperBroker(Broker):
         self.session_closed()
 
     def session_closed(self) -> None:
-        """Stop the process, if it is shutting down."""
+        """Stop the process if it is shutting down."""
         if self.state is BrokerState.STOPPING:
             self.stop("shutdown")
 
     # --- the controller's requests ---------------------------------------------------------------------------------
 
     def _is_stale(self, request: LeaderAndIsrRequest | StopReplicaRequest | UpdateMetadataRequest, what: str) -> bool:
-        """Whether the request has an older controller epoch than another one before it; then it is refused (STALE_CONTROLLER_EPOCH)."""
+        """Whether an earlier request had a newer controller epoch. If so, this request is refused (STALE_CONTROLLER_EPOCH)."""
         if request.controller_epoch < self.channel.epoch and self.release.controller_epoch_fencing:
             self.journal.emit(
                 events.ControllerRequestRefused.kind, self.id, request.controller, what, request.controller_epoch, self.channel.epoch
@@ -322,7 +322,7 @@ class ZooKeeperBroker(Broker):
         self.reply(sender, ControlResponse(request.correlation))
 
     def update_metadata_cache(self, items: tuple[tuple[TopicPartition, int, int], ...]) -> None:
-        """Store the leaders of partitions, for clients (`MetadataCache#updateMetadata`)."""
+        """Store the leaders of partitions for clients (`MetadataCache#updateMetadata`)."""
         for tp, leader, epoch in items:
             self.leaders.setdefault(tp.topic, {})[tp.partition] = (leader, epoch)
 
@@ -336,15 +336,15 @@ class ZooKeeperBroker(Broker):
         return tuple(known.get(number, (NO_LEADER, -1)) for number in range(max(known, default=-1) + 1))
 
     def alive_broker_epoch(self, broker: int) -> int:
-        """Return -1: a ZooKeeper controller does not send the broker epochs of other brokers."""
+        """Return -1, because a ZooKeeper controller does not send the broker epochs of other brokers."""
         return -1
 
     def is_alive(self, broker: int) -> bool:
-        """Whether a broker is alive, according to the metadata cache."""
+        """Whether a broker is alive according to the metadata cache."""
         return broker in self.live
 
     def is_isr_eligible(self, broker: int, broker_epoch: int) -> bool:
-        """Whether a broker can join an ISR: it is alive, according to the metadata cache."""
+        """Whether a broker can join an ISR, because it is alive according to the metadata cache."""
         return broker in self.live
 
     def controller_request_timed_out(self) -> None:
@@ -360,10 +360,10 @@ class ZooKeeperBroker(Broker):
         self.replicas.disconnected(message.node)
 
     def handle(self, message: object, sender: str) -> None:
-        """Handle one message; a response to a request of the former process has no handler, and is ignored."""
+        """Handle one message. A response to a request of the former process has no handler and is ignored."""
         if type(message) is Timer or type(message) in self.handlers:
             super().handle(message, sender)
 
 
 def _ignore_results(_results: tuple[Result, ...]) -> None:
-    """Do nothing: the controller watches the parent znode."""
+    """Do nothing, because the controller watches the parent znode."""

@@ -1,6 +1,6 @@
 """A broker's ZooKeeper client (Kafka: `ZooKeeperClient`): one session, which sends one request at a time, in order.
 
-While the link is down, requests wait. The client learns that its session has expired only from ZooKeeper; it then drops all requests of
+While the link is cut, requests wait. The client learns only from ZooKeeper that its session has expired. It then drops all requests of
 that session.
 """
 
@@ -27,34 +27,34 @@ from core.kafka.zookeeper.protocol import (
 from core.sim.units import US_PER_MS
 
 Callback = Callable[..., None]
-"""Called with the results, then with the arguments given to `submit`."""
+"""A function that is called with the results and then the arguments given to `submit`."""
 
 PINGS_PER_TIMEOUT: int = 3
-"""The number of pings within one session timeout, as ZooKeeper's client sends them."""
+"""The number of pings within one session timeout, as in ZooKeeper's own client."""
 
 
 class SessionListener(Protocol):
-    """Receives the session events of a client (Kafka: `StateChangeHandler`, `ZNodeChangeHandler`)."""
+    """A receiver of a client's session events (Kafka: `StateChangeHandler`, `ZNodeChangeHandler`)."""
 
     def session_established(self) -> None:
-        """Called when a session is open."""
+        """Handle an established session."""
 
     def session_expired(self) -> None:
-        """Called when ZooKeeper reports that the session has expired."""
+        """Handle ZooKeeper's report that the session has expired."""
 
     def session_closed(self) -> None:
-        """Called when ZooKeeper has closed the session on request."""
+        """Handle the end of a session that the client closed."""
 
     def watch_fired(self, path: str) -> None:
-        """Called when a watched znode has changed."""
+        """Handle the change of a watched znode."""
 
 
 class ZooKeeperClient:
     """A client with one session.
 
     Attributes:
-        session: the session's number, 0 if there is none.
-        in_flight: the request that waits for its response: (xid, callback, arguments of the callback).
+        session: the session's number; 0 if there is none.
+        in_flight: the (xid, callback, arguments of the callback) of the request that waits for its response.
     """
 
     def __init__(self, broker: BrokerContext, watcher: SessionListener) -> None:
@@ -76,7 +76,7 @@ class ZooKeeperClient:
 
     @property
     def timeout(self) -> int:
-        """zookeeper.session.timeout.ms in µs, measured by the broker's own clock."""
+        """The zookeeper.session.timeout.ms setting in µs, measured by the broker's own clock."""
         return self._broker.settings.us("zookeeper.session.timeout.ms", broker=self._broker.id)
 
     def connect(self) -> None:
@@ -85,7 +85,7 @@ class ZooKeeperClient:
         self._broker.send(ZOOKEEPER, ConnectRequest(nominal))
 
     def adopt(self, session: int) -> None:
-        """Take over a session, a new one or one that exists at the start of the simulation, and begin to send pings."""
+        """Use a session, either a new one or one that exists at the start of the simulation, and start to send pings."""
         self.session = session
         self._arm_ping()
 
@@ -94,7 +94,7 @@ class ZooKeeperClient:
         self._broker.send(ZOOKEEPER, CloseRequest(self.session))
 
     def reset(self) -> None:
-        """Drop the session and all requests: the process or the session has ended."""
+        """Drop the session and all requests, because the process or the session has ended."""
         self.session = 0
         self.in_flight = None
         self._queue.clear()

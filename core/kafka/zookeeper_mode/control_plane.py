@@ -1,6 +1,6 @@
 """The control plane of a ZooKeeper cluster: ZooKeeper, its contents, and the tools that write to it.
 
-There is no controller node: one of the brokers is the controller. Views show the contents of ZooKeeper.
+There is no controller node, because one of the brokers is the controller. Views show the contents of ZooKeeper.
 """
 
 from __future__ import annotations
@@ -40,13 +40,13 @@ class ZooKeeperReplication(ReplicationControlManager):
     booting = True
 
     def attach(self, zookeeper: ZooKeeper, nodes: dict[int, ZooKeeperBroker], seed: int) -> None:
-        """Connect to ZooKeeper and to the broker processes. The processes answer what ZooKeeper does not contain."""
+        """Connect to ZooKeeper and to the broker processes. The processes provide the state that ZooKeeper does not contain."""
         self.zookeeper = zookeeper
         self.nodes = nodes
         self._placement = RandomStream(f"{seed}:placement")
 
     def create_topic(self, spec: TopicSpec) -> None:
-        """Write a new topic's assignment to ZooKeeper; the controller then elects leaders.
+        """Write a new topic's assignment to ZooKeeper. The controller then elects leaders.
 
         Raises:
             KafkaError: Kafka refuses the topic.
@@ -61,7 +61,7 @@ class ZooKeeperReplication(ReplicationControlManager):
         self.zookeeper.apply(Create(topic_path(spec.name), tuple(ReplicaAssignment(self.partitions[tp].replicas) for tp in tps)))
 
     def write_config_change(self, change: ConfigChange) -> None:
-        """Write a changed setting to ZooKeeper, where the brokers read it."""
+        """Write a changed setting to ZooKeeper, for the brokers to read."""
         self.zookeeper.apply(Create(f"{paths.CONFIG_CHANGES}/config_change_", change, sequential=True))
 
     def _place_replicas(self, spec: TopicSpec) -> list[PartitionRegistration]:
@@ -87,7 +87,7 @@ class ZooKeeperReplication(ReplicationControlManager):
         self.zookeeper.apply(SetData(topic_path(name), data))
 
     def _build_partition_registration(self, replicas: tuple[int, ...]) -> PartitionRegistration:
-        """Return a new partition. Later than the start of the simulation it has no leader until the controller elects one."""
+        """Return a new partition. After the start of the simulation, a new partition has no leader until the controller elects one."""
         if self.booting:
             return super()._build_partition_registration(replicas)
         return PartitionRegistration(replicas, (), NO_LEADER, -1, -1)
@@ -101,7 +101,7 @@ class ZooKeeperReplication(ReplicationControlManager):
         return self.is_active(broker) and self.has_online_dir(broker, tp)
 
     def state_written(self, tp: TopicPartition, state: PartitionState, version: int) -> int:
-        """Record a write to a partition's state znode; returns the sequence number of its event."""
+        """Record a write to a partition's state znode. Returns the sequence number of its event."""
         old = self.partitions[tp]
         new = attrs.evolve(old, isr=state.isr, leader=state.leader, leader_epoch=state.leader_epoch, partition_epoch=version)
         journal = self.journal
@@ -131,9 +131,9 @@ class ZooKeeperReplication(ReplicationControlManager):
     # --- what tools ask for ----------------------------------------------------------------------------------------
 
     def elect_leaders(self, tp: TopicPartition | None, election: ElectionMode) -> list[tuple[TopicPartition, str]]:
-        """Request elections in ZooKeeper; returns an error code for each partition.
+        """Request elections in ZooKeeper. Returns an error code for each partition.
 
-        An election that is not needed is refused at once. The result of the others follows from the events.
+        An unnecessary election is refused at once. The events show the results of the others.
         """
         wanted = []
         answers = []
@@ -157,7 +157,7 @@ class ZooKeeperReplication(ReplicationControlManager):
         return answers
 
     def check_reassignment(self, tp: TopicPartition, replicas: tuple[int, ...] | None) -> None:
-        """Check a request to move a partition to other replicas, or (None) to cancel its reassignment (`KafkaController#validateReplicas`).
+        """Check a request to move a partition, or to cancel its reassignment if `replicas` is None (`KafkaController#validateReplicas`).
 
         Raises:
             KafkaError: Kafka refuses the request.
@@ -201,12 +201,12 @@ class ZooKeeperReplication(ReplicationControlManager):
 
 
 class ZooKeeperControlPlane:
-    """ZooKeeper and its contents; one of the brokers is the controller.
+    """ZooKeeper and its contents. One of the brokers is the controller.
 
     Attributes:
         settings: the settings in force, as the administrator's tools see them.
         journal: the event journal.
-        brokers: the brokers by id; one without a znode counts as fenced.
+        brokers: the brokers by id; a broker without a znode counts as fenced.
         nodes: the broker processes by id.
         replication: the partitions and topics.
         zookeeper: the ZooKeeper node.
@@ -226,12 +226,12 @@ class ZooKeeperControlPlane:
 
     @property
     def last_contact(self) -> dict[int, int]:
-        """The time at which ZooKeeper last heard from each broker with a session, µs."""
+        """The time when ZooKeeper last received a request from each broker with a session, µs."""
         return {int(session.address[1:]): session.last_heard for session in self.zookeeper.sessions.values()}
 
     @property
     def active(self) -> str:
-        """The address of the broker in /controller, '' if there is none."""
+        """The address of the broker in /controller; '' if there is none."""
         found = self.zookeeper.apply(GetData(paths.CONTROLLER_PATH))
         return broker_address(found.data) if found.error == OK else ""
 
@@ -243,11 +243,11 @@ class ZooKeeperControlPlane:
 
     @property
     def active_count(self) -> int:
-        """The number of brokers that consider themselves the controller (ActiveControllerCount, summed over the cluster)."""
+        """The number of brokers that consider themselves the controller (the sum of ActiveControllerCount over the cluster)."""
         return sum(1 for broker in self.nodes.values() if broker.kafka_controller.active)
 
     def publish(self) -> None:
-        """Do nothing: the controller sends metadata to the brokers itself."""
+        """Do nothing, because the controller itself sends metadata to the brokers."""
 
     def leaders(self, topic: str) -> tuple[tuple[int, int], ...]:
         """Return (leader, leader epoch) for each partition of a topic."""
@@ -281,7 +281,7 @@ class ZooKeeperControlPlane:
     # --- the start -------------------------------------------------------------------------------------------------
 
     def boot_broker(self, broker: int, *, up: bool) -> None:
-        """Register a broker at the start of the simulation, running or not."""
+        """Register a broker at the start of the simulation, whether it is running or not."""
         epoch = -1
         if up:
             session = self.zookeeper.open_session(broker_address(broker), self.settings.us("zookeeper.session.timeout.ms", broker=broker))
@@ -292,7 +292,7 @@ class ZooKeeperControlPlane:
         """Write the states of the placed partitions, make one broker the controller, and give each broker its roles.
 
         Raises:
-            ValueError: `controller` names a broker that does not run.
+            ValueError: `controller` names a broker that is not running.
         """
         zookeeper, states = self.zookeeper, self.replication.partitions
         for tp, state in states.items():
@@ -335,7 +335,7 @@ class ZooKeeperControlPlane:
             self.zookeeper.expire(session.number)
 
     def broker_bounced(self, broker: int) -> None:
-        """By hand: have the controller send roles to a broker whose process restarted without losing its session."""
+        """Make the controller send roles to a broker whose process restarted without losing its session. For by-hand mode."""
         for node in self.nodes.values():
             if node.kafka_controller.active:
                 node.kafka_controller.broker_changes.send_roles(broker)

@@ -1,7 +1,8 @@
-"""The ISR changes of a leader before 2.7: it writes the ISR to ZooKeeper itself, and publishes the change for the controller (since 0.9).
+"""The ISR changes of a leader before 2.7. The leader writes the ISR to ZooKeeper itself, and publishes the change (since 0.9).
 
-The write succeeds only if the partition's znode has not changed since; its version is the partition epoch. A broker collects changed
-partitions. It publishes them in a sequential znode when there has been no further change for `LINGER`, or after `MAX_DELAY`.
+The write succeeds only if the partition's znode has not changed since the leader last read it; the znode's version is the partition epoch.
+A broker collects changed partitions. It publishes them in a sequential znode for the controller when there has been no further change for
+`LINGER`, or after `MAX_DELAY`.
 """
 
 from __future__ import annotations
@@ -27,11 +28,11 @@ LINGER: Final = 5 * SECOND
 """The time without a further change after which changes are published, µs (`IsrChangePropagationBlackOut`)."""
 
 MAX_DELAY: Final = 60 * SECOND
-"""The time since the last publication after which changes are published in any case, µs (`IsrChangePropagationInterval`)."""
+"""The time since the last publication after which changes are always published, µs (`IsrChangePropagationInterval`)."""
 
 
 class ZooKeeperIsrManager:
-    """The pending ISR writes of a broker, and its unpublished changes (Kafka: `ZkIsrManager`, `ReplicaManager#recordIsrChange`).
+    """The pending ISR writes of a broker and its unpublished changes (Kafka: `ZkIsrManager`, `ReplicaManager#recordIsrChange`).
 
     Attributes:
         unsent: the writes without a response, by partition.
@@ -59,7 +60,7 @@ class ZooKeeperIsrManager:
         self._broker.timer(CHECK_INTERVAL, "isr-change-propagation")
 
     def submit(self, item: AlterPartitionItem) -> bool:
-        """Write a partition's new ISR to ZooKeeper; False if a write for the partition is pending."""
+        """Write a partition's new ISR to ZooKeeper. Returns False if another write for the partition is pending."""
         if item.tp in self.unsent:
             return False
         broker = self._broker
@@ -70,15 +71,15 @@ class ZooKeeperIsrManager:
         return True
 
     def reset(self) -> None:
-        """Drop all pending writes and changes: the process has ended."""
+        """Drop all pending writes and changes, because the process has ended."""
         self.unsent.clear()
         self.changes.clear()
 
     def disconnected(self) -> None:
-        """Do nothing: these writes do not go through the controller."""
+        """Do nothing, because these writes do not go through the controller."""
 
     def session_expired(self) -> None:
-        """Return each partition with a pending write to its last known ISR, because the response may never arrive."""
+        """Return each partition with a pending write to its last known ISR, because the response might never arrive."""
         unsent, self.unsent = self.unsent, {}
         for tp, item in unsent.items():
             partition = self._partitions.get(tp)
@@ -113,7 +114,7 @@ class ZooKeeperIsrManager:
             self.publish()
 
     def publish(self) -> None:
-        """Publish the partitions whose ISR has changed, for the controller (`ReplicaManager#maybePropagateIsrChanges`)."""
+        """Publish the partitions whose ISR has changed for the controller (`ReplicaManager#maybePropagateIsrChanges`)."""
         broker, journal = self._broker, self._broker.journal
         changed = tuple(self.changes)
         self.changes.clear()
@@ -128,9 +129,12 @@ class ZooKeeperIsrManager:
 
 
 def must_publish(now: int, last_change: int, last_publish: int) -> bool:
-    """Whether changes must be published: none for 5 s, or no publication for 60 s (`ReplicaManager#maybePropagateIsrChanges`)."""
+    """Whether changes must be published (`ReplicaManager#maybePropagateIsrChanges`).
+
+    That is the case after 5 s without a further change, or 60 s after the last publication.
+    """
     return last_change + LINGER < now or last_publish + MAX_DELAY < now
 
 
 def _ignore_results(_results: tuple[Result, ...]) -> None:
-    """Do nothing: the controller watches the parent znode."""
+    """Do nothing, because the controller watches the parent znode."""

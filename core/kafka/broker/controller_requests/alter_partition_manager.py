@@ -1,6 +1,6 @@
-"""Sends a leader's ISR changes to the controller (Kafka: `DefaultAlterPartitionManager`).
+"""The sender of a leader's ISR changes to the controller (Kafka: `DefaultAlterPartitionManager`).
 
-Each partition has at most one pending change, and each broker at most one request in flight. Further changes go with the next request.
+Each partition has at most one pending change, and each broker has at most one request in flight. The next request carries further changes.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from core.kafka.ids import TopicPartition
 from core.kafka.messages import AlterPartitionItem, AlterPartitionRequest, AlterPartitionResponse
 
 RETRY: Final = 50_000
-"""µs until a request that failed as a whole is sent again."""
+"""Time until the broker sends a request that failed as a whole again, µs."""
 
 
 class AlterPartitionManager:
@@ -23,7 +23,7 @@ class AlterPartitionManager:
 
     Attributes:
         unsent: pending changes by partition, in order of submission.
-        in_flight: the correlation id of the request in flight, 0 if there is none.
+        in_flight: the correlation id of the request in flight; 0 if there is none.
     """
 
     __slots__ = ("_broker", "_channel", "_partitions", "in_flight", "unsent")
@@ -44,7 +44,7 @@ class AlterPartitionManager:
         broker.timers["alter-partition-timeout"] = self._timed_out
 
     def submit(self, item: AlterPartitionItem) -> bool:
-        """Submit a change; False if the partition has a pending one (OPERATION_NOT_ATTEMPTED)."""
+        """Submit a change. Returns False if the partition already has a pending change (OPERATION_NOT_ATTEMPTED)."""
         if item.tp in self.unsent:
             return False
         self.unsent[item.tp] = item

@@ -1,8 +1,8 @@
 """A broker's connection to the active controller (Kafka: `NodeToControllerChannelManager`, and `KafkaRaftClient` as observer).
 
-A single controller needs no search. In a quorum, a broker stays with the voter that it takes for the active controller until that voter
-denies it, refuses the connection, or does not respond to a metadata fetch for `controller.quorum.fetch.timeout.ms`. Then the broker
-follows the voter's hint, or asks the next voter.
+With a single controller, there is nothing to find. In a quorum, a broker takes one voter for the active controller. It keeps that voter
+until the voter denies its role, refuses the connection, or does not respond to a metadata fetch for
+`controller.quorum.fetch.timeout.ms`. Then the broker follows the voter's hint, or asks the next voter.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from core.kafka.messages import MetadataFetchRequest, NotController
 from core.sim.units import US_PER_MS
 
 RETRY: Final = 50 * US_PER_MS
-"""µs until the next voter is asked, if the last one is not the active controller and knows no other."""
+"""Time until the next voter is asked, µs. Used if the last voter is not the active controller and does not know which voter is."""
 
 
 class ControllerChannel:
@@ -23,7 +23,7 @@ class ControllerChannel:
 
     Attributes:
         voters: the names of the controllers; empty for a cluster with a single controller.
-        dedicated: the controllers that are not brokers.
+        dedicated: the controllers whose processes contain no broker.
         controller: the node that this broker takes for the active controller.
         epoch: the highest controller epoch seen.
     """
@@ -51,7 +51,7 @@ class ControllerChannel:
         self._retry_armed = False
 
     def send(self, message: object) -> None:
-        """Send a request to the active controller, which can run in the same process."""
+        """Send a request to the active controller, which can be in the same process."""
         broker = self._broker
         if self.controller == broker.address:
             journal = broker.journal
@@ -67,7 +67,7 @@ class ControllerChannel:
             self._broker.timer(self._broker.quorum_fetch_timeout, "controller-silent", self._fetches)
 
     def disconnect(self) -> None:
-        """Give up the connection."""
+        """Close the connection to the active controller."""
         self._broker.network.disconnect(self._broker.address, self.controller)
 
     def disconnected(self) -> None:
@@ -77,7 +77,7 @@ class ControllerChannel:
             self._broker.timer(RETRY, "find-controller")
 
     def _fetch_timed_out(self, number: object) -> None:
-        """Turn to the next voter if the last metadata fetch has had no response."""
+        """Switch to the next voter if the last metadata fetch has had no response."""
         if number == self._fetches:
             self.disconnect()
             self.try_next()
@@ -87,7 +87,7 @@ class ControllerChannel:
         self.try_next()
 
     def try_next(self) -> None:
-        """Turn to the next voter."""
+        """Switch to the next voter."""
         at = self.voters.index(self.controller)
         self.controller = self.voters[(at + 1) % len(self.voters)]
         self._broker.ask_controller_again()

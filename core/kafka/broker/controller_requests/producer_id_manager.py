@@ -1,4 +1,4 @@
-"""Producer ids, which a broker assigns from a block that the controller allocates (Kafka: `RPCProducerIdManager`, `ProducerIdControlManager`)."""
+"""The producer ids of a broker, which come in blocks from the controller (Kafka: `RPCProducerIdManager`, `ProducerIdControlManager`)."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from core.kafka.messages import AllocateProducerIdsResponse, InitProducerIdReque
 from core.sim.units import SECOND
 
 RETRY: Final = SECOND
-"""µs until a request for a block without a response is sent again."""
+"""Time until the broker sends a block request without a response again, µs."""
 
 
 class ProducerIdManager:
@@ -31,7 +31,7 @@ class ProducerIdManager:
         broker.timers.update({"producer-ids": self._request_block})
 
     def reset(self) -> None:
-        """Forget the block, because the process ended. The rest of its ids is never assigned."""
+        """Forget the block, because the process ended. The remaining ids of the block are never assigned."""
         self.next_id = self.end = 0
         self._waiting.clear()
 

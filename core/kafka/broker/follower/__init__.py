@@ -1,1 +1,1 @@
-"""A broker as follower: its fetchers, the responses of leaders, and truncation."""
+"""The broker as a follower: its fetchers, the leaders' responses, and truncation."""

@@ -1,7 +1,7 @@
 """A follower's handling of a fetch response, partition by partition.
 
-Records are appended, then the high watermark is updated. Corrupt records are fetched again. After an error, the partition backs off or
-truncates. Consumers that wait here for a high watermark are completed once per response.
+The follower appends the records and then updates the high watermark. It fetches corrupt records again. After an error, the partition
+backs off or truncates its log. Consumer fetches that wait here for a high watermark are completed once per response.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ LEARNED: Final = events.FollowerHighWatermark.kind
 
 
 def handle_fetch_response(fetcher: Fetcher, response: FetchResponse) -> None:
-    """Handle the leader's response to a fetch, and fetch again."""
+    """Handle the leader's response to a fetch, and send the next fetch."""
     if response.correlation != fetcher.in_flight:
         return
     fetcher.in_flight = 0
@@ -51,16 +51,16 @@ def process_fetch_request(fetcher: Fetcher, response: FetchResponse) -> None:
     now: Column = journal.now
     arrived: Column = journal.cause
     _, _, _, parts, corrupt = response
-    if corrupt:  # no checksum is right, so no records are appended
+    if corrupt:  # every checksum fails, so no records are appended
         corrupted = (errors.CORRUPT_MESSAGE, NO_EPOCH, NO_OFFSET)
         parts = tuple(part if part[3] is None else (part[0], corrupted, *part[2:6], 0) for part in parts)
     for tp, failure, start, records, leader_hw, log_start, cause in parts:
         state = states.get(tp)
         if state is None or state.sent_epoch != state.leader_epoch:
-            continue  # a response that no longer counts
+            continue  # the response is outdated
         log = state.log
         journal.cause = why = cause or arrived
-        offset: int = start  # to compare; events are given the `Column` that came
+        offset: int = start  # typed for comparison; events get the original `Column`
         if failure is not None or offset != log.leo:
             if failure is not None and failure[0] != NONE:
                 _handle_error(fetcher, state, failure[0])
@@ -127,7 +127,10 @@ def _handle_error(fetcher: Fetcher, state: PartitionFetchState, error: str) -> N
 
 
 def complete_consumers(fetcher: Fetcher) -> None:
-    """Complete the fetches of consumers whose high watermarks have advanced, once per response (`ReplicaFetcherThread#doWork`, KIP-392)."""
+    """Complete the fetches of consumers that wait for high watermarks that have advanced (`ReplicaFetcherThread#doWork`, KIP-392).
+
+    This runs once per response.
+    """
     journal = fetcher.broker.journal
     arrived = journal.cause
     raised = [*fetcher.raised.items()]
@@ -139,7 +142,7 @@ def complete_consumers(fetcher: Fetcher) -> None:
 
 
 def throttle(fetcher: Fetcher, response: FetchResponse) -> None:
-    """Delay throttled partitions that lag while the quota is exceeded (`ReplicaFetcherThread#shouldFollowerThrottle`)."""
+    """Delay throttled partitions that lag if the quota is exceeded (`ReplicaFetcherThread#shouldFollowerThrottle`)."""
     broker = fetcher.broker
     quota, now = broker.follower_quota, broker.journal.now
     assert quota is not None, "only a throttled follower comes here"

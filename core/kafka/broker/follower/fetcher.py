@@ -1,7 +1,7 @@
-"""A follower's fetcher (Kafka: `ReplicaFetcherThread`, `AbstractFetcherThread`): it truncates, then it fetches again and again.
+"""A follower's fetcher (Kafka: `ReplicaFetcherThread`, `AbstractFetcherThread`), which truncates logs and then fetches repeatedly.
 
-There is one fetcher per leader and fetcher id, which fetches all partitions that this broker follows there. A request names only
-partitions that have changed; the leader's fetch session keeps the others.
+There is one fetcher per leader and fetcher id. It fetches the partitions with its id that this broker follows at that leader. A request
+names only partitions that have changed; the leader's fetch session keeps the others.
 """
 
 from __future__ import annotations
@@ -22,27 +22,31 @@ from core.sim.long_polling import NOT_YET, LongPoll
 from core.sim.messages import Timer
 
 tuple_of: Final = tuple.__new__
-"""Makes a NamedTuple of a tuple of its fields, in half the time of its own constructor."""
+"""Makes a NamedTuple from a tuple of its fields, in half the time that the constructor takes."""
 
 FOREVER: Final = 10**15
-"""A wait and a size that are never reached: a by-hand fetch with them is delayed until someone completes it."""
+"""A wait and a size that are never reached. A by-hand fetch with these limits is delayed until a command completes it."""
 
 
 class Fetcher:
     """One fetcher of a follower.
 
     Attributes:
-        leader, number: its leader, and its id among num.replica.fetchers.
-        sends_epoch: whether its fetches carry the epoch of the last record (2.7).
-        states: its partitions; failed: partitions of the broker that failed and wait for new metadata.
-        in_flight: the correlation id of the request in flight, 0 if there is none; sent at `sent_at` because of `sent_cause`.
-        timeout_at: when the armed timer checks the request for a timeout; -1 if none is armed, as while fetches are elided.
-        preparing: partitions that need a truncation point or the bounds of the leader's log first (ordered set).
-        waking_at: when the armed timer ends a back-off, -1 if none is armed.
-        unsent: partitions whose state the leader's session does not know yet, in order, with what to ask of them if that is known;
-            prepared: whether it is known of all; moved: partitions that later responses changed, which come after them.
-        raised: consumers that wait here for a high watermark that the present response advances, each with the event of that.
-        poll: the network's handle of its fetches, which elides those that bring nothing (`core.sim.long_polling`).
+        leader, number: the id of the leader, and the fetcher's number among num.replica.fetchers.
+        sends_epoch: whether fetches carry the epoch of the last record (2.7).
+        states: the fetch states of the fetcher's partitions.
+        failed: partitions of the broker that failed and wait for new metadata.
+        in_flight: the correlation id of the request in flight; 0 if there is none.
+        sent_at, sent_cause: the time when that request was sent, and its cause.
+        timeout_at: the time when the armed timer checks the request for a timeout; -1 if none is armed, for example while fetches are elided.
+        preparing: partitions that first need a truncation point or the bounds of the leader's log (ordered set).
+        waking_at: the time when the armed timer ends a back-off; -1 if none is armed.
+        unsent: partitions whose state is new to the leader's session, in order. The value is the partition's part of the next fetch if that
+            is already known.
+        prepared: whether the values in `unsent` are known for all partitions.
+        moved: the parts of the next fetch for partitions that later responses changed. They come after those in `unsent`.
+        raised: consumers that wait here for a high watermark that the present response advances, each with the event that advanced it.
+        poll: the network's handle for this fetcher's fetches; it elides fetches that return nothing (`core.sim.long_polling`).
     """
 
     __slots__ = (
@@ -103,7 +107,7 @@ class Fetcher:
     # --- partitions ------------------------------------------------------------------------------------------------
 
     def add(self, partition: Partition, leader_epoch: int) -> None:
-        """Follow a partition (`AbstractFetcherThread#addPartitions`). The release decides where it starts."""
+        """Follow a partition (`AbstractFetcherThread#addPartitions`). The release decides how the fetcher finds the offset to start from."""
         known = self.states.get(partition.tp)
         if known is not None and known.leader_epoch == leader_epoch:
             return
@@ -127,7 +131,7 @@ class Fetcher:
     def continue_in_epoch(self, tp: TopicPartition, leader_epoch: int) -> None:
         """Keep fetching from the same leader in its next epoch, without truncating.
 
-        Where fetches carry no epoch, the response to the request in flight still counts.
+        In releases whose fetches carry no epoch, the response to the request in flight is still valid.
         """
         self.withdraw_idle_fetch()
         state = self.states[tp]
@@ -151,23 +155,23 @@ class Fetcher:
         self.poll.withdraw()
 
     def polls_resume(self, sent_at: int, cause: int) -> None:
-        """Note that fetches are no longer elided; the last one was sent at `sent_at`."""
+        """Resume without elision. The last fetch was sent at `sent_at`."""
         if sent_at != NOT_YET:
             self.sent_at, self.sent_cause = sent_at, cause
         if self.timeout_at < 0:
             self.arm_timeout()
 
     def is_idle(self) -> bool:
-        """Whether its next fetch, as far as it knows, has nothing new for the leader."""
+        """Whether the next fetch, as far as the fetcher knows, has nothing new for the leader."""
         return bool(self.states) and not (self.full or self.unsent or self.moved or self.forgotten or self.preparing) and self.waking_at < 0
 
     def on_partition_fenced(self, tp: TopicPartition) -> None:
-        """Stop fetching a partition until new metadata arrive: its leader epoch was fenced (`AbstractFetcherThread#onPartitionFenced`)."""
+        """Stop fetching a partition whose leader epoch was fenced, until new metadata arrives (`AbstractFetcherThread#onPartitionFenced`)."""
         self.remove(tp)
         self.failed[tp] = None
 
     def update_preparing(self, state: PartitionFetchState) -> None:
-        """Note whether a partition needs a truncation point or the bounds of the leader's log before it can fetch."""
+        """Record whether a partition needs a truncation point or the bounds of the leader's log before it can fetch."""
         if state.state is TRUNCATING or state.out_of_range:
             self.preparing[state.partition.tp] = None
         else:
@@ -205,16 +209,16 @@ class Fetcher:
     # --- requests --------------------------------------------------------------------------------------------------
 
     def maybe_send(self) -> None:
-        """Send the next request unless one is in flight (`AbstractFetcherThread#doWork`); in by-hand mode nothing is sent without a command."""
+        """Send the next request unless one is in flight (`AbstractFetcherThread#doWork`). In by-hand mode, requests are sent only on command."""
         if not self.in_flight and not self.broker.by_hand:
             self.send_next(self.broker.fetch_wait, self.broker.fetch_min_bytes, 0)
 
     def send_next(self, max_wait: int, min_bytes: int, max_records: int) -> bool:
-        """Send the next request: one for truncation points if necessary, else a fetch. False if nothing is due."""
+        """Send the next request: one for truncation points if necessary, else a fetch. Returns False if no request is due."""
         return (bool(self.preparing) and self._request_offsets()) or self._fetch(max_wait, min_bytes, max_records)
 
     def _request_offsets(self) -> bool:
-        """Ask for truncation points or the bounds of the leader's log; False if that has to wait."""
+        """Request truncation points or the bounds of the leader's log. Returns False if all such partitions are in a back-off."""
         now = self.broker.journal.now
         asking = []
         lookup = None
@@ -264,7 +268,7 @@ class Fetcher:
         return True
 
     def _send_fetch(self, changed: tuple[FetchPartitionFields, ...], max_wait: int, min_bytes: int, max_records: int) -> None:
-        """Send a fetch with the partitions that changed (`ReplicaFetcherThread#buildFetch`). Afterwards the leader's session knows all of them."""
+        """Send a fetch with the partitions that changed (`ReplicaFetcherThread#buildFetch`). The leader's session then knows all partitions."""
         broker = self.broker
         forgotten = () if self.full else tuple(self.forgotten)
         correlation = self._begin_request()
@@ -289,7 +293,7 @@ class Fetcher:
         broker.send(self.address, request)
 
     def _would_repeat(self) -> bool:
-        """Whether it sends the same fetch again at once if the response to this one is empty."""
+        """Whether the fetcher repeats the same fetch at once if the response to the present fetch is empty."""
         broker = self.broker
         return (
             not broker.by_hand
@@ -309,7 +313,7 @@ class Fetcher:
         return self.in_flight
 
     def wake(self) -> None:
-        """End the back-offs that are over."""
+        """End the back-offs whose time is over."""
         self.waking_at = -1
         now = self.broker.journal.now
         later = -1
@@ -324,13 +328,13 @@ class Fetcher:
         self.maybe_send()
 
     def wake_now(self) -> None:
-        """Fetch as soon as possible; for a paused process that resumes."""
+        """Fetch as soon as possible, because a paused process resumes."""
         self.end_back_offs()
         self.waking_at = -1
         self._arm_wake(self.broker.journal.now)
 
     def end_back_offs(self) -> None:
-        """End all back-offs; in by-hand mode, when someone has the fetcher take a turn."""
+        """End all back-offs, because the user tells the fetcher to fetch in by-hand mode."""
         for tp, state in self.states.items():
             if state.delayed_until:
                 state.delayed_until = 0
@@ -342,10 +346,10 @@ class Fetcher:
             self.broker.timer(time - self.broker.journal.now, "fetcher-wake", (self.leader, self.number))
 
     def arm_timeout(self) -> None:
-        """Arm a timer for when the request in flight is older than replica.socket.timeout.ms.
+        """Arm the timer that expires when the request in flight is older than replica.socket.timeout.ms.
 
-        The timer has a fixed order before everything else at its time, so it does not matter when it is armed. None is armed while fetches are
-        elided, because these always get a response in time.
+        The timer comes before all other events at its time, so the time when it is armed does not matter. No timer is armed while fetches are
+        elided, because elided fetches always get a response in time.
         """
         broker = self.broker
         self.timeout_at = due = max(self.sent_at + broker.fetch_timeout, broker.journal.now + 1)
@@ -353,7 +357,7 @@ class Fetcher:
         self.poll.client_timer(due, broker.incarnation, timer, self.sent_cause)
 
     def timeout_changed(self) -> None:
-        """Apply a new replica.socket.timeout.ms, also to the request in flight."""
+        """Apply a new replica.socket.timeout.ms, including to the request in flight."""
         self.timeout_at = -1
         if self.in_flight and not self.broker.by_hand:
             self.arm_timeout()
@@ -363,11 +367,11 @@ class Fetcher:
         broker = self.broker
         now, due = broker.journal.now, self.timeout_at
         if not 0 <= due <= now:
-            return  # a timer of a former fetcher or timeout
+            return  # a timer of a former fetcher or of a former timeout
         self.timeout_at = -1
         if not self.in_flight or self.poll.elided:
             return
-        if now == due >= self.sent_at + broker.fetch_timeout:  # a paused process first handles what has arrived
+        if now == due >= self.sent_at + broker.fetch_timeout:  # a paused process first handles the messages that have arrived
             broker.journal.cause = self.sent_cause
             broker.network.disconnect(broker.address, self.address)
             self.disconnected(errors.REQUEST_TIMED_OUT)
@@ -375,7 +379,7 @@ class Fetcher:
             self.arm_timeout()
 
     def disconnected(self, error: str) -> None:
-        """Handle a broken connection to the leader: all partitions back off, and the next fetch opens a new session."""
+        """Handle a broken connection to the leader. All partitions back off, and the next fetch opens a new session."""
         self.withdraw_idle_fetch()
         if not self.in_flight:
             self.full = True

@@ -1,4 +1,4 @@
-"""A broker's fetchers, and the dispatch of leaders' responses to them (Kafka: `ReplicaFetcherManager`)."""
+"""A broker's fetchers and the dispatch of responses from leaders to them (Kafka: `ReplicaFetcherManager`)."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class ReplicaFetcherManager:
     """The fetchers of one broker.
 
     Attributes:
-        fetchers: by (leader, fetcher id).
+        fetchers: the fetchers by (leader, fetcher id).
         failed_partitions: followed partitions that failed and wait for new metadata (ordered set).
     """
 
@@ -53,7 +53,7 @@ class ReplicaFetcherManager:
                 fetcher.disconnected(errors.NETWORK_EXCEPTION)
 
     def add(self, partition: Partition, leader: int, leader_epoch: int) -> None:
-        """Follow a leader (`AbstractFetcherManager#addFetcherForPartitions`)."""
+        """Follow a partition at a leader (`AbstractFetcherManager#addFetcherForPartitions`)."""
         key = (leader, fetcher_id(partition.tp, self.broker.fetchers_per_leader))
         fetcher = self.fetchers.get(key)
         if fetcher is None:
@@ -61,16 +61,16 @@ class ReplicaFetcherManager:
         fetcher.add(partition, leader_epoch)
 
     def remove(self, tp: TopicPartition) -> None:
-        """Stop following a partition, if it is followed (`AbstractFetcherManager#removeFetcherForPartitions`)."""
+        """Stop following a partition if a fetcher follows it (`AbstractFetcherManager#removeFetcherForPartitions`)."""
         for fetcher in self.fetchers.values():
             fetcher.remove(tp)
 
     def fetcher_of(self, tp: TopicPartition) -> Fetcher | None:
-        """The fetcher that follows a partition, or None."""
+        """Return the fetcher that follows a partition, or None."""
         return next((fetcher for fetcher in self.fetchers.values() if tp in fetcher.states), None)
 
     def forget_failure(self, tp: TopicPartition) -> None:
-        """Forget that a partition failed, because of new metadata or because it is removed (`FailedPartitions#removeAll`)."""
+        """Forget that a partition failed, because its metadata changed or the partition is removed (`FailedPartitions#removeAll`)."""
         self.failed_partitions.pop(tp, None)
 
     def withdraw_idle_fetches(self) -> None:
@@ -79,7 +79,10 @@ class ReplicaFetcherManager:
             fetcher.withdraw_idle_fetch()
 
     def continue_in_epoch(self, tp: TopicPartition, leader_epoch: int) -> bool:
-        """Keep fetching from the same leader in a new epoch, without truncating (before KAFKA-7164); False if no fetcher follows the partition."""
+        """Keep fetching from the same leader in a new epoch, without truncating (before KAFKA-7164).
+
+        Returns False if no fetcher follows the partition.
+        """
         fetcher = self.fetcher_of(tp)
         if fetcher is None:
             return False
@@ -92,7 +95,7 @@ class ReplicaFetcherManager:
             del self.fetchers[key]
 
     def fetch_state(self, tp: TopicPartition) -> str:
-        """The state of a followed partition: fetching, truncating, delayed, failed, or idle."""
+        """Return the state of a followed partition: fetching, truncating, delayed, failed, or idle."""
         if tp in self.failed_partitions:
             return "failed"
         fetcher = self.fetcher_of(tp)
@@ -131,7 +134,7 @@ class ReplicaFetcherManager:
 
 
 def fetcher_id(tp: TopicPartition, fetchers: int) -> int:
-    """The fetcher that follows a partition, by 31·hash(topic)+partition (`AbstractFetcherManager#getFetcherId`)."""
+    """Return the id of the fetcher that follows a partition, by 31·hash(topic)+partition (`AbstractFetcherManager#getFetcherId`)."""
     if fetchers == 1:
         return 0
     code = 0
@@ -139,5 +142,5 @@ def fetcher_id(tp: TopicPartition, fetchers: int) -> int:
         code = (31 * code + ord(char)) & 0xFFFFFFFF
     code = (31 * code + tp.partition) & 0xFFFFFFFF
     if code == 2**31:
-        return 0  # `Utils#abs` of the least int
+        return 0  # the result of `Utils#abs` for the smallest int
     return min(code, 2**32 - code) % fetchers

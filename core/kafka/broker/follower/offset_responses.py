@@ -1,7 +1,8 @@
-"""A follower's handling of responses with offsets: ends of leader epochs, and the bounds of the leader's log. It truncates its log by them.
+"""A follower's handling of responses with offsets: the ends of leader epochs, or the bounds of the leader's log.
 
-The release decides how a follower finds the truncation point: by its own high watermark, by asking for the ends of leader epochs, or by a
-fetch response that names the diverging epoch. A follower out of the leader's range uses the bounds of the leader's log.
+The follower truncates its log by these offsets. The release decides how a follower finds the truncation point: by its own high
+watermark, by a request for the ends of leader epochs, or by a fetch response that names the diverging epoch. A follower out of the
+leader's range uses the bounds of the leader's log.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from core.kafka.release import Truncation
 
 
 def handle_epoch_end_offsets(fetcher: Fetcher, response: OffsetsForLeaderEpochResponse) -> None:
-    """Truncate by the end offsets of epochs that the leader responded with (`AbstractFetcherThread#maybeTruncateToEpochEndOffsets`)."""
+    """Truncate by the end offsets of epochs in the leader's response (`AbstractFetcherThread#maybeTruncateToEpochEndOffsets`)."""
     if response.correlation != fetcher.in_flight:
         return
     fetcher.in_flight = 0
@@ -66,7 +67,7 @@ def handle_offsets_response(fetcher: Fetcher, response: ListOffsetsResponse) -> 
         if response.error == errors.FENCED_LEADER_EPOCH and state.sent_epoch == state.leader_epoch:
             fetcher.on_partition_fenced(response.tp)
         elif response.error != errors.NONE:
-            fetcher.delay(state)  # then it fetches again; the offset may be in range by then
+            fetcher.delay(state)  # the follower fetches again later, when the offset might be in range
         else:
             if response.latest < log.leo:
                 if _must_halt(fetcher, response.tp):
@@ -79,9 +80,9 @@ def handle_offsets_response(fetcher: Fetcher, response: ListOffsetsResponse) -> 
 
 
 def _must_halt(fetcher: Fetcher, tp: TopicPartition) -> bool:
-    """Whether the broker has to exit rather than truncate (`ReplicaFetcherThread#handleOffsetOutOfRange`).
+    """Whether the broker must exit instead of truncating its log (`ReplicaFetcherThread#handleOffsetOutOfRange`).
 
-    Up to 1.1 it does if its leader's log is shorter and unclean election is disabled.
+    Up to 1.1, a broker exits if the leader's log is shorter than its own and unclean election is disabled.
     """
     broker = fetcher.broker
     return broker.release.halts_on_truncation and not broker.settings.flag(
@@ -90,7 +91,7 @@ def _must_halt(fetcher: Fetcher, tp: TopicPartition) -> bool:
 
 
 def truncate_on_fetch_response(fetcher: Fetcher, state: PartitionFetchState, epoch: int, end: int) -> None:
-    """Truncate by a fetch response with a diverging epoch (KIP-595), and fetch again; the response carries nothing else.
+    """Truncate by a fetch response with a diverging epoch, which carries no records (KIP-595), and fetch again.
 
     Kafka: `AbstractFetcherThread#truncateOnFetchResponse`.
     """
@@ -101,7 +102,7 @@ def truncate_on_fetch_response(fetcher: Fetcher, state: PartitionFetchState, epo
 
 
 def _restart(fetcher: Fetcher, partition: Partition, start: int) -> None:
-    """Drop the follower's log, which ends below the leader's log start, and start again there."""
+    """Drop the follower's log, which ends below the leader's log start, and restart it at the leader's log start."""
     log, tp, broker = partition.log, partition.tp, fetcher.broker
     old = log.leo
     log.truncate_fully_and_start_at(start)

@@ -10,7 +10,7 @@ from core.kafka.log.replica_log import ReplicaLog
 from core.sim.journal import Column
 
 TRUNCATING: Final = "truncating"
-"""The fetcher has to find the truncation point first."""
+"""The fetcher must find the truncation point first."""
 
 FETCHING: Final = "fetching"
 """The fetcher fetches from the LEO."""
@@ -20,16 +20,17 @@ class PartitionFetchState:
     """One partition of a fetcher.
 
     Attributes:
-        partition, topic, number: which partition; log: its log.
-        leader_epoch: the epoch that it fetches in.
+        partition, topic, number: the partition, its topic, and its number.
+        log: the partition's log on this broker.
+        leader_epoch: the leader epoch that the fetcher fetches in.
         state: TRUNCATING or FETCHING.
-        asked_epoch: the epoch whose end offset it asks for while it truncates.
+        asked_epoch: the epoch whose end offset the fetcher requests while it truncates.
         leader_high_watermark: the leader's high watermark in the last response; -1 before the first.
-        sent_epoch: the leader epoch in the last request that named the partition, -1 during a back-off. A response counts only while this
-            equals `leader_epoch`: otherwise its request is of a former epoch.
-        delayed_until: when its back-off ends, µs; 0 if there is none.
-        out_of_range: it has to ask for the bounds of the leader's log first.
-        checked: the durability account has compared the first records from this leader.
+        sent_epoch: the leader epoch in the last request that named the partition; -1 during a back-off. A response is valid only if this
+            equals `leader_epoch`; otherwise, its request belongs to a former epoch.
+        delayed_until: the time when the back-off ends, µs; 0 if there is none.
+        out_of_range: whether the fetcher must first ask for the bounds of the leader's log.
+        checked: whether the durability account has compared the first records from this leader.
     """
 
     __slots__ = (
@@ -58,5 +59,5 @@ class PartitionFetchState:
 
     @property
     def lag(self) -> int | None:
-        """How many committed records the follower lacks by the last response; None before the first (`FetcherLagMetrics#lag`)."""
+        """The number of committed records that the follower lacks as of the last response; None before it (`FetcherLagMetrics#lag`)."""
         return None if self.leader_high_watermark < 0 else max(0, self.leader_high_watermark - self.log.leo)

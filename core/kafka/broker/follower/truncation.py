@@ -1,4 +1,4 @@
-"""The offset at which a follower truncates its log to agree with its leader's, and the truncation itself."""
+"""The offset at which a follower truncates its log to agree with its leader's log, and the truncation itself."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from core.kafka.ids import NO_EPOCH
 
 
 def truncate(partition: Partition, leader: int, target: int, rule: str) -> None:
-    """Truncate the log to an offset if it is longer (`AbstractFetcherThread#truncate`); `rule` names what gave the offset."""
+    """Truncate the log to an offset if the log is longer (`AbstractFetcherThread#truncate`). `rule` names the origin of the offset."""
     log, tp, broker = partition.log, partition.tp, partition.broker
     old = log.leo
     held = log.runs() if target < old else ()
@@ -21,11 +21,11 @@ def truncate(partition: Partition, leader: int, target: int, rule: str) -> None:
 
 
 def truncation_point(partition: Partition, leader_epoch: int, leader_end: int) -> tuple[int, int]:
-    """The offset to truncate to, given the leader's (epoch, end offset); and the epoch to ask for next, -1 when done.
+    """Return the offset to truncate to, and the epoch to ask for next (-1 if none). The arguments are the leader's epoch and end offset.
 
-    Kafka: `AbstractFetcherThread#getOffsetTruncationState`. With an undefined end offset, truncate to the follower's own high watermark. With
-    an undefined epoch (KIP-101's response), truncate to the end offset. If the follower lacks the epoch, truncate below it and ask again
-    (KIP-279).
+    Kafka: `AbstractFetcherThread#getOffsetTruncationState`. If the end offset is undefined, the result is the follower's own high watermark.
+    If the epoch is undefined (the response of KIP-101), the result is the end offset. If the follower lacks the epoch, it truncates below
+    that epoch and asks again (KIP-279).
     """
     log = partition.log
     if leader_end < 0:

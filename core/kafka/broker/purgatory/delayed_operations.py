@@ -1,4 +1,4 @@
-"""What waits at a partition, as the partition sees it (Kafka: `DelayedOperations`)."""
+"""Operations that wait at a partition, as the partition sees them (Kafka: `DelayedOperations`)."""
 
 from __future__ import annotations
 

@@ -17,9 +17,9 @@ class DelayedProduce(NamedTuple):
     """An acks=all write that waits for the high watermark (Kafka: `DelayedProduce`).
 
     Attributes:
-        required_offset: the high watermark that it waits for.
-        deadline: when it times out, virtual µs.
-        base, term: the offset and the term of its first record.
+        required_offset: the high watermark that the write waits for.
+        deadline: the time when the write times out, virtual µs.
+        base, term: the offset and the term of the write's first record.
     """
 
     required_offset: int
@@ -34,8 +34,8 @@ class DelayedProduces:
     """The delayed writes of one partition.
 
     Attributes:
-        waiting: in order of the required offset.
-        timer_due: when the armed expiry timer fires; -1 if none was armed.
+        waiting: the delayed writes, in order of the required offset.
+        timer_due: the time when the armed expiry timer fires; -1 if none was armed.
     """
 
     __slots__ = ("broker", "timer_due", "tp", "waiting")
@@ -51,7 +51,7 @@ class DelayedProduces:
         self.timer_due = -1
 
     def add(self, write: DelayedProduce) -> None:
-        """Delay a write. All writes but repeated ones wait for a higher offset than those before them."""
+        """Delay a write. Except for repeated writes, each write waits for a higher offset than the writes before it."""
         waiting = self.waiting
         at = len(waiting)
         while at and waiting[at - 1].required_offset > write.required_offset:
@@ -77,7 +77,7 @@ class DelayedProduces:
             send_produce_response(self.broker, write.sender, write.request, error, write.base, write.term)
 
     def expire(self) -> None:
-        """Respond with a timeout to the writes whose deadline is over (`DelayedProduce#onExpiration`)."""
+        """Respond with a timeout error to the writes whose deadline has passed (`DelayedProduce#onExpiration`)."""
         if not self.waiting:
             return
         now, writes = self.broker.journal.now, list(self.waiting)
@@ -90,7 +90,7 @@ class DelayedProduces:
             self._expire_at(min(write.deadline for write in self.waiting))
 
     def _expire_at(self, deadline: int) -> None:
-        """Arm the expiry timer for a deadline, unless it fires before."""
+        """Arm the expiry timer for a deadline, unless the timer fires earlier."""
         now = self.broker.journal.now
         if not now < self.timer_due <= deadline:
             self.timer_due = deadline

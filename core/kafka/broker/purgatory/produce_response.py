@@ -12,7 +12,7 @@ from core.kafka.messages import ProduceRequest, ProduceResponse
 def send_produce_response(broker: PartitionContext, sender: str, request: ProduceRequest, error: str, base: int, term: Term | None) -> None:
     """Respond to a produce request (`KafkaApis#handleProduceRequest`).
 
-    With acks=0 there is no response, so after an error the connection is closed.
+    With acks=0 there is no response. In that case, an error closes the connection.
     """
     if request.acks != 0:
         broker.reply(sender, ProduceResponse(request.correlation, request.tp, error, base, term))
@@ -21,7 +21,7 @@ def send_produce_response(broker: PartitionContext, sender: str, request: Produc
 
 
 def refuse_produce(broker: PartitionContext, sender: str, request: ProduceRequest, error: str, isr: tuple[int, ...], min_isr: int) -> None:
-    """Respond with an error: nothing was appended."""
+    """Respond with an error. No records were appended."""
     journal, tp = broker.journal, request.tp
     before = journal.cause
     journal.cause = journal.emit(

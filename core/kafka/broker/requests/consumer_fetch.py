@@ -1,4 +1,4 @@
-"""A consumer's fetch on the leader, or on a follower (KIP-392): records below the high watermark, or a wait for them.
+"""A consumer's fetch on the leader or on a follower (KIP-392), which returns records below the high watermark or waits for them.
 
 Kafka: `DelayedFetch`.
 """
@@ -16,7 +16,7 @@ from core.kafka.messages import ConsumerFetchRequest, ConsumerFetchResponse, Fet
 
 
 class DelayedConsumerFetch:
-    """A consumer's fetch that waits until a high watermark passes its position, or until its wait is over."""
+    """A consumer's fetch that waits until a high watermark passes its position or its wait is over."""
 
     __slots__ = ("broker", "done", "hosted", "request", "sender")
 
@@ -28,7 +28,7 @@ class DelayedConsumerFetch:
         self.done = False
 
     def read(self) -> ConsumerFetchResponse:
-        """The response at present, without partitions that have nothing new. A partition that another replica should serve is not read."""
+        """Return the present response. It omits partitions with nothing new, and partitions that another replica should serve."""
         broker, hosted, rack = self.broker, self.hosted, self.request.rack
         found = []
         preferred = []
@@ -44,7 +44,7 @@ class DelayedConsumerFetch:
         return ConsumerFetchResponse(self.request.correlation, tuple(found), tuple(preferred))
 
     def park(self) -> None:
-        """Wait at every partition of the fetch."""
+        """Register the fetch as a waiter at each of its partitions."""
         for tp, _, _ in self.request.partitions:
             self.hosted.online[tp].add_consumer(self)
 
@@ -56,7 +56,7 @@ class DelayedConsumerFetch:
                 self._finish(answer)
 
     def complete(self) -> None:
-        """Respond with whatever there is."""
+        """Respond with the records that are available now."""
         if not self.done:
             self._finish(self.read())
 
@@ -72,10 +72,10 @@ class DelayedConsumerFetch:
 def read_for_consumer(
     broker: BrokerContext, hosted: HostedPartitions, tp: TopicPartition, position: int, leader_epoch: int, rack: str | None
 ) -> FetchedPartition:
-    """One partition's part of a consumer's fetch: records below this replica's high watermark.
+    """Return one partition's part of a consumer's fetch: records below this replica's high watermark.
 
-    Kafka: `UnifiedLog#read` with `FetchIsolation`. A follower serves clients that send their rack, even an empty one (fetch version 11, 2.4);
-    other clients must fetch from the leader.
+    Kafka: `UnifiedLog#read` with `FetchIsolation`. A follower serves clients that send their rack, even an empty one (fetch version 11, 2.4).
+    Other clients must fetch from the leader.
     """
     partition = hosted.online.get(tp)
     if partition is None:
@@ -92,11 +92,11 @@ def read_for_consumer(
 
 
 def find_preferred_read_replica(broker: BrokerContext, partition: Partition, rack: str | None, position: int, leader_epoch: int) -> int:
-    """The follower that a consumer should fetch a position from, or NO_LEADER if this broker serves it.
+    """Return the follower that a consumer should fetch a position from, or NO_LEADER if this broker serves the consumer.
 
     Kafka: `ReplicaManager#findPreferredReadReplica`.
 
-    Only members of the ISR that have the position, as far as the leader knows, qualify: a lagging one would keep the consumer behind.
+    Only ISR members that have the position, as far as the leader knows, qualify, because a lagging replica would delay the consumer.
     `rack` is None for clients that do not send theirs (before 2.4).
     """
     if not rack or not broker.selects_by_rack:

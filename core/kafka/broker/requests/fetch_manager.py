@@ -1,4 +1,4 @@
-"""The fetches of followers that a leader serves: their sessions, the responses, and the delayed fetches.
+"""The server of followers' fetches on a leader: their sessions, the responses, and the delayed fetches.
 
 Kafka: `FetchManager`, `DelayedFetch`.
 """
@@ -28,8 +28,8 @@ class FetchManager:
     """The fetch sessions of one broker's followers.
 
     Attributes:
-        sessions: by (follower, fetcher).
-        watched: sessions whose fetches are not known to arrive in time.
+        sessions: the sessions by (follower, fetcher).
+        watched: sessions whose fetches might not arrive in time.
     """
 
     __slots__ = ("broker", "hosted", "partitions", "sessions", "watched")
@@ -66,7 +66,7 @@ class FetchManager:
                 session.parked = None
 
     def _fetch(self, request: FetchRequest, sender: str) -> None:
-        """Serve a follower's fetch (`ReplicaManager#fetchMessages`): respond at once if there is something to send, else delay it."""
+        """Serve a follower's fetch (`ReplicaManager#fetchMessages`). If there is something to send, respond at once; otherwise, delay it."""
         correlation, follower, fetcher, _, full, changed, forgotten, max_wait, _, _, _, _ = request
         session = self.sessions.get((follower, fetcher))
         if full:
@@ -94,7 +94,7 @@ class FetchManager:
             entry.partition.follower_needs_hw_update(follower) for entry in session.dirty if entry.partition is not None
         ):
             session.parked = request
-            self.complete_fetch(session)  # this very fetch has advanced it
+            self.complete_fetch(session)  # this fetch has advanced the high watermark
             return
         session.parked = request
         session.cause = journal.cause
@@ -104,18 +104,18 @@ class FetchManager:
         self._update_silence(session)
 
     def break_silence(self) -> None:
-        """Note that any session may have something to send."""
+        """Note that any session might have something to send."""
         for session in self.sessions.values():
             session.poll.break_silence()
 
     def watch(self, session: FetchSession) -> None:
-        """Check a session from now on for fetches that fail to arrive."""
+        """Check from now on whether a session's fetches fail to arrive."""
         self.watched[session.follower, session.fetcher] = session
 
     def sessions_without_fetch_since(self, time: int) -> list[FetchSession]:
-        """The sessions whose last fetch arrived before a time, µs.
+        """Return the sessions whose last fetch arrived before a time, µs.
 
-        A session whose fetches are elided is not checked again until the elision ends: until then its fetches arrive in time.
+        A session whose fetches are elided is not checked again until the elision ends. Until then, its fetches always arrive in time.
         """
         late = []
         for key, session in list(self.watched.items()):
@@ -127,14 +127,17 @@ class FetchManager:
         return late
 
     def broker_epoch_is_stale(self, request: FetchRequest) -> bool:
-        """Whether a fetch comes from a former process of a live broker, by this broker's metadata (`Replica#updateFetchStateOrThrow`, KIP-903)."""
+        """Whether this broker's metadata shows that a fetch comes from a former process of a live broker.
+
+        Kafka: `Replica#updateFetchStateOrThrow` (KIP-903).
+        """
         broker = self.broker
         if not broker.release.broker_epoch_in_isr or request.broker_epoch == -1:
             return False
         return broker.alive_broker_epoch(request.follower) > request.broker_epoch
 
     def _remove_from_session(self, tp: TopicPartition, session: FetchSession) -> None:
-        """Remove a partition from a session, unless it is in another session of that follower by now."""
+        """Remove a partition from a session, unless another session of that follower now contains the partition."""
         partition, entry, follower = self.partitions.get(tp), session.partitions.get(tp), session.follower
         if partition is None or entry is None:
             return
@@ -148,7 +151,7 @@ class FetchManager:
             self.broker.behind[tp] = None
 
     def _link(self, entry: SessionPartition) -> None:
-        """Look up the partition of a session's entry, if it is hosted. The entry of another session of that follower is unlinked."""
+        """Look up the partition of a session's entry if it is hosted. Unlink the entry of any other session of that follower."""
         partition = self.partitions.get(entry.tp)
         if partition is not None:
             follower = entry.session.follower
@@ -171,18 +174,19 @@ class FetchManager:
         arrives: bool,
         sends: bool = True,
     ) -> list[FetchedPartitionFields] | None:
-        """Read partitions for a follower, and update what the leader knows of the follower by its fetch (`ReplicaManager#readFromLog`).
+        """Read partitions for a follower, and update the leader's state of the follower by its fetch (`ReplicaManager#readFromLog`).
 
-        The order is Kafka's: the read, the follower's state, the ISR (with the high watermark before this fetch), then the high watermark. What
-        is new to the follower goes into the response (`CachedPartition#maybeUpdateResponseData`). A partition with more to send stays dirty.
+        The order is Kafka's: the read, the follower's state, the ISR (with the high watermark before this fetch), then the high watermark. The
+        response contains what is new to the follower (`CachedPartition#maybeUpdateResponseData`). A partition with more to send stays dirty.
 
         Args:
-            taken: the session's dirty partitions; entries: those of them to read.
-            arrives: the fetch has just arrived. A delayed fetch is only read, and completed in any case.
-            sends: the response goes to the follower; otherwise nothing counts as sent.
+            taken: the session's dirty partitions.
+            entries: the partitions in `taken` to read.
+            arrives: whether the fetch has just arrived. A delayed fetch only reads the log, and is always completed.
+            sends: whether the response goes to the follower; if not, nothing counts as sent.
 
         Returns:
-            The parts of the response; None if the fetch has to wait.
+            The parts of the response; None if the fetch must wait.
         """
         broker, behind = self.broker, self.broker.behind
         journal, release = broker.journal, broker.release
@@ -199,7 +203,7 @@ class FetchManager:
         enough = left - min_bytes
         all_told = len(entries) == len(taken)
         news: list[FetchedPartitionFields] = []
-        unconfirmed: list[tuple[SessionPartition, int, int]] = []  # what these entries were sent before, in case that the fetch has to wait
+        unconfirmed: list[tuple[SessionPartition, int, int]] = []  # what was last sent for these entries; restored if the fetch has to wait
         for entry in entries:
             partition, replica = entry.partition, entry.replica
             if replica is None:
@@ -226,7 +230,7 @@ class FetchManager:
                 or epoch != partition.leader_epoch
                 or (last_fetched_epoch != epoch and last_fetched_epoch != NO_EPOCH)
                 or not log_start <= offset <= leo
-            ):  # otherwise the follower's records are of this leadership
+            ):  # otherwise, the follower's records belong to this leadership
                 failure = partition.check_fetch(replica, entry.asked)
                 if stale and failure is None:
                     failure = (errors.NOT_LEADER_OR_FOLLOWER, NO_EPOCH, NO_OFFSET)
@@ -289,7 +293,7 @@ class FetchManager:
             ):
                 entry.dirty = False
             elif records is not None:
-                session.dirty.append(entry)  # after the others, so that no partition starves
+                session.dirty.append(entry)  # after the other partitions, so that no partition starves
             else:
                 all_told = False
         if not sends:
@@ -311,7 +315,7 @@ class FetchManager:
         return news
 
     def _answer(self, session: FetchSession, request: FetchRequest, news: list[FetchedPartitionFields], *, corrupt: bool = False) -> None:
-        """Send the answer to a fetch; `corrupt`: it does not arrive as it was sent."""
+        """Send the response to a fetch. If `corrupt` is true, its records are damaged on the way."""
         response = tuple_of(FetchResponse, (request.correlation, session.fetcher, NONE, tuple(news), corrupt))
         quota = self.broker.leader_quota
         if quota is not None:
@@ -327,7 +331,7 @@ class FetchManager:
         self._update_silence(session)
 
     def _update_silence(self, session: FetchSession) -> None:
-        """Tell the network whether a session has something to send: if not, idle fetches can be elided. A throttled leader never says so."""
+        """Tell the network whether a session has something to send. If not, idle fetches can be elided, except on a throttled leader."""
         poll = session.poll
         if session.dirty or self.broker.leader_quota is not None:
             if poll.silent:
@@ -336,9 +340,9 @@ class FetchManager:
             poll.fall_silent()
 
     def _within_quota(self, entries: list[SessionPartition], session: FetchSession, request: FetchRequest | None) -> list[SessionPartition]:
-        """The partitions that the leader's throttle lets through (`ReplicaManager#shouldLeaderThrottle`).
+        """Return the partitions that the leader's throttle permits (`ReplicaManager#shouldLeaderThrottle`).
 
-        A partition that is held back is not read, but its follower's fetch counts. It stays dirty until the rate has fallen.
+        A throttled partition is not read, but its follower's fetch counts. It stays dirty until the rate has fallen.
         """
         quota = self.broker.leader_quota
         if quota is None or not quota.is_exceeded(self.broker.journal.now):
@@ -356,7 +360,7 @@ class FetchManager:
         return quota.is_throttled(entry.tp, reassigned=bool(partition.adding))
 
     def complete_fetch(self, session: FetchSession, max_records: int = 0, *, corrupt: bool = False) -> None:
-        """Complete a delayed fetch (`DelayedFetch#onComplete`): log and HW are read now, the follower's state is not updated."""
+        """Complete a delayed fetch (`DelayedFetch#onComplete`) from the present log and HW. The follower's state is not updated."""
         request = session.parked
         if request is None:
             return
@@ -369,7 +373,7 @@ class FetchManager:
         self._answer(session, request, news or [], corrupt=corrupt)
 
     def complete_fetch_if_enough(self, session: FetchSession) -> None:
-        """Complete a delayed fetch if there are fetch.min.bytes to send, because new records were appended (`DelayedFetch#tryComplete`)."""
+        """Complete a delayed fetch if appended records provide at least fetch.min.bytes to send (`DelayedFetch#tryComplete`)."""
         request = session.parked
         if request is None:
             return
@@ -403,7 +407,7 @@ class FetchManager:
         self.complete_fetch(session)
 
     def arm_expiry(self, session: FetchSession) -> None:
-        """Arm a timer that completes the delayed fetch at its deadline, unless a timer that fires before is armed. That one arms the next."""
+        """Arm a timer that completes the delayed fetch at its deadline. If an earlier timer is armed, that timer arms the next one."""
         if session.timer_due < 0 or session.timer_due > session.deadline:
             session.timer_due = session.deadline
             expiry = Timer("fetch-expiry", (session.follower, session.fetcher))

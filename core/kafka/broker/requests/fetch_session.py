@@ -1,10 +1,10 @@
-"""A follower's fetch session as its leader keeps it (KIP-227), and the fetch that waits in it.
+"""A follower's fetch session as its leader keeps it (KIP-227), with the delayed fetch of this session.
 
 Only partitions with something new are read: those that the follower named because their state changed, and those that became `dirty`
-on the leader since (new records, high watermark, or leadership). Idle partitions cost nothing. While no partition of a session is
+on the leader since then (new records, high watermark, or leadership). Idle partitions cost nothing. While no partition of a session is
 dirty, the leader tells the network so (`core.sim.long_polling`), and idle fetches are elided.
 
-Partitions keep their order. Those that were sent records and have more to send go to the end, so that no partition starves.
+Partitions keep their order. A partition that was sent records and has more to send moves to the end, so that no partition starves.
 Kafka: `FetchSession`, `IncrementalFetchContext#PartitionIterator`.
 """
 
@@ -22,30 +22,30 @@ from core.sim.long_polling import NOT_YET, LongPoll
 
 
 class FetchPurgatory(Protocol):
-    """Where fetches wait (Kafka: `delayedFetchPurgatory`)."""
+    """The waiting place of delayed fetches (Kafka: `delayedFetchPurgatory`)."""
 
     def complete_fetch(self, session: FetchSession) -> None:
-        """Complete a session's delayed fetch, if there is one."""
+        """Complete a session's delayed fetch if there is one."""
 
     def complete_fetch_if_enough(self, session: FetchSession) -> None:
         """Complete a session's delayed fetch if there is enough to send."""
 
     def arm_expiry(self, session: FetchSession) -> None:
-        """Complete the delayed fetch at its deadline at the latest."""
+        """Ensure that the delayed fetch is completed at its deadline at the latest."""
 
     def watch(self, session: FetchSession) -> None:
-        """Check a session from now on for fetches that fail to arrive."""
+        """Check from now on whether a session's fetches fail to arrive."""
 
 
 class SessionPartition(SessionEntry):
-    """One partition of a session: what the follower last asked, and what it was last sent (Kafka: `CachedPartition`).
+    """One partition of a session, with the follower's last request and the leader's last response for it (Kafka: `CachedPartition`).
 
     Attributes:
-        asked: what the follower last asked, a `FetchPartition` or the plain tuple of its fields.
+        asked: the follower's last request for the partition: a `FetchPartition` or the plain tuple of its fields.
         dirty: whether there is something new to send (`FetchSession.dirty`).
-        sent_high_watermark, sent_log_start: as last sent, -1 before.
-        partition, replica: the leader's partition and its view of the follower; None until the next fetch looks them up, as after a
-            change of this broker's role in the partition.
+        sent_high_watermark, sent_log_start: the values that were last sent; -1 before the first response.
+        partition, replica: the leader's partition and its view of the follower; None until the next fetch looks them up, for example
+            after a change of this broker's role in the partition.
     """
 
     __slots__ = ("asked", "partition", "replica", "sent_high_watermark", "sent_log_start", "tp")
@@ -63,12 +63,12 @@ class SessionPartition(SessionEntry):
 
     @property
     def offset(self) -> int:
-        """The offset that the follower asked from."""
+        """The offset that the follower fetches from."""
         offset: int = self.asked[1]
         return offset
 
     def unlink(self) -> None:
-        """Look the partition up again at the next fetch."""
+        """Look up the partition again at the next fetch."""
         self.partition = self.replica = None
 
 
@@ -76,14 +76,17 @@ class FetchSession(FollowerSession):
     """The session of one fetcher of one follower.
 
     Attributes:
-        purgatory: where its fetches wait.
-        follower, fetcher: which fetcher; address: the follower's address on the network.
-        poll: the network's handle of its fetches.
+        purgatory: the waiting place of the session's delayed fetch.
+        follower, fetcher: the ids of the follower and its fetcher.
+        address: the follower's address on the network.
+        poll: the network's handle for the session's fetches.
         partitions: all partitions of the session, in the order in which they were added.
-        dirty: those with something new, in order, each once.
-        last_fetch_time: when the last fetch that was not elided arrived, µs.
-        parked: the delayed fetch; `deadline`: when it is completed at the latest; `cause`: the cause of what follows from that.
-        timer_due: when the armed expiry timer fires; -1 if none is armed.
+        dirty: the partitions with something new, in order, each once.
+        last_fetch_time: the time when the last fetch that was not elided arrived, µs.
+        parked: the delayed fetch; None if there is none.
+        deadline: the latest time when the delayed fetch is completed, µs.
+        cause: the event that causes the completion at the deadline.
+        timer_due: the time when the armed expiry timer fires; -1 if none is armed.
     """
 
     __slots__ = (
@@ -112,7 +115,7 @@ class FetchSession(FollowerSession):
         self.timer_due = -1
 
     def fetched_at(self) -> int:
-        """When the last fetch arrived, µs; elided fetches count."""
+        """Return the time when the last fetch arrived, µs. Elided fetches count."""
         if self.poll.elided:
             arrived_at = self.poll.arrived_at()
             if arrived_at != NOT_YET:
@@ -120,19 +123,19 @@ class FetchSession(FollowerSession):
         return self.last_fetch_time
 
     def expires_at(self) -> int:
-        """When the delayed fetch is completed at the latest, µs; -1 if there is none."""
+        """Return the latest time when the delayed fetch is completed, µs; -1 if there is none."""
         if self.poll.elided:
             return self.poll.waits_until()
         return -1 if self.parked is None else self.deadline
 
     def polls_resume(self, arrived_at: int) -> None:
-        """Note that fetches are no longer elided; the last one arrived at `arrived_at`."""
+        """Resume without elision. The last fetch arrived at `arrived_at`."""
         if arrived_at != NOT_YET:
             self.last_fetch_time = arrived_at
         self.purgatory.watch(self)
 
     def wait(self, request: object, arrived_at: int, cause: int) -> None:
-        """Delay the fetch that arrived at `arrived_at`. It needs no timer if records to respond with have just arrived."""
+        """Delay the fetch that arrived at `arrived_at`. If records to respond with have just arrived, it needs no timer."""
         assert isinstance(request, FetchRequest)
         self.parked = request
         self.cause = cause
@@ -141,12 +144,12 @@ class FetchSession(FollowerSession):
             self.purgatory.arm_expiry(self)
 
     def empty_answer(self, request: object) -> FetchResponse:
-        """The response to a fetch that has waited in vain."""
+        """Return the response to a fetch whose wait ended without new data."""
         assert isinstance(request, FetchRequest)
         return FetchResponse(request.correlation, self.fetcher, NONE, ())
 
     def mark_dirty(self, entry: SessionEntry) -> None:
-        """Note something new to send of a partition."""
+        """Mark a partition that has something new to send."""
         if not entry.dirty:
             if self.poll.silent:
                 self.poll.break_silence()
@@ -155,7 +158,7 @@ class FetchSession(FollowerSession):
             self.dirty.append(entry)
 
     def records_appended(self, entry: SessionEntry) -> None:
-        """Note new records of a partition, and complete the delayed fetch if they are enough for it."""
+        """Mark a partition with new records, and complete the delayed fetch if they are enough for it."""
         if not entry.dirty:
             assert isinstance(entry, SessionPartition)
             entry.dirty = True
@@ -166,22 +169,22 @@ class FetchSession(FollowerSession):
             self.purgatory.complete_fetch_if_enough(self)
 
     def complete(self) -> None:
-        """Complete the delayed fetch, if there is one."""
+        """Complete the delayed fetch if there is one."""
         self.purgatory.complete_fetch(self)
 
     def take_dirty(self) -> list[SessionPartition]:
-        """The dirty partitions, to be read now. Each is dirty until it is sent, and can become dirty again from then on."""
+        """Remove and return the dirty partitions to read now. Each stays dirty until it is sent; after that, it can become dirty again."""
         entries = self.dirty.copy()
         self.dirty.clear()
         return entries
 
     def put_back(self, entries: list[SessionPartition]) -> None:
-        """Return partitions that were taken and not sent. They go before those that became dirty since."""
+        """Put back partitions that were taken but not sent. They come before partitions that became dirty later."""
         since = {id(entry) for entry in self.dirty}
         self.dirty[:0] = [entry for entry in entries if entry.dirty and id(entry) not in since]
 
     def update(self, changed: tuple[FetchPartitionFields, ...], forgotten: tuple[TopicPartition, ...]) -> None:
-        """Apply what a fetch says about the session's partitions (`FetchSession#update`)."""
+        """Update the session's partitions with the contents of a fetch (`FetchSession#update`)."""
         partitions, dirty = self.partitions, self.dirty
         for asked in changed:
             known = partitions.get(asked[0])

@@ -1,4 +1,4 @@
-"""Changes of a leader's log on behalf of clients: appends and deletions of records (Kafka: `Partition#appendRecordsToLeader`)."""
+"""Changes of a leader's log for clients: appends and deletions of records (Kafka: `Partition#appendRecordsToLeader`)."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ APPENDED: Final = events.Appended.kind
 
 
 def append_records_to_leader(partition: Partition, sender: str, request: ProduceRequest) -> None:
-    """Append the records of a produce request or refuse it, and respond now or later.
+    """Append or refuse the records of a produce request, and respond now or later.
 
     Kafka: `Partition#appendRecordsToLeader`, `ReplicaManager#appendRecords`.
     """
@@ -38,7 +38,7 @@ def append_records_to_leader(partition: Partition, sender: str, request: Produce
     base = log.leo
     now: Column = journal.now
     for replica in partition.remotes:
-        if replica.session is not None:  # it was at the LEO, which is about to advance
+        if replica.session is not None:  # the follower was at the LEO, which is about to advance
             replica.detach_session()
             broker.behind[tp] = None
     made = now if timestamp < 0 else term.stamp(timestamp)
@@ -62,13 +62,13 @@ def append_records_to_leader(partition: Partition, sender: str, request: Produce
         broker.account.appended(tp, broker.id, term, base, request, log)
     partition.maybe_increment_leader_hw()
     for entry in partition.sessions:
-        if not entry.dirty or entry.session.parked is not None:  # else the follower's next fetch finds them
+        if not entry.dirty or entry.session.parked is not None:  # otherwise the follower's next fetch finds the records
             entry.session.records_appended(entry)
     journal.cause = arrived
 
 
 def _respond_or_delay(partition: Partition, sender: str, request: ProduceRequest, base: int, end: int) -> None:
-    """Respond to a produce request whose batch is appended: at once with acks=1, else when the batch is committed."""
+    """Respond to a produce request whose batch is appended. With acks=1, respond at once; otherwise, when the batch is committed."""
     broker, tp, term = partition.broker, partition.tp, partition.term
     assert term is not None, "a leader has a term"
     broker.account.appended(tp, broker.id, term, base, request, partition.log)
@@ -88,8 +88,8 @@ def _delay_produce(partition: Partition, write: DelayedProduce) -> None:
 def _validate_producer_state(partition: Partition, sender: str, request: ProduceRequest) -> bool:
     """Whether to append an idempotent producer's batch (`UnifiedLog#analyzeAndValidateProducerState`).
 
-    The response to a duplicate has the offsets of the first append; with acks=all it is sent once they are committed. A batch out of sequence
-    is refused.
+    The response to a duplicate contains the offsets of the first append. With acks=all, it is sent when these offsets are committed. A batch
+    that is out of sequence is refused.
     """
     broker, log, tp = partition.broker, partition.log, partition.tp
     now = broker.journal.now
@@ -117,7 +117,7 @@ def _validate_producer_state(partition: Partition, sender: str, request: Produce
 
 
 def delete_records(partition: Partition, offset: int) -> None:
-    """Delete the records below an offset, or below the high watermark if it is -1 (DeleteRecords, `Partition#deleteRecordsOnLeader`)."""
+    """Delete the records below `offset`; if it is -1, below the high watermark (DeleteRecords, `Partition#deleteRecordsOnLeader`)."""
     log, tp, journal, me = partition.log, partition.tp, partition.broker.journal, partition.broker.id
     target = log.high_watermark if offset == -1 else offset
     old = log.log_start

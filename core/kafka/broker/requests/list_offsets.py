@@ -1,9 +1,9 @@
-"""ListOffsets: the earliest offset, the latest offset, or the first record that is not older than a time.
+"""ListOffsets: the earliest offset, the latest offset, or the first record at or after a timestamp.
 
 Kafka: `Partition#fetchOffsetForTimestamp`.
 
-A client sees only committed records, a replica the whole log. A new leader's high watermark can still be behind what its predecessor had
-committed. Until it has passed the start of the leader's epoch, a response that could move backward is refused (KIP-207).
+A client sees only committed records; a replica sees the whole log. The high watermark of a new leader can be below the last high
+watermark of its predecessor. Until it passes the start of the leader's epoch, a response that could move backward is refused (KIP-207).
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from core.kafka.messages import LATEST, ListOffsetsRequest, ListOffsetsResponse
 
 
 def list_offsets(partition: Partition, request: ListOffsetsRequest) -> ListOffsetsResponse:
-    """A leader's response; `request.replica` is -1 for a client that reads uncommitted."""
+    """Return a leader's response. `request.replica` is -1 for a client that reads uncommitted records."""
     log, client = partition.log, request.replica < 0
     bound = log.high_watermark if client else log.leo
     stale = client and partition.broker.release.hides_stale_hw and partition.leader_epoch_start_offset > log.high_watermark
@@ -27,7 +27,7 @@ def list_offsets(partition: Partition, request: ListOffsetsRequest) -> ListOffse
             error = errors.OFFSET_NOT_AVAILABLE if stale else errors.NONE
     elif stale:
         error = errors.OFFSET_NOT_AVAILABLE
-    # The earliest offset is always right, so it is sent even if the latest one is refused.
+    # The earliest offset is always correct, so it is sent even if the latest one is refused.
     return ListOffsetsResponse(
         request.correlation, request.fetcher, request.tp, error, log.log_start, NO_OFFSET if stale else latest, found
     )

@@ -1,1 +1,1 @@
-"""The controller of ZooKeeper mode, elected among the brokers: leader elections, replica states, reassignments."""
+"""The controller of ZooKeeper mode, elected among the brokers: leader elections, replica states, and reassignments."""

@@ -1,4 +1,4 @@
-"""Broker changes in a ZooKeeper-mode controller: brokers start, fail, shut down, and lose log directories."""
+"""Broker changes in a ZooKeeper-mode controller: starts, failures, shutdowns, and losses of log directories."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from core.kafka.zookeeper_mode.controller.requests import ControlledShutdownRequ
 
 
 class BrokerChanges(ControllerComponent):
-    """Handles changes of brokers."""
+    """The handler of broker changes."""
 
     def __init__(self, controller: ControllerBase, partitions: PartitionStateMachine, reassignments: PartitionReassignments) -> None:
         super().__init__(controller)
@@ -71,7 +71,7 @@ class BrokerChanges(ControllerComponent):
         self.reassignments.resume(self.queue.done, begin=new)
 
     def send_roles(self, broker: int) -> None:
-        """By hand: send roles to a broker whose process restarted without losing its session."""
+        """Send roles to a broker whose process restarted without losing its session. For by-hand mode."""
         self.queue.put(self._read_states_of_broker, broker)
 
     def _read_states_of_broker(self, broker: int) -> None:
@@ -84,7 +84,7 @@ class BrokerChanges(ControllerComponent):
         self.queue.done()
 
     def handle_controlled_shutdown(self, request: ControlledShutdownRequest, sender: str) -> None:
-        """Handle a broker's request to shut down; a broker that is not the controller responds with NOT_CONTROLLER."""
+        """Handle a broker's request to shut down. If this broker is not the controller, the response is NOT_CONTROLLER."""
         if not self.queue.active:
             self.broker.reply(sender, ControlledShutdownResponse(errors.NOT_CONTROLLER, -1))
             return
@@ -121,7 +121,7 @@ class BrokerChanges(ControllerComponent):
     # --- log directories -------------------------------------------------------------------------------------------
 
     def process_log_dir_event_notification(self) -> None:
-        """Read which brokers have reported a failed log directory (`#processLogDirEventNotification`); then ask them for their replicas."""
+        """Read the names of brokers that reported a failed log directory (`#processLogDirEventNotification`). Then ask for their replicas."""
         self.queue.submit((GetChildren(paths.LOG_DIR_EVENTS, watch=True),), self._log_dir_events_listed)
 
     def _log_dir_events_listed(self, results: tuple[Result, ...]) -> None:
@@ -129,9 +129,9 @@ class BrokerChanges(ControllerComponent):
         self.queue.submit((GetData(f"{paths.LOG_DIR_EVENTS}/{name}") for name in names), self._log_dir_events_read, names)
 
     def _log_dir_events_read(self, results: tuple[Result, ...], names: tuple[str, ...]) -> None:
-        """Send LeaderAndIsr with the present state to those brokers (`#onBrokerLogDirFailure`).
+        """Send LeaderAndIsr with the present state to the brokers that reported a failed log directory (`#onBrokerLogDirFailure`).
 
-        They respond with KAFKA_STORAGE_ERROR for each offline replica.
+        These brokers respond with KAFKA_STORAGE_ERROR for each offline replica.
         """
         brokers = dict.fromkeys(result.data for result in results if result.error == OK and result.data in self.context.live)
         self.requests.leader_and_isr((tp for tp in self.partitions.partitions_on_brokers(brokers) if tp in self.context.states), brokers)
@@ -141,9 +141,9 @@ class BrokerChanges(ControllerComponent):
         self.queue.done()
 
     def handle_leader_and_isr_response(self, response: LeaderAndIsrResponse, sender: str) -> None:
-        """Handle a broker's LeaderAndIsr response: update its offline replicas, if it has or had any.
+        """Handle a broker's LeaderAndIsr response. Update the broker's offline replicas if it has or had any.
 
-        Responses to a controller epoch that is over are ignored.
+        Responses to a former controller epoch are ignored.
         """
         self.controller.channels.answered(sender, response.correlation)
         if not self.queue.active or response.error != errors.NONE or response.controller_epoch != self.context.epoch:
@@ -153,7 +153,7 @@ class BrokerChanges(ControllerComponent):
             self.queue.put(self._replicas_offline, broker, response)
 
     def _replicas_offline(self, broker: int, response: LeaderAndIsrResponse) -> None:
-        """Update a broker's offline replicas: remove the new ones from ISRs, and elect other leaders for them.
+        """Update a broker's offline replicas. Remove the new ones from ISRs, and elect other leaders for them.
 
         Kafka: `#processLeaderAndIsrResponseReceived`, `#onReplicasBecomeOffline`.
         """

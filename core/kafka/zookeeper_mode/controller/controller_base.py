@@ -1,4 +1,4 @@
-"""The base of a ZooKeeper-mode controller, and of its components."""
+"""The base classes of a ZooKeeper-mode controller and its components."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from core.kafka.zookeeper_mode.controller.request_sender import ControllerReques
 
 
 class ControllerBase:
-    """Base of the controller. It does not import its components, so that each component can import it.
+    """The base class of the controller. It does not import its components, so that each component can import it.
 
     Attributes:
         broker: the broker that hosts the controller.
@@ -20,7 +20,7 @@ class ControllerBase:
         queue: the event queue.
         context: the controller's view of the cluster.
         channels: the connections to the brokers.
-        requests: sends requests to the brokers.
+        requests: the sender of requests to the brokers.
     """
 
     def __init__(self, broker: BrokerContext, zk: ZooKeeperClient) -> None:
@@ -50,7 +50,7 @@ class ControllerBase:
 
 
 class ControllerComponent:
-    """Base of a component of the controller; it has the controller's queue, context and request sender."""
+    """The base class of a component of the controller. It has the controller's queue, context, and request sender."""
 
     def __init__(self, controller: ControllerBase) -> None:
         self.controller = controller

@@ -1,7 +1,7 @@
 """The connections from a ZooKeeper-mode controller to the brokers (Kafka: `ControllerChannelManager`, `RequestSendThread`).
 
-One request to each broker is in flight at a time. It is sent again until the broker responds; only then the next one is sent. The queue
-of a broker is dropped with its znode. All queues are dropped when the controller resigns.
+Only one request to each broker is in flight at a time. It is sent again until the broker responds, and only then is the next one sent. If
+a broker's znode is deleted, its queue is dropped. When the controller resigns, all queues are dropped.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ RETRY_BACKOFF: Final = 100 * US_PER_MS
 """The delay before a request is sent again after its connection broke, µs (`RequestSendThread#doWork`)."""
 
 SOCKET_TIMEOUT: Final = 30 * SECOND
-"""controller.socket.timeout.ms in µs."""
+"""The time to wait for a broker's response, µs (controller.socket.timeout.ms)."""
 
 ControlRequest = LeaderAndIsrRequest | StopReplicaRequest | UpdateMetadataRequest
 
@@ -37,7 +37,7 @@ class _Channel:
 
     Attributes:
         queue: the requests, each with the event that caused it; the first one is in flight if `correlation` is not 0.
-        correlation: the correlation id of the request in flight, or 0.
+        correlation: the correlation id of the request in flight; 0 if there is none.
     """
 
     queue: deque[tuple[ControlRequest, int]] = attrs.field(factory=deque)
@@ -68,7 +68,7 @@ class ControllerChannelManager:
         self._channels.pop(broker, None)
 
     def clear(self) -> None:
-        """Drop all requests: the controller has resigned (`#shutdown`)."""
+        """Drop all requests, because the controller has resigned (`#shutdown`)."""
         self._channels.clear()
 
     def _send_first(self, to: int, channel: _Channel) -> None:
@@ -88,7 +88,7 @@ class ControllerChannelManager:
         return channel if channel is not None and channel.correlation == correlation else None
 
     def answered(self, sender: str, correlation: int) -> bool:
-        """Complete the request in flight to a broker, and send the next one; False if the response is not for that request."""
+        """Complete the request in flight to a broker, and send the next one. Returns False if the response is not for that request."""
         to = int(sender[1:])
         channel = self._under_way(to, correlation)
         if channel is None or not correlation:
@@ -103,7 +103,7 @@ class ControllerChannelManager:
         self.answered(sender, response.correlation)
 
     def disconnected(self, node: str) -> None:
-        """Send the request in flight again after `RETRY_BACKOFF`: the broker's process has ended, or it refuses connections."""
+        """Send the request in flight again after `RETRY_BACKOFF`, because the broker's process has ended or refuses connections."""
         to = int(node[1:]) if node[:1] == "b" and node[1:].isdecimal() else -1
         channel = self._channels.get(to)
         if channel is None or not channel.correlation:

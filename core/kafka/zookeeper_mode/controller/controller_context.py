@@ -15,16 +15,16 @@ class ControllerContext:
     """A controller's view of the cluster.
 
     Attributes:
-        epoch: the controller epoch in which it was elected.
+        epoch: the controller epoch in which the controller was elected.
         epoch_version: the version of the znode of the controller epoch.
         live: the live brokers, each with the zxid that created its znode.
         shutting_down: the brokers that asked to shut down (ordered set).
         assignments: the replica assignment of each partition.
         states: the last known state of each partition.
         offline: the replicas in failed log directories, by broker (ordered sets; Kafka: `replicasOnOfflineDirs`).
-        offline_partitions: the partitions that have lost their leader and have no other (state OfflinePartition; ordered set). Only
-            these get a leader when a broker starts. A partition whose leader was removed by a reassignment is not among them: it gets a
-            leader when another broker fails, a new controller starts, or an administrator requests an election.
+        offline_partitions: the partitions that have lost their leader and have no other (state OfflinePartition; ordered set). When a broker
+            starts, only these partitions get a leader. They do not include a partition whose leader was removed by a reassignment. Such a
+            partition gets a leader when another broker fails, a new controller starts, or an administrator requests an election.
     """
 
     def __init__(self) -> None:
@@ -38,12 +38,12 @@ class ControllerContext:
         self.offline_partitions: dict[TopicPartition, None] = {}
 
     def clear(self) -> None:
-        """Drop everything but the controller epoch."""
+        """Drop all state except the controller epoch."""
         for known in (self.live, self.shutting_down, self.assignments, self.states, self.offline, self.offline_partitions):
             known.clear()
 
     def may_lead(self, tp: TopicPartition | None = None) -> dict[int, int]:
-        """Return the brokers that can lead a partition: live, not shutting down, and with its replica in a log directory that works.
+        """Return the brokers that can lead a partition: live, not shutting down, and with the replica in a working log directory.
 
         Kafka: `#isReplicaOnline`.
         """

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 
 class Elected(NamedTuple):
-    """The elected leader and its ISR; `unclean` if the leader was outside the ISR."""
+    """The elected leader and its ISR. `unclean` is true if the leader was outside the ISR."""
 
     leader: int
     isr: tuple[int, ...]
@@ -21,10 +21,10 @@ class Elected(NamedTuple):
 def offline_partition_leader_election(
     assignment: Sequence[int], isr: Sequence[int], live: Collection[int], *, unclean_enabled: bool
 ) -> Elected | None:
-    """Elect the first live ISR member in assignment order; else, if unclean election is enabled, the first live replica.
+    """Elect the first live ISR member in assignment order. If there is none and unclean election is enabled, elect the first live replica.
 
-    The ISR keeps its live members. After an unclean election it is the new leader alone. Kafka: `#offlinePartitionLeaderElection`,
-    `Election#leaderForOffline`.
+    The ISR keeps its live members. After an unclean election, the ISR contains only the new leader. Kafka:
+    `#offlinePartitionLeaderElection`, `Election#leaderForOffline`.
     """
     for replica in assignment:
         if replica in live and replica in isr:
@@ -37,7 +37,7 @@ def offline_partition_leader_election(
 
 
 def reassign_partition_leader_election(target: Sequence[int], isr: Sequence[int], live: Collection[int]) -> Elected | None:
-    """Elect the first target replica that is live and in the ISR (`#reassignPartitionLeaderElection`); the ISR stays the same."""
+    """Elect the first live target replica in the ISR (`#reassignPartitionLeaderElection`). The ISR stays the same."""
     for replica in target:
         if replica in live and replica in isr:
             return Elected(replica, tuple(isr))
@@ -45,7 +45,7 @@ def reassign_partition_leader_election(target: Sequence[int], isr: Sequence[int]
 
 
 def preferred_replica_partition_leader_election(assignment: Sequence[int], isr: Sequence[int], live: Collection[int]) -> Elected | None:
-    """Elect the first assigned replica if it is live and in the ISR; the ISR stays the same.
+    """Elect the first assigned replica if it is live and in the ISR. The ISR stays the same.
 
     Kafka: `#preferredReplicaPartitionLeaderElection`.
     """
@@ -59,7 +59,7 @@ def controlled_shutdown_partition_leader_election(
 ) -> Elected | None:
     """Elect the first live ISR member that is not shutting down (`#controlledShutdownPartitionLeaderElection`).
 
-    Brokers that shut down leave the ISR. `live` includes them, because they still run.
+    Brokers that are shutting down leave the ISR. `live` includes them, because they are still running.
     """
     for replica in assignment:
         if replica in live and replica in isr and replica not in shutting_down:
@@ -68,7 +68,7 @@ def controlled_shutdown_partition_leader_election(
 
 
 def imbalance_ratio(preferring: int, led_elsewhere: int) -> float:
-    """Return the share of the partitions preferring a broker that other brokers lead.
+    """Return the share of a broker's preferred partitions that other brokers lead.
 
     Kafka: `KafkaController#checkAndTriggerAutoLeaderRebalance`.
     """

@@ -1,6 +1,6 @@
-"""The controller's event queue (Kafka: `ControllerEventManager`): it handles one event at a time.
+"""The controller's event queue, which handles one event at a time (Kafka: `ControllerEventManager`).
 
-An event that reads or writes ZooKeeper continues when the response arrives; the next event begins only after that.
+An event that reads or writes ZooKeeper continues when the response arrives. The next event starts only after that.
 """
 
 from __future__ import annotations
@@ -13,15 +13,15 @@ from core.kafka.zookeeper_mode.client import ZooKeeperClient
 from core.sim.journal import Journal
 
 Callback = Callable[..., None]
-"""The continuation of an event."""
+"""A function that continues an event."""
 
 
 class ControllerEventManager:
     """The event queue of one broker's controller.
 
     Attributes:
-        active: whether this broker considers itself the controller; only then are events handled.
-        generation: the number of its controllerships so far; responses to a former one are ignored.
+        active: whether this broker considers itself the controller; events are handled only in that case.
+        generation: the number of times that this broker's time as controller has ended; responses to an earlier generation are ignored.
     """
 
     def __init__(self, journal: Journal, zk: ZooKeeperClient) -> None:
@@ -34,30 +34,30 @@ class ControllerEventManager:
         self._running = False
 
     def begin_failover(self) -> None:
-        """The controllership begins, with the failover as the event under way."""
+        """Begin to act as controller, with the failover as the current event."""
         self.active = self._busy = True
 
     def activate(self) -> None:
-        """Become controller with nothing to do: it has been controller for long."""
+        """Become the controller without a failover, because this broker has been the controller for a long time."""
         self.active = True
 
     def clear(self) -> None:
-        """The controllership is over: drop all events."""
+        """Stop acting as controller, and drop all events."""
         self.active = self._busy = False
         self.generation += 1
         self._events.clear()
 
     def add(self, handler: Callback, *about: object) -> None:
-        """Queue an event behind the one under way."""
+        """Queue an event after the current one."""
         self._events.append((self._journal.cause, handler, about))
 
     def put(self, handler: Callback, *about: object) -> None:
-        """Queue an event, and begin it if no other is under way."""
+        """Queue an event. If no other event is in progress, start it."""
         self.add(handler, *about)
         self._run()
 
     def done(self) -> None:
-        """The event under way is complete."""
+        """Complete the current event, and start the next one."""
         self._busy = False
         self._run()
 
@@ -75,7 +75,7 @@ class ControllerEventManager:
         self._running = False
 
     def submit(self, ops: Iterable[Op], callback: Callback, *about: object) -> None:
-        """Send operations to ZooKeeper; the callback runs only if this is still the same controllership."""
+        """Send operations to ZooKeeper. The callback runs only if this broker has been the controller without interruption."""
         self._zk.submit(tuple(ops), self._on_results, self.generation, callback, about)
 
     def _on_results(self, results: tuple[Result, ...], generation: int, callback: Callback, about: tuple[object, ...]) -> None:

@@ -1,4 +1,4 @@
-"""ISR changes in a ZooKeeper-mode controller: written and published by leaders (before 2.7), or proposed with AlterIsr (KIP-497)."""
+"""ISR changes in a ZooKeeper-mode controller. Leaders write and publish them (before 2.7) or propose them with AlterIsr (KIP-497)."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from core.kafka.zookeeper_mode.controller.reassignments import PartitionReassign
 
 
 class IsrChanges(ControllerComponent):
-    """Handles ISR changes of leaders."""
+    """The handler of leaders' ISR changes."""
 
     def __init__(self, controller: ControllerBase, partitions: PartitionStateMachine, reassignments: PartitionReassignments) -> None:
         super().__init__(controller)
@@ -41,14 +41,14 @@ class IsrChanges(ControllerComponent):
         self.queue.done()
 
     def handle_alter_partition(self, request: AlterPartitionRequest, sender: str) -> None:
-        """Handle a leader's ISR proposals; a broker that is not the controller responds with NOT_CONTROLLER."""
+        """Handle a leader's ISR proposals. If this broker is not the controller, the response is NOT_CONTROLLER."""
         if not self.queue.active:
             self.broker.reply(sender, AlterPartitionResponse(request.correlation, errors.NOT_CONTROLLER, ()))
             return
         self.queue.put(self._alter_partition, request, sender)
 
     def _alter_partition(self, request: AlterPartitionRequest, sender: str) -> None:
-        """Write each proposed ISR on condition that the state znode has the expected version (`#processAlterPartition`, 2.7)."""
+        """Write each proposed ISR if the state znode has the expected version (`#processAlterPartition`, 2.7)."""
         if self.context.live.get(request.broker) != request.broker_epoch:
             self.broker.reply(sender, AlterPartitionResponse(request.correlation, errors.STALE_BROKER_EPOCH, ()))
             self.queue.done()
@@ -70,7 +70,7 @@ class IsrChanges(ControllerComponent):
         self.queue.submit(ops, self._altered, request, sender, refused, writes)
 
     def _is_in_effect(self, broker: int, item: AlterPartitionItem) -> bool:
-        """Whether the proposal equals the present state: a repeated request whose response was lost (`LeaderAndIsr#equalsIgnoreZk`)."""
+        """Whether the proposal equals the present state, because the response to an earlier request was lost (`LeaderAndIsr#equalsIgnoreZk`)."""
         state = self.context.states.get(item.tp)
         return state is not None and (broker, item.leader_epoch, item.isr) == (state.leader, state.leader_epoch, state.isr)
 

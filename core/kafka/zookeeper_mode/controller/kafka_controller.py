@@ -1,7 +1,7 @@
-"""The controller of a ZooKeeper cluster: one of the brokers, elected by creating /controller (Kafka: `KafkaController`).
+"""The controller of a ZooKeeper cluster: the broker that was elected by creating /controller (Kafka: `KafkaController`).
 
-This module contains its election, its failover, and its watches. Other modules of this folder handle partition states, broker changes,
-ISR changes, reassignments, and elections.
+This module contains the controller's election, failover, and watches. Other modules of this folder handle partition states, broker
+changes, ISR changes, reassignments, and elections.
 """
 
 from __future__ import annotations
@@ -48,10 +48,10 @@ class KafkaController(ControllerBase):
 
     Attributes:
         partitions: the partition state machine.
-        reassignments: handles reassignments.
-        isr_changes: handles ISR changes.
-        broker_changes: handles changes of brokers.
-        elections: handles requested elections and the balancing of leaders.
+        reassignments: the handler of reassignments.
+        isr_changes: the handler of ISR changes.
+        broker_changes: the handler of broker changes.
+        elections: the handler of requested elections and of the balancing of leaders.
     """
 
     def __init__(self, broker: BrokerContext, zk: ZooKeeperClient, channel: ControllerChannel) -> None:
@@ -204,7 +204,7 @@ class KafkaController(ControllerBase):
         self.partitions.initialize_leader_and_isr(self.queue.done)
 
     def _partitions_modified(self, topic: str) -> None:
-        """Read a topic's znode, which can contain more partitions (`#processPartitionModifications`)."""
+        """Read a topic's znode, which can contain new partitions (`#processPartitionModifications`)."""
         self.queue.submit((GetData(topic_path(topic), watch=True),), self._partitions_read, topic)
 
     def _partitions_read(self, results: tuple[Result, ...], topic: str) -> None:
@@ -213,7 +213,7 @@ class KafkaController(ControllerBase):
         self.partitions.initialize_leader_and_isr(self.queue.done)
 
     def config_changed(self, change: ConfigChange) -> None:
-        """If unclean leader election has been enabled, elect leaders at once (`#processTopicUncleanLeaderElectionEnable`)."""
+        """Elect leaders at once if unclean leader election has been enabled (`#processTopicUncleanLeaderElectionEnable`)."""
         if self.active and change.name == "unclean.leader.election.enable" and change.value == "true":
             self.queue.put(self._elect_unclean, change.topic)
 

@@ -1,4 +1,4 @@
-"""Requested elections and the periodic balancing of leaders.
+"""Requested elections and the periodic balancing of leaders in a ZooKeeper-mode controller.
 
 Kafka: `KafkaController#processReplicaLeaderElection`, `#checkAndTriggerAutoLeaderRebalance`.
 """
@@ -17,7 +17,7 @@ from core.sim.units import SECOND
 
 
 class LeaderElections(ControllerComponent):
-    """Elects leaders on request, and moves leadership back to preferred replicas."""
+    """The handler of requested elections, which also moves leadership back to preferred replicas."""
 
     def __init__(self, controller: ControllerBase, partitions: PartitionStateMachine) -> None:
         super().__init__(controller)
@@ -60,8 +60,8 @@ class LeaderElections(ControllerComponent):
     def imbalanced(self) -> list[TopicPartition]:
         """Return the partitions whose leadership moves to the preferred replica (`#checkAndTriggerAutoLeaderRebalance`).
 
-        These are the partitions of each broker for which other brokers lead more than the allowed share. The list is empty while any
-        partition is being reassigned.
+        A broker's partitions are included if other brokers lead more than the allowed share of the partitions that prefer this broker. The list
+        is empty while any partition is being reassigned.
         """
         if any(assignment.adding or assignment.removing for assignment in self.context.assignments.values()):
             return []

@@ -1,6 +1,6 @@
 """Leader and ISR changes of partitions (Kafka: `PartitionStateMachine`, `ReplicaStateMachine`).
 
-A change is first written to ZooKeeper, on condition that this is still the controller and that no other process has changed the
+A change is first written to ZooKeeper. The write succeeds only if this is still the controller and no other process has changed the
 partition. Then the brokers are informed.
 """
 
@@ -29,17 +29,20 @@ Decision = tuple[int, tuple[int, ...], str]
 """A partition's new (leader, ISR, kind of election)."""
 
 _Batch = tuple[tuple[TopicPartition, int], ...]
-"""Partitions that are written but not yet sent to the brokers, each with its event (Kafka: `ControllerBrokerRequestBatch`)."""
+"""Partitions that are written but not yet sent to the brokers, each with the event of its change.
+
+Kafka: `ControllerBrokerRequestBatch`.
+"""
 
 Decide = Callable[[TopicPartition, PartitionRegistration], Decision | None]
-"""A function that decides the change of a partition; None if the partition stays the same."""
+"""A function that decides the change of a partition. It returns None if the partition stays the same."""
 
 
 class PartitionStateMachine(ControllerComponent):
     """The partitions of one controller."""
 
     def change(self, tps: list[TopicPartition], decide: Decide, reason: str, callback: Callback, *about: object) -> None:
-        """Read the states of partitions, decide, write each change with the next leader epoch, inform the brokers, and call `callback`.
+        """Read the states of partitions, decide and write each change with the next leader epoch, inform the brokers, and call `callback`.
 
         Kafka: `#doElectLeaderForPartitions`.
         """
@@ -48,7 +51,7 @@ class PartitionStateMachine(ControllerComponent):
     def _change(
         self, tps: list[TopicPartition], decide: Decide, reason: str, batch: _Batch | None, callback: Callback, about: tuple[object, ...]
     ) -> None:
-        """As `change`. With a batch, nothing is sent yet: the batch and the new changes become the first argument of `callback`."""
+        """Like `change`, but with a batch, nothing is sent yet. The batch and the new changes become the first argument of `callback`."""
         if tps:
             self.queue.submit((GetData(state_path(tp)) for tp in tps), self._states_read, tps, decide, reason, batch, callback, about)
         else:
@@ -113,7 +116,7 @@ class PartitionStateMachine(ControllerComponent):
             self.requests.update_metadata(changed)
 
     def with_epoch_check(self, op: Create | SetData) -> Multi:
-        """Return a write that succeeds only if no other controller has been elected since (KAFKA-6082)."""
+        """Return a write that succeeds only if no other controller has been elected in the meantime (KAFKA-6082)."""
         return Multi(paths.CONTROLLER_EPOCH, self.context.epoch_version, op)
 
     # --- elections -------------------------------------------------------------------------------------------------
@@ -125,14 +128,14 @@ class PartitionStateMachine(ControllerComponent):
         return _decision(offline_partition_leader_election(state.replicas, state.isr, live, unclean_enabled=unclean))
 
     def elect_unclean_for_offline(self, tp: TopicPartition, state: PartitionRegistration) -> Decision | None:
-        """As `elect_for_offline`, with unclean election enabled (`OfflinePartitionLeaderElectionStrategy(allowUnclean = true)`)."""
+        """Like `elect_for_offline`, but with unclean election enabled (`OfflinePartitionLeaderElectionStrategy(allowUnclean = true)`)."""
         live = self.context.may_lead(tp)
         if state.leader in live:
             return None
         return _decision(offline_partition_leader_election(state.replicas, state.isr, live, unclean_enabled=True))
 
     def elect_preferred(self, tp: TopicPartition, state: PartitionRegistration) -> Decision | None:
-        """Elect the preferred replica, if it can lead (`#preferredReplicaPartitionLeaderElection`)."""
+        """Elect the preferred replica if it can lead (`#preferredReplicaPartitionLeaderElection`)."""
         if state.has_preferred_leader:
             return None
         return _decision(preferred_replica_partition_leader_election(state.replicas, state.isr, self.context.may_lead(tp)), "preferred")
@@ -161,7 +164,7 @@ class PartitionStateMachine(ControllerComponent):
         self.change(list(self.context.offline_partitions), self.elect_for_offline, reason, self.initialize_leader_and_isr, callback, *about)
 
     def initialize_leader_and_isr(self, callback: Callback, *about: object) -> None:
-        """Initialize new partitions: the ISR is the live replicas, and the first of them leads (`#initializeLeaderAndIsrForPartitions`)."""
+        """Initialize new partitions (`#initializeLeaderAndIsrForPartitions`). The ISR is the live replicas, and the first of them leads."""
         new = []
         for tp, assignment in self.context.assignments.items():
             if tp in self.context.states:
@@ -195,9 +198,9 @@ class PartitionStateMachine(ControllerComponent):
     def remove_replicas_from_isr(
         self, gone: Iterable[int], tps: Iterable[TopicPartition], reason: str, callback: Callback, *about: object
     ) -> None:
-        """Remove the replicas of some brokers from the ISRs, except the last member; partitions that they led have no leader.
+        """Remove the replicas of some brokers from the ISRs, except the last member. Partitions that these brokers led have no leader.
 
-        The brokers are removed one after the other, in ascending order (in Kafka, by the hash of their ids). Each removal raises the leader
+        The brokers are removed one at a time, in ascending order (in Kafka, by the hash of their ids). Each removal raises the leader
         epoch, even if nothing else changes. The brokers of the cluster are informed of all removals at once. Kafka:
         `ReplicaStateMachine#doRemoveReplicasFromIsr`.
         """
@@ -221,7 +224,10 @@ class PartitionStateMachine(ControllerComponent):
 
 @attrs.frozen
 class _RemoveFromIsr:
-    """The decision to remove a broker from an ISR. It is data, not a closure, so that a keyframe can contain it while states are read."""
+    """The decision to remove a broker from an ISR.
+
+    It is data, not a closure, so that a keyframe can contain it while states are being read.
+    """
 
     gone: int
 

@@ -15,7 +15,7 @@ from core.kafka.zookeeper_mode.controller.partition_state_machine import Decisio
 
 
 class PartitionReassignments(ControllerComponent):
-    """Starts, advances, completes and cancels reassignments."""
+    """The handler of reassignments, which starts, advances, completes, and cancels them."""
 
     def __init__(self, controller: ControllerBase, partitions: PartitionStateMachine) -> None:
         super().__init__(controller)
@@ -56,9 +56,9 @@ class PartitionReassignments(ControllerComponent):
     def _assignment_written(
         self, _results: tuple[Result, ...], tp: TopicPartition, dropped: tuple[int, ...], rest: tuple[object, ...]
     ) -> None:
-        """Remove the replicas that an earlier reassignment was adding and this one does not need (`#updateCurrentReassignment`).
+        """Remove the replicas that an earlier reassignment was adding but this one does not need (`#updateCurrentReassignment`).
 
-        They leave leadership and ISR at once.
+        These replicas lose leadership and leave the ISR at once.
         """
         reason = f"another move of {tp} does without" if self._is_reassigning(tp) else f"the move of {tp} is given up"
         self._stop_removed(tp, dropped, reason, self._dropped, (tp, rest))
@@ -73,7 +73,7 @@ class PartitionReassignments(ControllerComponent):
     def resume(self, callback: Callback, begin: Set[int] | None = frozenset()) -> None:
         """Advance every running reassignment whose target is in sync (`#maybeResumeReassignments`).
 
-        Reassignments to a broker in `begin` (None: to any broker) start again, so that the new broker gets its role.
+        Reassignments to a broker in `begin` (if None, to any broker) start again, so that the new broker gets its role.
         """
         moving = []
         for tp, assignment in self.context.assignments.items():
@@ -90,7 +90,7 @@ class PartitionReassignments(ControllerComponent):
             callback()
 
     def state_written(self, tp: TopicPartition) -> None:
-        """Advance a reassignment: the state of its partition was written, for example by its leader.
+        """Advance a reassignment because the state of its partition was written, for example by its leader.
 
         Kafka: `#processPartitionReassignmentIsrChange`.
         """
@@ -108,7 +108,7 @@ class PartitionReassignments(ControllerComponent):
     ) -> None:
         """Advance a reassignment (`#onPartitionReassignment`).
 
-        Phase A, while the target is not in sync: all replicas fetch. Phase B: a target replica leads, and the other replicas are removed.
+        In phase A, while the target is not in sync, all replicas fetch. In phase B, a target replica leads, and the other replicas are removed.
         """
         self.context.take_states(results, [tp])
         state, assignment = self.context.states.get(tp), self.context.assignments[tp]
@@ -138,7 +138,7 @@ class PartitionReassignments(ControllerComponent):
         self.queue.submit((self._write_topic(tp.topic),), self._completed, callback, about)
 
     def _stop_removed(self, tp: TopicPartition, out: tuple[int, ...], reason: str, callback: Callback, about: tuple[object, ...]) -> None:
-        """Remove replicas from the ISR, then delete their logs (`#stopRemovedReplicasOfReassignedPartition`)."""
+        """Remove replicas from the ISR, and then delete their logs (`#stopRemovedReplicasOfReassignedPartition`)."""
         self.partitions.remove_replicas_from_isr(out, [tp], reason, self._delete_removed, tp, out, callback, about)
 
     def _delete_removed(self, tp: TopicPartition, out: tuple[int, ...], callback: Callback, about: tuple[object, ...]) -> None:
@@ -151,7 +151,7 @@ class PartitionReassignments(ControllerComponent):
 
 
 def reassign_to(original: tuple[int, ...], target: tuple[int, ...]) -> ReplicaAssignment:
-    """Return the replica lists of a reassignment: the target, then the replicas to remove, each in order.
+    """Return the replica lists of a reassignment. All replicas are first the target replicas, then the replicas to remove, each in order.
 
     Kafka: `ReplicaAssignment#reassignTo`.
     """

@@ -13,7 +13,7 @@ from core.kafka.zookeeper_mode.controller.requests import LeaderAndIsrRequest, S
 
 
 class ControllerRequestSender:
-    """Sends requests that carry the controller epoch."""
+    """The sender of a controller's requests, all of which carry the controller epoch."""
 
     def __init__(self, broker: BrokerContext, context: ControllerContext, channels: ControllerChannelManager) -> None:
         self._broker = broker
@@ -38,7 +38,7 @@ class ControllerRequestSender:
                 )
 
     def update_metadata(self, tps: Iterable[TopicPartition], to: Iterable[int] | None = None) -> None:
-        """Send UpdateMetadata to all live brokers, or to the brokers in `to`."""
+        """Send UpdateMetadata to the brokers in `to`, or to all live brokers if `to` is None."""
         items = tuple(
             (tp, self._context.states[tp].leader, self._context.states[tp].leader_epoch) for tp in tps if tp in self._context.states
         )
@@ -47,7 +47,7 @@ class ControllerRequestSender:
             self._channels.send(broker, request)
 
     def stop_replicas(self, broker: int, tps: Iterable[TopicPartition], *, delete: bool) -> None:
-        """Send StopReplica to a broker, if it is live."""
+        """Send StopReplica to a broker if the broker is live."""
         items = tuple((tp, delete, self._context.states[tp].leader_epoch) for tp in tps)
         if items and broker in self._context.live:
             self._channels.send(broker, StopReplicaRequest(self._broker.id, self._context.epoch, items))

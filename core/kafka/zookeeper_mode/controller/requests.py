@@ -9,7 +9,7 @@ from core.kafka.partition_registration import PartitionRegistration
 
 
 class LeaderAndIsrRequest(NamedTuple):
-    """The partitions that the receiver leads or follows.
+    """A request with the partitions that the receiver leads or follows.
 
     Attributes:
         controller: the broker id of the controller.
@@ -32,8 +32,8 @@ class LeaderAndIsrResponse(NamedTuple):
     Attributes:
         controller_epoch: the controller epoch of the request.
         error: the error of the whole request.
-        items: (partition, error) for each partition: KAFKA_STORAGE_ERROR if the replica's log directory is offline, STALE_CONTROLLER_EPOCH
-            if the leader epoch is not newer.
+        items: (partition, error) for each partition. The error is KAFKA_STORAGE_ERROR if the replica's log directory is offline, or
+            STALE_CONTROLLER_EPOCH if the leader epoch is not newer.
         correlation: the correlation id.
     """
 
@@ -44,7 +44,7 @@ class LeaderAndIsrResponse(NamedTuple):
 
 
 class StopReplicaRequest(NamedTuple):
-    """The replicas that stop fetching: (partition, whether to delete the log, leader epoch)."""
+    """A request to stop replicas. Each item is (partition, whether to delete the log, leader epoch)."""
 
     controller: int
     controller_epoch: int
@@ -53,7 +53,7 @@ class StopReplicaRequest(NamedTuple):
 
 
 class UpdateMetadataRequest(NamedTuple):
-    """The metadata for clients: (partition, leader, leader epoch), and the live brokers."""
+    """The metadata for clients: (partition, leader, leader epoch) for each partition, and the live brokers."""
 
     controller: int
     controller_epoch: int
@@ -63,19 +63,19 @@ class UpdateMetadataRequest(NamedTuple):
 
 
 class ControlResponse(NamedTuple):
-    """The response to StopReplica or UpdateMetadata; the controller ignores its content."""
+    """The response to StopReplica or UpdateMetadata. The controller ignores its content."""
 
     correlation: int
 
 
 class ControlledShutdownRequest(NamedTuple):
-    """A broker asks to shut down and to have its leaderships moved."""
+    """A broker's request to shut down and to have its leaderships moved."""
 
     broker: int
 
 
 class ControlledShutdownResponse(NamedTuple):
-    """The number of partitions that the broker still leads; an error if the receiver is not the controller."""
+    """The number of partitions that the broker still leads, or an error if the receiver is not the controller."""
 
     error: str
     remaining: int
