@@ -1,4 +1,4 @@
-"""The brokers and the controller: cards where there is room, one line each in columns where there is less."""
+"""The panel with the brokers and the controller. It shows cards if there is room, otherwise a chip of one line for each broker."""
 
 from __future__ import annotations
 
@@ -23,26 +23,26 @@ from tui.rendering.rows import Row, blank, clip, rule
 from tui.rendering.states import DOWN, OUT, broker_state, broker_words, registration, short_state
 
 CARD: Final = 25
-"""Columns of a card, gap included, at least."""
+"""The minimum width of a card in columns, including the gap."""
 _LATE: Final = 3_000_000
-"""µs without a heartbeat that are told."""
+"""The time without a heartbeat, in µs, after which a card shows it."""
 
 WIDEST_CARD: Final = 36
-"""Columns of a card at most."""
+"""The maximum width of a card in columns."""
 MOST_NAMED: Final = 12
-"""Brokers of a kind that are not up and are named in the headline, at most."""
+"""The maximum number of brokers in each state other than up that the headline names."""
 CHIP: Final = 19
-"""Columns of a broker that has one line, at least."""
+"""The minimum width of a chip in columns."""
 
 
 def card_width(brokers: int, width: int) -> int:
-    """Columns per card when all brokers and the controller fit beside each other as cards; 0 when they do not."""
+    """Return the width of a card in columns, or 0 if the cards of all brokers and the controller do not fit beside each other."""
     each = width // (brokers + 1)
     return min(WIDEST_CARD, each) if each >= CARD else 0
 
 
 def height_for(brokers: int, width: int, cards: bool) -> int:
-    """Lines the panel wants, its headline included."""
+    """Return the number of lines that the panel needs, including its headline."""
     if cards and card_width(brokers, width):
         return 4
     per_line = max(1, width // CHIP)
@@ -50,12 +50,12 @@ def height_for(brokers: int, width: int, cards: bool) -> int:
 
 
 def links_of(view: ClusterView, node: str) -> list[str]:
-    """What is wrong with a node's links, disk and directories, in words: `cut ↔ b2`, `held → b3`, `slow ← b1 +200ms`."""
+    """Describe the faults of a node's links, disk, and directories, for example `cut ↔ b2`, `held → b3`, or `slow ← b1 200ms`."""
     return [fault.at_the_node for fault in faults_at(view, node)]
 
 
 def controller_words(view: ClusterView, paint: Palette) -> tuple[str, str, str, Style]:
-    """The active controller: its name, a mark, what it is doing, and how to paint that."""
+    """Return the name of the active controller, its glyph, its state, and the style of the state."""
     if not view.voters:
         if view.controller == CONTROLLER:
             return view.controller, "●", "active", paint.good
@@ -68,20 +68,20 @@ def controller_words(view: ClusterView, paint: Palette) -> tuple[str, str, str, 
 
 
 def voter_words(view: ClusterView) -> list[str]:
-    """Every voter with its mark: `★` takes itself for the active controller, `●` follows, `○` looks for a leader, `✕` has no process."""
+    """Return each voter with its mark: `★` considers itself active, `●` follows, `○` is looking for a leader, and `✕` has no process."""
     marks = {"stopped": "✕", "follower": "●", "leader": "●"}
     return [f"{voter.name}{'★' if voter.active else marks.get(voter.role, '○')}" for voter in view.voters]
 
 
 def matching_brokers(view: ClusterView, words: str, paint: Palette) -> ClusterView:
-    """The view with the brokers that have some words only; with all where none has, since those words are about something else."""
+    """Return the view with only the brokers that match some words. If no broker matches, return the view with all brokers."""
     matches = matcher(words)
     found = tuple(broker for broker in view.brokers if matches(broker_words(broker, paint)))
     return attrs.evolve(view, brokers=found) if found else view
 
 
 def listed(view: ClusterView, width: int, height: int, cards: bool) -> list[BrokerView]:
-    """The brokers as the panel lists them: by id, but where they do not all fit those that are not up come first."""
+    """Return the brokers in the order of the panel: by id. If not all brokers fit, those that are not up come first."""
     count = len(view.brokers)
     if (cards and height >= 4 and card_width(count, width)) or count <= max(1, width // CHIP) * (height - 1):
         return list(view.brokers)
@@ -89,7 +89,10 @@ def listed(view: ClusterView, width: int, height: int, cards: bool) -> list[Brok
 
 
 def brokers_not_up(view: ClusterView, room: int, *, least: int = 0) -> str:
-    """The brokers that are not up, by what they are: `✕ b2 b55 stopped · ‖ b7 paused`; as many as there is room for, and so many of each at least."""
+    """Return the brokers that are not up, grouped by state, for example `✕ b2 b55 stopped · ‖ b7 paused`.
+
+    The text names as many brokers as fit into `room`, but for each state at least `least` brokers.
+    """
     groups: dict[tuple[str, str], list[str]] = {}
     for broker in view.brokers:
         if not broker.up:
@@ -118,7 +121,7 @@ def paint_brokers(
     heartbeats: bool = True,
     of: int = 0,
 ) -> list[Strip]:
-    """The panel's lines; `of`: how many brokers there are, where not all of them are to be shown."""
+    """Paint the panel. `of` is the total number of brokers if the view contains only some of them."""
     width, height = size
     up = len(view.up)
     title = f"Brokers {up} of {len(view.brokers)} up"
@@ -131,7 +134,7 @@ def paint_brokers(
         _, first, end = _chips_shown([b.id for b in order], width, height - 1, selected)
         if first or end < len(order):
             shown = f", {first + 1}–{min(end, len(order))} shown"
-        if end <= len(order):  # no room for the controller's chip
+        if end <= len(order):  # there is no room for the controller's chip
             name, glyph, word, _ = controller_words(view, paint)
             notes = [f"{name} {glyph} {word} · {note}", *(notes if view.controller and view.majority else [])]
     note = notes[0]
@@ -200,7 +203,7 @@ def _cards(view: ClusterView, paint: Palette, width: int, each: int, selected: i
 
 
 def _that_fit(faults: Sequence[str], room: int) -> str:
-    """As many of a node's faults as there is room for, and how many more there are."""
+    """Return as many of a node's faults as fit, and the number of further faults."""
     for shown in range(len(faults), 0, -1):
         words = ", ".join(faults[:shown]) + (f" +{len(faults) - shown}" if shown < len(faults) else "")
         if len(words) <= room:
@@ -209,12 +212,12 @@ def _that_fit(faults: Sequence[str], room: int) -> str:
 
 
 def _in_a_word(faults: Sequence[str]) -> str:
-    """A node's faults where there is hardly any room: `cut`, `cut+2`."""
+    """Return a node's faults in the shortest form, for example `cut` or `cut+2`."""
     return "" if not faults else faults[0] + (f"+{len(faults) - 1}" if len(faults) > 1 else "")
 
 
 def _links_in_all(view: ClusterView, paint: Palette) -> tuple[str, Style]:
-    """How many directed links are not as they should be."""
+    """Return the numbers of directed links that are cut, held, or slow or lossy, with a style."""
     counts = ((len(view.cut_links), "cut"), (len(view.held_links), "held"), (len(view.changed_links), "slow/lossy"))
     words = ", ".join(f"{count} {word}" for count, word in counts if count)
     if words:
@@ -236,7 +239,10 @@ def _chip(broker: BrokerView, paint: Palette, chosen: bool, each: int, fault: st
 
 
 def _chips_shown(brokers: Sequence[int], width: int, height: int, selected: int | None) -> tuple[int, int, int]:
-    """Chips in a line, the first broker that is shown, and where those shown end; the controller's chip stands behind the last broker's."""
+    """Return the number of chips in a line, the index of the first chip shown, and the index after the last chip shown.
+
+    The chip of the controller comes after that of the last broker.
+    """
     count = len(brokers)
     per_line = max(1, min(width // CHIP, count + 1))
     room = per_line * height
@@ -274,7 +280,7 @@ def _chips(
 
 
 def _shown(view: ClusterView) -> tuple[object, ...]:
-    """All that the panel shows of a view: heartbeats matter once they are late."""
+    """Return all data of a view that the panel shows. Heartbeats are included only when they are late."""
     return (
         [
             (b.id, b.state, b.fenced, b.leaders, b.replicas, b.metadata_offset, b.broker_epoch, b.silent_us // 100_000 if b.silent_us > _LATE else 0,
@@ -286,10 +292,10 @@ def _shown(view: ClusterView) -> tuple[object, ...]:
 
 
 class Brokers(Lines, can_focus=True):
-    """The panel as a widget; a click selects a broker, with the right button it also asks what to do."""
+    """The widget of the brokers panel. A click selects a broker. A right click also opens a menu of actions."""
 
     class Picked(Message):
-        """A broker was clicked; `menu`: with the right button."""
+        """The user clicked a broker. `menu` is True for the right button."""
 
         def __init__(self, broker: int, menu: bool = False) -> None:
             super().__init__()
@@ -304,7 +310,7 @@ class Brokers(Lines, can_focus=True):
         self._painted: object = None
 
     def update(self, view: ClusterView, *, selected: int | None, note: str = "", heartbeats: bool = True, words: str = "") -> None:
-        """Show a new state."""
+        """Show a new view."""
         of = len(view.brokers)
         if words:
             view = matching_brokers(view, words, self.paint)
@@ -322,7 +328,7 @@ class Brokers(Lines, can_focus=True):
 
     @property
     def order(self) -> Sequence[int]:
-        """The brokers' ids in the order in which they are listed."""
+        """The ids of the brokers in the order of the panel."""
         return self._ids
 
     def on_click(self, event: events.Click) -> None:

@@ -1,4 +1,4 @@
-"""The totals: what clients sent, what was acknowledged, what is lost; how many partitions are unwell, in operators' words; the clients."""
+"""The totals panel: sent, acknowledged, and lost records, the numbers of partitions with problems, and the clients."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ from tui.rendering.palette import Palette
 from tui.rendering.rows import Row, blank, rule, short_number
 
 ALWAYS: Final = 2
-"""Items that have room before all others: records acknowledged, and records lost."""
+"""The number of items that get room before all others: acknowledged records and lost records."""
 
 Parts = list[tuple[str, Style]]
 
 
 def lost_words(view: ClusterView | PartitionView) -> str:
-    """How many records are lost, and for whom they count: acknowledged to their producer, read by a consumer, or both."""
+    """Return the number of lost records, and how many of them were acknowledged to their producer or read by a consumer."""
     if not view.lost:
         return "0"
     parts = ((view.lost_acknowledged, "acked"), (view.lost_read, "read"))
@@ -35,20 +35,20 @@ def lost_words(view: ClusterView | PartitionView) -> str:
 
 
 def sent(view: ClusterView) -> int:
-    """How many records clients have sent, those included that no leader has appended."""
+    """Return the number of records that producers have sent, including records that no leader has appended."""
     return sum(producer.sent for producer in view.producers)
 
 
 @attrs.frozen(repr=False)
 class Item(ReprMixin):
-    """One thing that the totals say; `wrong`: it should not be so."""
+    """An item of the totals. `wrong` marks an item that shows a problem."""
 
     parts: Parts
     wrong: bool = False
 
 
 def total_items(view: ClusterView, paint: Palette) -> list[Item]:
-    """Everything the totals say, most important first."""
+    """Return all items of the totals. The most important items come first."""
     offline, unserved, stalled, under_min, under_replicated = cached_per_state(view, "tally", lambda: _tally(view))
     acked, of = short_number(view.acked), short_number(sent(view))
     items = [
@@ -71,7 +71,10 @@ def total_items(view: ClusterView, paint: Palette) -> list[Item]:
 
 
 def _tally(view: ClusterView) -> tuple[int, int, int, int, int]:
-    """How many partitions are offline, led by nobody who serves, stalled for acks=all; under min ISR and under-replicated as kafka-topics says."""
+    """Count the partitions that are offline, unserved, stalled, under min ISR, and under-replicated.
+
+    The last two counts follow the definitions of kafka-topics.
+    """
     offline = sum(1 for p in view.partitions if p.status is PartitionStatus.OFFLINE)
     unserved = sum(1 for p in view.partitions if p.status is PartitionStatus.LEADER_UNAVAILABLE)
     stalled = sum(1 for p in view.partitions if p.status is PartitionStatus.STALLED)
@@ -79,7 +82,7 @@ def _tally(view: ClusterView) -> tuple[int, int, int, int, int]:
 
 
 def client_items(view: ClusterView, paint: Palette) -> list[Item]:
-    """A line of text per client."""
+    """Return an item for each client."""
     items: list[Item] = []
     if not view.producers:
         nobody, starts, burst = ("no producer: ", paint.muted), (" starts a load, ", paint.muted), (" a burst", paint.muted)
@@ -92,7 +95,7 @@ def client_items(view: ClusterView, paint: Palette) -> list[Item]:
         parts += [(" acks=", paint.muted), (acks, paint.number)]
         oldest = max(producer.waits_us, default=0)
         late = oldest > STALL_BOUND
-        if producer.last_latency_us > 0 and not late:  # the latency of what got through last says nothing while others wait
+        if producer.last_latency_us > 0 and not late:  # while other batches wait, the latency of the last batch is misleading
             parts += [(" ", paint.muted), (format_duration(producer.last_latency_us // 100 * 100), paint.number)]
         if producer.in_flight:
             parts += [(" waiting ", paint.muted), (short_number(producer.in_flight), paint.number)]
@@ -110,7 +113,7 @@ def client_items(view: ClusterView, paint: Palette) -> list[Item]:
 
 
 def _alarm(label: str, number: int, paint: Palette, loud: bool = False) -> Item:
-    """A count that should be zero."""
+    """Return an item for a count that should be zero."""
     if not number:
         return Item([(f"{label} ", paint.muted), ("0", paint.number)])
     if loud:
@@ -123,7 +126,7 @@ def _length(item: Item) -> int:
 
 
 def _rows_of(lengths: Sequence[int], width: int) -> list[int]:
-    """The line on which each of some items stands, flowing."""
+    """Return the line number of each item when items flow from line to line, given their lengths."""
     rows: list[int] = []
     at, used = 0, 1
     for length in lengths:
@@ -135,7 +138,7 @@ def _rows_of(lengths: Sequence[int], width: int) -> list[int]:
 
 
 def _with_room(items: list[Item], width: int, height: int) -> list[Item]:
-    """The items that are shown, in their order: where not all have room, what is wrong has it before what is well."""
+    """Return the items to show, in their order. If there is not enough room, items that show a problem take precedence."""
     lengths = [_length(item) for item in items]
     if _rows_of(lengths, width)[-1] < height:
         return items
@@ -148,7 +151,7 @@ def _with_room(items: list[Item], width: int, height: int) -> list[Item]:
 
 
 def paint_totals(view: ClusterView, paint: Palette, size: tuple[int, int], *, headline: bool) -> list[Strip]:
-    """The items, flowing over the lines there are; what has no room is left out, the least important first."""
+    """Paint the items, which flow from line to line. If there is not enough room, the least important items are left out."""
     width, height = size
     lines: list[Strip] = []
     if headline:
@@ -170,12 +173,12 @@ def paint_totals(view: ClusterView, paint: Palette, size: tuple[int, int], *, he
 
 
 class TotalsPanel(Lines):
-    """The panel as a widget."""
+    """The widget of the totals panel."""
 
     def __init__(self, paint: Palette, *, id: str) -> None:
         super().__init__(paint, id=id)
         self.headline = False
 
     def update(self, view: ClusterView) -> None:
-        """Show a new state."""
+        """Show a new view."""
         self.show(paint_totals(view, self.paint, (self.box.width, self.box.height), headline=self.headline))

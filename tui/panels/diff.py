@@ -1,4 +1,4 @@
-"""What differs between two moments: per partition leader, epoch, ISR, HW, LEO and lost records, and the brokers."""
+"""The differences between two moments: brokers, totals, and for each partition its leader, epoch, ISR, HW, LEO, and lost records."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tui.rendering.rows import Row, wrap
 
 
 def differences(before: PartitionView | None, after: PartitionView | None) -> list[tuple[str, str, str]]:
-    """What differs of a partition as (what, then, now)."""
+    """Return the differences of a partition as (name, old value, new value)."""
     if before is None or after is None:
         return [("exists", "no" if before is None else "yes", "no" if after is None else "yes")]
     both = ((_facts(before), _facts(after)),)
@@ -33,7 +33,7 @@ def _facts(p: PartitionView) -> list[tuple[str, str]]:
 
 
 def paint_diff(before: ClusterView, after: ClusterView, words: str, paint: Palette, width: int) -> list[Strip]:
-    """The differences, a line each; `words` say which moment `before` is."""
+    """Paint the differences, each on its own line. `words` describes the moment of `before`."""
     lines = [Row().add(line, paint.muted).strip(width) for line in wrap(f"then: {words}", width)]
     now = f"now: at {format_clock(after.now)} after event {after.seq}"
     lines += [Row().add(line, paint.muted).strip(width) for line in wrap(now, width)]
@@ -80,7 +80,7 @@ def _line(subject: str, found: list[tuple[str, str, str]], paint: Palette, width
 
 
 def _partition(subject: str, found: list[tuple[str, str, str]], paint: Palette, width: int) -> list[Strip]:
-    """A partition's differences, on as many lines as they need."""
+    """Paint the differences of a partition, on as many lines as necessary."""
     lines: list[Strip] = []
     row = Row().add(f"{subject:<12} ", paint.partition)
     for name, old, new in found:

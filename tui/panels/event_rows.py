@@ -1,7 +1,7 @@
-"""What the event log lists of a ring: every event, those that have some words, or notable ones with consequences folded into their cause.
+"""The lines of the event log: all events of a ring, events that match some words, or notable events with folded consequences.
 
-When a broker with ninety leaderships dies, ninety elections follow in the same moment. They are one line then, `b55 fenced: 92 new
-leaders ▸`, that can be opened. Only events about single partitions or links are folded, and only several with the same cause.
+When a broker that leads ninety partitions dies, ninety elections follow at the same moment. The log shows them as one line, `b55 fenced: 92
+new leaders ▸`, which the user can open. Only events about a single partition or link are folded, and only if several have the same cause.
 """
 
 from __future__ import annotations
@@ -16,13 +16,13 @@ from core.sim.units import SECOND
 from tui.analysis.word_filter import matcher
 
 LEAST_FOLDED: Final = 4
-"""Consequences of one event from which on they are folded into it."""
+"""The minimum number of consequences of an event that are folded into one line."""
 
 TOGETHER: Final = SECOND
-"""Virtual time after the first event of a line in which its consequences join that line; later ones stand for themselves."""
+"""The virtual time, in µs, after the first event of a line in which consequences join that line. Later consequences get their own lines."""
 
 _MOST_JOINED: Final = 4_096
-"""Events that others may be folded into, kept in mind."""
+"""The maximum number of remembered events into which later events can be folded."""
 
 _NAMES: Final = {
     "records-lost": ("LOST in 1 partition", "LOST in {} partitions"),
@@ -42,7 +42,7 @@ _NAMES: Final = {
     "link-cut": ("1 link cut", "{} links cut"),
     "link-healed": ("1 link healed", "{} links healed"),
 }
-"""How consequences are counted, the worst first; only these kinds are folded."""
+"""The singular and plural texts for the counts of consequences, the worst first. Only these kinds of events are folded."""
 
 _HEADS: Final[dict[str, Callable[[EventTuple], str]]] = {
     "broker-fenced": lambda e: f"b{e[4]} fenced",
@@ -58,13 +58,13 @@ _HEADS: Final[dict[str, Callable[[EventTuple], str]]] = {
 
 
 class Group:
-    """An event with what came of it, directly or not.
+    """An event with its direct and indirect consequences.
 
     Attributes:
-        head: the cause, or the first of the consequences where the cause is not listed.
+        head: the cause, or the first consequence if the cause is not listed.
         members: the consequences.
-        alone: their own lines, as long as they are so few that they have some.
-        opened: whether they are listed below the line that they are folded into.
+        alone: groups with the separate lines of the consequences, while they are too few to be folded.
+        opened: whether the consequences are listed below their line.
     """
 
     __slots__ = ("alone", "head", "members", "opened")
@@ -77,12 +77,12 @@ class Group:
 
     @property
     def folded(self) -> bool:
-        """Whether there are so many that they are one line."""
+        """Whether there are enough consequences to fold them into one line."""
         return len(self.members) >= LEAST_FOLDED
 
     @property
     def words(self) -> str:
-        """The line: what happened, and how often what followed."""
+        """The text of the line: the cause, and the number of consequences of each kind."""
         counts: dict[str, int] = {}
         for event in self.members:
             counts[event[3]] = counts.get(event[3], 0) + 1
@@ -98,11 +98,11 @@ class Group:
 
 
 Row = tuple[EventTuple, Group | None, bool]
-"""A line: its event, the group that is folded into it, and whether it stands inside an opened one."""
+"""A line: its event, the group that is folded into the line or None, and whether the line belongs to an opened group."""
 
 
 class EventRows(Protocol):
-    """Lines of the event log at indices, of which `first` is the oldest that is kept and `total` is the next to come."""
+    """The lines of the event log, by index. `first` is the index of the oldest line in memory, and `total` is that of the next new line."""
 
     @property
     def first(self) -> int: ...
@@ -110,53 +110,53 @@ class EventRows(Protocol):
     def total(self) -> int: ...
 
     def update(self) -> bool:
-        """List what has come since; whether lines have moved that stood there before."""
+        """Add lines for new events. Return whether existing lines have moved."""
 
     def at(self, index: int) -> Row:
-        """The line at an index."""
+        """Return the line at an index."""
 
     def index_of(self, seq: int) -> int | None:
-        """Where an event stands; a line that holds it is opened for that. None when it is not listed."""
+        """Return the index of an event's line, or None if the event is not listed. If the event is folded into a line, open that line."""
 
     def toggle(self, index: int) -> bool:
-        """Open or close the line at an index; False when nothing lies inside."""
+        """Open or close the line at an index. Return False if nothing is folded into the line."""
 
 
 class AllRows:
-    """A ring as it is."""
+    """The lines of all events of a ring."""
 
     def __init__(self, ring: EventRing) -> None:
         self.ring = ring
 
     @property
     def first(self) -> int:
-        """As of the ring."""
+        """The index of the oldest event in the ring."""
         return self.ring.first
 
     @property
     def total(self) -> int:
-        """As of the ring."""
+        """The index of the next event in the ring."""
         return self.ring.total
 
     def update(self) -> bool:
-        """Nothing to do."""
+        """Return False, because lines never move."""
         return False
 
     def at(self, index: int) -> Row:
-        """The event."""
+        """Return the line of an event."""
         return self.ring.at(index), None, False
 
     def index_of(self, seq: int) -> int | None:
-        """As of the ring."""
+        """Return the index of an event in the ring."""
         return self.ring.index_of(seq)
 
     def toggle(self, index: int) -> bool:
-        """Nothing is inside anything."""
+        """Return False, because no events are folded."""
         return False
 
 
 class MatchingRows:
-    """The events of a ring that have all of some words, in their number, their kind or their sentence."""
+    """The lines of events that contain all words of a filter in their number, kind, or sentence."""
 
     def __init__(self, ring: EventRing, words: str) -> None:
         self.ring = ring
@@ -167,18 +167,18 @@ class MatchingRows:
 
     @property
     def first(self) -> int:
-        """The first that the ring still has."""
+        """The index of the oldest matching event that is still in the ring."""
         while self._gone < len(self._found) and self._found[self._gone] < self.ring.first:
             self._gone += 1
         return self._gone
 
     @property
     def total(self) -> int:
-        """How many were found."""
+        """The number of matching events."""
         return len(self._found)
 
     def update(self) -> bool:
-        """Look at what has come."""
+        """Search the new events. Return False, because lines never move."""
         ring = self.ring
         for index in range(max(self._seen, ring.first), ring.total):
             event = ring.at(index)
@@ -188,21 +188,21 @@ class MatchingRows:
         return False
 
     def at(self, index: int) -> Row:
-        """The event."""
+        """Return the line of a matching event."""
         return self.ring.at(self._found[index]), None, False
 
     def index_of(self, seq: int) -> int | None:
-        """Where it stands among those found."""
+        """Return the index of an event among the matching events, or None."""
         at = self.ring.index_of(seq)
         return self._found.index(at) if at is not None and at in self._found else None
 
     def toggle(self, index: int) -> bool:
-        """Nothing is inside anything."""
+        """Return False, because no events are folded."""
         return False
 
 
 class FoldedRows:
-    """The events of a ring, consequences folded into their cause where there are several."""
+    """The lines of the events of a ring. If an event has several consequences, they are folded into its line."""
 
     def __init__(self, ring: EventRing) -> None:
         self.ring = ring
@@ -214,7 +214,7 @@ class FoldedRows:
 
     @property
     def first(self) -> int:
-        """The first that the ring still has."""
+        """The index of the oldest line whose event is still in the ring."""
         ring, rows = self.ring, self._rows
         if ring.first:
             oldest = ring.at(ring.first)[0]
@@ -224,11 +224,11 @@ class FoldedRows:
 
     @property
     def total(self) -> int:
-        """How many lines there are."""
+        """The number of lines."""
         return len(self._rows)
 
     def update(self) -> bool:
-        """List what has come."""
+        """Add lines for new events. Return whether existing lines have moved."""
         moved = False
         for event in self.ring.since(self._seen):
             moved = self._take(event) or moved
@@ -236,7 +236,7 @@ class FoldedRows:
         return moved
 
     def _take(self, event: EventTuple) -> bool:
-        """List an event; whether other lines have moved."""
+        """Add an event. Return whether existing lines have moved."""
         seq, now, cause = event[:3]
         folds = bool(cause) and event[3] in _NAMES
         group = self._joins.get(cause) if folds else None
@@ -244,7 +244,7 @@ class FoldedRows:
         if group is None or now - group.head[1] > TOGETHER:
             self._add(own)
             self._joins[seq] = own
-            if folds:  # Its cause is not listed, or long past: what else comes of that joins this one.
+            if folds:  # Its cause is not listed or too old. Other consequences of the cause join this line.
                 own.members.append(event)
                 self._joins[cause] = own
             if len(self._joins) > _MOST_JOINED:
@@ -270,7 +270,7 @@ class FoldedRows:
         self._rows.append((group.head, group, False))
 
     def _lay_out(self, changed: Group) -> None:
-        """Make the lines anew from that of a group on."""
+        """Build the lines again, starting with the line of a group."""
         rows = self._rows
         at = len(rows) - 1
         while rows[at][1] is not changed or rows[at][2]:
@@ -282,12 +282,12 @@ class FoldedRows:
                 rows.extend((event, group, True) for event in group.members)
 
     def at(self, index: int) -> Row:
-        """The line."""
+        """Return the line at an index."""
         event, group, inside = self._rows[index]
         return event, group if group.folded and not inside else None, inside
 
     def index_of(self, seq: int) -> int | None:
-        """Where it stands; the line that it is folded into is opened."""
+        """Return the index of an event's line, or None. If the event is folded into a line, open that line."""
         if self.ring.index_of(seq) is None:
             return None
         for at in range(len(self._rows) - 1, -1, -1):
@@ -300,7 +300,7 @@ class FoldedRows:
         return None
 
     def toggle(self, index: int) -> bool:
-        """Open or close a line."""
+        """Open or close a line. Return False if nothing is folded into the line."""
         _, group, inside = self._rows[index]
         if inside or not group.folded:
             return False
@@ -310,7 +310,7 @@ class FoldedRows:
 
 
 def _last(groups: list[Group], wanted: Group) -> int:
-    """Where a group stands; it is one of the last as a rule."""
+    """Return the index of a group. The search starts at the end because the group is usually among the last."""
     at = len(groups) - 1
     while groups[at] is not wanted:
         at -= 1

@@ -1,4 +1,4 @@
-"""The event log: when, what kind, and why. Follows the newest until somebody goes up in it."""
+"""The event log panel: the time, kind, and reason of each event. It follows the newest event until the user moves the selection."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from tui.rendering.palette import Palette
 from tui.rendering.rows import Row, blank, clip, rule
 
 LEVEL_NAMES: Final = {NOTABLE: "notable events", NORMAL: "without fetches", DETAIL: "every event"}
-"""The filters, in the order the key goes through them."""
+"""The names of the levels, in the order in which the filter key selects them."""
 
 _GLYPHS: Final = {
     "act": ("▸", "you"),
@@ -132,12 +132,12 @@ _WORDS: Final = re.compile(
 
 
 def glyph_of(kind: str) -> tuple[str, str]:
-    """Glyph and style role of an event kind."""
+    """Return the glyph and the style role of an event kind."""
     return _GLYPHS.get(kind, ("·", "text"))
 
 
 def coloured(text: str, paint: Palette, base: Style) -> list[tuple[str, Style]]:
-    """A sentence with its brokers, partitions, settings and numbers marked."""
+    """Split a sentence into styled parts that highlight brokers, partitions, settings, and numbers."""
     styles = {"broker": paint.broker, "partition": paint.partition, "loss": paint.alarm, "setting": paint.text, "number": paint.number}
     parts: list[tuple[str, Style]] = []
     at = 0
@@ -160,7 +160,10 @@ def paint_event(
     opened: bool = False,
     inside: bool = False,
 ) -> Strip:
-    """One line: time, glyph, sentence; or instead of that what is `folded` into it. `inside`: it stands below such a line."""
+    """Paint a line with the time, the glyph, and the sentence of an event.
+
+    If consequences are folded into the line, the text `folded` replaces the sentence. `inside` marks a line below an opened line.
+    """
     glyph, role = glyph_of(event[3])
     style: Style = getattr(paint, role)
     level = LEVEL[event[3]]
@@ -184,10 +187,15 @@ def paint_event(
 
 
 class EventLog(Lines, can_focus=True):
-    """The log as a widget. `cursor` is a line of `rows`, None while it follows the newest event; `words` are what is looked for."""
+    """The widget of the event log.
+
+    Attributes:
+        cursor: the index of the selected line of `rows`; None while the log follows the newest event.
+        words: the words of the filter; empty for no filter.
+    """
 
     class Picked(Message):
-        """The selection moved; None: it follows again."""
+        """The selection moved. `event` is None if the log follows the newest event again."""
 
         def __init__(self, event: EventTuple | None) -> None:
             super().__init__()
@@ -206,27 +214,27 @@ class EventLog(Lines, can_focus=True):
         self._painted: object = None
 
     def _listing(self) -> EventRows:
-        """The lines of the ring: those looked for, all of them, or, where only what is notable is listed, folded."""
+        """Return the lines for the current ring, level, and words. Only the level of notable events has folded lines."""
         if self.words:
             return MatchingRows(self.ring, self.words)
         return FoldedRows(self.ring) if self.level == NOTABLE else AllRows(self.ring)
 
     @property
     def selected(self) -> EventTuple | None:
-        """The selected event."""
+        """The selected event, or None while the log follows the newest event."""
         at = self._line
         return None if at is None else self.rows.at(at)[0]
 
     @property
     def _line(self) -> int | None:
-        """The selected line."""
+        """The index of the selected line, or None."""
         rows = self.rows
         if self.cursor is None or rows.total <= rows.first:
             return None
         return max(rows.first, min(self.cursor, rows.total - 1))
 
     def _update_rows(self) -> None:
-        """List what has come; the selection stays with its event."""
+        """Add lines for new events. The selection stays on its event."""
         chosen, inside = self.selected, self._line is not None and self.rows.at(self._line)[2]
         if self.rows.update():
             self._moved += 1
@@ -234,11 +242,11 @@ class EventLog(Lines, can_focus=True):
                 self.cursor = self.rows.index_of(chosen[0])
 
     def use(self, ring: EventRing, level: int) -> None:
-        """Show another ring; the selection stays at the same moment if it is there."""
+        """Show another ring. If the ring contains the selected event, the selection stays on that event."""
         self._list(ring, level, self.words)
 
     def filter_by(self, words: str) -> None:
-        """List only events that have these words; empty: all."""
+        """List only events that contain all words. Empty words list all events."""
         self._list(self.ring, self.level, words)
 
     def _list(self, ring: EventRing, level: int, words: str) -> None:
@@ -250,7 +258,7 @@ class EventLog(Lines, can_focus=True):
             self.cursor = self.rows.index_of(chosen[0])
 
     def move(self, by: int) -> None:
-        """Move the selection; past the newest event it follows again."""
+        """Move the selection. After the newest event, follow the newest event again."""
         self._update_rows()
         rows = self.rows
         if rows.total <= rows.first:
@@ -261,7 +269,7 @@ class EventLog(Lines, can_focus=True):
         self.post_message(self.Picked(self.selected))
 
     def go_to(self, seq: int) -> bool:
-        """Select the event of that sequence number; False when it is not listed."""
+        """Select the event with a sequence number. Return False if the event is not listed."""
         self._update_rows()
         index = self.rows.index_of(seq)
         if index is None:
@@ -272,7 +280,7 @@ class EventLog(Lines, can_focus=True):
         return True
 
     def toggle(self) -> bool:
-        """Open or close the selected line; False when nothing is folded into it."""
+        """Open or close the selected line. Return False if nothing is folded into the line."""
         at = self._line
         if at is None or not self.rows.toggle(at):
             return False
@@ -285,7 +293,7 @@ class EventLog(Lines, can_focus=True):
         self.post_message(self.Picked(None))
 
     def update(self, note: str = "") -> None:
-        """Show what has come since."""
+        """Show new events."""
         width, height = self.box
         lines_for = max(0, height - 1)
         self._update_rows()
@@ -299,7 +307,7 @@ class EventLog(Lines, can_focus=True):
         self._top = top
         focused = self.has_focus
         paint = self.paint
-        # A ring's total counts too: what comes may be folded into a line that is there already.
+        # The total of the ring is also compared, because a new event can be folded into an existing line.
         painted = (rows, self._moved, self.ring.total, first, total, top, self.cursor, width, height, focused, paint, note, self.level)
         if painted == self._painted:
             return
@@ -318,13 +326,13 @@ class EventLog(Lines, can_focus=True):
         self.show(lines[:height])
 
     def _nothing(self) -> str:
-        """Why no event is listed."""
+        """Return the reason why no event is listed."""
         if self.ring.total:
             return f"No event matches '{self.words}'."
         return f"Nothing has happened yet. To see what follows a failure, kill a broker with {self.kill_key}."
 
     def on_click(self, event: events.Click) -> None:
-        """Select the event under the mouse; a second click on a line that others are folded into opens it."""
+        """Select the event under the mouse. A click on a selected line with folded events opens or closes the line."""
         index = self._top + event.y - 1
         if event.y >= 1 and index < self.rows.total:
             if index == self.cursor and self.toggle():
@@ -333,9 +341,9 @@ class EventLog(Lines, can_focus=True):
             self.post_message(self.Picked(self.selected))
 
     def on_mouse_scroll_up(self, event: events.MouseScrollUp) -> None:
-        """Go back by three."""
+        """Move the selection up by three lines."""
         self.move(-3)
 
     def on_mouse_scroll_down(self, event: events.MouseScrollDown) -> None:
-        """Go on by three."""
+        """Move the selection down by three lines."""
         self.move(3)

@@ -1,4 +1,4 @@
-"""The last line of the screen. It shows the keys that matter now, dimmed if unavailable, or for a moment a message."""
+"""The last line of the screen. It shows the most useful keys, dimmed if unavailable. A message can replace them for a few seconds."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ from tui.rendering.rows import Row
 
 @attrs.frozen(repr=False)
 class FooterMessage(ReprMixin):
-    """A message. `refused` means that it explains why an action was not possible."""
+    """A message in the footer. `refused` is True if the message explains why an action was not possible."""
 
     text: str
     refused: bool = False
 
 
 def paint_footer(hints: tuple[Hint, ...], note: FooterMessage | None, paint: Palette, width: int, last: int = 2) -> Strip:
-    """Paints the line. The last hints (help and quit) are always shown.
+    """Paints the footer. The last hints (help and quit) are always shown.
 
     Args:
         hints: the hints, the most important first.
@@ -60,7 +60,7 @@ def _hint(row: Row, hint: Hint, paint: Palette) -> None:
 
 
 class Footer(Lines):
-    """The widget that shows the line. A click on a hint does the same as its key."""
+    """The widget of the footer. A click on a hint does the same as its key."""
 
     _now: object = None
 

@@ -1,4 +1,4 @@
-"""The first line: virtual time, pace, and what is being played."""
+"""The first line of the screen: the virtual time, the speed, and the title of the session."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tui.rendering.rows import Part, Row, clip
 
 @attrs.frozen(repr=False)
 class Clock(ReprMixin):
-    """What the header shows of a session. `reached` is the speed really kept when that is less than wished."""
+    """The data of a session that the header shows. `reached` is the actual speed if it is lower than the selected speed."""
 
     now: int
     playing: bool
@@ -28,32 +28,32 @@ class Clock(ReprMixin):
     seed: int
     title: str
     ended: bool = False
-    """A scenario has come to its end."""
+    """Whether the scenario has ended."""
     progress: float | None = None
-    """How much of a way into the past is done, 0 to 1."""
+    """The completed share of the running task, from 0 to 1, or None if it is unknown."""
     task_verb: str = "searching for"
-    """What is being done about what is sought."""
+    """The verb that describes the running task."""
     branch: str = ""
-    """The branch, when there are several."""
+    """The name of the branch; empty if there is only one."""
     past: int = -1
-    """µs of virtual time between this moment and the end of what was lived; -1: this is the end."""
+    """The virtual time in µs between this moment and the end of the branch; -1 at the end."""
     events_past: int = 0
-    """Events between this moment and that end."""
+    """The number of events between this moment and the end of the branch."""
     by_steps: bool = False
-    """It goes by steps that take no virtual time."""
+    """Whether the next step takes no virtual time."""
     coarse: bool = False
-    """Virtual time in whole tenths of a second, as a slow link has it."""
+    """Whether the virtual time is shown only in tenths of a second, for a slow link."""
     faults: tuple[str, ...] = ()
-    """The faults in force, in fewer and fewer words."""
+    """Descriptions of the active faults, from the longest to the shortest."""
     by_hand: bool = False
-    """It was turned to by hand: time stands still."""
+    """Whether a cluster that ran on its own was switched to the pace `by-hand`, so that virtual time is paused."""
     play_key: str = "Space"
     hand_key: str = "b"
     end_key: str = "]"
 
 
 def speed_word(speed: float) -> str:
-    """`0.5×`, `20×`, `max`."""
+    """Format a speed, for example `0.5×`, `20×`, or `max`."""
     return "max" if math.isinf(speed) else f"{speed:g}×"
 
 
@@ -70,7 +70,7 @@ def _kept(speed: float) -> str:
 
 
 def paint_header(clock: Clock, paint: Palette, width: int) -> Strip:
-    """The line."""
+    """Paint the header."""
     row = Row().add(" isrlab ", paint.brand).add(" ", paint.text)
     if clock.task_target is not None:
         row.add("►‖ ", paint.warn)
@@ -114,7 +114,7 @@ def paint_header(clock: Clock, paint: Palette, width: int) -> Strip:
 
 @lru_cache(maxsize=64)
 def _right(title: str, release: str, seed: int, room: int, paint: Palette) -> Part:
-    """What is being played, in so many cells."""
+    """Return the title, the release, and the seed, shortened to a number of cells."""
     right = Row()
     tail = f"  seed {seed}"
     left = room - 4 - len(f"Kafka {release}  ")
@@ -130,8 +130,8 @@ def _right(title: str, release: str, seed: int, room: int, paint: Palette) -> Pa
 
 
 class Header(Lines):
-    """The line as a widget."""
+    """The widget of the header."""
 
     def update(self, clock: Clock) -> None:
-        """Show a new state."""
+        """Show new data."""
         self.show([paint_header(clock, self.paint, self.box.width)])

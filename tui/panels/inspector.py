@@ -1,4 +1,4 @@
-"""The selected thing in full: a partition with all its replicas, a broker, or an event with its rule and its cause."""
+"""The details of the selection: a partition with all its replicas, a broker, or an event with its rule and its causes."""
 
 from __future__ import annotations
 
@@ -25,21 +25,21 @@ from tui.rendering.rows import Row, blank, clip, headline, in_a_sentence, rule, 
 from tui.rendering.states import broker_state, partition_status, registration, replica_marks
 
 MOST_HOLDERS: Final = 3
-"""Replicas that hold a high watermark and are each named."""
+"""The maximum number of replicas that hold a high watermark back and are named individually."""
 
 _NOBODY: Final[Mapping[int, str]] = {}
 
 COMPACT: Final = 2
-"""Lines of an inspector whose first line is its headline."""
+"""The maximum height of a compact inspector, whose first line is also its headline."""
 
 
 def ids(members: tuple[int, ...]) -> str:
-    """`[1,2,3]`."""
+    """Format broker ids, for example `[1,2,3]`."""
     return "[" + ",".join(map(str, members)) + "]"
 
 
 def not_served(p: PartitionView, view: ClusterView) -> str:
-    """Why clients cannot reach a leader that the controller names, in a sentence."""
+    """Return a sentence that explains why the elected leader does not serve clients."""
     leads = next((broker for broker in view.brokers if broker.id == p.leader), None)
     name, copy = f"b{p.leader}", p.copy_on(p.leader)
     if leads is None or not copy.alive:
@@ -52,7 +52,7 @@ def not_served(p: PartitionView, view: ClusterView) -> str:
 
 
 def all_committed(p: PartitionView, view: ClusterView) -> str:
-    """What to say of a partition whose leader's high watermark has reached the end of its log."""
+    """Describe a partition whose leader's high watermark has reached the end of its log."""
     if p.lost:
         whole = f"All records of b{p.leader} are committed, but it lacks lost records: {lost_words(p)}."
     else:
@@ -70,7 +70,7 @@ def all_committed(p: PartitionView, view: ClusterView) -> str:
 
 
 def high_watermark_sentence(p: PartitionView, view: ClusterView) -> str:
-    """Why the high watermark of a partition is where it is, in a sentence."""
+    """Return a sentence that explains the position of a partition's high watermark."""
     if p.offline:
         return f"No leader: the partition waits for a live member of ISR {ids(p.isr)}" + (f" or ELR {ids(p.elr)}." if p.elr else ".")
     leader = p.copy_on(p.leader)
@@ -88,7 +88,10 @@ def high_watermark_sentence(p: PartitionView, view: ClusterView) -> str:
 
 
 def _holders(p: PartitionView) -> str:
-    """Who holds a partition's high watermark: all of them, or the one that has been behind for longest and how many others there are."""
+    """Return the replicas that hold a partition's high watermark back.
+
+    If there are many, return only the replica that has been behind for longest, and the number of others.
+    """
     ages = {copy.broker: copy.caught_up_us // 100_000 * 100_000 if copy.caught_up_us > SECOND else 0 for copy in p.copies}
     holders = sorted(p.held_by, key=lambda broker: -ages[broker])
     first, *others = holders
@@ -113,13 +116,13 @@ def paint_partition(
     left: Mapping[int, str] = _NOBODY,
     unclean: str = "",
 ) -> list[Strip]:
-    """A partition: where it stands, why its HW is where it is, and every replica.
+    """Paint a partition: its state, the explanation of its HW, and each replica.
 
     Args:
-        p, view, paint, width: the partition, the cluster, the styles, cells.
-        rows: lines that will be shown, 0 for all; where they cannot hold all, replicas are left out.
-        left: by replica outside the ISR, when and why it left.
-        unclean: what comes of it that unclean election is allowed.
+        p, view, paint, width: the partition, the cluster, the styles, and the width in cells.
+        rows: number of lines that will be shown; 0 for all. If they are too few, replicas are left out.
+        left: when and why each replica outside the ISR left it, by broker.
+        unclean: the outcome of unclean election, as a sentence; empty for none.
     """
     glyph, word, style = partition_status(p, paint)
     lines = [
@@ -136,9 +139,9 @@ def paint_partition(
     if rows == 1 and unclean:
         said = f"No leader. {unclean}"
     elif rows == 1 and gone and p.status.served and not p.lost:
-        said = " ".join(gone)  # all is well but for who is missing: that is what has room
+        said = " ".join(gone)  # the only problem is that replicas are missing, so the single line explains why
     sentences = wrap(said, width - 2)
-    room = rows if rows < COMPACT else rows - 1  # a compact panel has its headline in this one's first line
+    room = rows if rows < COMPACT else rows - 1  # in a compact panel, the first line is also the headline
     if 0 < room < len(sentences):
         sentences[room - 1 :] = [clip(f"{sentences[room - 1]} {sentences[room]}", width - 2)]
     for line in sentences:
@@ -182,7 +185,7 @@ def paint_partition(
 
 def _replica(p: PartitionView, copy: ReplicaView, paint: Palette, name: int, digits: int, end: int, width: int) -> Strip:
     marks, style = replica_marks(p, copy, paint)
-    ahead = copy.leo - end  # of the leader; while nobody leads, of the longest
+    ahead = copy.leo - end  # relative to the leader's LEO, or to the largest LEO if there is no leader
     if copy.broker == p.leader:
         ago = "leads"
     elif copy.caught_up_us < 0:
@@ -216,7 +219,7 @@ def _replica(p: PartitionView, copy: ReplicaView, paint: Palette, name: int, dig
 
 
 def paint_broker(b: BrokerView, view: ClusterView, paint: Palette, width: int) -> list[Strip]:
-    """A broker: process, registration, partitions, links."""
+    """Paint a broker: its process, registration, partitions, and links."""
     glyph, word, style = broker_state(b, paint)
     lines = [
         Row()
@@ -261,7 +264,7 @@ def paint_broker(b: BrokerView, view: ClusterView, paint: Palette, width: int) -
 
 
 def paint_event_detail(event: EventTuple, find: Callable[[int], EventTuple | None], paint: Palette, width: int) -> list[Strip]:
-    """An event: its whole sentence, where the rule stands, and what caused it, back to the beginning."""
+    """Paint an event: its sentence, the source of its rule, and up to eight preceding causes."""
     lines: list[Strip] = []
     glyph, role = glyph_of(event[3])
     head = Row().add(f" {format_clock(event[1])} ", paint.muted).add(f"{glyph} ", getattr(paint, role)).add(event[3], paint.strong)
@@ -293,10 +296,10 @@ def paint_event_detail(event: EventTuple, find: Callable[[int], EventTuple | Non
 
 
 class Inspector(Lines):
-    """The panel as a widget."""
+    """The widget of the inspector."""
 
     def update(self, title: str, content: list[Strip], note: str = "") -> None:
-        """Show lines under a headline; with little room the first of them is the headline."""
+        """Show lines below a headline. In a compact panel, the first line is the headline."""
         width, height = self.box
         if height <= COMPACT and content:
             lines = [headline(content[0], self.paint.faint), *content[1:]][:height]

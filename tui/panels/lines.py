@@ -1,7 +1,7 @@
-"""The widget all panels share: a list of finished lines, of which only those that changed are painted again.
+"""The base widget of all panels: a list of finished lines, of which only changed ones are painted again.
 
-A frame of the main screen changes a few cells in many lines of many panels. Textual would pass a message for each panel; what changed
-in all of them is gathered and written at once instead (`gathered`).
+A frame of the main screen changes a few cells in many lines of many panels. Textual would send a message for each panel. Instead,
+`collect_updates` collects the changes of all panels, and the screen writes them at once.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ from tui.terminal.compositor import Piece
 from tui.terminal.foreign_text import ControlCharacterFilter
 
 RIGHT: Final = 3
-"""The right mouse button, as Textual numbers them."""
+"""Textual's number of the right mouse button."""
 
 
 @attrs.define(eq=False)
 class _Finished:
-    """A row as the terminal has it, or is about to: the line, the palette; and it with what stands beneath, once that was asked for."""
+    """A row that the terminal shows or is about to show: its line, its palette, and the finished strip once it has been requested."""
 
     line: Strip
     paint: Palette
@@ -35,11 +35,11 @@ class _Finished:
 
 
 class Lines(Widget):
-    """Shows lines as they are (Line API). `show` repaints the rows that differ and no others.
+    """A widget that shows finished lines (Line API). `show` repaints only rows that differ.
 
     Attributes:
-        box: the size at once, before Textual has laid out.
-        pieces: while this is a list, what changes is added to it, for the screen to write, and Textual hears nothing of it.
+        box: the size of the panel, available before Textual's layout.
+        pieces: list that collects changed cells for the screen to write, without a repaint by Textual. None while nothing is collected.
     """
 
     DEFAULT_CSS = "Lines { position: absolute; }"
@@ -54,7 +54,7 @@ class Lines(Widget):
         self._finished: dict[int, _Finished] = {}
 
     def place(self, region: Region | None) -> None:
-        """Stand there on the screen from now on, or nowhere."""
+        """Place the panel at a region of the screen, or hide it if the region is None."""
         self.display = region is not None
         self._at = region
         if region is None:
@@ -67,11 +67,11 @@ class Lines(Widget):
 
     @property
     def lines(self) -> Sequence[Strip]:
-        """What is shown now."""
+        """The current lines."""
         return self._lines
 
     def show(self, lines: list[Strip]) -> None:
-        """Show these lines from now on."""
+        """Show new lines, and repaint the rows that differ."""
         old = self._lines
         self._lines = lines
         if len(old) != len(lines):
@@ -93,7 +93,7 @@ class Lines(Widget):
         self.refresh(*dirty)
 
     def _change(self, y: int) -> tuple[int, Strip]:
-        """What has changed in a row, and its first column; all of it when it is not known what stands there."""
+        """Return the first changed column of a row and the changed part. If the row's old content is unknown, return the whole row."""
         before, line, base, width = self._finished.get(y), self._lines[y], self.paint.base, self.box.width
         if before is None or before.paint is not self.paint or not before.line.cell_length == line.cell_length == width:
             return 0, self._finish(y)
@@ -103,7 +103,7 @@ class Lines(Widget):
         return _width(now[:start]), over(Line(now[start:stop]), base)
 
     def _finish(self, y: int) -> Strip:
-        """A row with what stands beneath it, as wide as the panel."""
+        """Return a finished row with the base style beneath it, as wide as the panel."""
         line = self._lines[y] if y < len(self._lines) else blank(self.box.width)
         known = self._finished.get(y)
         if known is None or known.line is not line or known.paint is not self.paint:
@@ -113,33 +113,36 @@ class Lines(Widget):
         return known.strip
 
     def _filtered(self, strips: list[Strip]) -> list[Strip]:
-        """Lines as they go to the terminal."""
+        """Return lines after the application's filters."""
         for each in self.app.get_line_filters():
             if isinstance(each, ControlCharacterFilter):
-                continue  # Rows are built of text that is harmless already.
+                continue  # `Row` has already escaped control characters.
             behind = self.background_colors[1]
             strips = [strip.apply_filter(each, behind) for strip in strips]
         return strips
 
     def render_lines(self, crop: Region) -> list[Strip]:
-        """Rows of the panel: it has no border, no padding and no tint for Textual to add."""
+        """Return rows of the panel. Textual's own steps are skipped because a panel has no border, padding, or tint."""
         rows = self._filtered([self._finish(y) for y in crop.line_range])
         if crop.column_span != (0, self.box.width):
             rows = [row.crop(*crop.column_span).adjust_cell_length(crop.width, self.paint.base) for row in rows]
         return rows
 
     def render_line(self, y: int) -> Strip:
-        """One row."""
+        """Return a row of the panel."""
         return self._finish(y)
 
 
 def _width(segments: Sequence[Segment]) -> int:
-    """Cells that segments take."""
+    """Return the width of segments in cells."""
     return sum([len(text) if text.isascii() else cell_len(text) for text, _, _ in segments])
 
 
 def differing_segments(before: Sequence[Segment], after: Sequence[Segment]) -> tuple[int, int]:
-    """The segments of `after`, first inclusive to last exclusive, outside which the two lines, equally wide, are the same."""
+    """Return the range of segments of `after` that differ from `before`, as start (inclusive) and end (exclusive).
+
+    Both lines have the same width.
+    """
     most = min(len(before), len(after))
     start = 0
     while start < most and (before[start] is after[start] or before[start] == after[start]):
@@ -151,7 +154,7 @@ def differing_segments(before: Sequence[Segment], after: Sequence[Segment]) -> t
 
 
 def changed(old: Strip, new: Strip, width: int) -> tuple[int, int]:
-    """The columns, first inclusive to last exclusive, in which two lines of that width differ; a slow link is sent no more."""
+    """Return the range of columns in which two lines differ, as start (inclusive) and end (exclusive). Only these are written."""
     after = list(new)
     first, last = differing_segments(list(old), after)
     start = _width(after[:first])
@@ -160,7 +163,7 @@ def changed(old: Strip, new: Strip, width: int) -> tuple[int, int]:
 
 
 def collect_updates(panels: Sequence[Lines], show: Callable[[], None]) -> list[Piece]:
-    """Let panels show something new; returns what has to be written for it."""
+    """Call `show`, and return the changes of all panels as pieces to write."""
     pieces: list[Piece] = []
     for panel in panels:
         panel.pieces = pieces

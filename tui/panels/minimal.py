@@ -1,4 +1,4 @@
-"""The calm view for a terminal that is too small for panels: the state in a few lines."""
+"""The view for a terminal that is too small for panels. It shows the state in a few lines that change rarely."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tui.rendering.states import broker_state, partition_status
 
 
 def paint_minimal(view: ClusterView, last: EventTuple | None, selected: int | None, paint: Palette, size: tuple[int, int]) -> list[Strip]:
-    """Brokers, how many partitions are how well, losses, the last notable event."""
+    """Paint the brokers, the number of partitions in each state, the most important totals, and the last notable event."""
     width, height = size
     row = Row()
     lines: list[Strip] = []
@@ -50,8 +50,8 @@ def paint_minimal(view: ClusterView, last: EventTuple | None, selected: int | No
 
 
 class Minimal(Lines):
-    """The view as a widget."""
+    """The widget of the minimal view."""
 
     def update(self, view: ClusterView, last: EventTuple | None, selected: int | None) -> None:
-        """Show a new state."""
+        """Show a new view."""
         self.show(paint_minimal(view, last, selected, self.paint, (self.box.width, self.box.height)))

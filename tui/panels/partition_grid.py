@@ -1,7 +1,7 @@
-"""Partitions × replicas: who leads, who is in sync, and how far every log reaches.
+"""The grid of partitions and replicas: which replicas lead, which are in sync, and how far each log extends.
 
-With few brokers each has a column of its own; with many, a partition's replicas stand in their order and carry the
-broker's id. A row is painted again only when something visible in it has changed.
+If there are few brokers, each broker has its own column. Otherwise, a partition's replicas appear in their order, each with its broker's
+id. A row is painted again only if something visible in it has changed.
 """
 
 from __future__ import annotations
@@ -36,28 +36,28 @@ from tui.rendering.states import (
 )
 
 LEAST_CELL: Final = 15
-"""Columns a replica needs for its marks, a bar and a number."""
+"""The minimum width, in cells, of a replica with its marks, a bar, and a number."""
 
 LEAST_BAR: Final = 4
-"""Cells of a bar for which what matters less than offsets gives way."""
+"""The length of a bar, in cells, for which less important columns are left out."""
 
 SHORTEST_BAR: Final = 2
-"""Cells of a bar in which a gap still shows."""
+"""The minimum length of a bar, in cells, at which a gap is still visible."""
 
 WIDEST_BAR: Final = 40
-"""Cells beyond which a bar says no more."""
+"""The maximum length of a bar in cells."""
 
 SHORT_END: Final = 4
-"""Cells of a log end offset that has no room in full: `…460`, `123k`."""
+"""The width, in cells, of a shortened log end offset, for example `…460` or `123k`."""
 
 SHORTEST_END: Final = 3
-"""Cells of one for which even the bars have gone."""
+"""The width, in cells, of a log end offset in its shortest form, which is used only without bars."""
 
 
 def shown_offsets(hw: int, leo: int, width: int) -> tuple[str, str]:
-    """A high watermark and a log end offset in so many cells, the `/` between them included.
+    """Return the texts of a high watermark and a log end offset that fit into a width in cells, including the `/` between them.
 
-    Where they do not fit, the log end leaves out digits that both begin with, or is rounded down.
+    If they do not fit, the log end omits the first digits that both offsets have in common, or is rounded down.
     """
     first, second = str(hw), str(leo)
     room = width - len(first) - 1
@@ -70,7 +70,7 @@ def shown_offsets(hw: int, leo: int, width: int) -> tuple[str, str]:
 
 
 def _rounded_down(number: int, room: int) -> str:
-    """In so many cells, as `123k`; an ellipsis where even that has no room."""
+    """Round a number down so that it fits into a number of cells, for example `123k`. If it does not fit, return an ellipsis."""
     for unit in ("k", "M", "G", "T"):
         number //= 1_000
         if len(text := f"{number}{unit}") <= room and number:
@@ -80,7 +80,7 @@ def _rounded_down(number: int, room: int) -> str:
 
 @attrs.frozen(repr=False)
 class Columns(ReprMixin):
-    """Where what stands in a row. Widths in cells; 0: not shown."""
+    """The columns of a row. Widths are in cells. A column of width 0 is not shown."""
 
     name: int
     status: int
@@ -90,35 +90,38 @@ class Columns(ReprMixin):
     cell: int
     bar: int
     digits: int
-    """Digits of the largest offset shown."""
+    """The number of digits of the largest offset."""
     numbers: int
-    """Cells of a replica's offsets; 0: marks only."""
+    """The width of a replica's offsets in cells; 0 if only marks are shown."""
     both: bool
-    """HW and LEO, or LEO only."""
+    """Whether both HW and LEO are shown, or only LEO."""
     brokers: tuple[int, ...]
-    """Brokers with a column of their own; empty: replicas in order."""
+    """The brokers that have their own columns; empty if replicas appear in their order."""
     places: int
-    """Replica columns."""
+    """The number of replica columns."""
     label: int
-    """Cells of the broker's id in front of a replica, when the column does not tell."""
+    """The width of the broker's id before a replica, in cells; 0 if each broker has its own column."""
 
     @property
     def cells_at(self) -> int:
-        """Where the replica columns start."""
+        """The cell at which the replica columns start."""
         return 2 + self.name + self.status + self.leader + self.epochs + self.isr
 
     @property
     def offsets(self) -> str:
-        """What stands above a replica's numbers."""
+        """The heading of a replica's offsets."""
         return "HW".rjust(min(self.digits, self.numbers - 4)) + "/LEO" if self.both else "LEO" if self.numbers else ""
 
     def numbers_at(self, place: int) -> int:
-        """Where the numbers of a replica column start."""
+        """Return the cell at which the offsets of a replica column start."""
         return self.cells_at + place * self.cell + self.label + 4 + self.bar
 
     @staticmethod
     def plan(view: ClusterView, width: int) -> Columns:
-        """The columns for a cluster on a screen of that width: what matters least goes first, and the high watermark last."""
+        """Return the columns for a cluster and a screen width.
+
+        If the width is too small, the least important columns are left out first, and the offsets last.
+        """
         name = min(max(9, *(len(str(p.tp)) for p in view.partitions), 0) + 1, 15 if width < 100 else 28)
         largest = max((copy.leo for p in view.partitions for copy in p.copies), default=0)
         digits = max(3, len(str(largest)))
@@ -138,7 +141,7 @@ class Columns(ReprMixin):
         steps = (
             (status, leader, epochs, isr, full, LEAST_BAR),
             (status, leader, 0, isr, full, LEAST_BAR),
-            (status, 0, 0, isr, full, LEAST_BAR),  # the leader has its star
+            (status, 0, 0, isr, full, LEAST_BAR),  # the star already marks the leader
             (status, 0, 0, isr, full, SHORTEST_BAR),
             (_GLYPH, 0, 0, isr, full, SHORTEST_BAR),
             (_GLYPH, 0, 0, isr, short, SHORTEST_BAR),
@@ -150,7 +153,7 @@ class Columns(ReprMixin):
             (_GLYPH, 0, 0, 0, digits, 0),
             (_GLYPH, 0, 0, 0, 0, 0),
         )
-        for status, leader, epochs, isr, numbers, least in steps:  # what fits, or the last
+        for status, leader, epochs, isr, numbers, least in steps:  # choose the first combination that fits, or the last one
             cell = max(1, (width - 3 - name - status - leader - epochs - isr) // places)
             length = min(WIDEST_BAR, cell - label - 5 - numbers)
             if length >= least:
@@ -162,11 +165,11 @@ class Columns(ReprMixin):
 
 
 _GLYPH: Final = 2
-"""Cells of a status that is a mark only."""
+"""The width, in cells, of a status that consists only of a glyph."""
 
 
 class PartitionsInOrder(Sequence[PartitionView]):
-    """The partitions of a view in an order that is known already."""
+    """The partitions of a view in a precomputed order."""
 
     __slots__ = ("_places", "_views")
 
@@ -188,7 +191,7 @@ class PartitionsInOrder(Sequence[PartitionView]):
 
 
 def _said(p: PartitionView) -> tuple[object, ...]:
-    """All that a row tells of a partition."""
+    """Return all data of a partition that a row shows."""
     return (
         p.status, p.diverged, p.leader, p.leader_epoch, p.partition_epoch, p.isr, p.replicas, p.min_isr,
         [(copy.leo, copy.hw, copy.role, copy.in_isr, copy.alive, copy.broker) for copy in p.copies],
@@ -196,7 +199,7 @@ def _said(p: PartitionView) -> tuple[object, ...]:
 
 
 class GridPainter:
-    """Paints the grid and remembers the rows it has painted."""
+    """Paints the grid and caches painted rows."""
 
     def __init__(self, paint: Palette) -> None:
         self.paint = paint
@@ -205,7 +208,7 @@ class GridPainter:
         self._heads: dict[tuple[object, ...], Part] = {}
 
     def use(self, paint: Palette) -> None:
-        """Paint with another palette from now on."""
+        """Use another palette from now on."""
         if paint is not self.paint:
             self.paint, self._rows, self._beginnings, self._heads = paint, {}, {}, {}
 
@@ -222,17 +225,17 @@ class GridPainter:
         note: str = "",
         columns: Columns | None = None,
     ) -> list[Strip]:
-        """The panel's lines.
+        """Paint the panel.
 
         Args:
             view: the cluster.
-            order: its partitions in the order to list them.
+            order: the partitions in the order of the list.
             size: width and height in cells.
             top: index of the first partition shown.
-            partition, broker: the selected cell.
-            focused: whether the keys go to this panel.
-            note: what stands at the right of the headline; empty: the legend.
-            columns: where what stands, when that is known already.
+            partition, broker: the selected partition and broker.
+            focused: whether the panel has the keyboard focus.
+            note: text on the right of the headline. If it is empty, the legend is shown.
+            columns: the columns, or None to compute them.
         """
         width, height = size
         paint = self.paint
@@ -313,7 +316,7 @@ class GridPainter:
         return row.strip(width, (self.paint.cursor if focused else self.paint.row) if selected else None)
 
     def _beginning(self, p: PartitionView, columns: Columns, selected: bool) -> Part:
-        """A row up to its replicas, which offsets do not change."""
+        """Return the part of a row before its replicas. It does not depend on offsets."""
         paint = self.paint
         glyph, word, style = partition_status(p, paint)
         key = (columns, selected, id(paint), word, p.leader, p.leader_epoch, p.partition_epoch, p.isr, len(p.replicas), p.min_isr)
@@ -381,10 +384,10 @@ class GridPainter:
 
 
 class PartitionGrid(Lines, can_focus=True):
-    """The grid as a widget: scrolls to the selected partition; a click selects a cell, with the right button it also asks what to do."""
+    """The widget of the grid. It scrolls to the selected partition. A click selects a cell. A right click also opens a menu of actions."""
 
     class Picked(Message):
-        """A cell was clicked; `menu`: with the right button."""
+        """The user clicked a cell. `menu` is True for the right button."""
 
         def __init__(self, partition: TopicPartition, broker: int | None, menu: bool = False) -> None:
             super().__init__()
@@ -412,7 +415,7 @@ class PartitionGrid(Lines, can_focus=True):
         broker: int | None,
         note: str,
     ) -> None:
-        """Show a new state."""
+        """Show a new view."""
         shown = self.bring_into_sight(view, worst_first=worst_first, which=which, words=words, partition=partition)
         self.painter.use(self.paint)
         width, height = self.box
@@ -427,7 +430,7 @@ class PartitionGrid(Lines, can_focus=True):
     def bring_into_sight(
         self, view: ClusterView, *, worst_first: bool, which: str = "", words: str = "", partition: TopicPartition | None
     ) -> Sequence[PartitionView]:
-        """Bring a partition to where it can be seen; returns the partitions that can."""
+        """Scroll so that a partition is visible. Returns the visible partitions."""
         self.order, at_of = self._in_order(view, worst_first, which, words)
         rows = max(1, self.box.height - 2)
         at = at_of.get(partition, 0) if partition is not None else 0
@@ -437,7 +440,7 @@ class PartitionGrid(Lines, can_focus=True):
     def _in_order(
         self, view: ClusterView, worst_first: bool, which: str, words: str
     ) -> tuple[Sequence[PartitionView], dict[TopicPartition, int]]:
-        """The partitions in order, and the place of each; sorted anew only when more than offsets has changed."""
+        """Return the partitions in order, and the index of each. They are sorted again only if more than offsets has changed."""
         key = (view.version, worst_first, which, words)
         if view.version < 0 or self._sorted[0] != key:
             ordered = in_order(view, worst_first, which, words)
@@ -446,7 +449,7 @@ class PartitionGrid(Lines, can_focus=True):
         return PartitionsInOrder(view.partitions, self._sorted[1]), self._sorted[2]
 
     def _plan(self, view: ClusterView, width: int, shown: Sequence[PartitionView]) -> Columns:
-        """The columns; planned anew only when more than offsets has changed, or an offset that is shown needs another digit."""
+        """Return the columns. They are computed again only if more than offsets has changed, or if a visible offset needs another digit."""
         key = (view.version, width)
         if view.version >= 0 and self._planned is not None and self._planned[0] == key:
             columns = self._planned[1]

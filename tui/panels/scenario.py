@@ -1,7 +1,7 @@
-"""A scenario's expectations as they are met or failed, and what the scenario is about.
+"""The scenario panel: the description of a scenario, and the state of its expectations.
 
-Conditions that were written under one step stand together below that step's note. What failed is always shown in full;
-when there is little room, what held gives way first.
+Conditions of the same step are grouped below the step's note. Failed expectations are always shown in full. If there is not enough room,
+expectations that held are left out first.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from tui.session.scenario_state import Expected, ScenarioState, Verdict
 
 
 def paint_scenario(state: ScenarioState, paint: Palette, size: tuple[int, int]) -> list[Strip]:
-    """The panel's lines."""
+    """Paint the panel."""
     width, height = size
     held = sum(e.verdict is Verdict.HELD for e in state.expectations)
     failed = sum(e.verdict is Verdict.FAILED for e in state.expectations)
@@ -36,7 +36,7 @@ def paint_scenario(state: ScenarioState, paint: Palette, size: tuple[int, int]) 
     begun = bool(state.said) or any(e.verdict is not Verdict.PENDING for e in state.expectations)
     title, whole = "Scenario", body - least - _total(full) >= len(about)
     if not whole and begun:
-        # What it is about has no room below the headline: as much of it stands in the headline as fits.
+        # There is no room for the description below the headline, so the headline contains as much of it as fits.
         title += "  " + clip(state.about, max(0, width - len(note) - 18))
     elif not whole:
         about = _cut(about, max(1, body - least), paint, width)
@@ -51,7 +51,7 @@ def paint_scenario(state: ScenarioState, paint: Palette, size: tuple[int, int]) 
 
 
 def _cut(about: list[Strip], room: int, paint: Palette, width: int) -> list[Strip]:
-    """As many lines as there is room for, and at the end of the last which key shows the rest."""
+    """Return as many lines as fit. If lines are left out, the last line names the key that shows them."""
     if len(about) <= room:
         return about
     more = " ⏎ all of it "
@@ -60,7 +60,7 @@ def _cut(about: list[Strip], room: int, paint: Palette, width: int) -> list[Stri
 
 
 def grouped(expectations: Sequence[Expected]) -> list[list[Expected]]:
-    """Neighbours with the same note together; those without a note each by itself."""
+    """Group adjacent expectations with the same note. An expectation without a note is a group of its own."""
     groups: list[list[Expected]] = []
     for e in expectations:
         if groups and e.note and groups[-1][0].note == e.note:
@@ -71,7 +71,7 @@ def grouped(expectations: Sequence[Expected]) -> list[list[Expected]]:
 
 
 def verdict_of(group: Sequence[Expected]) -> Verdict:
-    """A group has failed when one in it has; it has held when all have."""
+    """Return the verdict of a group. A group failed if any of its expectations failed, and held if all of them held."""
     verdicts = {e.verdict for e in group}
     return Verdict.FAILED if Verdict.FAILED in verdicts else Verdict.PENDING if Verdict.PENDING in verdicts else Verdict.HELD
 
@@ -81,7 +81,7 @@ def _total(blocks: list[list[Strip]]) -> int:
 
 
 def _labelled(label: str, text: str, paint: Palette, width: int, style: Style) -> list[Strip]:
-    """`next  …` over as many lines as it needs; nothing for nothing."""
+    """Paint a text after a label, for example `next`, on as many lines as necessary. An empty text has no lines."""
     return [
         Row().add(f" {label if number == 0 else '':<6}", paint.muted).join(coloured(line, paint, style)).strip(width)
         for number, line in enumerate(wrap(text, width - 8))
@@ -89,7 +89,10 @@ def _labelled(label: str, text: str, paint: Palette, width: int, style: Style) -
 
 
 def _that_fit(groups: list[list[Expected]], blocks: list[list[Strip]], room: int) -> list[list[Strip]]:
-    """All of them when there is room, otherwise failed ones, then those to come, then the latest held; order is kept."""
+    """Return the blocks that fit, in their order.
+
+    If not all fit, failed groups take precedence, then pending groups, and then the latest groups that held.
+    """
     if _total(blocks) <= room:
         return blocks
     rank = {Verdict.FAILED: 0, Verdict.PENDING: 1, Verdict.HELD: 2}
@@ -135,8 +138,8 @@ def _mark(verdict: Verdict, paint: Palette) -> tuple[str, Style]:
 
 
 class ScenarioPanel(Lines):
-    """The panel as a widget."""
+    """The widget of the scenario panel."""
 
     def update(self, state: ScenarioState) -> None:
-        """Show a new state."""
+        """Show a new state of the scenario."""
         self.show(paint_scenario(state, self.paint, (self.box.width, self.box.height)))

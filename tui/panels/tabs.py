@@ -12,7 +12,7 @@ from tui.rendering.palette import Palette
 from tui.rendering.rows import Row
 
 Tab = tuple[str, str, str, str]
-"""A screen in the line: its key, its name, a shorter name, and the action that opens it."""
+"""The tab of a screen: its key, its name, a shorter name, and the action that opens the screen."""
 
 
 def paint_tabs(tabs: tuple[Tab, ...], current: str, paint: Palette, width: int) -> Strip:
@@ -35,12 +35,12 @@ def paint_tabs(tabs: tuple[Tab, ...], current: str, paint: Palette, width: int) 
 
 
 def _needed(tabs: tuple[Tab, ...]) -> int:
-    """Width of the line with all names, in cells."""
+    """Return the width of the line with all names, in cells."""
     return 1 + sum(len(key) + len(name) + 2 for key, name, _, _ in tabs)
 
 
 class Tabs(Lines):
-    """The widget that shows the line. A click on a screen opens it."""
+    """The widget of the tabs. A click on a screen opens it."""
 
     _painted: object = None
 
@@ -52,7 +52,7 @@ class Tabs(Lines):
             self.action = action
 
     def update(self, tabs: tuple[Tab, ...], action: str) -> None:
-        """Shows the line. `action` is the action that opens the current screen."""
+        """Shows the tabs. `action` is the action that opens the current screen."""
         painted = (tabs, action, self.box.width, id(self.paint))
         if painted == self._painted:
             return

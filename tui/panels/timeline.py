@@ -1,7 +1,7 @@
-"""The timeline: the whole branch from left to right, a mark for every notable thing that happened, by kind. A click goes there.
+"""The timeline of the whole branch, from left to right, with a mark for every notable event. A click goes to the moment of a mark.
 
-Below each other, as there is room: what people broke or changed, with bookmarks; what became of the ISR, and who was fenced out of
-it; who was elected; what went wrong. The span grows in steps of 1, 2 and 5, so that marks stay where they are while time goes on.
+If there is room, the timeline has several lanes: acts, faults, and bookmarks; ISR changes and fencing; elections; and harm. The span grows
+in steps of 1, 2, and 5 times a power of ten, so that marks seldom move while time advances.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ KINDS_OF: Final[Mapping[str, str]] = {
     "link-held": "fault",
     "disk-slowed": "fault",
 }
-"""What sort of mark a kind of event makes; kinds that are not here make none: they go with one that is."""
+"""The type of mark for each kind of event. Other kinds have no mark, because they accompany an event that has one."""
 
 LOOKS: Final[Mapping[str, tuple[str, str]]] = {
     "bookmark": ("◆", "you"),
@@ -71,7 +71,7 @@ LOOKS: Final[Mapping[str, tuple[str, str]]] = {
     "fault": ("✕", "bad"),
     "act": ("▸", "you"),
 }
-"""Glyph and style role of each sort, the weightiest first: where two fall on one cell that one shows."""
+"""The glyph and the style role of each type of mark, the most important first. A cell with several marks shows the most important one."""
 
 WORDS: Final[Mapping[str, str]] = {
     "bookmark": "a bookmark", "loss": "records lost, or logs diverged", "error": "records exposed, refused, or duplicated; a "
@@ -79,7 +79,7 @@ WORDS: Final[Mapping[str, str]] = {
     "truncation": "a log truncated", "election": "a leader or controller elected", "shrink": "an ISR shrank", "expand": "an ISR grew",
     "fenced": "a broker fenced or unregistered", "fault": "something stopped, paused, or cut", "act": "an act",
 }  # fmt: skip
-"""What a mark of each sort says, for the help screen."""
+"""The meaning of each type of mark, for the help screen."""
 
 _RANK: Final = {sort: number for number, sort in enumerate(LOOKS)}
 
@@ -93,25 +93,28 @@ LANES: Final[Mapping[int, tuple[tuple[str, frozenset[str]], ...]]] = {
         ("harm", frozenset({"loss", "error", "truncation"})),
     ),
 }
-"""The lanes by how many there is room for, with the sorts each shows."""
+"""The lanes with their names and types of marks, by the number of lanes that fit."""
 
 LEAST_SPAN: Final[int] = 10 * SECOND
 
 LEAST_EVENTS: Final = 20
-"""The least span of an axis of events."""
+"""The minimum span of an axis, in events."""
 
 
 HEADED: Final = 3
-"""Lines from which on there is a headline, in which the chosen mark is told; with fewer the footer tells it."""
+"""The minimum number of lines for a headline, which describes the selected mark. Without a headline, the footer describes the mark."""
 
 
 def height_for(height: int) -> int:
-    """Lines the timeline takes of a screen of that height: its axis, and its lanes."""
+    """Return the number of lines of the timeline for a screen height."""
     return 1 if height < 36 else 3 if height < 50 else 5
 
 
 def span_for(end: int, by_events: bool = False) -> int:
-    """The span of the axis: 1, 2 or 5 times a power of ten seconds (µs), or of ten events, that is not less."""
+    """Return the span of the axis that contains `end`, in µs, or in events if `by_events` is set.
+
+    The span is 1, 2, or 5 times a power of ten, in seconds or in events, and at least ten seconds or 20 events.
+    """
     power: int = LEAST_EVENTS // 2 if by_events else LEAST_SPAN
     end = max(end, LEAST_EVENTS) if by_events else end
     while True:
@@ -123,12 +126,13 @@ def span_for(end: int, by_events: bool = False) -> int:
 
 @attrs.define(repr=False)
 class Buckets(ReprMixin):
-    """Marks by cell, taken in once each; all anew when the scale changes or the branch is another one.
+    """Marks grouped by cell. Each mark is added once. If the scale or the branch changes, all marks are added again.
 
     Attributes:
-        cells, span, by_events: the scale; by events where virtual time does not move.
-        sorts: of each cell, the sorts in it, as a set of ranks, with the last mark of each.
-        used: the cells that have any.
+        cells, span: the number of cells, and the span of the axis in µs or in events.
+        by_events: whether the axis counts events, because virtual time does not advance.
+        sorts: for each cell, the last mark of each type.
+        used: the cells that contain marks.
     """
 
     cells: int = 0
@@ -140,7 +144,7 @@ class Buckets(ReprMixin):
     used: dict[int, None] = attrs.field(factory=dict)
 
     def take(self, marks: Sequence[Mark], cells: int, span: int, by_events: bool = False) -> None:
-        """Bring up to date."""
+        """Add new marks. If the scale or the branch has changed, start again."""
         self.by_events = by_events
         if (cells, span) != (self.cells, self.span) or marks is not self._source or len(marks) < self._taken:
             self.cells, self.span, self._source, self._taken = cells, span, marks, 0
@@ -168,15 +172,15 @@ def paint_timeline(
     told: str,
     chosen: Mark | None = None,
 ) -> list[Strip]:
-    """The strip's lines.
+    """Paint the timeline.
 
     Args:
-        buckets: the marks, brought up to date for `axis_of(size)`.
-        bookmarks: time and note of each.
-        now, end: where one is, and how far the branch was lived; like the bookmarks' times µs, or events where the buckets go by these.
-        paint, size, focused: as for every panel.
-        told: what the selected mark says; empty when none is.
-        chosen: the selected mark.
+        buckets: the marks, updated for `axis_of(size)`.
+        bookmarks: position and note of each bookmark.
+        now, end: the current position, and the end of the branch. All positions are in µs, or in events if `buckets.by_events` is set.
+        paint, size, focused: the styles, the width and height in cells, and whether the timeline has the keyboard focus.
+        told: description of the selected mark; empty for none.
+        chosen: the selected mark, or None.
     """
     width, height = size
     left, cells = axis_of(size)
@@ -221,13 +225,13 @@ def paint_timeline(
 
 
 def _line(row: Row, begin: int, end: int, lived: int, paint: Palette) -> None:
-    """The axis itself from one cell up to another: solid as far as the branch was lived."""
+    """Paint the axis between two cells, as a solid line up to the end of the branch."""
     solid = max(0, min(end, lived + 1) - begin)
     row.add("─" * solid, paint.faint).add("·" * (end - begin - solid), paint.faint)
 
 
 def axis_of(size: tuple[int, int]) -> tuple[int, int]:
-    """Cells before the axis, and of the axis itself."""
+    """Return the number of cells before the axis, and of the axis."""
     width, height = size
     left = 10 if height >= HEADED else 11
     return left, max(1, width - left - (1 if height >= HEADED else 11))
@@ -235,7 +239,7 @@ def axis_of(size: tuple[int, int]) -> tuple[int, int]:
 
 @lru_cache(maxsize=8)
 def _axis(span: int, cells: int, left: int, by_events: bool, paint: Palette, width: int, focused: bool, told: str) -> Strip:
-    """The headline: name, times along the axis, and what the marks mean or what the selected one says."""
+    """Paint the headline: the name, and the times along the axis or the description of the selected mark."""
     row = Row().add(" Timeline".ljust(left), paint.title_focused if focused else paint.title)
     if told:
         return row.add(" " + told, paint.text).strip(width)
@@ -253,10 +257,10 @@ def _axis(span: int, cells: int, left: int, by_events: bool, paint: Palette, wid
 
 
 class Timeline(Lines, can_focus=True):
-    """The strip as a widget. With the keys, ← and → choose a mark and Enter goes there; a click goes to its time."""
+    """The widget of the timeline. With the focus, ← and → select a mark, and Enter goes to its moment. A click goes to a mark or time."""
 
     class Wanted(Message):
-        """Somebody wants to be at a time, µs, or (`seq`) at an event."""
+        """The user wants to go to an event (`seq`), or to a time in µs if `seq` is -1."""
 
         def __init__(self, time: int, seq: int = -1) -> None:
             super().__init__()
@@ -274,11 +278,11 @@ class Timeline(Lines, can_focus=True):
 
     @property
     def mark(self) -> Mark | None:
-        """The selected mark."""
+        """The selected mark, or None."""
         return self.marks[self.chosen] if self.chosen is not None and self.chosen < len(self.marks) else None
 
     def move(self, by: int, now_seq: int) -> None:
-        """Choose the next mark before or after the selected one; without one, before or after now."""
+        """Select the next mark before or after the selected mark. If no mark is selected, start from the current moment."""
         step = 1 if by > 0 else -1
         at = self.chosen
         if at is None:
@@ -292,7 +296,7 @@ class Timeline(Lines, can_focus=True):
     def update(
         self, marks: Sequence[Mark], bookmarks: Sequence[tuple[int, str]], now: int, end: int, told: str, *, by_events: bool = False
     ) -> None:
-        """Show a new state; `by_events`: all these places are events' numbers, as virtual time does not move."""
+        """Show a new state. If `by_events` is set, all positions are event numbers, because virtual time does not advance."""
         size = (self.box.width, self.box.height)
         self.marks, self._end = marks, end
         if self.chosen is not None and (self.chosen >= len(marks) or not self.has_focus):
@@ -309,7 +313,7 @@ class Timeline(Lines, can_focus=True):
         self.show(paint_timeline(self.buckets, bookmarks, now, end, self.paint, size, focused=self.has_focus, told=told, chosen=self.mark))
 
     def on_click(self, event: events.Click) -> None:
-        """Go to the mark under the mouse, or to that time."""
+        """Go to the mark under the mouse. If there is no mark, go to the time at this position."""
         left, cells = axis_of((self.box.width, self.box.height))
         cell = event.x - left
         if not 0 <= cell < cells or not self.buckets.span:
