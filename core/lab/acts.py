@@ -1,8 +1,8 @@
-"""The acts: what people or scripts do to a cluster, one frozen class each, named as in the script language.
+"""The acts of people and scripts on a cluster. Each act is a frozen class that names its word in the script language.
 
-An act is data. `Cluster.do` executes it; the journal records it as an `act` event with its fields as JSON, so a recorded session can
-be replayed or written as a script. Times are µs. A missing `topic`, `broker` or `partition` means all of them. The name of a field
-is its word in the script language.
+An act is data. `Cluster.do` executes it. The journal records it as an `act` event with its fields as JSON, so a recorded session can
+be replayed or written as a script. Times are in µs. If an act has no `topic`, `broker`, or `partition`, it applies to all of them. The
+name of a field is its word in the script language.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ class Act(ReprMixin):
     """Base of all acts.
 
     Attributes:
-        word: the word of the script language.
-        does: one line for help texts.
+        word: the act's word in the script language.
+        does: a one-line description for help texts.
         by_hand: whether the act needs a cluster in by-hand mode.
     """
 
@@ -30,10 +30,10 @@ class Act(ReprMixin):
     by_hand: ClassVar[bool]
 
     def __init_subclass__(cls, *, word: str = "", does: str = "", by_hand: bool = False) -> None:
-        if word:  # attrs makes each class once more, with slots, and says nothing then
+        if word:  # attrs creates each class again, with slots, and then passes no arguments
             cls.word, cls.does, cls.by_hand = word, does, by_hand
 
-    # Written once here, as `ReprMixin.__repr__` is: attrs would make them anew for each of forty classes.
+    # These methods are written once here, like `ReprMixin.__repr__`. Otherwise, attrs would generate them for each of forty classes.
 
     def __eq__(self, other: object) -> bool:
         return type(self) is type(other) and all(getattr(self, name) == getattr(other, name) for name in self.field_names())
@@ -43,7 +43,7 @@ class Act(ReprMixin):
 
     @classmethod
     def field_names(cls) -> tuple[str, ...]:
-        """The names of the fields, in order."""
+        """Return the names of the fields, in order."""
         return tuple(field.name for field in attrs.fields(cls))
 
 
@@ -52,18 +52,18 @@ class Act(ReprMixin):
 
 @attrs.frozen(eq=False, repr=False)
 class Kill(Act, word="kill", does="kill -9 a broker's process; its logs survive"):
-    """The broker's process dies at once (kill -9); its logs stay as they are, in the machine's page cache."""
+    """Kill a broker's process at once (kill -9). Its logs stay as they are, in the machine's page cache."""
 
     broker: int
 
 
 @attrs.frozen(eq=False, repr=False)
 class PowerLoss(Act, word="power-loss", does="cut the power of a broker's machine; unflushed records may be lost"):
-    """The broker's machine loses power: some or all records above a log's recovery point may be lost.
+    """Cut the power of a broker's machine. Some or all records above a log's recovery point can be lost.
 
     `unflushed` says how much of that tail had reached the disk by itself: `drawn` (for each log, from the seed), `lost`
-    (nothing) or `kept` (all). `keep` says instead, per partition, the offset up to which the log had reached the disk;
-    other partitions keep everything.
+    (nothing), or `kept` (everything). `keep` replaces `unflushed`. It gives, by partition, the offset up to which the log had
+    reached the disk. Other partitions keep everything.
     """
 
     broker: int
@@ -73,7 +73,7 @@ class PowerLoss(Act, word="power-loss", does="cut the power of a broker's machin
 
 @attrs.frozen(eq=False, repr=False)
 class Shutdown(Act, word="shutdown", does="shut a broker down cleanly (controlled shutdown)"):
-    """Controlled shutdown (SIGTERM): leaderships move away first, high watermarks are written, then the process ends."""
+    """Shut down a broker cleanly (SIGTERM): leaderships move away, high watermarks are written, and then the process ends."""
 
     broker: int
 
@@ -87,7 +87,7 @@ class Start(Act, word="start", does="start a stopped broker"):
 
 @attrs.frozen(eq=False, repr=False)
 class Pause(Act, word="pause", does="pause a broker's process, as a long GC pause does"):
-    """Pause the process (a long GC pause, SIGSTOP): it processes and sends nothing, and messages wait."""
+    """Pause a broker's process, as a long GC pause or SIGSTOP does. It processes and sends nothing, and messages wait."""
 
     broker: int
 
@@ -104,7 +104,7 @@ class Resume(Act, word="resume", does="resume a paused broker"):
 
 @attrs.frozen(eq=False, repr=False)
 class FailDir(Act, word="fail-dir", does="make a log directory of a broker fail"):
-    """A log directory of a broker fails (a disk dies): its replicas go offline.
+    """Make a log directory of a broker fail, as a broken disk does. Its replicas go offline.
 
     The broker halts if it has no other directory, or if its release cannot run with a failed one.
     """
@@ -115,9 +115,9 @@ class FailDir(Act, word="fail-dir", does="make a log directory of a broker fail"
 
 @attrs.frozen(eq=False, repr=False)
 class RepairDir(Act, word="repair-dir", does="replace a failed log directory; the broker uses it after its next start"):
-    """Replace a failed log directory with an empty one, or (`empty: false`) restore it with its contents.
+    """Replace a failed log directory with an empty one. If `empty` is false, restore it with its contents.
 
-    The broker uses it after its next start.
+    The broker uses the directory after its next start.
     """
 
     broker: int
@@ -127,9 +127,9 @@ class RepairDir(Act, word="repair-dir", does="replace a failed log directory; th
 
 @attrs.frozen(eq=False, repr=False)
 class MoveReplica(Act, word="move-replica", does="move a replica to another log directory of its broker"):
-    """Move a replica to another log directory of its broker: a copy catches up, then takes over.
+    """Move a replica to another log directory of its broker. A copy catches up and then takes over.
 
-    As `kafka-reassign-partitions` does with log_dirs.
+    `kafka-reassign-partitions` does the same with log_dirs.
     """
 
     partition: TopicPartition
@@ -139,7 +139,7 @@ class MoveReplica(Act, word="move-replica", does="move a replica to another log 
 
 @attrs.frozen(eq=False, repr=False)
 class SlowDisk(Act, word="slow-disk", does="slow down the disk writes of a broker; 0 restores the speed"):
-    """Each write to a broker's disk takes `delay`, one after another: those of its fetchers and those of producers' batches; 0 ends it."""
+    """Make each write to a broker's disk take `delay`. The writes of fetchers and of producers' batches queue up. 0 ends it."""
 
     broker: int
     delay: int
@@ -150,7 +150,7 @@ class SlowDisk(Act, word="slow-disk", does="slow down the disk writes of a broke
 
 @attrs.frozen(eq=False, repr=False)
 class KillController(Act, word="kill-controller", does="kill -9 a dedicated controller"):
-    """A dedicated controller's process dies at once; its log and its vote stay on disk. A combined one dies with its broker (`kill`)."""
+    """Kill a dedicated controller's process at once. Its log and its vote stay on disk. A combined one dies with its broker (`kill`)."""
 
     node: str
 
@@ -164,7 +164,7 @@ class StartController(Act, word="start-controller", does="start a killed control
 
 @attrs.frozen(eq=False, repr=False)
 class PauseController(Act, word="pause-controller", does="pause a dedicated controller, as a long GC pause does"):
-    """Pause a dedicated controller; when it resumes, it is a zombie: it keeps its old state until it learns of a newer epoch."""
+    """Pause a dedicated controller. When it resumes, it is a zombie: it keeps its old state until it learns of a newer epoch."""
 
     node: str
 
@@ -181,9 +181,9 @@ class ResumeController(Act, word="resume-controller", does="resume a paused cont
 
 @attrs.frozen(eq=False, repr=False)
 class Cut(Act, word="cut", does="cut the link between two nodes"):
-    """Cut the link between two nodes; `one_way` cuts only from the first to the second.
+    """Cut the link between two nodes. With `one-way`, cut only the direction from the first node to the second.
 
-    Nodes: `b1`, `controller` (or `c1`; with ZooKeeper, the broker that is the controller), `zookeeper`, a client.
+    A node is `b1`, `controller` (or `c1`; with ZooKeeper, the broker that is the controller), `zookeeper`, or a client.
     """
 
     between: tuple[str, str]
@@ -206,11 +206,11 @@ class Isolate(Act, word="isolate", does="cut all links of a node"):
 
 @attrs.frozen(eq=False, repr=False)
 class Link(Act, word="link", does="change a link's latency, jitter, or loss, or make a client's proxy repeat or reorder requests"):
-    """Change a link in both directions: latency and jitter in µs, loss in parts per million.
+    """Change the latency and jitter (µs) and the loss (parts per million) of a link, in both directions.
 
     TCP retransmits lost messages, and neither repeats nor reorders messages. A proxy between a client and a broker can repeat a
-    request, or send it on another connection than the one before it: `duplicate` and `reorder` are the shares of requests on a
-    client's link that such a proxy delivers twice, or lets later requests overtake. Each answer arrives once, and in order.
+    request, or send it on a different connection from the one before it. `duplicate` is the share of requests on a client's link that
+    such a proxy delivers twice. `reorder` is the share that it lets later requests overtake. Each answer arrives once, and in order.
     """
 
     between: tuple[str, str]
@@ -223,14 +223,14 @@ class Link(Act, word="link", does="change a link's latency, jitter, or loss, or 
 
 @attrs.frozen(eq=False, repr=False)
 class Hold(Act, word="hold", does="hold back messages from one node to another"):
-    """Hold back every message from the first node to the second until `release`; order is kept."""
+    """Hold back every message from the first node to the second until `release`. Their order is kept."""
 
     between: tuple[str, str]
 
 
 @attrs.frozen(eq=False, repr=False)
 class Release(Act, word="release", does="deliver held messages"):
-    """Deliver the messages that `hold` held back; with `messages`, only that many, the oldest; the others stay held."""
+    """Deliver the messages that `hold` held back. With `messages`, deliver only that many, oldest first. The others stay held."""
 
     between: tuple[str, str]
     messages: int | None = None
@@ -241,10 +241,10 @@ class Release(Act, word="release", does="deliver held messages"):
 
 @attrs.frozen(eq=False, repr=False)
 class Set(Act, word="set", does="change a Kafka setting while it runs"):
-    """Change a Kafka setting, cluster-wide, for a topic or for a broker.
+    """Change a Kafka setting for the whole cluster, for a topic, or for a broker.
 
-    A setting that Kafka reads only at start is refused in a running cluster; `force` sets it anyway, as if the
-    brokers had restarted with it and nothing else had happened.
+    A running cluster refuses a setting that Kafka reads only at start. `force` sets it anyway, as if the brokers had restarted
+    with it and nothing else had happened.
     """
 
     name: str
@@ -256,7 +256,7 @@ class Set(Act, word="set", does="change a Kafka setting while it runs"):
 
 @attrs.frozen(eq=False, repr=False)
 class CreateTopic(Act, word="create-topic", does="create a topic"):
-    """Create a topic; `replicas` places its partitions by hand."""
+    """Create a topic. `replicas` assigns its partitions to brokers."""
 
     topic: str
     partitions: int = 1
@@ -267,9 +267,9 @@ class CreateTopic(Act, word="create-topic", does="create a topic"):
 
 @attrs.frozen(eq=False, repr=False)
 class CreatePartitions(Act, word="create-partitions", does="give a topic more partitions"):
-    """Give a topic more partitions, `partitions` in all (`kafka-topics --alter`); `replicas` places the new ones by hand.
+    """Increase the number of partitions of a topic to `partitions` (`kafka-topics --alter`). `replicas` assigns the new ones to brokers.
 
-    Clients learn of them with their next metadata update, at the latest after metadata.max.age.ms (5 minutes).
+    Clients learn of the new partitions with their next metadata update, after metadata.max.age.ms (5 minutes) at the latest.
     """
 
     topic: str
@@ -279,7 +279,7 @@ class CreatePartitions(Act, word="create-partitions", does="give a topic more pa
 
 @attrs.frozen(eq=False, repr=False)
 class Elect(Act, word="elect", does="elect preferred leaders, or leaders from outside the ISR"):
-    """`kafka-leader-election`: preferred or unclean, for one partition or all of them."""
+    """Elect preferred or unclean leaders, for one partition or for all of them (`kafka-leader-election`)."""
 
     election: str = "preferred"
     partition: TopicPartition | None = None
@@ -287,7 +287,7 @@ class Elect(Act, word="elect", does="elect preferred leaders, or leaders from ou
 
 @attrs.frozen(eq=False, repr=False)
 class Reassign(Act, word="reassign", does="move a partition to other replicas, or change their number or order"):
-    """Move a partition to other replicas (`kafka-reassign-partitions --execute`): added ones must catch up before removed ones go."""
+    """Move a partition to other replicas (`kafka-reassign-partitions --execute`). Added replicas must catch up before removed ones go."""
 
     partition: TopicPartition
     replicas: tuple[int, ...]
@@ -302,10 +302,10 @@ class CancelReassignment(Act, word="cancel-reassignment", does="cancel a running
 
 @attrs.frozen(eq=False, repr=False)
 class Unregister(Act, word="unregister", does="unregister a broker"):
-    """`kafka-cluster unregister` (KRaft): the controller removes the registration of a broker, which loses its leaderships and leaves ISRs.
+    """Unregister a broker (`kafka-cluster unregister`, KRaft). The broker loses its registration and leaderships, and leaves ISRs.
 
-    Its replicas remain assigned to it: reassign them first. If the process still runs, the controller refuses its heartbeats;
-    it joins no ISR, and registers again only after a restart.
+    Its replicas remain assigned to it, so reassign them first. If the process still runs, the controller refuses its heartbeats.
+    The broker then joins no ISR, and registers again only after a restart.
     """
 
     broker: int
@@ -313,9 +313,9 @@ class Unregister(Act, word="unregister", does="unregister a broker"):
 
 @attrs.frozen(eq=False, repr=False)
 class DeleteRecords(Act, word="delete-records", does="delete a partition's records below an offset"):
-    """`kafka-delete-records`: consumers can no longer read the records of a partition below an offset.
+    """Delete the records of a partition below an offset, so that consumers can no longer read them (`kafka-delete-records`).
 
-    Without an offset, all records below the high watermark.
+    Without an offset, delete all records below the high watermark.
     """
 
     partition: TopicPartition
@@ -324,10 +324,10 @@ class DeleteRecords(Act, word="delete-records", does="delete a partition's recor
 
 @attrs.frozen(eq=False, repr=False)
 class SetClock(Act, word="clock", does="set a node's clock to a wrong time, or make it run too fast or too slow"):
-    """Set the clock of a broker, a client, or the controller: `skew` is how far it is ahead (behind if negative), `drift` how fast it gains from now on.
+    """Set the clock of a broker, a client, or the controller. `skew` is how far it is ahead. `drift` is how fast it gains from now on.
 
-    Brokers and the controller measure the durations of their settings by their clocks. Retention compares the time of day
-    of the broker with the timestamps of records, which come from the clock of the producer.
+    If `skew` is negative, the clock is behind. Brokers and the controller measure the durations of their settings by their clocks.
+    Retention compares the broker's time of day with the timestamps of records, which come from the clock of the producer.
     """
 
     node: str
@@ -340,10 +340,10 @@ class SetClock(Act, word="clock", does="set a node's clock to a wrong time, or m
 
 @attrs.frozen(eq=False, repr=False)
 class Produce(Act, word="produce", does="produce a burst of records"):
-    """Produce records once, through a producer client; `partition` None spreads them over the topic's partitions.
+    """Produce records once, through a producer client. Without `partition`, they are spread over the topic's partitions.
 
-    By hand `to` names the broker that the producer still considers the leader. `config` has settings of the producer by their
-    Kafka names, if it is new: delivery.timeout.ms, request.timeout.ms, metadata.max.age.ms, retries, max.in.flight.requests.per.connection.
+    In by-hand mode, `to` names the broker that the producer still considers the leader. `config` has settings of a new producer by their
+    Kafka names: delivery.timeout.ms, request.timeout.ms, metadata.max.age.ms, retries, max.in.flight.requests.per.connection.
     """
 
     topic: str
@@ -351,18 +351,18 @@ class Produce(Act, word="produce", does="produce a burst of records"):
     partition: int | None = None
     acks: str = "all"
     bytes: int = 100
-    """Bytes of one record."""
+    """The size of one record, bytes."""
     producer: str = "producer"
     idempotence: bool = False
-    """enable.idempotence of a producer that is new; on in Kafka since 3.0, off here unless a script says so."""
+    """enable.idempotence of a new producer. It is on by default in Kafka since 3.0; here, it is off unless a script sets it."""
     to: int | None = None
     config: tuple[tuple[str, str], ...] = ()
-    """Kafka settings of a producer that is new, by name (`core.kafka.clients.client_config`)."""
+    """Kafka settings of a new producer, by name (`core.kafka.clients.client_config`)."""
 
 
 @attrs.frozen(eq=False, repr=False)
 class Load(Act, word="load", does="produce steadily until stop-load"):
-    """Produce steadily: `rate` records per second, sent every `every` µs, until `stop-load`; `config` as for `produce`."""
+    """Produce `rate` records per second until `stop-load`. They are sent at intervals of `every`. `config` is the same as for `produce`."""
 
     topic: str
     rate: int
@@ -371,21 +371,21 @@ class Load(Act, word="load", does="produce steadily until stop-load"):
     bytes: int = 100
     producer: str = "load"
     idempotence: bool = False
-    """enable.idempotence of a producer that is new; on in Kafka since 3.0, off here unless a script says so."""
+    """enable.idempotence of a new producer. It is on by default in Kafka since 3.0; here, it is off unless a script sets it."""
     config: tuple[tuple[str, str], ...] = ()
-    """Kafka settings of a producer that is new, by name (`core.kafka.clients.client_config`)."""
+    """Kafka settings of a new producer, by name (`core.kafka.clients.client_config`)."""
 
 
 @attrs.frozen(eq=False, repr=False)
 class StopLoad(Act, word="stop-load", does="stop a steady producer"):
-    """Stop a steady producer; what it has sent is still answered."""
+    """Stop a steady producer. Requests that it has sent are still answered."""
 
     producer: str = "load"
 
 
 @attrs.frozen(eq=False, repr=False)
 class Acks(Act, word="acks", does="change a producer's acks"):
-    """Change a producer's acks for what it sends from now on: 0, 1 or all."""
+    """Change a producer's acks for the requests that it sends from now on: 0, 1, or all."""
 
     acks: str
     producer: str = "load"
@@ -393,10 +393,10 @@ class Acks(Act, word="acks", does="change a producer's acks"):
 
 @attrs.frozen(eq=False, repr=False)
 class Consume(Act, word="consume", does="start a consumer on a topic"):
-    """Start a consumer that reads every partition of a topic; `reset` is its auto.offset.reset: earliest or latest.
+    """Start a consumer that reads every partition of a topic. `reset` is its auto.offset.reset: earliest or latest.
 
-    `rack` is its client.rack: with `replica.selector.class: RackAwareReplicaSelector` leaders send it to a replica there (KIP-392).
-    With `since`, it starts at the first record of that virtual time (offsetsForTimes), or at the end if there is none.
+    `rack` is its client.rack. With `replica.selector.class: RackAwareReplicaSelector`, leaders send it to a replica in that rack (KIP-392).
+    With `since`, it starts at the first record of that virtual time (offsetsForTimes). If there is none, it starts at the end.
     `config` has settings by their Kafka names: request.timeout.ms, metadata.max.age.ms.
     """
 
@@ -406,7 +406,7 @@ class Consume(Act, word="consume", does="start a consumer on a topic"):
     rack: str | None = None
     since: int | None = None
     config: tuple[tuple[str, str], ...] = ()
-    """Kafka settings of a consumer that is new, by name (`core.kafka.clients.client_config`)."""
+    """Kafka settings of a new consumer, by name (`core.kafka.clients.client_config`)."""
 
 
 @attrs.frozen(eq=False, repr=False)
@@ -423,8 +423,8 @@ class StopConsume(Act, word="stop-consume", does="stop a consumer"):
 class SetPace(Act, word="pace", does="step a running cluster by hand, or let it run on its own again"):
     """Switch a running cluster to another pace: `by-hand` or `timeline`.
 
-    By hand, followers fetch and loads produce only as single acts say, and whatever is on its way arrives at once. Brokers keep
-    their other tasks, but virtual time passes only when you let it. Back on the timeline everything runs by itself again.
+    In by-hand mode, followers fetch and loads produce only when an act says so. Messages that are in transit arrive at once. Brokers
+    keep their other tasks, but virtual time passes only when you let it. Back on the timeline, everything runs by itself again.
     """
 
     pace: str
@@ -435,21 +435,21 @@ class SetPace(Act, word="pace", does="step a running cluster by hand, or let it 
 
 @attrs.frozen(eq=False, repr=False)
 class Fetch(Act, word="fetch", does="by hand: a follower fetches, and the leader answers at once", by_hand=True):
-    """By hand: one turn of a follower's fetcher, answered at once: it asks, the leader answers, it appends.
+    """In by-hand mode, run one turn of a follower's fetcher. The follower asks, the leader answers at once, and the follower appends.
 
-    Because the answer is immediate, it carries the high watermark from before this fetch. A fetcher that must first truncate does
-    that in this turn too. `leader` picks one when the follower fetches from several.
+    Because the answer is immediate, it carries the high watermark from before this fetch. If a fetcher must first truncate, it does
+    so in this turn too. If the follower fetches from several leaders, `leader` picks one.
     """
 
     follower: int
     leader: int | None = None
     records: int | None = None
-    """At most this many records of a partition in the answer."""
+    """The maximum number of records of a partition in the answer."""
 
 
 @attrs.frozen(eq=False, repr=False)
 class Arrive(Act, word="arrive", does="by hand: a follower's fetch reaches the leader and waits there", by_hand=True):
-    """By hand: a follower's fetch reaches the leader, updates the leader's view, and waits in its purgatory."""
+    """In by-hand mode, let a follower's fetch reach the leader. It updates the leader's view, and waits in the leader's purgatory."""
 
     follower: int
     leader: int | None = None
@@ -457,9 +457,10 @@ class Arrive(Act, word="arrive", does="by hand: a follower's fetch reaches the l
 
 @attrs.frozen(eq=False, repr=False)
 class Answer(Act, word="answer", does="by hand: the leader answers a waiting fetch", by_hand=True):
-    """By hand: the waiting fetch of a follower leaves the purgatory: log and HW are read now, the answer is delivered.
+    """In by-hand mode, let the waiting fetch of a follower leave the purgatory. The leader reads log and HW now and delivers the answer.
 
-    `records` bounds what it carries; `lost` loses the answer on its way; `corrupt` flips bits of its records, so that their checksums are wrong.
+    `records` limits the records in the answer. `lost` loses the answer on its way. `corrupt` flips bits of its records,
+    so that their checksums are wrong.
     """
 
     follower: int
@@ -471,17 +472,17 @@ class Answer(Act, word="answer", does="by hand: the leader answers a waiting fet
 
 @attrs.frozen(eq=False, repr=False)
 class Fence(Act, word="fence", does="by hand: the controller fences a broker", by_hand=True):
-    """By hand: the controller notices that a broker's session has expired."""
+    """In by-hand mode, let the controller notice that a broker's session has expired."""
 
     broker: int
 
 
 @attrs.frozen(eq=False, repr=False)
 class Bounce(Act, word="bounce", does="by hand: restart a broker faster than the controller notices", by_hand=True):
-    """By hand: a broker's process is restarted so fast that the controller does not notice.
+    """In by-hand mode, restart a broker's process so fast that the controller does not notice.
 
-    `clean` writes the high-watermark checkpoint first, as a shutdown does; otherwise the last checkpoint counts. With
-    `keep`, the machine restarts instead: those partitions keep only records below that offset.
+    `clean` writes the high-watermark checkpoint first, as a shutdown does. Otherwise, the last checkpoint counts. With
+    `keep`, the machine restarts instead, and those partitions keep only records below the given offsets.
     """
 
     broker: int
@@ -491,14 +492,14 @@ class Bounce(Act, word="bounce", does="by hand: restart a broker faster than the
 
 @attrs.frozen(eq=False, repr=False)
 class Checkpoint(Act, word="checkpoint", does="by hand: a broker checkpoints its high watermarks", by_hand=True):
-    """By hand: a broker writes its high watermarks to disk."""
+    """In by-hand mode, write a broker's high watermarks to disk."""
 
     broker: int
 
 
 @attrs.frozen(eq=False, repr=False)
 class CheckIsr(Act, word="check-isr", does="by hand: a broker checks its ISRs for followers to remove", by_hand=True):
-    """By hand: a broker runs its isr-expiration task over the partitions it leads."""
+    """In by-hand mode, run a broker's isr-expiration task over the partitions that it leads."""
 
     broker: int
 
@@ -512,4 +513,4 @@ ACTS: Final[dict[str, type[Act]]] = {
         Arrive, Answer, Fence, Bounce, Checkpoint, CheckIsr,
     )
 }  # fmt: skip
-"""Every act by its word."""
+"""All acts, by word."""

@@ -1,4 +1,4 @@
-"""The nodes and the network of a cluster: the part of `Cluster` that act handlers, control planes and view builders use."""
+"""The nodes and the network of a cluster: the part of `Cluster` that act handlers, control planes, and view builders use."""
 
 from __future__ import annotations
 
@@ -33,30 +33,30 @@ if TYPE_CHECKING:
     from core.kafka.zookeeper_mode.control_plane import ZooKeeperControlPlane
 
 ENDLESS_HINT: Final = "; a latency of 0 with replica.fetch.wait.max.ms 0, for example, takes no time: make one of them larger"
-"""A hint for the error that a cluster never finishes the events of one moment."""
+"""The hint in the error message for a cluster that never finishes the events of one moment."""
 
 
 class ClusterNodes(Simulation):
-    """Base of `Cluster`. It does not import what is done with a cluster, so act handlers, control planes and view builders can import it.
+    """Base of `Cluster`. It imports no act handlers, control planes, or view builders, so that they can import it.
 
     Attributes:
         spec: the specification that the cluster was built from.
         seed: the seed of its random streams.
         release: the rules in force: those of the release, with the features that the spec turns on or off.
-        by_hand: whether it moves by single steps (`core.lab.by_hand_mode` switches that).
-        delivers_at_once: whether an act by hand includes everything that it leads to; if not, the caller chooses what happens next
+        by_hand: whether the cluster is in by-hand mode (`core.lab.by_hand_mode` switches it).
+        delivers_at_once: whether an act in by-hand mode includes everything that it leads to. If not, the caller chooses what happens next
             (`core.sim.exploration.choices`).
-        zookeeper: whether a ZooKeeper-era controller runs it.
+        zookeeper: whether the cluster runs with ZooKeeper.
         account: the durability account.
         settings: the controller's settings.
-        exposure: finds committed records that the next election can lose.
-        snapshots: takes snapshots of the cluster; no part of its state.
-        page_cache: draws how much of an unflushed tail survives a power loss.
-        brokers: the brokers by id.
-        controller: the controller; in a quorum, the state that its committed log produces.
-        clients: the producers and consumers by name.
-        quorum: the metadata quorum; None with the one controller that does not fail.
-        controllers: the processes of dedicated controllers by name.
+        exposure: the monitor that finds committed records that the next election can lose.
+        snapshots: the taker of the cluster's snapshots. It is not part of the cluster's state.
+        page_cache: the random stream that decides how much of an unflushed tail survives a power loss.
+        brokers: the brokers, by id.
+        controller: the controller. In a quorum, it is the state that the committed log produces.
+        clients: the producers and consumers, by name.
+        quorum: the metadata quorum; None if there is none.
+        controllers: the processes of dedicated controllers, by name.
     """
 
     __slots__ = (
@@ -114,7 +114,7 @@ class ClusterNodes(Simulation):
         self.page_cache = RandomStream(f"{seed}:page-cache")
 
     def initial_settings(self) -> Settings:
-        """The settings that the cluster is built with."""
+        """Return the settings that the cluster is built with."""
         settings = Settings(self.release)
         for name, value in self.spec.settings:
             settings.set(name, value)
@@ -125,30 +125,30 @@ class ClusterNodes(Simulation):
         return settings
 
     def log_end(self, broker: int, tp: TopicPartition) -> tuple[int, int]:
-        """The log end and last epoch of a replica, for an election by the longest log (guard `elect-from-isr` off)."""
+        """Return the log end and last epoch of a replica, for an election by the longest log (guard `elect-from-isr` off)."""
         log = self.brokers[broker].disk.logs.get(tp)
         return (0, -1) if log is None else (log.leo, log.terms[-1].epoch if log.terms else -1)
 
     def deliver_pending(self) -> None:
-        """By hand: deliver all messages in flight now, unless the caller chooses what happens next."""
+        """Handle everything that is due at this moment, unless the caller chooses what happens next."""
         if self.delivers_at_once:
             self.run_until(self.journal.now)
 
     @property
     def switched_to_by_hand(self) -> bool:
-        """Whether a cluster that was built to run by itself is in by-hand mode: its loads are paused until it runs by itself again."""
+        """Whether a cluster that was built to run by itself is in by-hand mode. Its loads are paused until it runs by itself again."""
         return self.network.at_once
 
     @property
     def controller_address(self) -> str:
-        """The address of the active controller: a node of its own, or in ZooKeeper clusters a broker; empty if there is none."""
+        """The address of the active controller: a node of its own, or a broker in ZooKeeper clusters; empty if there is none."""
         if self.quorum is not None:
             active = self.quorum.active()
             return "" if active is None else active.name
         return self.controller.active
 
     def submit_admin_request(self, request: AdminRequest) -> None:
-        """Have the active controller handle an administrator's request; in a quorum, after it is committed."""
+        """Have the active controller handle an administrator's request. In a quorum, this happens after the request is committed."""
         active = None if self.quorum is None else self.quorum.active()
         if active is None:
             handle_admin_request(self.controller, request)
@@ -162,11 +162,11 @@ class ClusterNodes(Simulation):
         self.nodes[client.address] = client
 
     def producer(self, name: str) -> Producer | None:
-        """The producer of that name; None if there is none."""
+        """Return the producer of that name; None if there is none."""
         client = self.clients.get(name)
         return client if isinstance(client, Producer) else None
 
     def consumer(self, name: str) -> Consumer | None:
-        """The consumer of that name; None if there is none."""
+        """Return the consumer of that name; None if there is none."""
         client = self.clients.get(name)
         return client if isinstance(client, Consumer) else None

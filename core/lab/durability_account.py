@@ -1,16 +1,16 @@
 """The durability account of a cluster: which records were accepted, acknowledged, duplicated and lost, and how long partitions were available.
 
-The account is exact, record by record. It is an observer beside the nodes: it reads all logs, and nothing it knows flows back into
+The account is exact, record by record. It observes the nodes: it reads all logs, but nothing that it knows flows back into
 the protocol. A record is identified by its term and its offset (`core.kafka.log.leader_term`).
 
 There are two levels of harm:
 
 - A committed record is *exposed* while a replica that can be elected lacks it (`core.lab.exposed_records`).
-- A record that was acknowledged, or that a consumer has read, is *lost* when the log of a newer leader lacks it. If a replica that
+- A record that was acknowledged, or that a consumer has read, is *lost* if the log of a newer leader lacks it. If a replica that
   kept the record leads again, the record counts as recovered.
 
-`lost` counts each lost record once, `lost_acknowledged` those that were acknowledged to their producer (acks 1 or all), and
-`lost_read` those that a consumer has read. A record can be in both.
+`lost` counts each lost record once. `lost_acknowledged` counts those that were acknowledged to their producer (acks 1 or all).
+`lost_read` counts those that a consumer has read. A record can count in both.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from core.sim.state.append_only_list import AppendOnlyList
 
 
 class RemovedRecords(NamedTuple):
-    """The offsets [start, end) of a term, and the seq of the event that removed them from a log."""
+    """The offsets [start, end) of a term, and the sequence number of the event that removed them from a log."""
 
     term: Term
     start: int
@@ -53,8 +53,8 @@ class Loss(NamedTuple):
         end: the offset after the last one.
         acknowledged: whether the records were acknowledged to the producer.
         read: whether a consumer has read them.
-        event: the seq of the event that caused the loss: the truncation or power loss that removed the records from the log of the
-            later leader, or, if that log never had them, the election of that leader.
+        event: the sequence number of the event that caused the loss. If the log of the later leader once had the records, it is the
+            truncation or power loss that removed them. Otherwise, it is the election of that leader.
     """
 
     tp: TopicPartition
@@ -68,18 +68,18 @@ class Loss(NamedTuple):
 
 
 def _ignore(*_: object) -> None:
-    """The callback of an account that has no cluster."""
+    """Do nothing. This is the callback of an account without a cluster."""
 
 
 @attrs.define(slots=True, eq=False)
 class Losses:
-    """What one partition has lost, or may have.
+    """The records that one partition has lost or might have lost.
 
     Attributes:
-        lost: offsets that somebody relies on and the log that counts lacks, by term.
-        cuts: what a broker's log has lost by truncation or power loss.
-        shortened: brokers whose logs were cut, each with the end it had had: until it is as long again, a leader may take it for longer.
-        loss_causes: what took the records that were lost when a leader was compared, newest last.
+        lost: the offsets that were acknowledged or read but are not in the leader's log, by term.
+        cuts: the records that truncation or power loss removed from each broker's log.
+        shortened: the former log end of each broker whose log was cut. Until it is that long again, a leader can take it for longer.
+        loss_causes: the events that removed lost records, as found in comparisons with a leader's log, newest last.
     """
 
     lost: Final[dict[Term, OffsetSet]] = attrs.field(factory=dict)
@@ -90,29 +90,26 @@ class Losses:
 
 @attrs.define(slots=True, eq=False)
 class PartitionAccount:
-    """The account of one partition: counts of records, times in µs.
+    """The account of one partition. Counts are numbers of records, and times are in µs.
 
     Attributes:
-        accepted: records that a leader appended.
-        acked: acknowledged offsets by term.
-        read: offsets that a consumer has read, by term.
-        lost: lost offsets by term.
-        committed: committed offsets by term, as of the last `add_committed`; without those that a later leader's log lacks.
+        accepted: the number of records that a leader appended.
+        acked: the acknowledged offsets, by term.
+        read: the offsets that a consumer has read, by term.
+        lost: the lost offsets, by term.
+        committed: the committed offsets, by term, as of the last `add_committed`. It lacks those that a later leader's log lacks.
         committed_end: the end of `committed`.
-        cuts: what truncation or power loss has removed from each broker's log.
-        shortened: the former log end of brokers whose logs were cut. Until the log is that long again, a leader can consider it
-            longer than it is.
-        loss_causes: the events that removed lost records, newest last.
+        losses: the records that the partition has lost or might have lost; None if there are none.
         registered_leader: the leader according to the controller.
-        elected_by: the seq of the event of the last election.
-        acked_count, lost_count, lost_acknowledged, lost_read, duplicated: totals.
+        elected_by: the sequence number of the event of the last election.
+        acked_count, lost_count, lost_acknowledged, lost_read, duplicated: the totals.
         leader: the newest leader that has taken up its role.
         leader_epoch: the leader epoch of that leader.
         log: the log of that leader.
-        under_since: since when the partition is under-replicated; -1: it is not.
-        under_total: the time that it was under-replicated before that.
-        offline_since: since when the partition has no leader; -1: it has one.
-        offline_total: the time that it had no leader before that.
+        under_since: the time since which the partition is under-replicated; -1 if it is not.
+        under_total: the time that the partition was under-replicated before `under_since`.
+        offline_since: the time since which the partition has no leader; -1 if it has one.
+        offline_total: the time that the partition had no leader before `offline_since`.
     """
 
     accepted: int = 0
@@ -138,22 +135,22 @@ class PartitionAccount:
 
     @property
     def lost(self) -> Mapping[Term, OffsetSet]:
-        """Offsets that somebody relies on and the log that counts lacks, by term."""
+        """The offsets that were acknowledged or read but are not in the leader's log, by term."""
         return {} if self.losses is None else self.losses.lost
 
     @property
     def shortened(self) -> Mapping[int, int]:
-        """`Losses.shortened`."""
+        """The former log ends of brokers whose logs were cut (`Losses.shortened`)."""
         return {} if self.losses is None else self.losses.shortened
 
     def note_losses(self) -> Losses:
-        """Where to note what is lost, or may be."""
+        """Return the losses of the partition. Create them if there are none."""
         if self.losses is None:
             self.losses = Losses()
         return self.losses
 
     def add_committed(self) -> None:
-        """Add what is committed by now: the leader's log below its high watermark."""
+        """Add the records that are committed now: those in the leader's log below its high watermark."""
         log = self.log
         if log is None or log.high_watermark <= log.log_start:
             return
@@ -167,7 +164,7 @@ class PartitionAccount:
         self.committed_end = max(self.committed_end, log.high_watermark)
 
     def observed(self) -> dict[Term, OffsetSet]:
-        """The offsets that somebody outside the cluster has observed, by term: acknowledged or read."""
+        """Return the offsets that someone outside the cluster has observed, by term. They were acknowledged or read."""
         both = dict(self.acked)
         for term, read in self.read.items():
             acked = both.get(term)
@@ -175,7 +172,7 @@ class PartitionAccount:
         return both
 
     def holds_all_committed(self, log: ReplicaLog | None) -> bool:
-        """Whether a log holds all committed records because it equals the leader's log; False means that only a comparison can tell."""
+        """Whether a log holds all committed records because it equals the leader's log. If False, only a comparison can tell."""
         mine = self.log
         if mine is log:
             return mine is not None
@@ -184,7 +181,7 @@ class PartitionAccount:
         return log.starts == mine.starts and log.terms == mine.terms
 
     def missing_from(self, log: ReplicaLog | None) -> dict[Term, OffsetSet]:
-        """The committed offsets that a log lacks, by term; records that retention has deleted do not count."""
+        """Return the committed offsets that a log lacks, by term. Records that retention has deleted do not count."""
         mine = self.log
         if mine is None or not self.committed or self.holds_all_committed(log):
             return {}
@@ -208,16 +205,16 @@ def _offsets_by_term(log: ReplicaLog) -> dict[Term, OffsetSet]:
 
 
 class DurabilityAccount:
-    """The durability account of a cluster (see `core.kafka.durability_observer.DurabilityObserver` for what nodes report to it).
+    """The durability account of a cluster. `core.kafka.durability_observer.DurabilityObserver` lists what nodes report to it.
 
     Attributes:
         partitions: the account of each partition.
         elections: the number of elections of each kind: clean, unclean, preferred, eligible, last-known.
-        shrinks, expands: the number of committed ISR changes by leader.
-        latencies: the produce latencies of acknowledged batches, µs, by (topic, acks), in order of acknowledgement.
-        exposed: by partition, the brokers that can be elected and lack committed records, as last reported in the journal.
-        check_exposure: called when committed records of a partition may have become exposed, or safe.
-        electable_brokers_changed: called when the set of brokers that can be elected may have changed, for any partition.
+        shrinks, expands: the number of committed ISR changes, by leader.
+        latencies: the produce latencies of acknowledged batches, µs, by (topic, acks), in order of acknowledgment.
+        exposed: the brokers that can be elected and lack committed records, by partition, as last recorded in the journal.
+        check_exposure: the function to call when committed records of a partition might have become exposed or safe.
+        electable_brokers_changed: the function to call when the set of electable brokers might have changed, for any partition.
         requests_may_repeat: whether a proxy can repeat requests of producers.
     """
 
@@ -249,7 +246,7 @@ class DurabilityAccount:
         self._pending_batches = {}
 
     def of(self, tp: TopicPartition) -> PartitionAccount:
-        """The account of one partition."""
+        """Return the account of one partition."""
         account = self.partitions.get(tp)
         if account is None:
             account = self.partitions[tp] = PartitionAccount()
@@ -259,36 +256,36 @@ class DurabilityAccount:
 
     @property
     def accepted(self) -> int:
-        """Records that leaders appended."""
+        """The number of records that leaders appended."""
         return sum(account.accepted for account in self.partitions.values())
 
     @property
     def acked(self) -> int:
-        """Records that were acknowledged to producers."""
+        """The number of records that were acknowledged to producers."""
         return sum(account.acked_count for account in self.partitions.values())
 
     @property
     def lost(self) -> int:
-        """Records that were acknowledged or read and that the current leader's log lacks, each counted once."""
+        """The number of records that were acknowledged or read and that the current leader's log lacks. Each record counts once."""
         return sum(account.lost_count for account in self.partitions.values())
 
     @property
     def lost_acknowledged(self) -> int:
-        """Lost records that were acknowledged to their producer."""
+        """The number of lost records that were acknowledged to their producer."""
         return sum(account.lost_acknowledged for account in self.partitions.values())
 
     @property
     def lost_read(self) -> int:
-        """Lost records that a consumer has read, acknowledged or not."""
+        """The number of lost records that a consumer has read, acknowledged or not."""
         return sum(account.lost_read for account in self.partitions.values())
 
     @property
     def duplicated(self) -> int:
-        """Records that a retry appended again."""
+        """The number of records that a retry appended again."""
         return sum(account.duplicated for account in self.partitions.values())
 
     def losses(self) -> list[Loss]:
-        """The records that are lost now, by partition, offset, producer and the event that caused the loss."""
+        """Return the records that are lost now, by partition, offset, producer, and the event that caused the loss."""
         found: list[Loss] = []
         for tp, account in self.partitions.items():
             for term, lost in sorted(account.lost.items(), key=lambda each: (each[0].epoch, each[0].leader)):
@@ -321,19 +318,19 @@ class DurabilityAccount:
         return found
 
     def under_replicated_us(self, tp: TopicPartition) -> int:
-        """How long a partition has been under-replicated while it had a leader, µs."""
+        """Return how long a partition has been under-replicated while it had a leader, µs."""
         account = self.of(tp)
         return account.under_total + (self.journal.now - account.under_since if account.under_since >= 0 else 0)
 
     def offline_us(self, tp: TopicPartition) -> int:
-        """How long a partition has had no leader, µs."""
+        """Return how long a partition has had no leader, µs."""
         account = self.of(tp)
         return account.offline_total + (self.journal.now - account.offline_since if account.offline_since >= 0 else 0)
 
     # --- what nodes report -----------------------------------------------------------------------------------------
 
     def appended(self, tp: TopicPartition, broker: int, term: Term, base: int, request: ProduceRequest, log: ReplicaLog) -> None:
-        """A leader appended a batch whose producer waits for an answer; `PartitionAccount.accepted` already includes its records."""
+        """Note that a leader appended a batch with a waiting producer. `PartitionAccount.accepted` already includes its records."""
         key = (request.producer, request.batch_id)
         first = self._pending_batches.get(key)
         if first is None:
@@ -343,7 +340,7 @@ class DurabilityAccount:
             self.journal.emit(events.RecordsDuplicated.kind, tp.topic, tp.partition, broker, request.producer, base, base + request.records)
 
     def acknowledged(self, tp: TopicPartition, acks: int, term: Term, base: int, count: int, latency: int) -> None:
-        """A producer received the acknowledgement of a batch."""
+        """Note that a producer received the acknowledgment of a batch."""
         account = self.of(tp)
         held = account.acked.get(term)
         if held is None:
@@ -359,7 +356,7 @@ class DurabilityAccount:
             self._compare_with_leader(tp, account)
 
     def consumed(self, tp: TopicPartition, stretches: tuple[Stretch, ...]) -> None:
-        """A consumer received records."""
+        """Note that a consumer received records."""
         account = self.of(tp)
         for stretch in stretches:
             held = account.read.get(stretch.term)
@@ -375,7 +372,7 @@ class DurabilityAccount:
                 self._compare_with_leader(tp, account)
 
     def log_truncated(self, tp: TopicPartition, broker: int, before: tuple[Run, ...], old: int, leo: int, event: int) -> None:
-        """Truncation or a power loss cut a broker's log from the end `old` to `leo`; `before` is what the log held."""
+        """Note that truncation or a power loss cut a broker's log from the end `old` to `leo`. `before` is its former content."""
         losses = self.of(tp).note_losses()
         cuts = losses.cuts.setdefault(broker, [])
         cuts.extend(RemovedRecords(run.term, max(run.start, leo), run.end, event) for run in before if run.end > leo)
@@ -383,24 +380,24 @@ class DurabilityAccount:
         self.check_exposure(tp)
 
     def log_unavailable(self, tp: TopicPartition, broker: int, log: ReplicaLog) -> None:
-        """A broker's log is gone: its directory failed, or the replica was deleted."""
+        """Note that a broker's log is gone, because its directory failed or the replica was deleted."""
         shortened = self.of(tp).note_losses().shortened
         shortened[broker] = max(log.leo, shortened.get(broker, 0))
         self.check_exposure(tp)
 
     def leadership_ended(self, tp: TopicPartition, log: ReplicaLog) -> None:
-        """A leader resigned or stopped: add what it knew to be committed."""
+        """Note that a leader resigned or stopped. Add the records that it knew to be committed."""
         account = self.of(tp)
         if account.log is log:
             account.add_committed()
 
     def batch_completed(self, producer: str, batch_id: int) -> None:
-        """A producer does not send a batch again, so no retry of it needs to be recognized unless a proxy repeats requests."""
+        """Note that a producer does not send a batch again. Unless a proxy repeats requests, no retry of it needs to be recognized."""
         if not self.requests_may_repeat:
             self._pending_batches.pop((producer, batch_id), None)
 
     def became_leader(self, tp: TopicPartition, broker: int, leader_epoch: int, log: ReplicaLog) -> None:
-        """A broker became leader: from now on its log counts, unless a newer leader is known."""
+        """Note that a broker became leader. From now on, its log counts, unless a newer leader is known."""
         account = self.of(tp)
         if leader_epoch >= account.leader_epoch:
             account.add_committed()
@@ -412,7 +409,7 @@ class DurabilityAccount:
             self.check_exposure(tp)
 
     def started_following(self, tp: TopicPartition, broker: int, log: ReplicaLog, leader: int) -> None:
-        """A follower received its first response from a leader: now its log should be a prefix of the leader's log."""
+        """Note that a follower received its first response from a leader. Its log should now be a prefix of the leader's log."""
         account = self.of(tp)
         if account.log is None or account.leader != leader or account.log is log:
             return
@@ -420,18 +417,18 @@ class DurabilityAccount:
             self.journal.emit(events.RecordsDiverged.kind, tp.topic, tp.partition, broker, leader, start, end)
 
     def leader_elected(self, election: str) -> None:
-        """The controller elected a leader."""
+        """Note that the controller elected a leader."""
         self.elections[election] = self.elections.get(election, 0) + 1
 
     def isr_changed(self, broker: int, old: tuple[int, ...], new: tuple[int, ...]) -> None:
-        """An ISR change that a leader proposed was committed."""
+        """Note that an ISR change that a leader proposed was committed."""
         if len(new) < len(old):
             self.shrinks[broker] = self.shrinks.get(broker, 0) + 1
         elif len(new) > len(old):
             self.expands[broker] = self.expands.get(broker, 0) + 1
 
     def partition_changed(self, tp: TopicPartition, registration: PartitionRegistration) -> None:
-        """The controller committed a new state of a partition."""
+        """Note that the controller committed a new state of a partition."""
         account, now = self.of(tp), self.journal.now
         under = is_under_replicated(registration)
         if under and account.under_since < 0:
@@ -453,14 +450,17 @@ class DurabilityAccount:
             self.check_exposure(tp)
 
     def _compare_with_leader(self, tp: TopicPartition, account: PartitionAccount) -> None:
-        """Compare what was acknowledged or read with the leader's log: report lost and recovered records, and drop from `committed` what the log lacks."""
+        """Compare the acknowledged or read records with the leader's log, and report lost and recovered records.
+
+        Records that the log lacks are removed from `committed`.
+        """
         log = account.log
         assert log is not None
         present = _offsets_by_term(log)
         for term, relied_on in account.observed().items():
             missing = relied_on.minus(present.get(term, OffsetSet()))
             before = account.lost.get(term, OffsetSet())
-            if log.log_start:  # deleted on purpose; what was lost before that stays lost
+            if log.log_start:  # deleted on purpose; records that were lost before that stay lost
                 missing = missing.minus(OffsetSet.of([(0, log.log_start)]).minus(before))
             acked, read = account.acked.get(term, OffsetSet()), account.read.get(term, OffsetSet())
             for start, end in missing.minus(before):
@@ -497,7 +497,7 @@ class DurabilityAccount:
         """Record which events removed newly lost records.
 
         Returns:
-            The event that removed the first of them.
+            The sequence number of the event that removed the first of them.
         """
         losses = account.note_losses()
         losses.loss_causes.append(RemovedRecords(term, start, end, account.elected_by))

@@ -1,11 +1,11 @@
 """Exposed records: committed records that the next election can lose, because a replica that can be elected lacks them.
 
-An active member of the ISR or the ELR can be elected; where unclean election is enabled, any active replica can.
+An active member of the ISR or the ELR can be elected. If unclean election is enabled, any active replica can be elected.
 
-The high watermark never passes the LEO of an ISR member that the leader knows. So the exposed records of most partitions change only
-with an ISR change, an election, a truncation, or the start or stop of a broker; the durability account checks at these moments
-(`DurabilityAccount.check_exposure`). An advance of the high watermark can expose records in two cases only: a replica outside the
-ISR can be elected, or a log was cut, so that its leader can consider it longer than it is. For such a partition a
+The high watermark never passes the LEO of an ISR member that the leader knows. Therefore, the exposed records of most partitions
+change only with an ISR change, an election, a truncation, or the start or stop of a broker. The durability account checks at these
+moments (`DurabilityAccount.check_exposure`). An advance of the high watermark can expose records only if a replica outside the ISR
+can be elected, or if a log was cut, because its leader can then consider it longer than it is. For such a partition, a
 `_HighWatermarkWatcher` waits at the leader for the high watermark to advance, as a consumer's fetch does. Replicas that lack
 records are checked again when they receive some. All other partitions cost nothing.
 """
@@ -34,10 +34,10 @@ if TYPE_CHECKING:
 
 
 class ExposureMonitor:
-    """Finds the exposed records of a cluster for its durability account.
+    """The monitor that finds the exposed records of a cluster for its durability account.
 
     Attributes:
-        lacking_brokers: by partition, the brokers that can be elected and lack committed records (`DurabilityAccount.exposed`).
+        lacking_brokers: the brokers that can be elected and lack committed records, by partition (`DurabilityAccount.exposed`).
     """
 
     __slots__ = ("_account", "_brokers", "_controller", "_journal", "lacking_brokers")
@@ -60,7 +60,7 @@ class ExposureMonitor:
         account.electable_brokers_changed = self.check_all
 
     def electable(self, tp: TopicPartition) -> Iterator[tuple[int, ReplicaLog | None]]:
-        """The brokers that the controller could elect for a partition if its leader failed now, with their logs."""
+        """Yield the brokers that the controller could elect for a partition if its leader failed now, with their logs."""
         replication = self._controller.replication
         registration = replication.partitions.get(tp)
         if registration is None:
@@ -73,7 +73,7 @@ class ExposureMonitor:
                 yield broker, self._brokers[broker].disk.logs.get(tp)
 
     def exposed_offsets(self, tp: TopicPartition) -> OffsetSet:
-        """The committed offsets that some electable broker lacks now."""
+        """Return the committed offsets that some electable broker lacks now."""
         account = self._account.of(tp)
         account.add_committed()
         exposed = OffsetSet()
@@ -89,13 +89,13 @@ class ExposureMonitor:
         return exposed
 
     def check_all(self) -> None:
-        """Check all partitions with committed records: the set of electable brokers has changed."""
+        """Check all partitions with committed records, because the set of electable brokers has changed."""
         for tp, account in self._account.partitions.items():
             if account.committed or (account.log is not None and account.log.high_watermark):
                 self.check(tp)
 
     def check(self, tp: TopicPartition) -> None:
-        """Record in the journal which brokers have begun, and which have ceased, to endanger a partition's committed records."""
+        """Record in the journal which brokers now endanger a partition's committed records, and which no longer do."""
         account = self._account.of(tp)
         account.add_committed()
         before = self.lacking_brokers.get(tp, {})
@@ -134,7 +134,7 @@ class ExposureMonitor:
     def needs_watcher(self, partition: Partition, electable: list[int]) -> bool:
         """Whether the leader's high watermark can pass the log end of an electable broker, or has passed it.
 
-        It considers the followers that the leader knows of: a broker that a reassignment removes stays in the ISR a little longer.
+        This also holds if the leader does not know an electable broker: a broker that a reassignment removes stays in the ISR for a while.
         """
         tp = partition.tp
         if tp in self.lacking_brokers or self._account.of(tp).shortened:
@@ -159,18 +159,18 @@ class ExposureMonitor:
 
 @attrs.define(slots=True, eq=False)
 class _HighWatermarkWatcher:
-    """Waits at a leader for its high watermark to advance."""
+    """A waiter at a leader for its high watermark to advance."""
 
     exposure: ExposureMonitor
     partition: Partition
 
     def complete_if_enough(self) -> None:
-        """The high watermark advanced: check the partition, and stop waiting when no watcher is needed."""
+        """Check the partition after an advance of the high watermark. Stop waiting if no watcher is needed."""
         tp = self.partition.tp
         self.exposure.check(tp)
         if not self.exposure.needs_watcher(self.partition, [broker for broker, _ in self.exposure.electable(tp)]):
             self.complete()
 
     def complete(self) -> None:
-        """Stop waiting: the leader of the partition changed, or no watcher is needed."""
+        """Stop waiting, because the leader of the partition changed or no watcher is needed."""
         self.partition.remove_consumer(self)

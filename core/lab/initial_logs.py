@@ -1,7 +1,7 @@
 """The logs that partitions start with (`PartitionSpec.logs`), to reproduce a moment of a real cluster.
 
 The records in these logs were written before the start. Two replicas hold the same record at an offset if they have the same
-leader epoch there. Records below the leader's high watermark count as acknowledged: if a later leader lacks them, they are lost.
+leader epoch there. Records below the leader's high watermark count as acknowledged. If a later leader lacks them, they are lost.
 The counters of the session's producers do not include them.
 """
 
@@ -22,10 +22,10 @@ PRELOADED_PRODUCER: Final = "before the start"
 """The producer name of records that are in logs at the start."""
 
 RECORD_BYTES: Final = 100
-"""The size of such a record."""
+"""The size of a record that is in a log at the start, bytes."""
 
 MAX_BATCHES: Final = 1_000
-"""The largest number of batches for the records of one leader epoch; up to that many records are a batch each."""
+"""The maximum number of batches for the records of one leader epoch. If there are at most that many records, each is a batch."""
 
 
 def place_logs(cluster: ClusterNodes) -> None:
@@ -49,7 +49,7 @@ def _place(cluster: ClusterNodes, tp: TopicPartition, partition: PartitionSpec) 
 
 
 def _terms(logs: tuple[LogSpec, ...], leader: int) -> dict[int, Term]:
-    """The records of each leader epoch, as far as any replica has them."""
+    """Return the term of each leader epoch, with all records that any replica has."""
     found: dict[int, tuple[int, int]] = {}
     for log in logs:
         for start, end, epoch in log.stretches():
@@ -86,9 +86,9 @@ def _write_checkpoints(broker: Broker, tp: TopicPartition, log: ReplicaLog) -> N
 
 
 def resume_leaderships(cluster: ClusterNodes) -> None:
-    """Continue the leader epochs in which leaders have already written, and record what is committed.
+    """Continue the leader epochs in which leaders have already written, and record the committed records as acknowledged.
 
-    It runs after the processes have started.
+    This function runs after the processes have started.
     """
     for topic in cluster.spec.topics:
         for number, partition in enumerate(topic.assignment):

@@ -1,4 +1,4 @@
-"""Reads acts back as the journal records them: the inverse of `core.lab.act_handlers.act_arguments`."""
+"""Reads acts from their form in the journal. This is the inverse of `core.lab.act_handlers.act_arguments`."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ from core.lab.acts import ACTS, Act
 T = TypeVar("T")
 
 Reader = Callable[[object], object]
-"""Converts a JSON value to the value of a field; raises TypeError or ValueError if it cannot."""
+"""A function that converts a JSON value to the value of a field. It raises TypeError or ValueError if it cannot."""
 
 
 def recorded_act(word: str, arguments: str) -> Act:
-    """The act that an `act` event records.
+    """Return the act that an `act` event records.
 
     Args:
-        word: the event's `act`: the script's word for the act.
-        arguments: the event's `args`: the fields as JSON.
+        word: the `act` of the event, which is the script's word for the act.
+        arguments: the `args` of the event, which are the fields as JSON.
 
     Raises:
-        ValueError: the event records no valid act; the message says what is wrong.
+        ValueError: the event does not record a valid act. The message says what is wrong.
     """
     act = ACTS.get(word)
     if act is None:
@@ -102,4 +102,4 @@ _READERS: Final[dict[str, Reader]] = {
     "tuple[tuple[str, str], ...]": _each(_pair(_str, _str)),
     "tuple[tuple[TopicPartition, int], ...]": _each(_pair(_partition, _int)),
 }
-"""The reader of each type of field."""
+"""The readers, by type of field."""

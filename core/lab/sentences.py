@@ -1,4 +1,4 @@
-"""The sentence of an event or act, in one line."""
+"""The one-line sentence of an event or act."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from core.sim.units import format_duration
 
 @lru_cache(maxsize=4_096)
 def sentence(event: EventTuple) -> str:
-    """The sentence of an event. The last few thousand are cached, so that painting a screen again costs nothing."""
+    """Return the sentence of an event. The last few thousand are cached, so that drawing a screen again costs nothing."""
     return act_sentence(event[4], event[5]) if event[3] == "act" else explain(event)
 
 
@@ -25,13 +25,13 @@ _DURATIONS: Final = frozenset({"delay", "every", "jitter", "latency", "since", "
 """Fields of acts that are durations in µs."""
 
 _ONE_WAY: Final = frozenset({"hold", "release"})
-"""Acts on the messages from the first node to the second only."""
+"""Acts that apply only to messages from the first node to the second."""
 
 _SHOWN_DEFAULTS: Final = {"acks": "producer", "stop-load": "producer", "stop-consume": "consumer", "elect": "election"}
 
 
 def _with_unit(name: str, value: object) -> str:
-    """A field of an act with its unit, for example `latency 200ms`, `loss 10%`, `rate 200/s`."""
+    """Return a field of an act with its unit, for example `latency 200ms`, `loss 10%`, `rate 200/s`."""
     if name in _DURATIONS and isinstance(value, int):
         return f"{name} {format_duration(value)}"
     if name.endswith("-ppm") and isinstance(value, int):
@@ -42,7 +42,7 @@ def _with_unit(name: str, value: object) -> str:
 
 
 def act_sentence(word: str, args: str) -> str:
-    """An act in words instead of JSON, for example `kill b2` or `set min.insync.replicas = 1 for orders`."""
+    """Return an act in words instead of JSON, for example `kill b2` or `set min.insync.replicas = 1 for orders`."""
     try:
         fields = {
             name: value for name, value in json.loads(args).items() if value is not None and value is not False and value not in ([], "")

@@ -1,4 +1,4 @@
-"""The specification of a cluster before it runs: brokers, topics with their placement, settings, the network.
+"""The specification of a cluster before it runs: brokers, topics with their placement, settings, and the network.
 
 A spec is data. The script loader and the describe importer produce it, the header of an event log carries it, and
 `core.lab.cluster.Cluster` builds a cluster from it. `ClusterSpec.check` validates it.
@@ -20,52 +20,52 @@ from core.sim.repr_mixin import ReprMixin
 from core.sim.units import SECOND, US_PER_MS
 
 MAX_BROKER_ID: Final = 2**31 - 1
-"""Largest broker id Kafka takes."""
+"""The largest broker id that Kafka accepts."""
 
 MAX_BROKERS: Final = 1_000
-"""The largest number of brokers; the largest known clusters have a few hundred."""
+"""The maximum number of brokers. The largest known clusters have a few hundred."""
 
 MAX_PARTITIONS: Final = 200_000
-"""The largest number of partitions of all topics together: the limit that Kafka's developers recommended with ZooKeeper."""
+"""The maximum number of partitions of all topics together. Kafka's developers recommended this limit with ZooKeeper."""
 
 MAX_REPLICAS: Final = 1_000_000
-"""The largest number of replicas: five of each of `MAX_PARTITIONS`."""
+"""The maximum number of replicas: five for each of `MAX_PARTITIONS`."""
 
 MAX_LOSS_PPM: Final = 990_000
-"""The largest loss of a link, parts per million. TCP repeats each lost message until it arrives; a link that loses all is a cut link."""
+"""The largest loss of a link, parts per million. TCP repeats each lost message until it arrives. A link that loses everything is cut."""
 
 MAX_LOG_DIRS: Final = 100
-"""The largest number of log directories of a broker."""
+"""The maximum number of log directories of a broker."""
 
 
 class Pace(enum.StrEnum):
-    """How a cluster moves."""
+    """The pace of a cluster."""
 
     TIMELINE = "timeline"
-    """Virtual time passes; fetchers, heartbeats and checks run by themselves."""
+    """Virtual time passes. Fetchers, heartbeats, and checks run by themselves."""
     BY_HAND = "by-hand"
-    """Each fetch, response, fencing and check is a step; all other messages arrive at once; time passes only by `wait`."""
+    """Each fetch, response, fencing, and check is a step. All other messages arrive at once. Time passes only with `wait`."""
 
 
 class ControlPlane(enum.StrEnum):
     """The kind of controller of a cluster."""
 
     BY_RELEASE = "by-release"
-    """That of the release: a broker elected through ZooKeeper before 3.3, KRaft from then on."""
+    """The control plane of the release: before 3.3, a broker elected through ZooKeeper; from then on, KRaft."""
     KRAFT = "kraft"
-    """KRaft under the data plane of any release, for scenarios that need a controller outside the brokers."""
+    """KRaft with the data plane of any release, for scenarios that need a controller outside the brokers."""
 
 
 @attrs.frozen(repr=False)
 class BrokerSpec(ReprMixin):
-    """A broker.
+    """The specification of a broker.
 
     Attributes:
         id: the broker id.
-        rack: broker.rack; None if it has none.
-        up: whether its process runs at the start.
-        settings: settings of this broker.
-        log_dirs: the number of its log directories.
+        rack: broker.rack; None if the broker has no rack.
+        up: whether the broker's process runs at the start.
+        settings: the settings of this broker.
+        log_dirs: the number of log directories.
     """
 
     id: int
@@ -77,14 +77,14 @@ class BrokerSpec(ReprMixin):
 
 @attrs.frozen(repr=False)
 class NetworkSpec(ReprMixin):
-    """Every link at the start.
+    """The state of every link at the start.
 
     Attributes:
-        latency: one-way latency, µs.
+        latency: the one-way latency, µs.
         jitter: the largest random addition to the latency, µs.
-        loss_ppm: messages that are lost (and repeated by TCP), parts per million.
-        duplicate_ppm: requests of clients that a proxy delivers twice, parts per million.
-        reorder_ppm: requests of clients that a proxy lets later ones overtake, parts per million.
+        loss_ppm: the share of messages that are lost and then repeated by TCP, parts per million.
+        duplicate_ppm: the share of clients' requests that a proxy delivers twice, parts per million.
+        reorder_ppm: the share of clients' requests that a proxy lets later requests overtake, parts per million.
     """
 
     latency: int = 500
@@ -96,23 +96,23 @@ class NetworkSpec(ReprMixin):
 
 @attrs.frozen(repr=False)
 class ClusterSpec(ReprMixin):
-    """A whole cluster.
+    """The specification of a whole cluster.
 
     Attributes:
         brokers: the brokers.
         topics: the topics.
-        network: every link.
+        network: the state of every link.
         settings: cluster-wide Kafka settings by name.
-        pace: timeline or by hand.
+        pace: the pace of the cluster.
         startup: the time from a broker's start to its registration, µs.
         recovery: the additional time for log recovery when a broker finds no clean-shutdown file, µs.
         disk_speed: the bytes per second that one thread reads from a disk, for log recovery and for moves between log directories.
-        controllers: the voters of the metadata quorum: `c1` is a dedicated controller, `b1` one in the process of broker 1 (combined);
-            empty for one controller, named `controller`, that does not fail.
-        control_plane: the release's own, or KRaft.
+        controllers: the voters of the metadata quorum. `c1` is a dedicated controller, and `b1` is one in broker 1's process.
+                Empty for a single controller, named `controller`, that never fails.
+        control_plane: the control plane of the release, or KRaft.
         features: feature levels that differ from those of a new cluster (`core.kafka.features`).
         clients: default settings of producers and consumers, by Kafka name (`core.kafka.clients.client_config`).
-        controller: the address of the controller that is active at the start, `b2` or `c2`; empty: the first one that runs.
+        controller: the address of the controller that is active at the start, `b2` or `c2`; empty for the first one that runs.
     """
 
     brokers: tuple[BrokerSpec, ...]
@@ -130,18 +130,18 @@ class ClusterSpec(ReprMixin):
     controller: str = ""
 
     def with_features(self, features: tuple[tuple[str, int], ...]) -> ClusterSpec:
-        """The same cluster with these feature levels added to, or replacing, its own."""
+        """Return the same cluster with these feature levels added to its own. A new level replaces the old one."""
         return attrs.evolve(self, features=tuple({**dict(self.features), **dict(features)}.items())) if features else self
 
     def racks(self) -> dict[int, str | None]:
-        """The rack of each broker; None if it has none."""
+        """Return the rack of each broker; None for a broker without a rack."""
         return {broker.id: broker.rack for broker in self.brokers}
 
     def check(self) -> None:
         """Check that the spec is a valid cluster.
 
         Raises:
-            ValueError: the message names the broker, topic or partition.
+            ValueError: the spec is not valid. The message names the broker, topic, or partition.
         """
         ids = [broker.id for broker in self.brokers]
         if not ids:
@@ -210,7 +210,7 @@ def reject_too_many(partitions: int, replicas: int) -> None:
     """Refuse more partitions or replicas than a cluster can have.
 
     Raises:
-        ValueError: how many there are, and how many are allowed.
+        ValueError: there are too many. The message says how many there are, and how many are allowed.
     """
     if partitions > MAX_PARTITIONS:
         raise ValueError(f"{partitions:,} partitions in the cluster; use at most {MAX_PARTITIONS:,}")

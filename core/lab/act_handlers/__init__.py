@@ -1,7 +1,7 @@
 """Executes acts on a cluster.
 
-For each act, its handler first checks whether the act is possible, then the `act` event is recorded, then the handler does the act.
-An impossible act is refused before anything changes, with a message that says what would be right.
+For each act, its handler first checks whether the act is possible. Then the `act` event is recorded, and the handler does the act.
+An impossible act is refused before anything changes, with a message that says what would be possible.
 """
 
 from __future__ import annotations
@@ -33,10 +33,10 @@ _HANDLERS: Final[find.Handlers] = {
 def execute(cluster: ClusterNodes, act: acts.Act) -> int:
     """Check an act, record it, and do it.
 
-    Everything else that is due at this moment happens first, so the time of an act alone determines its place in a run.
+    Everything else that is due at this moment happens first. Therefore, the time of an act alone determines its place in a run.
 
     Returns:
-        The seq of the `act` event.
+        The sequence number of the `act` event.
 
     Raises:
         ActRefused: the act is impossible now.
@@ -58,7 +58,7 @@ def execute(cluster: ClusterNodes, act: acts.Act) -> int:
 
 
 def act_arguments(act: acts.Act) -> str:
-    """The fields of an act that differ from their defaults, as compact JSON with the words of the script language."""
+    """Return the fields of an act that differ from their defaults, as compact JSON with the words of the script language."""
     fields: dict[str, object] = {}
     for field in attrs.fields(type(act)):
         value = getattr(act, field.name)

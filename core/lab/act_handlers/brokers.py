@@ -1,4 +1,4 @@
-"""Acts on the process of a broker: kill, power loss, shutdown, start, pause, resume."""
+"""Acts on the process of a broker: kill, power loss, shutdown, start, pause, and resume."""
 
 from __future__ import annotations
 

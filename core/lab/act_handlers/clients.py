@@ -15,7 +15,7 @@ from core.sim.errors import ActRefused
 
 
 def _check_idempotence(cluster: ClusterNodes, act: acts.Produce | acts.Load, acks_value: int) -> None:
-    """Kafka's rule (`ProducerConfig#postProcessAndValidateIdempotenceConfigs`); a producer also cannot change between idempotent and not."""
+    """Check Kafka's rule (`ProducerConfig#postProcessAndValidateIdempotenceConfigs`). A producer cannot change its idempotence."""
     known = cluster.producer(act.producer)
     idempotent = act.idempotence if known is None else known.idempotent
     if idempotent and acks_value != -1:
@@ -25,7 +25,7 @@ def _check_idempotence(cluster: ClusterNodes, act: acts.Produce | acts.Load, ack
 
 
 def _config(cluster: ClusterNodes, kind: str, config: tuple[tuple[str, str], ...], *, idempotent: bool = False) -> ClientConfig:
-    """The configuration of a client: the settings of the act override those of all clients of the cluster.
+    """Return the configuration of a client. The settings of the act override those of all clients of the cluster.
 
     Raises:
         ActRefused: a setting is unknown or wrong, or settings contradict each other.
@@ -39,7 +39,7 @@ def _config(cluster: ClusterNodes, kind: str, config: tuple[tuple[str, str], ...
 
 
 def _producer_config(cluster: ClusterNodes, act: acts.Produce | acts.Load) -> ClientConfig:
-    """The configuration of the act's producer, which may be new.
+    """Return the configuration of the act's producer, which can be new.
 
     Raises:
         ActRefused: the producer exists with another configuration.
@@ -54,7 +54,7 @@ def _producer_config(cluster: ClusterNodes, act: acts.Produce | acts.Load) -> Cl
 
 
 def _producer(cluster: ClusterNodes, name: str, topic: str, acks_value: int, config: ClientConfig, *, idempotent: bool = False) -> Producer:
-    """The producer of that name; a new one is created."""
+    """Return the producer of that name. Create it if it does not exist."""
     known = cluster.nodes.get(name)
     if known is None:
         producer = Producer(name, topic, acks_value, tuple(cluster.brokers), cluster.network, cluster.journal, cluster.account)

@@ -1,4 +1,4 @@
-"""Looks up what an act names; raises `ActRefused` with a message that lists what exists."""
+"""Looks up the nodes and topics that an act names. If one does not exist, `ActRefused` is raised with a list of those that do."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ from core.lab.cluster_nodes import ClusterNodes
 from core.sim.errors import ActRefused
 
 ACKS: Final = {"0": 0, "1": 1, "all": -1, "-1": -1}
-"""Kafka's acks by the words of the script language."""
+"""Kafka's values of acks, by their words in the script language."""
 
 CheckThenDo = Iterator[None]
-"""An act handler: a generator that checks whether the act is possible up to its `yield`, and does the act after it."""
+"""An act handler: a generator that checks whether the act is possible before its `yield`, and does the act after it."""
 
 Handlers = dict[type[Act], Callable[[ClusterNodes, Any], CheckThenDo]]
 """The handler of each act."""
 
 
 def broker(cluster: ClusterNodes, number: int) -> Broker:
-    """The broker with that id."""
+    """Return the broker with that id."""
     found = cluster.brokers.get(number)
     if found is None:
         raise ActRefused(f"there is no broker {number}; there are {', '.join(map(str, cluster.brokers))}")
@@ -31,7 +31,7 @@ def broker(cluster: ClusterNodes, number: int) -> Broker:
 
 
 def running_broker(cluster: ClusterNodes, number: int) -> Broker:
-    """The broker with that id, if its process runs."""
+    """Return the broker with that id if its process runs."""
     found = broker(cluster, number)
     if found.state is BrokerState.STOPPED:
         raise ActRefused(f"broker {number} is not running; start it first")
@@ -39,7 +39,7 @@ def running_broker(cluster: ClusterNodes, number: int) -> Broker:
 
 
 def node(cluster: ClusterNodes, name: str) -> str:
-    """The address of a node; in a quorum, `controller` means the active controller."""
+    """Return the address of a node. In a quorum, `controller` means the active controller."""
     if name == CONTROLLER and cluster.quorum is not None:
         require_controller(cluster)
         active = cluster.quorum.active()
@@ -55,7 +55,7 @@ def node(cluster: ClusterNodes, name: str) -> str:
 
 
 def pair(cluster: ClusterNodes, between: tuple[str, str]) -> tuple[str, str]:
-    """The addresses of the two nodes of a link."""
+    """Return the addresses of the two nodes of a link."""
     a, b = (node(cluster, name) for name in between)
     if a == b:
         raise ActRefused(f"a link joins two different nodes, not {a} with itself")
@@ -63,7 +63,7 @@ def pair(cluster: ClusterNodes, between: tuple[str, str]) -> tuple[str, str]:
 
 
 def topic(cluster: ClusterNodes, name: str) -> str:
-    """The topic of that name."""
+    """Return the topic of that name."""
     topics = cluster.controller.replication.topics
     if name not in topics:
         raise ActRefused(f"there is no topic {name}; there are {', '.join(topics) or 'none'}")
@@ -71,14 +71,14 @@ def topic(cluster: ClusterNodes, name: str) -> str:
 
 
 def acks(written: str) -> int:
-    """Acks as a number."""
+    """Return acks as a number."""
     if written not in ACKS:
         raise ActRefused(f"acks is 0, 1 or all, not {written}")
     return ACKS[written]
 
 
 def check_keep(of: Broker, keep: tuple[tuple[TopicPartition, int], ...]) -> None:
-    """Check that a broker has the replicas of which an act names the surviving part."""
+    """Check that a broker has the replicas whose surviving part an act names."""
     for tp, offset in keep:
         if tp not in of.disk.logs:
             raise ActRefused(f"broker {of.id} has no replica of {tp}")

@@ -1,4 +1,4 @@
-"""The control planes that a cluster can have: KRaft with one controller, KRaft with a quorum, ZooKeeper.
+"""The control planes that a cluster can have: KRaft with one controller, KRaft with a quorum, and ZooKeeper.
 
 The module of a control plane is imported when the first cluster that needs it is built.
 """
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 class ControlPlaneBuilder(Protocol):
-    """What each module of this package provides."""
+    """The interface of each module of this package."""
 
     def make_controller(self, cluster: ClusterNodes, /) -> Controller | ZooKeeperControlPlane:
         """Create the controller of a cluster that is being built."""
@@ -29,7 +29,7 @@ class ControlPlaneBuilder(Protocol):
 
 
 def control_plane_builder(cluster: ClusterNodes) -> ControlPlaneBuilder:
-    """The builder of the control plane that a cluster's release and spec ask for."""
+    """Return the builder of the control plane that a cluster's release and spec require."""
     if cluster.zookeeper:
         from core.lab.control_planes import zookeeper
 

@@ -1,4 +1,4 @@
-"""The KRaft control plane with one controller that does not fail; the quorum shares parts of it."""
+"""The KRaft control plane with a single controller that never fails. The quorum shares parts of this module."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ C = TypeVar("C", bound=Controller)
 
 
 def make_controller(cluster: ClusterNodes) -> Controller:
-    """Create the one controller."""
+    """Create the single controller."""
     return controller_of(cluster, Controller)
 
 
@@ -45,7 +45,7 @@ def make_brokers(cluster: ClusterNodes, controller: Controller) -> dict[int, int
     """Register the brokers, place the topics, and create the broker processes.
 
     Returns:
-        The broker epochs by broker id.
+        The broker epochs, by broker id.
     """
     spec, racks = cluster.spec, cluster.spec.racks()
     epochs = {
@@ -66,7 +66,7 @@ def make_brokers(cluster: ClusterNodes, controller: Controller) -> dict[int, int
 
 
 def boot(cluster: ClusterNodes, controller: Controller, epochs: dict[int, int]) -> None:
-    """Start the processes that run at the start."""
+    """Start the processes that are up at the beginning."""
     place_logs(cluster)
     phases = random.Random(f"{cluster.seed}:heartbeats")
     for each in cluster.spec.brokers:

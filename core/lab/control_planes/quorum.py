@@ -23,7 +23,7 @@ def build(cluster: ClusterNodes) -> None:
 
 
 def _make_voters(cluster: ClusterNodes, controller: QuorumController) -> None:
-    """Create the controller processes and their voters; a combined controller lives in its broker's process."""
+    """Create the controller processes and their voters. A combined controller runs in its broker's process."""
     controller.remove_from_network()
     for name in cluster.spec.controllers:
         if name not in cluster.nodes:

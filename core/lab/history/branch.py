@@ -40,13 +40,13 @@ class Branch(ReprMixin):
     """One line of events of a session.
 
     Attributes:
-        name: its name.
+        name: the name of the branch.
         acts: the acts of people.
         end: the last position that was played.
-        marks: its notable events.
+        marks: the notable events of the branch.
         act_events: all `act` events, including those of a script.
-        seen: sequence number of the last event.
-        origin: the branch that it was forked from; '' for the first.
+        seen: the sequence number of the last event.
+        origin: the branch that it was forked from; empty for the first branch.
     """
 
     name: str
@@ -81,11 +81,11 @@ class Branch(ReprMixin):
         )
 
     def timed_acts(self) -> list[tuple[int, Act]]:
-        """Every act with its virtual time, µs."""
+        """Returns every act with its virtual time, µs."""
         return [(event[1], recorded_act(event[4], event[5])) for event in self.act_events]
 
     def last_common_seq(self, other: Branch) -> int | None:
-        """The last event that two branches share; None when no act distinguishes them."""
+        """Returns the last event that two branches share; None if no act distinguishes them."""
         at = 0
         for one, two in zip(self.acts, other.acts, strict=False):
             if one != two:
@@ -105,15 +105,15 @@ class EventLogWriter(Protocol):
         """Removes the events after `seq`."""
 
     def close(self, now: int | None = None) -> None:
-        """Completes the log; `now` is the virtual time of its end, µs."""
+        """Completes the log. `now` is the virtual time of its end, µs."""
 
 
 class BranchLogWriter:
-    """Writes each event of a branch once, however often the session repeats it.
+    """A writer that writes each event of a branch once, no matter how often the session repeats it.
 
     Attributes:
-        log: the writer; None: no log.
-        last: sequence number of the last event written; 0 without a log.
+        log: the writer of the event log; None if there is no log.
+        last: the sequence number of the last event written; 0 without a log.
     """
 
     def __init__(self, log: EventLogWriter | None) -> None:
@@ -127,7 +127,7 @@ class BranchLogWriter:
             self.log(event)
 
     def cut(self, seq: int) -> None:
-        """Removes the events after `seq`: another branch follows."""
+        """Removes the events after `seq`, because another branch follows."""
         if self.log is not None and seq < self.last:
             self.log.cut(seq)
             self.last = seq

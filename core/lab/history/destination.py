@@ -14,10 +14,10 @@ from core.lab.history.replay_run import ReplayRun, StepIndex
 from core.sim.repr_mixin import ReprMixin
 
 MAX_STEPS_IN_PLACE: Final = 16_000
-"""Steps, or events, that are repeated in one go: about a tenth of a second, which nobody notices."""
+"""The number of steps or events that are repeated in one go. They take about a tenth of a second, which nobody notices."""
 
 OBJECTS_PER_STEP: Final = 4
-"""Objects that restoring a keyframe creates in the time of one step or event."""
+"""The number of objects that restoring a keyframe creates in the time of one step or event."""
 
 
 @attrs.frozen(repr=False)
@@ -39,13 +39,13 @@ class RetainedEvents(ReprMixin):
 
 @attrs.frozen(repr=False)
 class Destination(ReprMixin):
-    """A moment to travel to. Exactly one of `seq`, `position` and `time` is given.
+    """A moment to travel to. Exactly one of `seq`, `position`, and `time` is given.
 
     Attributes:
         what: the destination in words.
-        seq: the step that records this event.
-        position: this position.
-        time: the end of this virtual time, µs.
+        seq: the event whose step is the destination; -1 if not given.
+        position: the position of the destination; None if not given.
+        time: the virtual time whose end is the destination, µs; -1 if not given.
     """
 
     what: str = "that moment"
@@ -55,7 +55,7 @@ class Destination(ReprMixin):
 
     @property
     def clock(self) -> int | None:
-        """Its virtual time, µs; None when it is unknown."""
+        """The virtual time of the destination, µs; None if it is unknown."""
         return self.position.time if self.position is not None else self.time if self.time >= 0 else None
 
     def reached(self, replay_run: ReplayRun) -> bool:
@@ -76,7 +76,7 @@ class Destination(ReprMixin):
         return self.time < known.place[2]
 
     def progress(self, replay_run: ReplayRun) -> float:
-        """The share of the journey from the start of the session that is done, 0 to 1."""
+        """Returns the share of the journey from the start of the session that is done, from 0 to 1."""
         if self.position is not None:
             done, whole = replay_run.steps + replay_run.acts_done, self.position.steps + self.position.acts
         elif self.seq >= 0:
@@ -86,7 +86,7 @@ class Destination(ReprMixin):
         return min(1.0, done / whole) if whole > 0 else 1.0
 
     def nearest(self, keyframe_cache: KeyframeCache, acts: Sequence[PlayedAct], known: RetainedEvents) -> Keyframe | None:
-        """The last keyframe before this moment on the path of these acts, whose events are retained; None when there is none."""
+        """Returns the last keyframe before this moment on the path of these acts, with its events retained; None if there is none."""
         for keyframe in reversed(keyframe_cache.keyframes):
             position = keyframe.position
             if (

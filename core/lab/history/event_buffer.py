@@ -1,7 +1,7 @@
-"""The events of a session that are still in memory, bounded for each level; the index of an event never changes.
+"""The events of a session that are still in memory. Their number is limited for each level. The index of an event never changes.
 
-A busy cluster records thousands of events per second, mostly fetches. Three rings keep the last of all events, of normal events and of
-notable events. An election of some minutes ago thus stays in memory, however much traffic follows.
+A busy cluster records thousands of events per second, mostly fetches. Three rings keep the last events: of all levels, of at least
+level normal, and of level notable. An election of some minutes ago therefore stays in memory, however much traffic follows.
 """
 
 from __future__ import annotations
@@ -19,23 +19,23 @@ LEVEL: Final = {name: kind.level for name, kind in KINDS.items()}
 """The level of each event kind."""
 
 RING_SIZES: Final = {DETAIL: 50_000, NORMAL: 50_000, NOTABLE: 20_000}
-"""Events that each ring keeps."""
+"""The number of events that each ring keeps."""
 
 _REFUSED: Final = "append-refused"
-"""A producer that retries is refused a hundred times per second; only the first refusal of a series is notable."""
+"""The kind of a refused append. A retrying producer is refused a hundred times per second, so only the first of a series is notable."""
 
 REFUSAL_SERIES_GAP: Final = 5 * SECOND
-"""Virtual µs without a refusal after which the next refusal of a partition starts a new series."""
+"""The time without a refusal after which the next refusal of a partition starts a new series, virtual µs."""
 
 
 CHUNK: Final = 512
-"""Events that a ring stores, shares and drops together."""
+"""The number of events that a ring stores, shares, and drops together."""
 
 _seq: Final = itemgetter(0)
 
 
 class EventRing:
-    """The last events of one level and above. Index 0 is the first event ever; events before `first` are dropped.
+    """The last events of one level and above. Index 0 is the first event ever. Events before `first` are dropped.
 
     Events are stored in chunks. A full chunk never changes, so a copy of the ring at an earlier event shares all chunks but the last.
     """
@@ -46,8 +46,8 @@ class EventRing:
         self._size = size
         self._full: deque[list[EventTuple]] = deque()
         self._last: list[EventTuple] = []
-        self._begin = 0  # index of the first of the last chunk
-        self._floor = 0  # index of the first that was kept when it was cut
+        self._begin = 0  # index of the first event of the last chunk
+        self._floor = 0  # index of the first event that was kept when the ring was cut
 
     @property
     def total(self) -> int:
@@ -71,7 +71,7 @@ class EventRing:
                 self._full.popleft()
 
     def at(self, index: int) -> EventTuple:
-        """The event at an index.
+        """Returns the event at an index.
 
         Raises:
             IndexError: the event was dropped or does not exist yet.
@@ -82,7 +82,7 @@ class EventRing:
         return self._last[after] if after >= 0 else self._full[after // CHUNK][after % CHUNK]
 
     def since(self, index: int) -> list[EventTuple]:
-        """The events from an index on that are in memory."""
+        """Returns the events from an index on that are in memory."""
         after = max(index, self.first) - self._begin
         if after >= 0:
             return self._last[after:]
@@ -93,10 +93,10 @@ class EventRing:
         return found + self._last
 
     def prefix(self, seq: int) -> EventRing:
-        """The ring up to event `seq`, at the same indices, as far as its events are in memory."""
+        """Returns the ring up to event `seq`, at the same indices, as far as its events are in memory."""
         other = EventRing(self._size)
         total, other._floor = self._after(seq), self.first
-        if total <= other._floor:  # None is kept, and what still lies before the floor may have come later.
+        if total <= other._floor:  # No event is kept. Events before the floor might have come after `seq`.
             other._begin = other._floor
             return other
         number = (total - self._begin) // CHUNK + len(self._full)
@@ -106,12 +106,12 @@ class EventRing:
         return other
 
     def index_of(self, seq: int) -> int | None:
-        """The index of event `seq`; None when it is not in memory."""
+        """Returns the index of event `seq`; None if it is not in memory."""
         index = self._after(seq) - 1
         return index if index >= self.first and self.at(index)[0] == seq else None
 
     def _after(self, seq: int) -> int:
-        """The index of the first event after `seq`, in memory or not; `total` when there is none."""
+        """Returns the index of the first event after `seq`, in memory or not; `total` if there is none."""
         number = bisect_right(self._full, seq, key=_end)
         chunk = self._last if number == len(self._full) else self._full[number]
         return self._begin - (len(self._full) - number) * CHUNK + bisect_right(chunk, seq, key=_seq)
@@ -123,7 +123,7 @@ def _end(chunk: list[EventTuple]) -> int:
 
 
 class EventBuffer:
-    """The three rings; `append` is a sink of a journal."""
+    """The three rings. `append` is a sink of a journal."""
 
     __slots__ = ("_all", "_last", "_normal", "_notable")
 
@@ -134,7 +134,7 @@ class EventBuffer:
         self._last: dict[tuple[str, int], int] = {}
 
     def append(self, event: EventTuple) -> int:
-        """Adds an event to each ring of its level; returns its level."""
+        """Adds an event to each ring of its level. Returns its level."""
         self._all.append(event)
         level = LEVEL[event[3]]
         if level >= NORMAL:
@@ -157,7 +157,7 @@ class EventBuffer:
         return all(ring.first == 0 or ring.at(ring.first)[0] <= seq for ring in (self._all, self._normal, self._notable) if ring.total)
 
     def prefix(self, seq: int) -> EventBuffer:
-        """The rings up to event `seq`."""
+        """Returns the rings up to event `seq`."""
         other = EventBuffer()
         other._all, other._normal, other._notable = self._all.prefix(seq), self._normal.prefix(seq), self._notable.prefix(seq)
         if self._last:
@@ -165,7 +165,7 @@ class EventBuffer:
         return other
 
     def _refused_of_late(self) -> dict[tuple[str, int], int]:
-        """The time of each partition's last refusal, as far as a series can still continue."""
+        """Returns the time of each partition's last refusal, if a series can still continue."""
         ring = self._normal
         found: dict[tuple[str, int], int] = {}
         for index in range(ring.total - 1, ring.first - 1, -1):
@@ -177,11 +177,11 @@ class EventBuffer:
         return found
 
     def ring(self, level: int) -> EventRing:
-        """The ring of that level and above."""
+        """Returns the ring of that level and above."""
         return self._notable if level >= NOTABLE else self._normal if level >= NORMAL else self._all
 
     def find(self, seq: int) -> EventTuple | None:
-        """The event `seq`; None when no ring has it."""
+        """Returns the event `seq`; None if no ring has it."""
         for ring in (self._all, self._normal, self._notable):
             index = ring.index_of(seq)
             if index is not None:

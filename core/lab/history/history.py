@@ -1,7 +1,7 @@
 """A cluster that can be played, rewound and branched.
 
-The session can go back to every moment of its past: it restores the nearest keyframe and repeats the steps after it. Going forward again
-repeats what people did. An act in the past starts a new branch; the old future stays under its name.
+The session can go back to every moment of its past. It restores the nearest keyframe and repeats the steps after it. When it goes
+forward again, it repeats the acts of people. An act in the past starts a new branch. The old future stays under its name.
 
     history = History.of(ClusterSpec(...))
     history.do(Kill(1))
@@ -35,29 +35,29 @@ from core.sim.units import format_clock
 
 
 def run_to_completion(task: IncrementalTask) -> ShouldYield:
-    """The default policy: every task runs to its end at once."""
+    """Returns the default policy: every task runs to its end at once."""
     return never_yield
 
 
 class History:
     """A session with its past.
 
-    A method that may need many steps starts a task. Its first slice runs at once, the others by `continue_task`. With the default policy,
-    the task has finished when the method returns.
+    A method that can need many steps starts a task. The first slice of the task runs at once. `continue_task` runs the others. With the
+    default policy, the task has finished when the method returns.
 
     Attributes:
-        start: builds what is played in its initial state.
+        start: the function that builds the playable in its initial state.
         replay_run: the run at the present moment.
         event_buffer: the events in memory.
         branch: the present branch.
         branches: all branches.
         bookmarks: moments that people marked.
         keyframe_cache: the keyframes.
-        task: the task that is running; None when there is none.
-        task_target: the target of that task in words; None when there is no task.
-        limit: virtual µs that the session does not pass; None: no limit.
-        notices: messages about what went differently than requested, until they are shown.
-        on_event: takes every event; None after the cluster was moved without sending events.
+        task: the running task; None if there is none.
+        task_target: the target of that task in words; None if there is no task.
+        limit: the virtual time that the session does not pass, µs; None for no limit.
+        notices: messages about results that differ from the request, until they are shown.
+        on_event: the function that receives every event; None after the cluster was moved without sending events.
     """
 
     def __init__(
@@ -71,10 +71,10 @@ class History:
         """Build the cluster.
 
         Args:
-            start: builds what is played; its argument is the sink of the cluster's journal.
-            log: writes the event log.
-            clock: CPU seconds of the process; decides how many keyframes are worth their cost.
-            yield_policy: returns how long a slice of a task may take.
+            start: builds the playable. Its argument is the sink of the cluster's journal.
+            log: the writer of the event log.
+            clock: returns the CPU seconds of the process, which decide how many keyframes are worth their cost.
+            yield_policy: returns, for a task, the function that ends its slices.
         """
         self.start = start
         self.event_buffer = EventBuffer()
@@ -100,11 +100,11 @@ class History:
 
     @staticmethod
     def of(spec: ClusterSpec, release: Release = CURRENT, seed: int = 0, clock: Callable[[], float] = no_time) -> History:
-        """A history of a cluster without a plan. Pass `time.process_time` as the clock for a large cluster."""
+        """Returns a history of a cluster without a plan. For a large cluster, pass `time.process_time` as the clock."""
         return History(lambda sink: PlayableCluster(Cluster(spec, release, seed, sink)), clock=clock)
 
     def _retained_events(self) -> RetainedEvents:
-        """The events in memory up to the present moment."""
+        """Returns the events in memory up to the present moment."""
         replay_run = self.replay_run
         return RetainedEvents(
             self.event_buffer, replay_run.acts, replay_run.position.place, replay_run.step_index.prefix(len(replay_run.step_index))
@@ -122,11 +122,11 @@ class History:
             self._search.on_event(event, level)
 
     def _record(self, event: EventTuple) -> None:
-        """Writes a new event to the log and the branch; a repeated event changes nothing."""
+        """Writes a new event to the log and the branch. A repeated event changes nothing."""
         self.branch.on_event(event)
         self._log.write(event)
 
-    # --- what there is ---------------------------------------------------------------------------------------------
+    # --- the present -----------------------------------------------------------------------------------------------
 
     @property
     def cluster(self) -> ClusterLike:
@@ -134,16 +134,16 @@ class History:
         return self.replay_run.cluster
 
     def view(self) -> ClusterView:
-        """The frozen state."""
+        """Returns the frozen state."""
         return self.cluster.view()
 
     def events(self) -> list[EventTuple]:
-        """The events up to the present moment that are in memory."""
+        """Returns the events up to the present moment that are in memory."""
         return self.event_buffer.ring(DETAIL).since(0)
 
     @property
     def end(self) -> Position:
-        """The last position of the branch that was played."""
+        """The last position that was played on this branch."""
         here = self.replay_run.position
         return here if here.place >= self._branch_end.place else self._branch_end
 
@@ -154,18 +154,18 @@ class History:
 
     @property
     def progress(self) -> float | None:
-        """The share of the running task that is done, 0 to 1; None when there is no task or its length is unknown."""
+        """The share of the running task that is done, from 0 to 1; None if there is no task or its length is unknown."""
         return None if self.task is None else self.task.progress
 
-    # --- ways ------------------------------------------------------------------------------------------------------
+    # --- tasks -----------------------------------------------------------------------------------------------------
 
     def start_task(self, what: str, task: IncrementalTask, arrived: Callable[[], None]) -> None:
         """Starts a task and runs its first slice.
 
         Args:
-            what: its target in words.
+            what: the target in words.
             task: the task.
-            arrived: called when it has finished.
+            arrived: the function to call when the task has finished.
         """
         self.task_target, self.task, self._on_done = what, task, arrived
         self._search = task if isinstance(task, SearchTask) else None
@@ -200,7 +200,7 @@ class History:
         self.cancel_task()
 
     def record_branch_end(self) -> None:
-        """Makes the end of the branch a moment at which a script can end. Called before the session leaves it."""
+        """Makes the end of the branch a moment at which a script can end. This is called before the session leaves that end."""
         if not self.in_the_past:
             self.replay_run.finish_present_moment()
             self._branch_end = self.replay_run.position
@@ -212,9 +212,9 @@ class History:
     # --- forward ---------------------------------------------------------------------------------------------------
 
     def run_until(self, time_us: int | None, should_yield: ShouldYield = never_yield) -> None:
-        """Executes everything that is due up to a virtual time, µs, or without end when that is None.
+        """Executes everything that is due up to a virtual time, µs. If the time is None, runs without end.
 
-        Stops early when `should_yield` returns True, when the plan ends, or when the cluster waits for acts by hand.
+        Stops early if `should_yield` returns True, the plan ends, or the cluster waits for acts in by-hand mode.
         """
         self.cancel_task()
         replay_run, cluster = self.replay_run, self.cluster
@@ -240,7 +240,7 @@ class History:
         self._look_for("the next event", DETAIL)
 
     def step_to_notable(self) -> None:
-        """Goes forward to the next election, ISR change, truncation, error or loss."""
+        """Goes forward to the next election, ISR change, truncation, error, or loss."""
         self._look_for("the next notable event", NOTABLE)
 
     def _look_for(self, what: str, level: int) -> None:
@@ -248,12 +248,12 @@ class History:
         self._begin_search(what, SearchTask(self.replay_run, self.keyframe_cache, level=level, limit=self.limit))
 
     def go_forward(self, destination: Destination) -> None:
-        """Goes forward to a destination: repeats the known future, then plays on."""
+        """Goes forward to a destination. Repeats the known future first, and then plays on."""
         self.pause()
         self._begin_search(destination.what, SearchTask(self.replay_run, self.keyframe_cache, destination=destination, limit=self.limit))
 
     def stop_when(self, watchpoint: Watchpoint, what: str = "that moment") -> SearchTask:
-        """Goes forward until a watchpoint comes true. The search says whether it did."""
+        """Goes forward until a watchpoint comes true. The returned search says whether it did."""
         self.pause()
         search = SearchTask(self.replay_run, self.keyframe_cache, watchpoint=watchpoint, limit=self.limit)
         self._begin_search(what, search)
@@ -273,7 +273,7 @@ class History:
     # --- back ------------------------------------------------------------------------------------------------------
 
     def travel(self, destination: Destination, then: Callable[[], None] | None = None) -> None:
-        """Goes to a destination on this branch by the shorter route; `then` is called on arrival by keyframe."""
+        """Goes to a destination on this branch by the shorter route. Calls `then` after an arrival by keyframe."""
         ahead = (
             not destination.reached(self.replay_run)
             if destination.position is None
@@ -285,7 +285,7 @@ class History:
             self.go_to(destination, then=then)
 
     def go_to(self, destination: Destination, branch: Branch | None = None, then: Callable[[], None] | None = None) -> None:
-        """Goes to a destination on this branch or another; `then` is called on arrival."""
+        """Goes to a destination on this branch or another branch. Calls `then` on arrival."""
         self.pause()
         self.record_branch_end()
         acts = self.replay_run.acts if branch is None or branch is self.branch else branch.acts
@@ -307,7 +307,7 @@ class History:
     def back_to_when(self, watchpoint: Watchpoint, what: str = "that moment", then: Callable[[bool], None] | None = None) -> TravelTask:
         """Goes back to the last moment at which a watchpoint came true.
 
-        `then` gets whether there is such a moment; the `found` of the returned task says so too, once it has finished.
+        `then` receives whether there is such a moment. After the returned task has finished, its `found` says so, too.
         """
         self.pause()
         self.record_branch_end()
@@ -331,7 +331,7 @@ class History:
         return replay
 
     def preview(self, destination: Destination, then: Callable[[ClusterView], None]) -> None:
-        """Passes the view of another moment of this branch to `then`; the session stays at the present moment."""
+        """Passes the view of another moment of this branch to `then`. The session stays at the present moment."""
         self.pause()
         self.record_branch_end()
         replay = TravelTask(self.start, self.branch.acts, destination, self.keyframe_cache, self._retained)
@@ -355,12 +355,12 @@ class History:
             then()
 
     def _last_common_seq(self, branch: Branch) -> int:
-        """The last event that another branch shares with this one; the last event in the log when no act distinguishes them."""
+        """Returns the last event that another branch shares with this one. Without a different act, it is the last in the log."""
         parting = self.branch.last_common_seq(branch)
         return self._log.last if parting is None else parting
 
     def step_back(self, then: Callable[[], None] | None = None) -> bool:
-        """Goes back to before the last event, or undoes the last act. Returns False at the start."""
+        """Goes back to before the last event, or undoes the last act. Returns False if there is no event."""
         last = self.replay_run.event_tap.seq
         if last == 0:
             return False
@@ -373,7 +373,7 @@ class History:
         return True
 
     def step_back_notable(self, then: Callable[[], None] | None = None) -> bool:
-        """Goes back to the previous notable event; returns False when none is in memory."""
+        """Goes back to the previous notable event. Returns False if none is in memory."""
         before = self.replay_run.seq_before_step_of(self.replay_run.event_tap.seq)
         earlier = [mark.seq for mark in self.branch.marks if mark.seq <= before and self._is_notable(mark.seq)]
         if not earlier:
@@ -392,7 +392,7 @@ class History:
 
         Args:
             act: the act.
-            joined: whether it belongs to the act before it.
+            joined: whether the act belongs to the act before it.
 
         Raises:
             ActRefused: the present state does not allow the act.
@@ -421,13 +421,13 @@ class History:
         return seq
 
     def act_undone_by_step_back(self) -> PlayedAct | None:
-        """The act that a step back would undo; None when it would go back over an event."""
+        """Returns the act that a step back would undo; None if it would go back over an event."""
         replay_run = self.replay_run
         act = replay_run.acts[replay_run.acts_done - 1] if replay_run.acts_done else None
         return act if act is not None and act.seq > replay_run.seq_before_step_of(replay_run.event_tap.seq) else None
 
     def act_to_undo(self) -> PlayedAct | None:
-        """The first of the acts that were last done together; None when people have done none."""
+        """Returns the first of the acts that were last done together; None if people have done none."""
         replay_run = self.replay_run
         given, at = len(self._acts_not_to_undo), replay_run.acts_done - 1
         if at < given and replay_run.acts[: replay_run.acts_done] == self._acts_not_to_undo[: replay_run.acts_done]:
@@ -437,7 +437,7 @@ class History:
         return replay_run.acts[at] if at >= 0 else None
 
     def act_to_redo(self) -> PlayedAct | None:
-        """The next act of this branch; None when there is none."""
+        """Returns the next act of this branch; None if there is none."""
         replay_run = self.replay_run
         return replay_run.acts[replay_run.acts_done] if self.in_the_past and replay_run.acts_done < len(replay_run.acts) else None
 
@@ -460,7 +460,7 @@ class History:
         self.go_forward(Destination("the moment after the act", position=Position(act.steps, last + 1, act.time, act.seq)))
 
     def forbid_undo_before(self) -> None:
-        """Makes the acts so far part of the start of the session, so that `undo` does not reach them."""
+        """Makes the acts so far part of the start of the session. `undo` does not reach them."""
         self._acts_not_to_undo = list(self.replay_run.acts)
 
     # --- branches, bookmarks, old sessions -------------------------------------------------------------------------
@@ -476,12 +476,12 @@ class History:
         return mark
 
     def open_recording(self, old: RecordedSession, *, read_only: bool = False, at: int = -1) -> None:
-        """Starts to replay a recorded session; `continue_task` runs the slices.
+        """Starts to replay a recorded session. `continue_task` runs the slices.
 
         Args:
             old: the recorded session.
-            read_only: do not go past its end.
-            at: then go to this virtual time, µs; negative: stay at the end.
+            read_only: whether the session stays within the recording.
+            at: the virtual time to go to after the replay, µs; negative to stay at the end.
         """
         self.pause()
         opening = LogReplayTask(old, self.replay_run, self.events())
@@ -500,7 +500,7 @@ class History:
         self.task_target, self.task, self._on_done = f"the end of {old.source}", opening, arrived
 
     def close(self) -> None:
-        """Ends the session at the end of its branch, also when the present moment is in the past, and completes the event log."""
+        """Ends the session at the end of its branch, even if the present moment is in the past. Completes the event log."""
         self.cancel_task()
         self.record_branch_end()
         if self._log.log is not None and self.in_the_past:

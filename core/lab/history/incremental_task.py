@@ -1,4 +1,4 @@
-"""A long computation that runs in slices, so that a caller can handle keys between two slices."""
+"""A long computation that runs in slices, so that a caller can handle key presses between two slices."""
 
 from __future__ import annotations
 
@@ -6,14 +6,14 @@ from collections.abc import Callable
 from typing import Final, Protocol
 
 ShouldYield = Callable[[], bool]
-"""Returns whether a task pauses now; called every few steps. A caller that is short of time reads a clock here."""
+"""A function that returns whether a task pauses now. It is called every few steps. A caller can read a clock in it."""
 
 STEPS_PER_CHECK: Final = 64
-"""Steps between two calls of `ShouldYield`."""
+"""The number of steps between two calls of `ShouldYield`."""
 
 
 def never_yield() -> bool:
-    """Returns False: the task runs to its end."""
+    """Returns False, so that the task runs to its end."""
     return False
 
 
@@ -22,10 +22,10 @@ class IncrementalTask(Protocol):
 
     @property
     def progress(self) -> float | None:
-        """The share that is done, 0 to 1; None when it is unknown."""
+        """The share that is done, from 0 to 1; None if it is unknown."""
 
     def advance(self, should_yield: ShouldYield = never_yield) -> bool:
-        """Runs until `should_yield` returns True; returns whether the task has finished."""
+        """Runs until `should_yield` returns True. Returns whether the task has finished."""
 
     def cancel(self) -> bool:
-        """Stops the task; returns whether the caller treats it as finished."""
+        """Stops the task. Returns whether the caller treats it as finished."""

@@ -1,4 +1,4 @@
-"""Keyframes of a session: going back restores the nearest keyframe and repeats only the steps after it."""
+"""The keyframes of a session. To go back, the session restores the nearest keyframe and repeats only the steps after it."""
 
 from __future__ import annotations
 
@@ -16,28 +16,28 @@ from core.lab.history.replay_run import EventTap, ReplayRun, StepIndex
 from core.sim.repr_mixin import ReprMixin
 
 STEPS_BETWEEN_KEYFRAMES: Final = 32
-"""Fewest steps between two keyframes. Doubles whenever the cache is full."""
+"""The minimum number of steps between two keyframes. It doubles whenever the cache is full."""
 
 CPU_SHARE_OF_DELTAS: Final = 0.055
-"""Share of CPU time for keyframes that store only what changed since the last whole keyframe."""
+"""The share of CPU time for keyframes that store only the changes since the last whole keyframe."""
 
 MAX_SECONDS_BETWEEN_KEYFRAMES: Final = 0.016
-"""Most CPU seconds between two such keyframes, so that going back takes no longer than a frame, ..."""
+"""The maximum CPU time between two such keyframes, seconds. With this limit, going back takes no longer than a frame."""
 
 MAX_CPU_SHARE: Final = 0.055
-"""... as long as that costs no more than this share of CPU time."""
+"""The share of CPU time up to which `MAX_SECONDS_BETWEEN_KEYFRAMES` holds."""
 
 CPU_SHARE_OF_WHOLE_KEYFRAMES: Final = 0.03
-"""Share of CPU time for whole keyframes: the first one, and those after a change other than replication."""
+"""The share of CPU time for whole keyframes: the first one, and those after a change other than replication."""
 
 MAX_SECONDS_PER_OBJECT: Final = 10e-6
-"""Upper bound of the cost per object of a keyframe, CPU seconds; ignores one-time costs."""
+"""The upper bound of the cost of a keyframe per object, CPU seconds. It ignores one-time costs."""
 
 MAX_KEYFRAMES: Final = 2_000
-"""Most keyframes in the cache: each lookup scans them."""
+"""The maximum number of keyframes in the cache. Each lookup scans all of them."""
 
 MAX_OBJECTS: Final = 500_000
-"""Most objects in all keyframes together, some 150 bytes each."""
+"""The maximum number of objects in all keyframes together. An object takes about 150 bytes."""
 
 LARGE_CLUSTER_REPLICAS: Final = 3_000
 """A cluster with more replicas is large.
@@ -47,16 +47,16 @@ while the session travels through time and no screen shows the cluster move. Key
 """
 
 MAX_REPLICAS_OF_FIRST_KEYFRAME: Final = 20_000
-"""With more replicas, the first keyframe needs more than some 60 MB and is taken only when it is needed."""
+"""The number of replicas above which the first keyframe needs more than 60 MB and is taken only when it is needed."""
 
 CPU_SHARE_OF_LARGE_CLUSTER: Final = 0.003
-"""Share of CPU time for keyframes of a large cluster that a screen shows: each takes longer than a frame."""
+"""The share of CPU time for keyframes of a large cluster that a screen shows. Each takes longer than a frame."""
 
 MAX_KEYFRAMES_OF_LARGE_CLUSTER: Final = 4
-"""Most keyframes of a large cluster; with 30,000 replicas one needs some 40 MB."""
+"""The maximum number of keyframes of a large cluster. With 30,000 replicas, one needs about 40 MB."""
 
 CPU_SHARE_WHILE_TRAVELLING: Final = 0.2
-"""Share of CPU time for keyframes while the session travels through time: they shorten the next journey."""
+"""The share of CPU time for keyframes while the session travels through time. They shorten the next journey."""
 
 
 @attrs.frozen(repr=False)
@@ -64,11 +64,11 @@ class Keyframe(ReprMixin):
     """A snapshot of a session and its position.
 
     Attributes:
-        position: where it was taken.
+        position: the position at which the snapshot was taken.
         acts: the acts before it.
-        playable: the snapshot of what is played.
+        playable: the snapshot of the playable.
         step_index: the last event of each step before it.
-        acted: virtual time and steps at the last act.
+        acted: the virtual time, µs, and the number of steps at the last act.
     """
 
     position: Position
@@ -86,34 +86,34 @@ class Keyframe(ReprMixin):
 
 
 def no_time() -> float:
-    """A clock that stands still, so that every operation costs nothing."""
+    """Returns 0, like a clock that stands still, so that every operation costs nothing."""
     return 0.0
 
 
 class KeyframeCache:
     """Takes and keeps keyframes.
 
-    A keyframe is due when its cost is a small share of the work since the last one. When the cache holds too many keyframes or objects,
+    A keyframe is due when its cost is a small share of the work since the last one. If the cache holds too many keyframes or objects,
     it drops every second keyframe and doubles the distance between two.
 
     Attributes:
-        keyframes: in the order of their steps.
+        keyframes: the keyframes, in the order of their steps.
     """
 
     def __init__(self, clock: Callable[[], float] = no_time) -> None:
-        """Create an empty cache. `clock` returns the CPU seconds of the process; without it only the number of steps decides."""
+        """Create an empty cache. `clock` returns the CPU seconds of the process. Without it, only the number of steps decides."""
         self._clock = clock
         self.keyframes: list[Keyframe] = []
         self._every = STEPS_BETWEEN_KEYFRAMES
-        self._of: ClusterLike | None = None  # what the next is of
+        self._of: ClusterLike | None = None  # the cluster of the next keyframe
         self._large = False
         self._objects = 0
-        self._due = [0.0, 0.0]  # of the process's CPU time: for a whole one, and for one that shares
-        self._charged = [math.inf, math.inf]  # what the last one was taken to cost
+        self._due = [0.0, 0.0]  # CPU time of the process at which the next one is due: a whole one, and one that shares
+        self._charged = [math.inf, math.inf]  # the assumed cost of the last one of each kind
         self._off = False
 
     def maybe_add(self, replay_run: ReplayRun, *, seen: bool = True) -> None:
-        """Adds a keyframe if one is due. `seen`: a screen shows the cluster move, so the keyframe must be cheap."""
+        """Adds a keyframe if one is due. If `seen`, a screen shows the cluster move, so the keyframe must be cheap."""
         if self._off or self._has_near(replay_run.steps):
             return
         started = self._clock()
@@ -146,7 +146,7 @@ class KeyframeCache:
         else:
             share = CPU_SHARE_WHILE_TRAVELLING
         size = playable.cluster_snapshot.weight if shares else len(playable.cluster_snapshot)
-        cost = min(ended - started, MAX_SECONDS_PER_OBJECT * size, 2 * self._charged[shares])  # the first takes longer, and some in between
+        cost = min(ended - started, MAX_SECONDS_PER_OBJECT * size, 2 * self._charged[shares])  # the first one and some later ones take longer
         self._charged[shares] = cost
         self._due[shares] = ended + (
             max(cost / MAX_CPU_SHARE, min(cost / share, MAX_SECONDS_BETWEEN_KEYFRAMES)) if share == CPU_SHARE_OF_DELTAS else cost / share
@@ -160,12 +160,12 @@ class KeyframeCache:
             self._objects = self._weigh()
 
     def add_first(self, replay_run: ReplayRun) -> None:
-        """Adds the first whole keyframe of a large cluster; later keyframes store only the changes to it."""
+        """Adds the first whole keyframe of a large cluster. Later keyframes store only the changes to it."""
         if LARGE_CLUSTER_REPLICAS < _replicas(replay_run.cluster) <= MAX_REPLICAS_OF_FIRST_KEYFRAME:
             self.maybe_add(replay_run, seen=False)
 
     def _has_near(self, steps: int) -> bool:
-        """Whether a keyframe is closer than the least distance."""
+        """Whether a keyframe is closer than the minimum distance."""
         keyframe = self.keyframes
         if not keyframe or steps >= keyframe[-1].position.steps + self._every:
             return False
@@ -177,7 +177,7 @@ class KeyframeCache:
         return sum(wholes.values()) + sum(keyframe.playable.cluster_snapshot.weight for keyframe in self.keyframes)
 
     def _thin_out_far_ones(self) -> None:
-        """Drops keyframes of a large cluster: the further back, the larger the gaps."""
+        """Drops keyframes of a large cluster. The further back they are, the larger the gaps become."""
         while len(self.keyframes) > MAX_KEYFRAMES_OF_LARGE_CLUSTER:
             at = [keyframe.position.steps for keyframe in self.keyframes]
             inner = range(1, len(at) - 1)
@@ -185,7 +185,7 @@ class KeyframeCache:
 
 
 def _replicas(cluster: ClusterLike) -> int:
-    """The approximate number of replicas of a cluster at its start; 0 unless it is a `Cluster`."""
+    """Returns the approximate number of replicas of a cluster at its start; 0 unless it is a `Cluster`."""
     if not isinstance(cluster, Cluster):
         return 0
     return sum(len(topic.assignment) or topic.partitions * topic.replication_factor for topic in cluster.spec.topics)
@@ -196,7 +196,7 @@ def _steps(keyframe: Keyframe) -> int:
 
 
 def restore_run(keyframe: Keyframe, acts: Sequence[PlayedAct], event_tap: EventTap, *, in_place: bool = False) -> ReplayRun:
-    """Returns a run at the position of a keyframe; `in_place` restores the cluster object of which the keyframe was taken."""
+    """Returns a run at the position of a keyframe. With `in_place`, restores the cluster object that the keyframe was taken of."""
     replay_run = ReplayRun(keyframe.playable.restore(event_tap, in_place=in_place), event_tap, acts)
     replay_run.restore_position(keyframe.position, keyframe.step_index.prefix(len(keyframe.step_index)), keyframe.acted)
     return replay_run

@@ -1,6 +1,6 @@
 """The event that last changed a displayed value, found in memory or by a search in the past.
 
-A value belongs to a partition or a broker: leader, ISR, high watermark or LEO of a replica, state of a process. The last change is the
+A value belongs to a partition or a broker: leader, ISR, high watermark or LEO of a replica, or state of a process. The last change is the
 first event of the latest sequence of events that all left the value as it is now.
 """
 
@@ -28,12 +28,12 @@ _BROKER_EVENTS: Final = frozenset(
 )  # fmt: skip
 
 ValueAfter = Callable[[EventTuple], object]
-"""Returns the value after an event; `_UNRELATED` when the event concerns another value."""
+"""A function that returns the value after an event; `_UNRELATED` if the event concerns another value."""
 
 _UNRELATED: Final = object()
 
 _RELOADED: Final = object()
-"""A starting process loads its replicas from disk; the event carries no offsets."""
+"""The value when a starting process loads its replicas from disk. The event carries no offsets."""
 
 
 @attrs.frozen(repr=False)
@@ -41,10 +41,10 @@ class TrackedValue(ReprMixin):
     """A displayed value that events change.
 
     Attributes:
-        name: its short name.
-        label: its name with the partition or broker.
-        value: its present value.
-        value_after: its value after an event.
+        name: the short name of the value.
+        label: the name with the partition or broker.
+        value: the present value.
+        value_after: the function that returns the value after an event.
         all_events: whether every related event counts as a change.
     """
 
@@ -59,7 +59,7 @@ class TrackedValue(ReprMixin):
         return self.value_after(event) not in (_UNRELATED, _RELOADED)
 
     def last_change(self, ring: EventRing) -> EventTuple | None:
-        """The event that last changed the value; None when that event is no longer in memory."""
+        """Returns the event that last changed the value; None if that event is no longer in memory."""
         found = loaded = None
         for index in range(ring.total - 1, ring.first - 1, -1):
             event = ring.at(index)
@@ -78,7 +78,7 @@ class TrackedValue(ReprMixin):
 
 
 def tracked_values_of(partition: PartitionView | None, broker: BrokerView | None) -> list[TrackedValue]:
-    """The tracked values of the selected partition and broker."""
+    """Returns the tracked values of the selected partition and broker."""
     cells: list[TrackedValue] = []
     if partition is not None:
         tp = partition.tp
@@ -156,7 +156,7 @@ def _of_broker(broker: int) -> ValueAfter:
 
 
 class LastChangeWatchpoint(Watchpoint):
-    """Finds the last time at which a value became what it is now."""
+    """A watchpoint that comes true when a value becomes what it is now."""
 
     def __init__(self, cell: TrackedValue) -> None:
         self._cell = cell

@@ -1,7 +1,7 @@
-"""Opens a recorded session: repeats its acts at their times and compares every event with the log.
+"""Opens a recorded session. The replay repeats the acts of the session at their times and compares every event with the log.
 
-The session can then be stepped through, rewound and branched like one that was just played. If this version of the program, or an edited
-line, leads to another event, opening stops; the session ends before that event.
+The session can then be stepped through, rewound, and branched like a session that was just played. If a different version of the
+program or an edited line leads to a different event, opening stops. The session then ends before that event.
 """
 
 from __future__ import annotations
@@ -27,19 +27,19 @@ class RecordedSession(Protocol):
 
     @property
     def acts(self) -> Sequence[tuple[int, Act]]:
-        """Its acts, each with its virtual µs."""
+        """The acts of the session, each with its virtual time, µs."""
 
     @property
     def events(self) -> Sequence[EventTuple]:
-        """All its events."""
+        """All events of the session."""
 
     @property
     def end(self) -> int:
-        """The virtual time of its end, µs."""
+        """The virtual time at which the session ends, µs."""
 
 
 class LogReplayTask:
-    """The replay of a recorded session. `differs` says where and how it differs from the log, '' while it does not."""
+    """The replay of a recorded session. `differs` says where and how the replay differs from the log; empty if it does not."""
 
     def __init__(self, old: RecordedSession, replay_run: ReplayRun, events: Iterable[EventTuple]) -> None:
         """Prepare the replay.
@@ -47,7 +47,7 @@ class LogReplayTask:
         Args:
             old: the recorded session.
             replay_run: a run at the start of the same cluster.
-            events: the events of that start.
+            events: the events of that run so far.
         """
         self.replay_run = replay_run
         self.differs = ""
@@ -65,7 +65,7 @@ class LogReplayTask:
 
     @property
     def progress(self) -> float:
-        """The share of the events that is replayed, 0 to 1."""
+        """The share of the events that have been replayed, from 0 to 1."""
         return self._compared / len(self._recording.events) if self._recording.events else 1.0
 
     def _compare(self, event: EventTuple) -> None:
@@ -80,7 +80,7 @@ class LogReplayTask:
         self._compared += 1
 
     def cancel(self) -> bool:
-        """Ends the session at what was replayed so far."""
+        """Ends the session after the last replayed event."""
         self._stop_at_difference("the replay stopped")
         self.replay_run.event_tap.sink = self._sink_before
         return True
@@ -90,7 +90,7 @@ class LogReplayTask:
         self.differs = f"{self._recording.source}:{line}: {how}; the session is shown up to that point"
 
     def advance(self, should_yield: ShouldYield = never_yield) -> bool:
-        """Runs until `should_yield` returns True; returns whether the log has ended or a difference was found."""
+        """Runs until `should_yield` returns True. Returns whether the log has ended or a difference was found."""
         replay_run, acts = self.replay_run, self._recording.acts
         count = 0
         while not self.differs:
@@ -123,7 +123,7 @@ class LogReplayTask:
 
 
 def _difference(recorded: EventTuple, event: EventTuple) -> str:
-    """The difference between an event of the log and the event of the replay."""
+    """Returns the difference between an event of the log and the event of the replay."""
     begin = f"in the replay, event {recorded[0]}"
     if recorded[3] != event[3] or recorded[1] != event[1]:
         return f"{begin} is not {_shortened_sentence(recorded)} but {_shortened_sentence(event)}"

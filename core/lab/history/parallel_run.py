@@ -1,6 +1,6 @@
-"""A second run beside the session, for comparison: the same acts under another release, or another branch.
+"""A second run beside the session, for comparison. It does the same acts under another release, or follows another branch.
 
-It has its own cluster, to which it applies the same acts at the same virtual times. It runs in slices, so that it does not delay keys.
+It has its own cluster, to which it applies the acts at the same virtual times. It runs in slices, so that it does not delay key presses.
 When the session goes back or starts a new branch, the second run restarts.
 """
 
@@ -23,7 +23,7 @@ from core.sim.errors import ActRefused
 
 @attrs.frozen
 class FirstDifference:
-    """The first event that differs between the two runs; None for a run without a further event."""
+    """The first event that differs between the two runs. The event of a run that has no further event is None."""
 
     seq: int
     here: EventTuple | None
@@ -34,8 +34,8 @@ class ParallelRun:
     """The second run.
 
     Attributes:
-        words: what it is: `Kafka 3.6`, `branch 2`.
-        refused: acts that were refused there, with the reason.
+        words: the name of the run, for example `Kafka 3.6` or `branch 2`.
+        refused: the acts that were refused in this run, each with the reason.
         parted: the first difference so far.
     """
 
@@ -43,10 +43,10 @@ class ParallelRun:
         """Prepare the run.
 
         Args:
-            words: what it is.
-            start: builds what is played in its initial state.
-            acts: the acts of a branch, done at their own steps; None: follow the acts of the session.
-            end: virtual time of the end of a branch, µs; -1: as far as the session.
+            words: the name of the run.
+            start: builds the playable in its initial state.
+            acts: the acts of a branch, each done at its own step; None to follow the acts of the session.
+            end: the virtual time of the end of a branch, µs; -1 to run as far as the session.
         """
         self.words = words
         self._start = start
@@ -67,13 +67,13 @@ class ParallelRun:
         self.event_buffer.append(event)
 
     def advance_to(self, now: int, steps: int, acts: Sequence[PlayedAct], should_yield: ShouldYield = never_yield) -> bool:
-        """Runs up to a moment of the session; returns whether it has arrived.
+        """Runs up to a moment of the session. Returns whether it has arrived.
 
         Args:
-            now: virtual time of the session, µs.
-            steps: steps of the session, the measure when the cluster is moved by hand.
+            now: the virtual time of the session, µs.
+            steps: the number of steps of the session, which is the measure in by-hand mode.
             acts: the acts of the session so far.
-            should_yield: whether to pause.
+            should_yield: returns whether to pause.
         """
         if (
             self._own is None
@@ -106,7 +106,7 @@ class ParallelRun:
                 return False
 
     def _other(self, acts: Sequence[PlayedAct]) -> bool:
-        """Whether the session has done something else than was done here."""
+        """Whether the acts of the session differ from the acts that were done in this run."""
         done = len(self._done)
         return len(acts) < done or any(one.act != two.act or one.time != two.time for one, two in zip(self._done, acts, strict=False))
 
@@ -119,23 +119,23 @@ class ParallelRun:
 
     @property
     def now(self) -> int:
-        """Its virtual time, µs."""
+        """The virtual time of the run, µs."""
         return self.replay_run.cluster.now
 
     def view(self) -> ClusterView:
-        """The frozen state."""
+        """Returns the frozen state."""
         return self.replay_run.cluster.view()
 
     def ended_before(self, now: int) -> int | None:
-        """The virtual time at which the branch ends, µs, if that is before `now`; None otherwise."""
+        """Returns the virtual time at which the branch ends, µs, if it is before `now`; None otherwise."""
         return self._end if 0 <= self._end < now else None
 
     def compare(self, event_buffer: EventBuffer, *, settled: bool = False) -> FirstDifference | None:
-        """Finds the first event that differs, as far as both runs have come and have their events in memory.
+        """Finds the first event that differs. Compares the events that both runs have reached and have in memory.
 
         Args:
             event_buffer: the events of the session.
-            settled: whether both runs have finished the same moment. An event that only one of them has is then a difference.
+            settled: whether both runs have finished the same moment. If so, an event that only one run has is a difference.
         """
         if self.parted is not None:
             return self.parted

@@ -1,4 +1,4 @@
-"""What a session plays: a cluster on its own, or a cluster with a plan such as a scenario (`scenarios.running.playable_scenario`)."""
+"""Playables: a cluster on its own, or a cluster with a plan such as a scenario (`scenarios.running.playable_scenario`)."""
 
 from __future__ import annotations
 
@@ -45,14 +45,14 @@ class PlayableSnapshot(Protocol):
 
     @property
     def cluster_snapshot(self) -> Snapshot[Cluster]:
-        """The snapshot of its cluster."""
+        """The snapshot of the cluster."""
 
     def restore(self, sink: Callable[[EventTuple], None], *, in_place: bool = False) -> Playable:
         """Returns a playable that continues from this state byte for byte.
 
         Args:
-            sink: takes the events.
-            in_place: restore the cluster object of which the snapshot was taken, in place of a new one.
+            sink: receives the events.
+            in_place: whether to restore the cluster object that the snapshot was taken of, instead of creating a new one.
         """
 
 
@@ -63,27 +63,27 @@ class Playable(Protocol):
     def cluster(self) -> ClusterLike: ...
 
     def next_due(self) -> int | None:
-        """The virtual time of the next step, µs: an event of the cluster or an act of the scenario. None when nothing is scheduled."""
+        """Returns the virtual time of the next event of the cluster or act of the scenario, µs; None if nothing is scheduled."""
 
     def step(self) -> bool:
-        """Executes one step; returns False when there is none."""
+        """Executes one step. Returns False if there is none."""
 
     def advance_to(self, time_us: int) -> None:
         """Executes everything that is due up to and including that virtual time, µs."""
 
     @property
     def stepwise(self) -> bool:
-        """Whether the next step takes no virtual time, because the cluster is moved by hand."""
+        """Whether the next step takes no virtual time, because the cluster is in by-hand mode."""
 
     @property
     def finished(self) -> bool:
         """Whether the plan has ended."""
 
     def snapshot(self) -> PlayableSnapshot | None:
-        """The present state as a value; None when it cannot be captured."""
+        """Returns the present state as a value; None if it cannot be captured."""
 
     def after_act(self) -> None:
-        """Reacts to an act of a person, for which the plan may be waiting."""
+        """Reacts to an act of a person. The plan might be waiting for it."""
 
 
 @attrs.frozen(repr=False)
@@ -106,11 +106,11 @@ class PlayableCluster(ReprMixin):
     finished: bool = False
 
     def next_due(self) -> int | None:
-        """The virtual time of the next scheduled event of the cluster, µs."""
+        """Returns the virtual time of the next scheduled event of the cluster, µs; None if there is none."""
         return self.cluster.next_time()
 
     def step(self) -> bool:
-        """Handles the next scheduled event of the cluster."""
+        """Handles the next scheduled event of the cluster. Returns False if there is none."""
         return self.cluster.step()
 
     def advance_to(self, time_us: int) -> None:
@@ -118,12 +118,12 @@ class PlayableCluster(ReprMixin):
         self.cluster.run_until(time_us)
 
     def snapshot(self) -> PlayableClusterSnapshot | None:
-        """The present state; None unless the cluster is a `Cluster`."""
+        """Returns the present state; None unless the cluster is a `Cluster`."""
         return PlayableClusterSnapshot(self.cluster.snapshot()) if isinstance(self.cluster, Cluster) else None
 
     def after_act(self) -> None:
-        """Does nothing: there is no plan."""
+        """Does nothing, because there is no plan."""
 
 
 PlayableFactory = Callable[[Callable[[EventTuple], None]], Playable]
-"""Builds a playable in its initial state. The argument is the sink for the events of its cluster."""
+"""A function that builds a playable in its initial state. Its argument is the sink for the events of the cluster."""

@@ -13,7 +13,7 @@ from core.sim.repr_mixin import ReprMixin
 
 @attrs.frozen(repr=False)
 class Position(ReprMixin):
-    """A moment of a session: steps and acts done, virtual time in µs, the last event's seq. Compared by the first three."""
+    """A moment of a session: steps and acts done, virtual time in µs, and the last event's sequence number (not compared)."""
 
     steps: int
     acts: int
@@ -31,9 +31,9 @@ class PlayedAct(ReprMixin):
     """An act of a person.
 
     Attributes:
-        steps: steps before it.
-        time: its virtual time, µs.
-        seq: sequence number of its event.
+        steps: the number of steps before the act.
+        time: the virtual time of the act, µs.
+        seq: the sequence number of the act's event.
         act: the act.
         joined: whether it belongs to the act before it, so that both are undone together.
     """

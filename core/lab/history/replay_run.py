@@ -1,6 +1,6 @@
 """A run that counts its steps and repeats recorded acts.
 
-Given the acts of a session, a `ReplayRun` does each act at the step at which it was first done. It thus repeats the session byte for byte.
+Given the acts of a session, a `ReplayRun` does each act at the step at which it was first done. The session is repeated byte for byte.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ from core.sim.journal import null_sink
 
 
 class EventTap:
-    """The sink of a cluster's journal: counts events and passes them on.
+    """The sink of a cluster's journal. It counts events and passes them on.
 
     Attributes:
-        seq: sequence number of the last event; 0 before the first.
-        act_count: number of `act` events.
-        sink: takes each event.
+        seq: the sequence number of the last event; 0 before the first.
+        act_count: the number of `act` events.
+        sink: the function that receives each event.
     """
 
     __slots__ = ("act_count", "seq", "sink")
@@ -41,15 +41,15 @@ class EventTap:
 
 
 class StepIndex:
-    """The last sequence number of every step or act that recorded events, in order.
+    """An index of the last sequence number of every step or act that recorded events, in order.
 
-    All runs of a branch share one list; each index sees the part up to its own position.
+    All runs of a branch share one list. Each index sees the part up to its own position.
     """
 
     __slots__ = ("_all", "_count")
 
     def __init__(self, seq: int = 0) -> None:
-        """Start a list; `seq` is the last event before the first step, 0 when there is none."""
+        """Start a list. `seq` is the last event before the first step; 0 if there is none."""
         self._all = array("q", [seq] if seq else [])
         self._count = len(self._all)
 
@@ -57,7 +57,7 @@ class StepIndex:
         return self._count
 
     def append(self, seq: int) -> None:
-        """Adds a step that ended at that event. An index that sees more of the shared list is not affected."""
+        """Adds a step that ended at that event. Indexes that see more of the shared list are not affected."""
         shared, count = self._all, self._count
         if count == len(shared):
             shared.append(seq)
@@ -67,36 +67,36 @@ class StepIndex:
         self._count = count + 1
 
     def prefix(self, count: int) -> StepIndex:
-        """The index of the first `count` entries."""
+        """Returns the index of the first `count` entries."""
         other = StepIndex()
         other._all, other._count = self._all, count
         return other
 
     def prefix_to(self, seq: int) -> StepIndex:
-        """The index of the entries up to that event."""
+        """Returns the index of the entries up to that event."""
         return self.prefix(bisect_right(self._all, seq, 0, self._count))
 
     def seq_before_step_of(self, seq: int) -> int:
-        """The last event before the step that recorded event `seq`; 0 when there is none."""
+        """Returns the last event before the step that recorded event `seq`; 0 if there is none."""
         index = bisect_left(self._all, seq, 0, self._count)
         return self._all[index - 1] if index > 0 else 0
 
     @property
     def last(self) -> int:
-        """The last sequence number; 0 when there is none."""
+        """The last sequence number; 0 if there is none."""
         return self._all[self._count - 1] if self._count else 0
 
 
 class ReplayRun:
-    """Counts the steps of a playable and does recorded acts at their steps.
+    """A run that counts the steps of a playable and does recorded acts at their steps.
 
     Attributes:
-        playable: executes the steps.
+        playable: the playable that executes the steps.
         cluster: the cluster of `playable`.
-        event_tap: takes the events.
-        acts: all acts of the branch, including acts that are still to come.
-        steps: steps so far.
-        acts_done: acts so far.
+        event_tap: the receiver of the events.
+        acts: all acts of the branch, including those that are still to come.
+        steps: the number of steps so far.
+        acts_done: the number of acts so far.
         step_index: the last event of each step or act.
     """
 
@@ -108,7 +108,7 @@ class ReplayRun:
         self.steps = 0
         self.acts_done = 0
         self.step_index = StepIndex(event_tap.seq)
-        self._acted = (0, 0)  # virtual time and steps at the last act, the script's included
+        self._acted = (0, 0)  # virtual time and steps at the last act, including acts of the script
 
     @property
     def position(self) -> Position:
@@ -126,7 +126,7 @@ class ReplayRun:
         return self.playable.finished
 
     def _next_recorded_act(self) -> PlayedAct | None:
-        """The recorded act that is due before the next step, if there is one."""
+        """Returns the recorded act that is due before the next step; None if there is none."""
         if self.acts_done < len(self.acts) and self.acts[self.acts_done].steps <= self.steps:
             return self.acts[self.acts_done]
         return None
@@ -142,12 +142,12 @@ class ReplayRun:
         return self.by_hand and self._next_recorded_act() is None and (self.playable.finished or isinstance(self.playable, PlayableCluster))
 
     def next_due(self) -> int | None:
-        """The virtual time of the next step or recorded act, µs; None when nothing is scheduled."""
+        """Returns the virtual time of the next step or recorded act, µs; None if nothing is scheduled."""
         coming = self._next_recorded_act()
         return self.playable.next_due() if coming is None else max(coming.time, self.cluster.now)
 
     def step(self) -> bool:
-        """Executes the next recorded act or step; returns False when there is none."""
+        """Executes the next recorded act or step. Returns False if there is none."""
         coming = self._next_recorded_act()
         if coming is not None:
             self.move_clock(coming.time)
@@ -164,13 +164,13 @@ class ReplayRun:
         return True
 
     def repeat_steps(self, steps: int, seq: int, time_us: int, known: StepIndex) -> bool:
-        """Repeats up to `steps` steps whose events are known. A cluster without a plan sends no events meanwhile.
+        """Repeats up to `steps` steps whose events are known. Meanwhile, a cluster without a plan sends no events.
 
         Args:
-            steps: the most steps to take.
-            seq: stop at the step that records this event.
-            time_us: stop before the first step that is due later, virtual µs.
-            known: the step index of the first pass, at least up to the stop.
+            steps: the maximum number of steps.
+            seq: the event at whose step the run stops.
+            time_us: the virtual time after which no step is taken, µs.
+            known: the step index of the first pass, which reaches at least to the stop.
 
         Returns:
             Whether anything was executed.
@@ -199,7 +199,7 @@ class ReplayRun:
         self.move_clock(time_us)
 
     def move_clock(self, time_us: int) -> None:
-        """Moves the clock to a virtual time, µs. It stops at the next due event or recorded act, so that it passes neither."""
+        """Moves the clock to a virtual time, µs. It stops before the next due event or recorded act."""
         coming = self._next_recorded_act()
         if coming is not None:
             time_us = min(time_us, coming.time)
@@ -208,10 +208,10 @@ class ReplayRun:
             self.playable.advance_to(time_us)
 
     def finish_present_moment(self) -> None:
-        """Executes what else is due at the present time, so that a script can act at this moment.
+        """Executes everything else that is due at the present time, so that a script can act at this moment.
 
         A script's act comes after everything that is due by its time. Directly after an act, another act can follow at the same time.
-        If events happened since, the next act comes 1 µs later.
+        If events have happened since then, the next act comes 1 µs later.
         """
         if self.stepwise:
             return
@@ -227,14 +227,14 @@ class ReplayRun:
             self.move_clock(target)
 
     def do(self, act: Act, *, joined: bool = False) -> int:
-        """Does an act now and records it. Discards the recorded acts that were still to come. Returns the sequence number of its event.
+        """Does an act now and records it. Discards the recorded acts that were still to come. Returns its event's sequence number.
 
         Args:
             act: the act.
-            joined: whether it belongs to the act before it.
+            joined: whether the act belongs to the act before it.
 
         Raises:
-            ActRefused: the present state does not allow the act; nothing is recorded.
+            ActRefused: the present state does not allow the act. Nothing is recorded.
         """
         steps, time = self.steps, self.cluster.now
         kept = self.acts
@@ -248,7 +248,7 @@ class ReplayRun:
         return seq
 
     def repeat_if_next(self, act: Act) -> int | None:
-        """Repeats the next recorded act if it equals `act` and is due now. Returns its sequence number, None otherwise."""
+        """Repeats the next recorded act if it equals `act` and is due now. Returns its sequence number; None otherwise."""
         coming = self._next_recorded_act()
         if coming is None or coming.time != self.cluster.now or coming.act != act:
             return None
@@ -271,9 +271,9 @@ class ReplayRun:
 
     @property
     def acted(self) -> tuple[int, int]:
-        """Virtual time, µs, and steps at the last act."""
+        """The virtual time, µs, and the number of steps at the last act."""
         return self._acted
 
     def seq_before_step_of(self, seq: int) -> int:
-        """The last event before the step that recorded event `seq`; 0 when there is none."""
+        """Returns the last event before the step that recorded event `seq`; 0 if there is none."""
         return self.step_index.seq_before_step_of(seq)

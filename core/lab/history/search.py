@@ -1,4 +1,4 @@
-"""Search forward from the present moment, for a destination, a watchpoint or an event of some level."""
+"""Search forward from the present moment, for a destination, a watchpoint, or an event of some level."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ from core.lab.history.watchpoints import Watchpoint
 from core.sim.units import SECOND
 
 SEARCH_LIMIT: Final = 600 * SECOND
-"""Most virtual time, µs, to search for something that may never happen."""
+"""The maximum virtual time to search for something that might never happen, µs."""
 
 STEPS_PER_KEYFRAME_OFFER: Final = 32
-"""Steps between two checks of `ShouldYield` and of the keyframe cache."""
+"""The number of steps between two checks of `ShouldYield` and of the keyframe cache."""
 
 
 class SearchTask:
-    """Moves a run forward until the search succeeds. Exactly one of `destination`, `watchpoint` and `level` is given.
+    """A search that moves a run forward until it succeeds. Exactly one of `destination`, `watchpoint`, and `level` is given.
 
     Attributes:
         found: whether the search has succeeded.
-        exhausted: whether it ended at the limit without success.
+        exhausted: whether the search ended at the limit without success.
     """
 
     def __init__(
@@ -41,11 +41,11 @@ class SearchTask:
 
         Args:
             replay_run: the run to move.
-            keyframe_cache: takes keyframes on the way.
-            destination: a future moment to find.
-            watchpoint: a condition to find.
-            level: find an event of at least this level.
-            limit: virtual µs that the run does not pass.
+            keyframe_cache: the cache that takes keyframes on the way.
+            destination: the future moment to find.
+            watchpoint: the condition to find.
+            level: the minimum level of the event to find.
+            limit: the virtual time that the run does not pass, µs; None for no limit.
         """
         self._replay_run = replay_run
         self._keyframe_cache = keyframe_cache
@@ -57,7 +57,7 @@ class SearchTask:
         self.found = self._is_found()
 
     def on_event(self, event: EventTuple, level: int) -> None:
-        """Takes an event and its level."""
+        """Handles an event and its level."""
         if self._level is not None and level >= self._level:
             self.found = True
         if self._watchpoint is not None:
@@ -74,11 +74,11 @@ class SearchTask:
 
     @property
     def progress(self) -> None:
-        """None: the end of a search is unknown."""
+        """None, because the end of a search is unknown."""
         return
 
     def advance(self, should_yield: ShouldYield = never_yield) -> bool:
-        """Runs until `should_yield` returns True; returns whether the search has ended."""
+        """Runs until `should_yield` returns True. Returns whether the search has ended."""
         replay_run, limit = self._replay_run, self._limit
         count = 0
         while not self.found:

@@ -1,4 +1,4 @@
-"""Travel to any moment of a branch: restores a keyframe, or starts again, and repeats the session in slices.
+"""Travel to any moment of a branch. A journey restores a keyframe or starts again, and then repeats the session in slices.
 
 The session stays at its present moment until the task finishes, so the screen can show progress and a person can cancel.
 """
@@ -26,10 +26,10 @@ class TravelTask:
         destination: the moment to reach.
         replay_run: the run that the session adopts on arrival.
         event_buffer: the events that the session adopts on arrival.
-        events_known: whether the events on the way are in memory, so that the run need not send them again.
-        in_place: whether it moves the cluster that the screen shows.
-        found: with a `watchpoint`, the last moment at which it came true.
-        new_events: events that the log does not have yet.
+        events_known: whether the events on the way are in memory. If so, the run need not send them again.
+        in_place: whether the journey moves the cluster that the screen shows.
+        found: the last moment at which `watchpoint` came true; None if there is none.
+        new_events: the events that the log does not have yet.
     """
 
     def __init__(
@@ -46,15 +46,15 @@ class TravelTask:
         """Prepare the journey.
 
         Args:
-            start: builds what is played in its initial state.
+            start: builds the playable in its initial state.
             acts: the acts of the branch.
             destination: the moment to reach.
-            keyframe_cache: has the keyframes.
+            keyframe_cache: the keyframes.
             known: the events in memory.
-            watchpoint: gets every event and is checked after every step that recorded events.
-            new_after: collect the events after this one in `new_events`; None: collect none.
+            watchpoint: receives every event, and is checked after every step that recorded events.
+            new_after: the sequence number after which events are collected in `new_events`; None to collect none.
             shown: the cluster on the screen. A short journey moves this cluster itself and runs to its end in one go. A longer one moves a
-                cluster that was shown earlier. None: always build a new cluster.
+                    cluster that was shown earlier. If None, a new cluster is always built.
         """
         self.destination = destination
         self._keyframe_cache = keyframe_cache
@@ -93,11 +93,11 @@ class TravelTask:
 
     @property
     def progress(self) -> float:
-        """The share of the journey that is done, 0 to 1."""
+        """The share of the journey that is done, from 0 to 1."""
         return self.destination.progress(self.replay_run)
 
     def advance(self, should_yield: ShouldYield = never_yield) -> bool:
-        """Runs until `should_yield` returns True, or to the end when it moves the shown cluster; returns whether it has arrived."""
+        """Runs until `should_yield` returns True, or to the end if it moves the shown cluster. Returns whether it has arrived."""
         replay_run, destination = self.replay_run, self.destination
         if self.events_known:
             return self._advance_silently(should_yield)
@@ -116,7 +116,7 @@ class TravelTask:
         return True
 
     def _advance_silently(self, should_yield: ShouldYield) -> bool:
-        """Does the same without sending events, which are all known."""
+        """Runs like `advance`, but sends no events, because all of them are known."""
         replay_run, destination, known = self.replay_run, self.destination, self._retained
         ends = known.step_index
         assert ends is not None
@@ -150,5 +150,5 @@ class TravelTask:
             self.found = self.replay_run.position
 
     def cancel(self) -> bool:
-        """Stops the journey; the session is unchanged."""
+        """Stops the journey. The session is unchanged."""
         return False

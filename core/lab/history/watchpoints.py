@@ -1,6 +1,6 @@
-"""Watchpoints: conditions at which a run stops, or which a search in the past finds.
+"""Watchpoints, which are conditions at which a run stops, or which a search in the past finds.
 
-`scenarios.running.watchpoint_parser` parses one from text.
+`scenarios.running.watchpoint_parser` parses watchpoints from text.
 """
 
 from __future__ import annotations
@@ -15,10 +15,10 @@ from core.lab.views.view import ClusterView
 
 
 class Watchpoint:
-    """Base class. `on_event` gets every event; `came_true` is called after every step that recorded events."""
+    """Base class of watchpoints. `on_event` receives every event. `came_true` is called after every step that recorded events."""
 
     def on_event(self, event: EventTuple) -> None:
-        """Takes an event."""
+        """Handles an event."""
 
     def came_true(self, cluster: ClusterLike) -> bool:
         """Whether the condition holds now and did not hold one step ago. The first call returns False."""
@@ -26,7 +26,7 @@ class Watchpoint:
 
 
 class BecomesTrue(Watchpoint):
-    """A condition on the state becomes true."""
+    """A watchpoint that comes true when a condition on the state becomes true."""
 
     def __init__(self, holds: Callable[[ClusterLike], bool]) -> None:
         self._holds = holds
@@ -39,7 +39,7 @@ class BecomesTrue(Watchpoint):
 
 
 class ValueChanges(Watchpoint):
-    """A value differs from its value one step ago."""
+    """A watchpoint that comes true when a value differs from its value one step ago."""
 
     def __init__(self, value: Callable[[ClusterLike], object]) -> None:
         self._value = value
@@ -52,7 +52,7 @@ class ValueChanges(Watchpoint):
 
 
 class AnyPartitionChanges(Watchpoint):
-    """A column of any partition's state changes. It reads the column from events, so it needs no view per step."""
+    """A watchpoint that comes true when a column of any partition's state changes. It reads events, so it needs no view per step."""
 
     def __init__(self, column: str) -> None:
         self._name = column.replace("-", "_")
@@ -84,7 +84,7 @@ class EventPattern(Protocol):
 
 
 class EventHappens(Watchpoint):
-    """An event matches a pattern."""
+    """A watchpoint that comes true when an event matches a pattern."""
 
     def __init__(self, pattern: EventPattern) -> None:
         self._pattern = pattern
