@@ -146,7 +146,9 @@ class KeyframeCache:
         else:
             share = CPU_SHARE_WHILE_TRAVELLING
         size = playable.cluster_snapshot.weight if shares else len(playable.cluster_snapshot)
-        cost = min(ended - started, MAX_SECONDS_PER_OBJECT * size, 2 * self._charged[shares])  # the first one and some later ones take longer
+        cost = min(
+            ended - started, MAX_SECONDS_PER_OBJECT * size, 2 * self._charged[shares]
+        )  # the first one and some later ones take longer
         self._charged[shares] = cost
         self._due[shares] = ended + (
             max(cost / MAX_CPU_SHARE, min(cost / share, MAX_SECONDS_BETWEEN_KEYFRAMES)) if share == CPU_SHARE_OF_DELTAS else cost / share
