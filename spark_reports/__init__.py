@@ -1,6 +1,6 @@
-"""Reports on sessions with Spark: event logs become rows, rows become summaries, and summaries become tables, pages, and files.
+"""Reports on sessions with Spark: event logs are parsed into rows, rows are summarized, and summaries are shown or written to files.
 
-The way of a report: `logs` finds event logs, `rows` turns their lines into rows, `summaries` defines the tables, `compute` computes
-them with `spark`, `tables` holds the result, and `output` shows it. `report` is the command `isrlab report`, `convert` is
+`logs` finds event logs, `rows` turns their lines into rows, `summaries` defines the tables, `compute` computes them with `spark`,
+`tables` contains the results, and `output` shows them. `report` is the command `isrlab report`, `convert` is
 `isrlab log convert`, and `sweep` is `isrlab sweep`. PySpark is imported only when a command needs it.
 """

@@ -1,7 +1,7 @@
-"""The error of reports and sweeps that the user can fix."""
+"""The error of reports and sweeps for problems that the user can fix."""
 
 from __future__ import annotations
 
 
 class ReportError(Exception):
-    """A report cannot be made. The message says what is wrong, where, and how to fix it."""
+    """A report cannot be created. The message contains the problem, its place, and the remedy."""

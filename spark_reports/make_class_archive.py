@@ -1,8 +1,9 @@
-"""Makes Java's archive of Spark's classes (`spark.class_archive`), once for an environment: `python -m
-spark_reports.make_class_archive`.
+"""Creates Java's archive of Spark's classes (`spark.class_archive`), once for each environment.
 
-It simulates and reports a small session, so that the archive contains what reports need. `make` runs it when it installs Spark. Two
-runs at a time do no harm, and neither does an interrupted one: the archive appears under its name only when it is complete.
+Run it as `python -m spark_reports.make_class_archive`.
+
+The program simulates a small session and reports on it, so that the archive contains the classes that reports need. `make` runs the
+program when it installs Spark. Two runs at the same time and interrupted runs do no harm: the archive appears only when it is complete.
 """
 
 from __future__ import annotations
@@ -36,19 +37,19 @@ from spark_reports.spark.master import LOCAL_MASTER
 from spark_reports.spark.session import spark_session
 
 EVENTS: Final = session_settings.SMALL_EVENTS * 5 // 4
-"""The number of events of the reported session: more than the limit for small sessions, because the other code path loads more classes."""
+"""The number of events of the session. It exceeds the limit for small sessions, because the code for larger sessions loads more classes."""
 
 HOUR: Final = 3600.0
-"""Seconds."""
+"""The number of seconds in an hour."""
 
 _MAKING: Final = ".making-"
 
 
 def prepare() -> Path:
-    """Make the archive, unless it exists; returns its path.
+    """Create the archive if it does not exist, and return its path.
 
     Raises:
-        ReportError: PySpark or Java is missing, this Java makes no archives, or the archive cannot be written.
+        ReportError: PySpark or Java is missing, this Java cannot create archives, or the archive cannot be written.
     """
     try:
         import pyspark
@@ -76,7 +77,7 @@ def prepare() -> Path:
 
 
 def _delete_leftovers(place: Path) -> None:
-    """Delete what a killed run left behind; no run takes an hour."""
+    """Delete the files that a killed run left behind. They are recognized by their age, because no run takes an hour."""
     for scratch in place.glob(f"{_MAKING}*"):
         with contextlib.suppress(OSError):
             if time.time() - scratch.stat().st_mtime > HOUR:
@@ -84,7 +85,7 @@ def _delete_leftovers(place: Path) -> None:
 
 
 def _report(scratch: Path, record: Path) -> None:
-    """Report on a simulated session, in a Java that records its classes."""
+    """Report on a simulated session, with a Java that records the classes it loads."""
     path = scratch / "session.jsonl"
     _simulate(path)
     log = open_log(path, path)
@@ -96,7 +97,7 @@ def _report(scratch: Path, record: Path) -> None:
 
 
 def _simulate(path: Path) -> None:
-    """A session with load, and a broker that is killed and restarted repeatedly, so that most tables have rows."""
+    """Simulate a session with load and a broker that is killed and restarted repeatedly, so that most tables have rows."""
     spec = ClusterSpec(brokers=tuple(BrokerSpec(broker) for broker in (1, 2, 3)), topics=(TopicSpec("orders", partitions=3),))
     with LogWriter(path, make_header(spec, CURRENT, 1, None)) as log:
         cluster = Cluster(spec, CURRENT, seed=1, sink=log)
@@ -109,7 +110,7 @@ def _simulate(path: Path) -> None:
 
 
 def main() -> int:
-    """Make the archive. A failure is reported and does not make anything else fail."""
+    """Create the archive. A failure is reported, but the exit code is always 0."""
     remark("Preparing Java's archive of Spark's classes (a minute, once) …")
     try:
         with raise_on_signals():

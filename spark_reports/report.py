@@ -1,7 +1,7 @@
-"""`isrlab report`: finds the logs of sessions, has Spark summarize them, and prints the tables or writes them to files.
+"""`isrlab report`: finds the logs of sessions, summarizes them with Spark, and prints the tables or writes them to files.
 
-Errors that need no Spark, such as a file that is not a log, are reported before Spark starts. If one session is unusable, the others
-are still reported. Only finished tables leave Spark.
+Errors that can be found without Spark, such as a file that is not a log, are reported before Spark starts. If one session is unusable,
+the others are still reported. Only finished tables leave Spark.
 """
 
 from __future__ import annotations
@@ -36,16 +36,16 @@ from spark_reports.tables.result import Report, Result
 from spark_reports.thread_pool import pool_of
 
 SHOWN_ROWS: Final = 100
-"""The number of rows of a table that the terminal shows: the worst, if there are more. Files have all rows."""
+"""The largest number of rows of a table on the terminal. If a table has more rows, the worst are shown. Files contain all rows."""
 
 JSON_ROWS: Final = 10_000
-"""The number of rows of a table in a JSON document."""
+"""The largest number of rows of a table in a JSON document."""
 
 BRIEF_BYTES: Final = 1 << 30
-"""The total size of logs below which Java's optimizing compiler takes more time than it saves, as measured with 10^6 events."""
+"""The total size of logs below which Java's optimizing compiler takes more time than it saves, in bytes, measured with 10^6 events."""
 
 Say = Callable[[str], None]
-"""Writes a message for the user to stderr."""
+"""A function that writes a message for the user to stderr."""
 
 
 def main_report(
@@ -62,23 +62,23 @@ def main_report(
 ) -> int:
     """Report on the sessions logged in `paths`: files, directories, patterns, datasets, and addresses of other file systems.
 
-    Tables go to stdout; progress and errors go to stderr.
+    Tables are written to stdout. Progress and errors are written to stderr.
 
     Args:
-        paths: the logs, as `logs.find_logs` understands them.
-        out_dir: where to write each table as a Parquet dataset of its name; an existing one is replaced. An address (`hdfs:`, `s3a:` …)
-            is also possible.
-        csv: write the tables as CSV instead, or with `parquet` both. CSV cannot go to an address.
-        parquet: write Parquet also if `csv` is set.
-        compare: of the tables, print only the comparison of sessions.
-        master: a Spark master or a Spark Connect URL, instead of this machine's cores.
-        as_json: print one JSON document instead of tables.
-        quiet: no progress.
-        html: the path of an HTML page with charts and tables. Unless `as_json` is set, nothing goes to stdout then.
-        conf: Spark settings, each `name=value`.
+        paths: the logs, in the forms that `logs.find_logs` accepts.
+        out_dir: the directory or address (`hdfs:`, `s3a:` …) to which each table is written as a Parquet dataset of its name. An existing
+            dataset is replaced.
+        csv: whether to write the tables as CSV instead of Parquet. CSV cannot be written to an address.
+        parquet: whether to write Parquet also if `csv` is set.
+        compare: whether to print only the comparison of sessions instead of all tables.
+        master: a Spark master or a Spark Connect URL; None: the cores of this machine.
+        as_json: whether to print one JSON document instead of tables.
+        quiet: whether to omit progress.
+        html: the path of an HTML page with charts and tables. In this case, nothing is written to stdout unless `as_json` is set.
+        conf: Spark settings in the form `name=value`.
 
     Returns:
-        0, or 2 if a log is unusable; the other logs are still reported.
+        0, or 2 if a log is unusable. The other logs are still reported.
     """
 
     progress = Progress(styled(sys.stderr), quiet=quiet)
@@ -94,7 +94,7 @@ def main_report(
             logs, bad = _open_all(found.files, Path(scratch), complain)
             if not (logs or found.datasets or found.remote):
                 return 2
-            # Datasets on this machine appear together when all of them are complete; until then, existing ones stay.
+            # Datasets on this machine appear together when all of them are complete. Until then, existing ones are kept.
             place = whole_at_end.enter_context(atomic_entries(out)) if isinstance(out, Path) else out
             only_compared = compare and html is None and not as_json
             limit = JSON_ROWS if as_json else 0 if only_compared else HTML_ROWS if html is not None else SHOWN_ROWS
@@ -141,7 +141,7 @@ def _summarise(
     progress: Progress,
     complain: Say,
 ) -> tuple[Report | None, int]:
-    """Every table of the usable logs, the rows for charts if `charts` is set, and the number of unusable logs."""
+    """Return every table of the usable logs with, if `charts` is set, the rows for charts, and the number of unusable logs."""
     with defer_signals():
         from spark_reports.compute import compute_tables, load_logs, session_settings
         from spark_reports.rows.staging import stage_logs
@@ -153,7 +153,7 @@ def _summarise(
     local = is_local(master or LOCAL_MASTER)
     stop = Event()
     with pool_of(1) as pool, contextlib.ExitStack() as at_end:
-        # Staging runs while Spark starts. If there are remote logs, none is staged: session names depend on the remote ones.
+        # Staging runs while Spark starts. If there are remote logs, nothing is staged, because session names depend on the remote logs.
         to_stage = logs if local and not found.remote else [], found.datasets if local else []
         staging = pool.submit(stage_logs, *to_stage, scratch / "staged", *load_logs.needed_kinds_and_columns(charts), stop)
         # Staging must end before the scratch directory is deleted.
@@ -179,7 +179,7 @@ def _counted(logs: int, size: int) -> str:
 
 
 def _open_all(files: Sequence[Path], scratch: Path, complain: Say) -> tuple[list[SessionLog], int]:
-    """The usable logs, and the number of unusable ones, each of which is reported; packed logs are unpacked to `scratch`."""
+    """Return the usable logs and the number of unusable logs. Unusable logs are reported, and packed logs are unpacked to `scratch`."""
     logs, bad = [], 0
     for path in files:
         try:
@@ -195,7 +195,7 @@ def _open_all(files: Sequence[Path], scratch: Path, complain: Say) -> tuple[list
 
 
 def _out_dir(out_dir: str | Path | None, csv: bool) -> Path | str | None:
-    """The directory for the tables, or an address that Spark writes to."""
+    """Return the directory for the tables, or an address that Spark writes to."""
     if out_dir is None:
         return None
     if is_remote(str(out_dir)):

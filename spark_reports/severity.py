@@ -1,8 +1,8 @@
-"""Says which rows of a table are the worst.
+"""Orders the rows of a table by severity.
 
-If not all rows are shown, the worst are, and the output names the order. A table names the columns that decide, the most important
-first; the greatest value is the worst. Texts are compared by `RANKS`. Spark sorts rows that it still holds, and Python sorts fetched
-rows, by the same columns.
+If not all rows are shown, the worst rows are shown, and the output names the order. A table names the columns that define the order, the
+most important first. The greatest value is the worst. Texts are compared by `RANKS`. The same columns sort DataFrames in Spark and
+fetched rows in Python.
 """
 
 from __future__ import annotations
@@ -23,20 +23,20 @@ STATE_WORDS: Final[Mapping[PartitionStatus, str]] = {
     PartitionStatus.UNDER_REPLICATED: "under-replicated",
     PartitionStatus.HEALTHY: "in sync",
 }
-"""The values of a `state` column. A leader that does not serve has no value here; it appears in the windows without reads and writes."""
+"""The values of `state` columns. A leader that does not serve has no value here; it appears in the windows without reads and writes."""
 
 RANKS: Final[Mapping[str, tuple[str, ...]]] = {
     "state": tuple(STATE_WORDS[status] for status in sorted(STATE_WORDS, reverse=True)),
     "what": ("diverged", "duplicated", "exposed", "lost, seen", "lost", "stalled", "writes", "reads"),
 }
-"""The texts of each column from least to worst. A text that is not listed ranks below all that are."""
+"""The texts of each column from least to worst. A text that is not listed is ranked below all listed texts."""
 
 LEAST: Final = "-"
-"""Prefix of a column whose smallest value is the worst."""
+"""The prefix of a column whose smallest value is the worst."""
 
 
 def sql_order(worst: Sequence[str], keys: Sequence[str]) -> list[Column]:
-    """The sort order of a DataFrame: worst first, then by the keys."""
+    """Return the sort order of a DataFrame: worst first, then by the keys."""
     from pyspark.sql import functions as F
 
     found = []
@@ -49,7 +49,7 @@ def sql_order(worst: Sequence[str], keys: Sequence[str]) -> list[Column]:
 
 
 def sorted_rows(rows: Sequence[tuple[object, ...]], columns: Sequence[str], worst: Sequence[str]) -> list[tuple[object, ...]]:
-    """Sorts rows that are in the order of their keys: worst first."""
+    """Sort rows that are in the order of their keys, so that the worst come first."""
     places = [(columns.index(name.removeprefix(LEAST)), -1 if name.startswith(LEAST) else 1, RANKS.get(name)) for name in worst]
 
     def grade(row: tuple[object, ...]) -> list[tuple[bool, float]]:
@@ -66,7 +66,7 @@ def sorted_rows(rows: Sequence[tuple[object, ...]], columns: Sequence[str], wors
 
 
 def in_words(worst: Sequence[str]) -> str:
-    """The order in words."""
+    """Return the order in words."""
     words = [
         name.removeprefix(LEAST).removesuffix("_us").replace("_", " ") + (", lowest first" if name.startswith(LEAST) else "")
         for name in worst

@@ -1,5 +1,6 @@
-"""Writes SUMMARIES.md, which defines every table of a report: `python -m spark_reports.summaries_doc`. A test checks that the file is
-up to date.
+"""Writes SUMMARIES.md, which defines every table of a report: `python -m spark_reports.summaries_doc`.
+
+A test checks that the file is current.
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ however many are shown.
 
 
 def document() -> str:
-    """The text of SUMMARIES.md."""
+    """Return the text of SUMMARIES.md."""
     measures = ", ".join(FIGURES)
     made_of = "\n".join(
         f"| {name} | {'maximum' if each.worst else 'sum'} of `{each.value}` | {each.table} |" for name, each in FIGURES.items()

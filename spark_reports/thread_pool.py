@@ -1,4 +1,4 @@
-"""Threads that a stopped command does not wait for."""
+"""A pool of threads for which a stopped command does not wait."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 @contextlib.contextmanager
 def pool_of(threads: int) -> Iterator[ThreadPoolExecutor]:
-    """A pool of threads. If the block fails, waiting tasks are canceled, and running tasks are not waited for."""
+    """Provide a pool of threads. If the block fails, waiting tasks are canceled, and the pool does not wait for running tasks."""
     pool = ThreadPoolExecutor(threads)
     try:
         yield pool

@@ -1,8 +1,8 @@
-"""Computes the tables of a report, several summaries at a time.
+"""Computes the tables of a report. Several summaries are computed at the same time.
 
-Most of the time of a small report goes into preparing queries, not into running them. So two queries with generated code aggregate
-the frequent events. A second session of the same Spark works on the remaining rows (some ten thousand): it interprets its plans and
-keeps all rows in one partition, because generating code and shuffling would take longer than they save.
+A small report spends most of its time on preparing queries, not on running them. Therefore, two queries with generated code aggregate
+the frequent events. A second session of the same Spark processes the remaining rows (some ten thousand). This session interprets its
+plans and keeps all rows in one partition, because generating code and shuffling would take longer than they save.
 """
 
 from __future__ import annotations
@@ -40,31 +40,31 @@ PARALLEL_SUMMARIES: Final = 3
 """The number of summaries that are computed at the same time."""
 
 CHARTED_PARTITIONS: Final = 60
-"""The number of partitions with a chart in an HTML report, shared among its sessions."""
+"""The number of partitions with a chart in an HTML report. The sessions with charts share this number."""
 
 CHARTED_PARTITIONS_EACH: Final = 5
-"""The number of partitions with a chart that each of these sessions gets at least."""
+"""The smallest number of partitions with a chart for each session with charts."""
 
 CHARTED_SESSIONS: Final = 12
-"""The largest number of sessions with charts in an HTML report: the worst."""
+"""The largest number of sessions with charts in an HTML report. The worst sessions have charts."""
 
 CHART_ROWS: Final = 12_000
 """The largest number of rows for each kind of chart."""
 
 Progress = Callable[[str], None]
-"""Shows what is being done."""
+"""A function that shows the current step."""
 
 
 @attrs.frozen
 class Computation:
-    """Computes the summaries of some logs.
+    """The computation of the summaries of some logs.
 
     Attributes:
         inputs: the inputs of the summaries.
         logs: the sessions.
-        wanted: the largest number of rows to show for each table; 0: only sessions and overview.
-        write: writes each table.
-        progress: shows progress.
+        wanted: the largest number of rows to show for each table; 0: only sessions and overview are shown.
+        write: the functions that write each table.
+        progress: the function that shows progress.
     """
 
     inputs: SummaryInputs
@@ -74,7 +74,7 @@ class Computation:
     progress: Progress
 
     def report(self, charts: bool) -> Report:
-        """Every table and, if `charts` is set, the rows for charts."""
+        """Compute every table and, if `charts` is set, the rows for charts."""
         wanted = SUMMARIES if self.wanted or self.write else [summary for summary in SUMMARIES if summary.name in SOURCES]
         # The longest computations start first.
         order = sorted(wanted, key=lambda summary: not FREQUENT_KINDS.isdisjoint(summary.kinds))
@@ -91,8 +91,9 @@ class Computation:
         return Report(found, totals, *self._drawn(overview, tables))
 
     def _finish(self, summary: Summary) -> tuple[Table, Result | None]:
-        """Compute a summary's table and write it; returns it with the rows to show (None: none are shown). A table that is read more
-        than once is cached.
+        """Compute and write the table of a summary, and return the table and the rows to show, or None if no rows are shown.
+
+        A table that is read more than once is cached.
         """
         frame = summary.with_schema(self.inputs)
         if summary.name in SOURCES or self.write or len(self.logs) > 1:
@@ -107,7 +108,7 @@ class Computation:
         return table, result
 
     def _sessions(self, overview: Result) -> Result:
-        """The sessions by name; if there are too many, those of the overview, in its order."""
+        """Return the sessions by name. If there are too many, return the sessions of the overview in its order."""
         frame = self.inputs.sessions.select(*SESSION_SHOWN)
         if self.write:
             Table("sessions", "", "", ("session",), (), frame, self.inputs.single_partition).written(self.write, len(self.logs))
@@ -117,7 +118,7 @@ class Computation:
         return Result("sessions", "Sessions", "", SESSION_SHOWN, rows, overview.more, worst=overview.worst)
 
     def _overview(self, tables: Mapping[str, Table]) -> tuple[Result, dict[str, int | None]]:
-        """The figures of each session, worst first, and those of all sessions together."""
+        """Return the figures of each session, worst first, and the figures of all sessions together."""
         frames = {"sessions": self.inputs.sessions} | {name: tables[name].frame for name in sorted(SOURCES)}
         every = overview(frames, single_partition=self.inputs.single_partition)
         if self.write:
@@ -131,7 +132,7 @@ class Computation:
         return result, dict(zip(every.columns[1:], totals[1:], strict=True))
 
     def _drawn(self, overview: Result, tables: Mapping[str, Table]) -> tuple[list[Result], int]:
-        """The rows for charts of the worst partitions of the worst sessions, and the number of all partitions."""
+        """Return the rows for charts of the worst partitions of the worst sessions, and the total number of partitions."""
         sessions = [str(row[0]) for row in overview.rows[:CHARTED_SESSIONS]]
         ranked, where = _rank_partitions(tables).cache(), list(PARTITION)
         most = max(CHARTED_PARTITIONS // len(sessions), CHARTED_PARTITIONS_EACH)
@@ -153,7 +154,7 @@ class Computation:
 
 
 def _rank_partitions(tables: Mapping[str, Table]) -> DataFrame:
-    """Rank the partitions of each session from 1: first those that lost records, then those that were unavailable the longest."""
+    """Rank the partitions of each session from 1. Partitions that lost records come first, then those that were unavailable the longest."""
     made = {
         "availability": "1 AS known, 0 AS lost, 0 AS closed_us, offline_us, under_replicated_us",
         "unavailability": "0 AS known, 0 AS lost, lasts_us AS closed_us, 0 AS offline_us, 0 AS under_replicated_us",
@@ -171,8 +172,8 @@ def compute_tables(loaded: LoadedLogs, wanted: int, write: Sequence[Write], char
     """Compute every table of the sessions and, if `charts` is set, the rows for charts.
 
     Args:
-        wanted: the largest number of rows to show for each table; 0: only sessions and overview.
-        write: writes each table.
+        wanted: the largest number of rows to show for each table; 0: only sessions and overview are shown.
+        write: the functions that write each table.
     """
     sessions = session_table(loaded.interpreting, loaded.logs)
     if loaded.interpreting is loaded.frames.events.sparkSession:

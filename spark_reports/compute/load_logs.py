@@ -1,4 +1,4 @@
-"""Loads the events of all logs, and finds out which sessions can be used."""
+"""Loads the events of all logs, and finds the sessions that can be used."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 Complain = Callable[[str], None]
-"""Reports what is wrong."""
+"""A function that reports an error."""
 
 
 @attrs.frozen
@@ -34,11 +34,11 @@ class LoadedLogs:
     """Loaded events, and the sessions that can be reported.
 
     Attributes:
-        frames: the events.
-        interpreting: the session that interprets its plans, for few rows.
+        frames: the events of the usable sessions.
+        interpreting: the Spark session that interprets its plans. It processes small numbers of rows.
         found: the event kinds that occur among the infrequent events.
         logs: the usable sessions.
-        refused: the number of unusable ones; each was reported.
+        refused: the number of unusable sessions. Each of them was reported.
     """
 
     frames: EventFrames
@@ -49,7 +49,7 @@ class LoadedLogs:
 
 
 def needed_kinds_and_columns(charts: bool) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """The event kinds and columns that a report needs."""
+    """Return the event kinds and columns that a report needs."""
     wanted = (*SUMMARIES, *CHARTS) if charts else SUMMARIES
     return kinds_of(wanted), columns_of(wanted)
 
@@ -64,15 +64,15 @@ def load_logs(
     links: Path | None,
     complain: Complain,
 ) -> LoadedLogs:
-    """Load JSON Lines and datasets in one pass over each, and find out which sessions are usable.
+    """Load JSON Lines and datasets in one pass over each, and find the usable sessions.
 
     Args:
-        here: logs on this machine that are not staged.
-        staged: the staged ones.
-        remote: addresses of JSON Lines elsewhere.
-        datasets: addresses of datasets.
-        charts: whether the rows for charts are needed, too.
-        links: as `staging` in `lines_to_rows.lines_to_rows`.
+        here: the logs on this machine that are not staged.
+        staged: the staged logs.
+        remote: the addresses of JSON Lines that only Spark can read.
+        datasets: the addresses of datasets.
+        charts: whether the rows for charts are also needed.
+        links: the argument `staging` of `lines_to_rows.lines_to_rows`.
     """
     kinds, columns = needed_kinds_and_columns(charts)
     usable: list[Dataset] = []
@@ -93,7 +93,7 @@ def load_logs(
         for complaint in complaints:
             complain(complaint)
         refused += len(complaints)
-        # If two sessions have the same name, the dataset's address becomes a prefix.
+        # If two sessions have the same name, the address of the dataset is added as a prefix.
         names = {log.session for log in (*lines, *logs, *staged.logs)}
         prefix = f"{dataset}: " if any(log.session in names for log in found) else ""
         logs += [attrs.evolve(log, session=prefix + log.session) for log in found]
@@ -113,7 +113,7 @@ def load_logs(
         else:
             complain(explain_bad_line(log) + (f" ({bad[log.session]} such lines)" if bad[log.session] > 1 else ""))
             refused += 1
-    # This also caches the events, with generated code.
+    # This also caches the events. The query uses generated code.
     occurring = occurring_kinds(frames.infrequent)
     logs = [*good, *logs]
     return LoadedLogs(_of_sessions(frames, logs) if refused else frames, interpreting_session(spark), occurring, logs, refused)
@@ -122,7 +122,7 @@ def load_logs(
 def _dataset_logs(
     spark: SparkSession, dataset: str, kinds: Collection[str], columns: Collection[str]
 ) -> tuple[list[SessionLog], list[str]]:
-    """The sessions of a dataset, and the errors of unusable ones."""
+    """Return the sessions of a dataset, and the errors of unusable ones."""
     from pyspark.errors import PySparkException
 
     try:
@@ -134,7 +134,7 @@ def _dataset_logs(
 
 
 def logs_of_markers(dataset: str, markers: Iterable[MarkerRow]) -> tuple[list[SessionLog], list[str]]:
-    """The sessions of a dataset from its marker rows, and the errors of unusable ones."""
+    """Return the sessions of a dataset according to its marker rows, and the errors of unusable sessions."""
     heads: dict[str, MarkerRow] = {}
     tails: dict[str, MarkerRow] = {}
     for mark in markers:
@@ -154,7 +154,7 @@ def logs_of_markers(dataset: str, markers: Iterable[MarkerRow]) -> tuple[list[Se
 
 
 def _remote_logs(spark: SparkSession, address: str) -> tuple[list[SessionLog], list[str]]:
-    """The JSON Lines at an address that only Spark can read, and the errors of unusable ones."""
+    """Return the JSON Lines at an address that only Spark can read, and the errors of unusable logs."""
     from pyspark.errors import PySparkException
 
     try:
@@ -191,7 +191,7 @@ def _remote_logs(spark: SparkSession, address: str) -> tuple[list[SessionLog], l
 
 
 def _unescaped(address: str) -> str:
-    """Unescape an address, because Spark's parts write it differently."""
+    """Unescape an address, because parts of Spark escape addresses differently."""
     return re.sub("^file:/+", "file:///", unquote(address))
 
 

@@ -1,4 +1,4 @@
-"""Spark settings for reports: a session that generates code for many rows, and one that interprets its plans for few rows."""
+"""Spark settings for reports: one session generates code for many rows, and one interprets its plans for few rows."""
 
 from __future__ import annotations
 
@@ -11,23 +11,23 @@ if TYPE_CHECKING:
 
 
 SMALL_EVENTS: Final = 20_000
-"""The number of events up to which interpreting plans is faster than generating and compiling code for them."""
+"""The largest number of events for which interpreting plans is faster than generating and compiling code."""
 
 INTERPRETED: Final = {
     "spark.sql.codegen.wholeStage": "false",
     "spark.sql.codegen.factoryMode": "NO_CODEGEN",
     "spark.sql.shuffle.partitions": "1",
 }
-"""Settings of the session that interprets its plans, for few rows."""
+"""The settings of the session that interprets its plans, for few rows."""
 
 
 def spark_settings(master: str) -> dict[str, str]:
-    """Settings of a session for reports; settings of the user override them."""
+    """Return the settings of a session for reports. Settings of the user override them."""
     chosen = {"spark.sql.sources.partitionColumnTypeInference.enabled": "false"}
     if is_local(master):
         chosen |= {
             "spark.sql.adaptive.enabled": "false",
-            # Shuffled data stays on this machine. Beyond the default of 4,096 rows, windows use a slower buffer.
+            # Shuffled data stays on this machine, so it is not compressed. Beyond the default of 4,096 rows, windows use a slower buffer.
             "spark.shuffle.compress": "false",
             "spark.sql.windowExec.buffer.in.memory.threshold": "200000",
         }
@@ -35,7 +35,10 @@ def spark_settings(master: str) -> dict[str, str]:
 
 
 def interpreting_session(spark: SparkSession) -> SparkSession:
-    """A second session of the same Spark that interprets its plans; the same session if Spark is not in this process's JVM."""
+    """Return a second session of the same Spark that interprets its plans.
+
+    If Spark does not run in the JVM of this process, return the given session.
+    """
     if not hasattr(spark, "_jsparkSession") or not is_local(spark.sparkContext.master or ""):
         return spark
     interpreting = spark.newSession()

@@ -1,4 +1,4 @@
-"""Builds the inputs of the summaries, and caches what several summaries share."""
+"""Builds the inputs of the summaries, and caches the inputs that several summaries share."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 
 def session_table(spark: SparkSession, logs: Sequence[SessionLog]) -> DataFrame:
-    """A row for each session: its header, its length, and its end."""
+    """Return a frame with one row for each session: its header, its length, and its end."""
     import msgspec
     from pyspark.sql import functions as F
 
@@ -35,12 +35,12 @@ def session_table(spark: SparkSession, logs: Sequence[SessionLog]) -> DataFrame:
 
     schema = session_schema()
     rows = msgspec.json.encode([{name: getattr(log, name) for name in schema.names} for log in logs]).decode()
-    # The rows are a constant in the plan; every job would have to unpickle rows from Python objects.
+    # The rows are a constant in the plan. Otherwise, every job would unpickle the rows from Python objects.
     return spark.range(1).select(F.inline(F.from_json(F.lit(rows), f"array<{schema.simpleString()}>")))
 
 
 def summary_inputs(frames: EventFrames, sessions: DataFrame, found: frozenset[str]) -> SummaryInputs:
-    """The inputs of the summaries; those that several summaries need are cached.
+    """Return the inputs of the summaries. Inputs that several summaries need are cached.
 
     Args:
         found: the event kinds that occur among the infrequent events.
@@ -60,12 +60,12 @@ def summary_inputs(frames: EventFrames, sessions: DataFrame, found: frozenset[st
 def single_partition_inputs(
     frames: EventFrames, interpreting: SparkSession, sessions: DataFrame, found: frozenset[str], few: bool
 ) -> SummaryInputs:
-    """The same inputs for the session `interpreting`, with all frames except frequent events in one partition.
+    """Return inputs for the session `interpreting`. All frames except those of frequent events have one partition.
 
     Args:
-        sessions: as a frame of that session.
-        found: as for `summary_inputs`.
-        few: whether there are so few frequent events that this session aggregates them, too.
+        sessions: a row for each session, as a frame of the session `interpreting`.
+        found: the event kinds that occur among the infrequent events.
+        few: whether there are so few frequent events that the session `interpreting` also aggregates them.
     """
 
     def there(frame: DataFrame, name: str) -> DataFrame:
@@ -76,7 +76,7 @@ def single_partition_inputs(
         frame = aggregate(events).coalesce(1).cache()
         if few:
             return frame
-        # This computes the frame in its own session, not in the first one that reads it.
+        # This computes the frame in its own session instead of the first session that reads the frame.
         frame.count()
         return there(frame, name)
 
@@ -97,7 +97,7 @@ def _inputs(
     lags: Lazy[DataFrame],
     single_partition: bool = False,
 ) -> SummaryInputs:
-    """Inputs with everything that follows from the infrequent events, the sessions, and `still` (`high_watermark_stalls`)."""
+    """Return the inputs that follow from the infrequent events, the sessions, and `still` (`high_watermark_stalls`)."""
 
     def one(frame: DataFrame) -> DataFrame:
         return frame.coalesce(1) if single_partition else frame
@@ -109,7 +109,7 @@ def _inputs(
     down = Lazy(lambda: broker_down_intervals(of("broker-stopped", "broker-paused"), sessions))
     cuts = Lazy(lambda: link_cut_intervals(of("link-cut"), sessions))
     disks = Lazy(lambda: slow_disk_intervals(of("disk-slowed", "disk-behind"), sessions))
-    # A checkpoint keeps the rows and drops the plan, which every table made from them would otherwise contain.
+    # A checkpoint keeps the rows and drops the plan. Otherwise, every table computed from the rows would contain the plan.
     closed = Lazy(
         lambda: one(
             unserved_intervals(states(), down(), cuts(), topic_clients(infrequent), leadership_intervals(infrequent))

@@ -1,4 +1,4 @@
-"""`isrlab log convert`: decides what to convert into what."""
+"""`isrlab log convert`: selects the inputs and the format of the output."""
 
 from __future__ import annotations
 
@@ -21,14 +21,16 @@ from spark_reports.spark.session import spark_session
 
 
 def convert_logs(paths: Sequence[str], out: str, master: str | None, settings: Mapping[str, str], say: Say) -> None:
-    """Convert logs: to JSON Lines if `out` ends in `.jsonl` or `.jsonl.zst`, or if the input is a dataset; otherwise to Parquet.
+    """Convert logs to JSON Lines or to Parquet.
+
+    If `out` ends in `.jsonl` or `.jsonl.zst`, or if the input is a dataset, the output is JSON Lines. Otherwise, it is Parquet.
 
     Args:
-        paths: the logs, as `logs.find_logs` understands them.
+        paths: the logs, in the forms that `logs.find_logs` accepts.
         out: a file, or a directory in which each log becomes a file or a part of the dataset.
 
     Raises:
-        ReportError, InputError: something cannot be read or written; existing output is untouched.
+        ReportError, InputError: an input cannot be read, or the output cannot be written. Existing output is unchanged.
     """
     with raise_on_signals():
         _convert(paths, out, master, settings, say)

@@ -1,4 +1,4 @@
-"""Reads the parts of a log that are not events: its header line, and what follows the last event."""
+"""Reads the parts of a log that are not events: its header line, and the text after the last event."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ from scenarios.logs.log_file import open_log_file
 from scenarios.logs.log_reader import LogReader
 
 Say = Callable[[str], None]
-"""Writes a message for the user."""
+"""A function that writes a message for the user."""
 
 NO_NEWLINE: Final = "no-newline"
 """The tail of a log whose last line lacks its line break."""
 
 BASE64: Final = "base64:"
-"""Prefix of an incomplete line that is not valid UTF-8, because it was cut within a character."""
+"""The prefix of an incomplete line that is not valid UTF-8, because the line was cut within a character."""
 
 _WRITTEN_OTHERWISE: Final = re.compile(rb"\\u00.[a-f]")
-"""A control character that Spark escapes with uppercase digits."""
+"""Matches a control character that Spark escapes with uppercase digits."""
 
 
 @attrs.frozen
@@ -33,12 +33,12 @@ class LogParts:
 
     Attributes:
         header: the header line.
-        tail: what follows the last event.
+        tail: the text after the last event.
         events: the number of events.
-        end_us: the time of the end.
+        end_us: the virtual time of the end in µs.
         ended: whether the last line is an end line.
         torn: whether the last line is incomplete.
-        kept: lines that rebuilding would change, by event number.
+        kept: the lines that rebuilding would change, by event number.
     """
 
     header: str
@@ -54,7 +54,7 @@ def read_log_parts(path: Path) -> LogParts:
     """Read the parts of a log that are not events, and check all its lines.
 
     Raises:
-        LogError: a line is wrong.
+        LogError: a line is invalid.
     """
     reader = LogReader(path)
     events = end_us = 0

@@ -1,4 +1,4 @@
-"""Converts a Parquet dataset back to the logs that it was made from."""
+"""Converts a Parquet dataset back to the original logs."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _FRAME_LINES: Final = 20_000
 
 
 def to_json_lines(spark: SparkSession, datasets: Sequence[str], directory: Path, say: Say) -> None:
-    """Write every session of some datasets as the original log, to a file of its name."""
+    """Write every session of some datasets as the original log, to a file with the name of the session."""
     for dataset in datasets:
         for session in sessions_of(spark, dataset):
             write_session(spark, dataset, session, directory / f"{_file_name(session)}.jsonl", say)
@@ -60,7 +60,7 @@ def _bytes_of(text: str, tail: bool) -> tuple[bytes, bool]:
 
 
 def _with_tail(lines: Iterable[tuple[bytes, bool]]) -> Iterator[bytes]:
-    """The complete lines, and the tail after them."""
+    """Yield the complete lines, and then the tail."""
     before: bytes | None = None
     for text, tail in lines:
         if tail and text == NO_NEWLINE.encode():
@@ -77,7 +77,7 @@ def _with_tail(lines: Iterable[tuple[bytes, bool]]) -> Iterator[bytes]:
 
 
 def write_lines(out: Path, lines: Iterator[bytes]) -> int:
-    """Write lines to a file, compressed if its name says so. The file appears when it is complete."""
+    """Write lines to a file. If its name ends in `.zst`, the file is compressed. The file appears only when it is complete."""
     pack = packer() if is_packed_name(out) else bytes
     count = 0
     with atomic_file(out) as file:
@@ -88,5 +88,5 @@ def write_lines(out: Path, lines: Iterator[bytes]) -> int:
 
 
 def _file_name(session: str) -> str:
-    """A session's name as a file name."""
+    """Return the name of a session as a file name."""
     return session.replace("/", "-").lstrip(".") or "session"

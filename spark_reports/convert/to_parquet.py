@@ -1,10 +1,10 @@
 """Converts logs from JSON Lines to a Parquet dataset.
 
-The dataset has a directory for each session (`session=NAME`). Its rows are the events in order of time, plus two rows that are not
-events: the header line, and what follows the last event (the end line, a truncated line, or nothing). An event's line is not stored,
+The dataset has a directory for each session (`session=NAME`). Its rows are the events in order of time, and two rows that are not
+events: the header line, and the text after the last event (the end line, a truncated line, or nothing). An event's line is not stored,
 because `rows_to_lines` rebuilds it from the columns. If rebuilding would change a line, the column `line` keeps its text.
 
-On this machine pyarrow writes the dataset, five times as fast as Spark. Elsewhere Spark writes it.
+On this machine, pyarrow writes the dataset, five times as fast as Spark. Elsewhere, Spark writes it.
 """
 
 from __future__ import annotations
@@ -33,11 +33,11 @@ if TYPE_CHECKING:
 
 
 _ROW_GROUP_BYTES: Final = 8 << 20
-"""The size of a Parquet file's row groups: small enough that all cores share a file of 10^6 events."""
+"""The size of the row groups in a Parquet file. It is so small that all cores share a file of 10^6 events."""
 
 
 def parquet_target(files: Sequence[Path], out: str) -> str:
-    """The address of a dataset that can take the sessions of those files. Only Spark can tell what a remote dataset contains."""
+    """Return the address of a dataset for the sessions of those files. The contents of remote datasets are not checked here."""
     if "://" in out or out.startswith("file:"):
         _check_names(files, set(), out)
         return out
@@ -48,10 +48,10 @@ def parquet_target(files: Sequence[Path], out: str) -> str:
 
 
 def _check_names(files: Sequence[Path], there: Collection[str], out: str) -> None:
-    """Check that each session has a name of its own.
+    """Check that each session has its own name.
 
     Raises:
-        ReportError: two sessions have the same name, or the dataset already has one of that name.
+        ReportError: two sessions have the same name, or the dataset already contains a session with that name.
     """
     names = [session_name(path) for path in files]
     for name in names:
@@ -60,7 +60,7 @@ def _check_names(files: Sequence[Path], there: Collection[str], out: str) -> Non
 
 
 def _sessions_there(spark: SparkSession, target: str) -> set[str]:
-    """The sessions that a dataset already has."""
+    """Return the names of the sessions that a dataset contains."""
     from pyspark.errors import AnalysisException
 
     try:
@@ -72,10 +72,11 @@ def _sessions_there(spark: SparkSession, target: str) -> set[str]:
 
 
 def to_parquet(spark: SparkSession, logs: Sequence[tuple[Path, LogParts]], target: str, say: Say) -> None:
-    """Add logs to the dataset at an address, each as a session.
+    """Add logs to the dataset at an address. Each log becomes a session.
 
     Raises:
-        ReportError: the dataset already has such a session (nothing is written then), or Spark finds a different number of events.
+        ReportError: the dataset already contains a session with that name, or Spark finds a different number of events. In the first case,
+            nothing is written.
     """
     from pyspark.sql import functions as F
 
@@ -102,10 +103,10 @@ def to_parquet(spark: SparkSession, logs: Sequence[tuple[Path, LogParts]], targe
 
 
 def to_parquet_locally(logs: Sequence[tuple[Path, LogParts]], dataset: Path, say: Say) -> list[tuple[Path, LogParts]]:
-    """Add logs to a dataset on this machine, each as a session, without Spark. A session appears when it is complete.
+    """Add logs to a dataset on this machine without Spark. Each log becomes a session that appears only when it is complete.
 
     Returns:
-        The logs that are left to Spark: for example, pyarrow rejects lines in which a key occurs twice.
+        The logs that are left for Spark. For example, pyarrow rejects lines in which a key occurs twice.
     """
     import pyarrow as pa
 
@@ -159,13 +160,13 @@ def _write_dataset(path: Path, ends: LogParts, target: Path) -> None:
 
 
 def _readable(target: str) -> str:
-    """The address for reading a dataset, from the address for writing it."""
+    """Return the address for reading a dataset, given the address for writing it."""
     local = target.removeprefix("file://")
     return f"file://{escape_glob(Path(local))}" if local.startswith("/") else target
 
 
 def _dataset_rows(spark: SparkSession, source: str, session: str, ends: LogParts) -> DataFrame:
-    """A log as rows of a dataset, in the order of its lines."""
+    """Return a log as rows of a dataset, in the order of its lines."""
     from pyspark.sql import functions as F
 
     text = spark.read.option("lineSep", "\n").text(source)

@@ -1,1 +1,1 @@
-"""Finds event logs, and reads what each says about itself: its header and its last line."""
+"""Finds event logs, and reads their headers and last lines."""

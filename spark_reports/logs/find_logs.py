@@ -1,4 +1,4 @@
-"""Finds event logs: what files, directories, patterns, Parquet datasets, and addresses of other file systems stand for."""
+"""Finds event logs in files, directories, patterns, Parquet datasets, and at addresses of other file systems."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _NAMES: Final = ("*.jsonl", f"*{PACKED}")
 
 @attrs.frozen
 class FoundLogs:
-    """Where logs were found: JSON Lines on this machine, Parquet datasets, and remote JSON Lines, which Spark reads."""
+    """The logs that were found: JSON Lines on this machine, Parquet datasets, and remote JSON Lines, which Spark reads."""
 
     files: list[Path]
     datasets: list[str]
@@ -32,11 +32,11 @@ class FoundLogs:
 
 
 def find_logs(paths: Iterable[str | Path]) -> FoundLogs:
-    """Find the logs that `paths` stand for; a path that occurs twice counts once.
+    """Find the logs at `paths`. A path that occurs twice counts once.
 
-    A directory stands for all its `*.jsonl` and `*.jsonl.zst` files, by name, and for the sessions of a dataset. A pattern (`*`, `?`,
-    `[…]`) stands for all matches, unless a file has that very name. An address (`hdfs:`, `s3a:` …) is JSON Lines if it ends in
-    `.jsonl`, and otherwise a dataset; `file:` is this machine.
+    A directory means all its `*.jsonl` and `*.jsonl.zst` files, by name, and the sessions of a dataset. A pattern (`*`, `?`,
+    `[…]`) means all matches, unless a file has exactly that name. An address (`hdfs:`, `s3a:` …) means JSON Lines if it ends in
+    `.jsonl`, and otherwise a dataset. `file:` means this machine.
 
     Raises:
         ReportError: a directory or a pattern contains no log.
@@ -67,20 +67,20 @@ def find_logs(paths: Iterable[str | Path]) -> FoundLogs:
 
 
 def is_remote(text: str) -> bool:
-    """Whether it is an address (`hdfs:`, `s3a:` …) that only Spark can read; `file:` is this machine."""
+    """Whether a text is an address (`hdfs:`, `s3a:` …) that only Spark can read. `file:` means this machine."""
     return _ADDRESS.match(text) is not None and not text.lower().startswith("file:")
 
 
 def local_path(text: str) -> str:
-    """A local path, also if it is given as `file:…`."""
+    """Return a local path. The path can begin with `file:`."""
     return unquote(urlsplit(text).path) if _ADDRESS.match(text) else text
 
 
 def escape_glob(path: Path) -> str:
-    """Escape a path for Spark, which takes only the characters of patterns specially."""
+    """Escape a path for Spark. In local paths, Spark interprets only the characters of patterns."""
     return re.sub(r"([\\*?{}\[\]])", r"\\\1", str(path))
 
 
 def is_dataset(path: Path) -> bool:
-    """Whether the path is a Parquet dataset, a session's part of one, or one of its files."""
+    """Whether the path is a Parquet dataset, a session's part of a dataset, or a file of a dataset."""
     return path.suffix == ".parquet" or any(path.glob("session=*")) or any(path.glob("*.parquet"))

@@ -1,4 +1,4 @@
-"""Describes one session's log from its first line and its end, whatever its size; Spark reads the events in between."""
+"""Describes the log of a session by its first line and its end, regardless of its size. Spark reads the events in between."""
 
 from __future__ import annotations
 
@@ -26,21 +26,21 @@ _TAIL_LIMIT: Final = 16 << 20
 
 @attrs.frozen
 class SessionLog:
-    """One session's log, described from its first and last lines.
+    """The log of one session, described by its first and last lines.
 
     Attributes:
-        path: the file or dataset, for messages.
-        session: the short unique name: the file's name without `.jsonl`.
-        release, seed, scenario, settings: from the header; `scenario` is None for a session that a person played.
-        events: the number of events (the `seq` of the last one).
+        path: the path of the file or dataset, for messages.
+        session: the short unique name of the session, which is the name of the file without `.jsonl`.
+        release, seed, scenario, settings: the values in the header. `scenario` is None for a session that a person played.
+        events: the number of events, which is the `seq` of the last event.
         end_us: the virtual time of the end, or of the last event if the session did not end normally.
-        ended: whether there is an end line; without one the process was killed.
-        torn: whether the last line is incomplete; such a line is skipped.
+        ended: whether there is an end line. Without it, the process was killed.
+        torn: whether the last line is incomplete. An incomplete line is skipped.
         capped_min_isr: whether the release caps min.insync.replicas at the number of replicas.
-        min_isr: min.insync.replicas at the start, by topic; the cluster's value has the empty name.
-        threads: num.network.threads and num.io.threads at the start, if set, by setting; for one broker, a space and its id follow the
-            name.
-        readable: what Spark reads: the file, its unpacked copy, or an address of another machine.
+        min_isr: the values of min.insync.replicas at the start, by topic. The key of the cluster's value is empty.
+        threads: the values of num.network.threads and num.io.threads that are set at the start, by setting. For the value of a single
+            broker, a space and the broker id follow the name.
+        readable: the path or address that Spark reads: the file, its unpacked copy, or an address of another machine.
     """
 
     path: str
@@ -60,7 +60,7 @@ class SessionLog:
 
 
 def open_log(path: Path, readable: Path | None = None) -> SessionLog:
-    """Describe the log at `path`; `readable` is its unpacked copy, if it is packed.
+    """Describe the log at `path`. If the log is packed, `readable` is its unpacked copy.
 
     Raises:
         ReportError: the file is missing, is not an event log, or has a newer version.
@@ -86,8 +86,15 @@ def open_log(path: Path, readable: Path | None = None) -> SessionLog:
 
 
 def dataset_log(dataset: str, session: str, header: str, tail: str, events: int, end_us: int) -> SessionLog:
-    """Describe a session of a dataset from its header line, what follows its last event, the number of events, and the last event's
-    time.
+    """Describe a session of a dataset.
+
+    Args:
+        dataset: the address of the dataset.
+        session: the name of the session.
+        header: the header line.
+        tail: the text after the last event.
+        events: the number of events.
+        end_us: the virtual time of the last event in µs.
 
     Raises:
         ReportError: the header is invalid, or has a newer version.
@@ -134,14 +141,14 @@ def _log(
 
 
 def _min_isr(header: Header, spec: ClusterSpec) -> dict[str, int]:
-    """min.insync.replicas in the header, by topic; the cluster's value has the empty name."""
+    """Return the values of min.insync.replicas in the header, by topic. The key of the cluster's value is empty."""
     name = "min.insync.replicas"
     given = {"": header.settings.get(name)} | {topic.name: dict(topic.config).get(name) for topic in spec.topics}
     return {subject: int(value) for subject, value in given.items() if value is not None and value.isascii() and value.isdecimal()}
 
 
 def _threads(header: Header, spec: ClusterSpec) -> dict[str, int]:
-    """The numbers of threads in the header."""
+    """Return the numbers of threads in the header."""
     names = ("num.network.threads", "num.io.threads")
     given: dict[str, object] = {name: header.settings.get(name) for name in names}
     for broker in spec.brokers:
@@ -150,25 +157,25 @@ def _threads(header: Header, spec: ClusterSpec) -> dict[str, int]:
 
 
 def session_name(path: PurePath) -> str:
-    """The session's name, from the name of its file."""
+    """Return the name of a session, derived from the name of its file."""
     return path.name.removesuffix(".zst").removesuffix(".jsonl") or path.name
 
 
 def name_sessions(logs: Sequence[SessionLog]) -> list[SessionLog]:
-    """Give the logs unique names: if two files have the same name, their paths become the names."""
+    """Give the logs unique names. If two files have the same name, their paths become the names."""
     names = [log.session for log in logs]
     return [attrs.evolve(log, session=log.path) if names.count(log.session) > 1 else log for log in logs]
 
 
 def _last_line(path: Path, file: IO[bytes], start: int) -> tuple[dict[str, Any] | None, bool]:
-    """The last complete line after offset `start` as an object (None: there is none), and whether an incomplete line follows it."""
+    """Return the last complete line after offset `start` as an object or None, and whether an incomplete line follows it."""
     size = file.seek(0, os.SEEK_END)
     length = min(_CHUNK, size - start)
     while True:
         file.seek(size - length)
         tail = file.read(length)
         everything = length == size - start
-        # The first piece may be the end of a longer line, unless everything was read.
+        # The first piece can be the end of a longer line, unless everything was read.
         lines = [line for line in tail.split(b"\n")[0 if everything else 1 :] if line.strip()]
         if everything or len(lines) > 1:
             break
@@ -182,7 +189,7 @@ def _last_line(path: Path, file: IO[bytes], start: int) -> tuple[dict[str, Any] 
 
 
 def _object(line: bytes) -> dict[str, Any] | None:
-    """The JSON object of a line; None if it is not one."""
+    """Return the JSON object in a line, or None if the line is not an object."""
     try:
         parsed = msgspec.json.decode(line)
     except _NOT_JSON:
@@ -191,7 +198,7 @@ def _object(line: bytes) -> dict[str, Any] | None:
 
 
 def _end(last: dict[str, Any] | None) -> tuple[int, int, bool]:
-    """The virtual end of the session, the number of events, and whether it ended normally, from the last complete line."""
+    """Return the virtual time of the end, the number of events, and whether the session ended normally, given the last complete line."""
     if last is None:
         return 0, 0, False
     ended = last.get("end") is True
@@ -200,7 +207,7 @@ def _end(last: dict[str, Any] | None) -> tuple[int, int, bool]:
 
 
 def explain_bad_line(log: SessionLog) -> str:
-    """Say where the first unusable line is, and what is wrong with it: `FILE:LINE: …`."""
+    """Return the place of the first unusable line and its problem: `FILE:LINE: …`."""
     try:
         for _ in LogReader(log.readable, source=log.path) if isinstance(log.readable, Path) else ():
             pass

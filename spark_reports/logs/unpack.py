@@ -10,10 +10,10 @@ from spark_reports.errors import ReportError
 
 
 def unpack(path: Path, scratch: Path) -> Path | None:
-    """Unpack a packed log to a file in `scratch`, because Spark cannot; None if the log is not packed.
+    """Unpack a packed log to a file in `scratch`, because Spark cannot unpack it. Return None if the log is not packed.
 
     Raises:
-        ReportError: the file cannot be read, or is damaged.
+        ReportError: the file cannot be read or is damaged.
     """
     try:
         if not is_packed(path):

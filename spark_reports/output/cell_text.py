@@ -1,4 +1,4 @@
-"""The text of a table's cells and headings, the same on the terminal and on the page."""
+"""The text of the cells and headings of tables. It is the same on the terminal and on the page."""
 
 from __future__ import annotations
 
@@ -33,16 +33,16 @@ ALARM_COLUMNS: Final = frozenset(
         "torn",
     }
 )
-"""Columns whose nonzero values are bold, because a reader must not overlook them."""
+"""Columns whose nonzero values are bold, so that readers do not overlook them."""
 
 
 def heading(column: object) -> str:
-    """A column's name in words."""
+    """Return the name of a column in words."""
     return str(column).removesuffix("_us").replace("_", " ")
 
 
 def cell_text(column: str, value: object) -> str:
-    """A value in words: times with units, counts with separators, and names without control characters."""
+    """Return a value in words: times with units, counts with separators, and names without control characters."""
     if value is None:
         return "-"
     if isinstance(value, bool):
@@ -57,5 +57,5 @@ def _acks(value: int) -> str:
 
 
 def _number(column: str, value: int) -> str:
-    """Counts have separators; numbers that are names do not."""
+    """Return a number as text. Counts have separators, but ids do not."""
     return str(value) if column in ("partition", "broker", "seed", "change") else f"{value:,}"

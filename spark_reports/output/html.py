@@ -1,8 +1,8 @@
-"""A report as one self-contained HTML file: no network, no other files, no server; charts are inline SVG.
+"""A report as one self-contained HTML file, without network access, other files, or a server. Charts are inline SVG.
 
 The page's content security policy allows its one script (by hash) and its style sheet, and forbids loading anything. Names from a log
-are always escaped text, with unprintable characters spelled out. Without JavaScript everything works except sorting, filtering, and the
-switch between dark and light; the page then follows the reader's system.
+are always escaped, and unprintable characters are spelled out. Without JavaScript, everything works except sorting, filtering, and the
+switch between dark and light. The page then follows the settings of the reader's system.
 """
 
 from __future__ import annotations
@@ -22,13 +22,13 @@ from spark_reports.tables.comparison import MOST, for_people
 from spark_reports.tables.result import Report, Result
 
 ROWS: Final = 300
-"""The number of rows of a table on the page; Parquet has all rows."""
+"""The number of rows of a table on the page. The Parquet files have all rows."""
 
 ALWAYS: Final = 4
-"""The number of figures that the page shows even if they are zero: lost records, and what clients cannot do."""
+"""The number of figures that the page shows even if they are zero: lost records, and the times for which clients were blocked."""
 
 CURVES: Final = 24
-"""The largest number of high watermark charts for a session."""
+"""The largest number of high watermark charts for each session."""
 
 _NUMBER: Final = ' class="n" data-n'
 _HERE: Final = Path(__file__).parent
@@ -37,7 +37,7 @@ Rows = list[Mapping[str, Any]]
 
 
 def render(report: Report) -> str:
-    """The page."""
+    """Return the page."""
     style = (_HERE / "page.css").read_text(encoding="utf-8")
     script = (_HERE / "page.js").read_text(encoding="utf-8")
     allowed = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
@@ -78,11 +78,11 @@ def _session_words(sessions: Result) -> str:
     return f"{escape_value(one['session'])}, release {escape_value(one['release'])}, {events} in {format_duration(one['end_us'])}"
 
 
-# --- what a reader must not overlook -------------------------------------------------------------------------------
+# --- important figures ----------------------------------------------------------------------------------------------
 
 
 def _cards(report: Report) -> str:
-    """The most important figures, over all rows; bad ones first."""
+    """Return the most important figures, computed from all rows. Bad figures come first."""
     figures = report.totals
     if not figures:
         return ""
@@ -113,7 +113,7 @@ def _cards(report: Report) -> str:
     neutral = [count("records_acknowledged", "records acknowledged", "records"), count("elections", "leaders elected", "elections")]
     present = {result.name for result in report.tables}
     cards = []
-    # Those that are well keep their places after those that are not; the first `ALWAYS` are always there.
+    # Bad figures come first, then the others in their order. A good figure is shown only if it is among the first `ALWAYS` or is neutral.
     for number, (value, shown, words, table) in sorted(
         enumerate([*alarms, *neutral]), key=lambda each: (not _is_bad(each, len(alarms)), each[0])
     ):
@@ -141,7 +141,7 @@ def _lost_words(figures: Mapping[str, int | None]) -> str:
 
 
 def _worst_session(report: Report) -> str:
-    """Names the worst session, if there are several."""
+    """Return the name of the worst session if there are several sessions."""
     overview = next((result for result in report.tables if result.name == "overview"), None)
     if overview is None or overview.count < 2:
         return ""
@@ -155,7 +155,7 @@ def _worst_session(report: Report) -> str:
 
 
 def _charts(report: Report, sessions: Result) -> str:
-    """The charts of the worst sessions, worst first, if there is anything to draw."""
+    """Return the charts of the worst sessions, worst first, or nothing if there is no data for charts."""
     drawn = {result.name: sorted(_rows(result), key=_place) for result in report.drawn}
     if not drawn.get("timeline"):
         return ""
@@ -203,7 +203,7 @@ def _place(row: Mapping[str, Any]) -> tuple[Any, ...]:
 
 
 def _curves(rows: Sequence[Mapping[str, Any]], end_us: int) -> str:
-    """The high watermarks of the partitions with the most records."""
+    """Return charts of the high watermarks of the partitions with the most records."""
     of: dict[tuple[str, int], list[Mapping[str, Any]]] = {}
     for row in rows:
         of.setdefault((row["topic"], row["partition"]), []).append(row)
@@ -224,12 +224,12 @@ def _curves(rows: Sequence[Mapping[str, Any]], end_us: int) -> str:
 
 
 def _section(result: Result) -> str:
-    """A table with its title, its notes, and a filter."""
+    """Return a table with its title, its notes, and a filter."""
     head = f'<section id="{escape(result.name)}"><h2>{escape(result.title)}</h2>'
     notes = f'<p class="notes">{_marked(result.notes)}</p>' if result.notes else ""
     if not result.rows:
         return f"{head}{notes}<p>none</p></section>\n"
-    # The name of a single session is in the first table already.
+    # The first table already shows the name of a single session.
     first = 1 if result.name != "sessions" and result.columns[0] == "session" and len({row[0] for row in result.rows}) == 1 else 0
     columns, rows = result.columns[first:], [row[first:] for row in result.rows]
     name = f"t-{result.name}"
@@ -257,7 +257,7 @@ def _section(result: Result) -> str:
 
 
 def _marked(notes: str) -> str:
-    """Notes, with names between backticks as code."""
+    """Return notes as HTML, with the names between backticks as code."""
     return "".join(f"<code>{escape(part)}</code>" if number % 2 else escape(part) for number, part in enumerate(notes.split("`")))
 
 
@@ -265,7 +265,7 @@ def _cell(column: str, value: object, number: bool) -> str:
     shown = cell_text(column, value)
     looks = [*(["n"] if number else []), *(["alarm"] if value and column in ALARM_COLUMNS else [])]
     attributes = f' class="{" ".join(looks)}"' if looks else ""
-    # What a number sorts by, where that is not what is shown.
+    # The value that a number is sorted by, if it differs from the shown text.
     if number and shown != str(value):
         attributes += f' data-v="{-1 if value is None else int(value)}"' if value is None or isinstance(value, int) else ""
     return f"<td{attributes}>{escape(shown)}</td>"

@@ -1,9 +1,10 @@
-"""A report as one JSON document: `{"isrlab": "report", "version": 1, "totals": …, "tables": …, "summaries": {name: [row, …]}}`, with
-times in µs.
+"""A report as one JSON document. Times are in µs.
 
-`totals` has the figures of all sessions together, over all rows. For each table, `tables` says how many `rows` it has and how many are
-`shown`. If fewer are shown, they are the worst, and `order` names the columns that decide (a leading `-`: the smallest value is the
-worst).
+The form is `{"isrlab": "report", "version": 1, "totals": …, "tables": …, "summaries": {name: [row, …]}}`.
+
+`totals` contains the figures of all sessions together, computed from all rows. For each table, `tables` contains the number of `rows`
+and the number of rows that are `shown`. If fewer are shown, they are the worst, and `order` names the columns that define the worst (a
+leading `-` means that the smallest value is the worst).
 """
 
 from __future__ import annotations
@@ -15,11 +16,11 @@ import msgspec
 from spark_reports.tables.result import Report
 
 VERSION: Final = 1
-"""The version of the document. It increases with a change that can break a reader."""
+"""The version of the document. It increases when a change can break a program that reads the document."""
 
 
 def render(report: Report) -> str:
-    """The document, indented, with a line break at the end."""
+    """Return the document, indented, with a newline at the end."""
     summaries = {result.name: [dict(zip(result.columns, row, strict=True)) for row in result.rows] for result in report.tables}
     tables = {
         result.name: {"rows": result.count, "shown": len(result.rows)} | ({"order": result.worst} if result.more else {})

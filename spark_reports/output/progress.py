@@ -1,4 +1,4 @@
-"""Shows on stderr what a report is doing: a line for each step and, on a terminal, a transient line with Spark's running stages."""
+"""Shows the progress of a report on stderr: a line for each step and, on a terminal, a transient line with Spark's running stages."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _CLEAR: Final = "\r\x1b[K"
 
 
 class Progress:
-    """Shows progress, unless it is quiet."""
+    """Shows progress, unless it was created as quiet."""
 
     def __init__(self, out: IO[str], *, quiet: bool) -> None:
         self._out = out
@@ -36,7 +36,7 @@ class Progress:
 
     @contextlib.contextmanager
     def watching(self, spark: SparkSession) -> Iterator[None]:
-        """While the block runs, show the stages that Spark works on; only on a terminal."""
+        """Show the stages that Spark is working on while the block runs. They are shown only on a terminal."""
         if not self._live or not hasattr(spark, "_jsparkSession"):
             yield
             return
@@ -54,7 +54,7 @@ class Progress:
     def _watch(self, spark: SparkSession, done: threading.Event) -> None:
         tracker = spark.sparkContext.statusTracker()
         while not done.wait(_SECONDS):
-            # A stage may be over before it is looked at, and Spark may be going down.
+            # The stage can be finished before it is read, and Spark can be stopping.
             with contextlib.suppress(Exception):
                 stages = [stage for number in tracker.getActiveStageIds() if (stage := tracker.getStageInfo(number)) is not None]
                 told = ", ".join(f"stage {stage.stageId}: {stage.numCompletedTasks} of {stage.numTasks} tasks" for stage in stages[:3])

@@ -1,7 +1,7 @@
-"""Charts of a session as inline SVG: leader, ISR, and availability of each partition over time, and its high watermark.
+"""Charts of a session as inline SVG: the leader, ISR, and availability of each partition over time, and its high watermark.
 
-Colors are classes that the page's style sheet defines, so charts follow dark mode, light mode, and print. Color is never the only sign:
-a pattern, a word inside a wide bar, and the title under the pointer say the same. Charts over time take the available width.
+Colors are classes of the page's style sheet, so charts follow dark mode, light mode, and print. Each color is accompanied by a
+pattern, by a word in wide bars, and by the title under the pointer. Charts over time take the available width.
 """
 
 from __future__ import annotations
@@ -16,16 +16,16 @@ from core.sim.units import SECOND, format_duration
 from scenarios.io.escaping import escape_value
 
 PLOT: Final = 960
-"""The width of the time axis where space allows. The axis takes the available width, so positions are percentages."""
+"""The width of the time axis if there is enough space. The axis takes the available width, so positions are percentages."""
 
 LANE: Final = 44
-"""The height of a partition's lane: leader, ISR, and availability."""
+"""The height of the lane of a partition, which shows leader, ISR, and availability."""
 
 SEGMENTS: Final = 4_000
-"""The largest number of bars in a chart. If there are more, the shortest harmless ones are merged into their neighbors."""
+"""The largest number of bars in a chart. If there are more, the shortest harmless bars are merged into their neighbors."""
 
 CURVE: Final = (300, 88)
-"""Width and height of a high watermark chart."""
+"""The width and height of a high watermark chart."""
 
 _STATES: Final = {
     "in sync": "s-sync",
@@ -34,14 +34,14 @@ _STATES: Final = {
     "under min": "s-min",
     "offline": "s-offline",
 }
-"""The class of each ISR state; the worst is last."""
+"""The class of each ISR state. The worst state is last."""
 
 _CLOSED: Final = {
     "stalled": ("u-stalled", "acks=all waits"),
     "writes": ("u-writes", "no writes"),
     "reads": ("u-reads", "no reads or writes"),
 }
-"""The class and the words of what clients cannot do; the worst is last."""
+"""The class and the words for each operation that clients cannot do. The worst is last."""
 
 _PATTERNS: Final = {
     "s-under": '<path d="M-2 8L8 -2M-2 18L18 -2"/>',
@@ -50,7 +50,7 @@ _PATTERNS: Final = {
     "u-stalled": '<circle cx="4" cy="4" r="1.7"/>',
     "u-writes": '<path d="M-2 8L8 -2M-2 18L18 -2"/>',
 }
-"""The pattern of each class, which distinguishes it without color: strokes, a grid, or dots. Other classes are plain."""
+"""The pattern of each class, which distinguishes the class without color: strokes, a grid, or dots. Other classes are plain."""
 
 _STEPS: Final = tuple(
     n * unit
@@ -68,7 +68,7 @@ Row = Mapping[str, Any]
 
 @attrs.frozen
 class _Bar:
-    """A piece of a stripe: start and end in µs, class, text inside, text under the pointer, and severity."""
+    """A part of a stripe: start and end in µs, class, text in the bar, text under the pointer, and severity."""
 
     start: int
     end: int
@@ -79,7 +79,7 @@ class _Bar:
 
 
 def patterns() -> str:
-    """The pattern definitions, once for a page."""
+    """Return the pattern definitions, which a page contains once."""
     made = "".join(
         f'<pattern id="p-{look}" class="{look}" width="8" height="8" patternUnits="userSpaceOnUse"><rect width="8" height="8"/>{drawn}</pattern>'
         for look, drawn in _PATTERNS.items()
@@ -88,7 +88,7 @@ def patterns() -> str:
 
 
 def joined(states: Sequence[Row]) -> int:
-    """The number of short bars that `timeline` leaves out; their neighbors extend over their place."""
+    """Return the number of short bars that `timeline` omits. The bars before them are extended."""
     of: dict[tuple[str, int], list[Row]] = {}
     for row in states:
         of.setdefault((row["topic"], row["partition"]), []).append(row)
@@ -97,12 +97,12 @@ def joined(states: Sequence[Row]) -> int:
 
 
 def _room(lanes: int) -> int:
-    """The number of bars that fit into a stripe."""
+    """Return the number of bars that fit into a stripe."""
     return max(12, SEGMENTS // (3 * max(1, lanes)))
 
 
 def timeline(states: Sequence[Row], windows: Sequence[Row], end_us: int) -> str:
-    """The chart of a session's partitions, from rows of the tables `timeline` and `unavailability`."""
+    """Return the chart of a session's partitions, from rows of the tables `timeline` and `unavailability`."""
     of: dict[tuple[str, int], list[Row]] = {}
     for row in states:
         of.setdefault((row["topic"], row["partition"]), []).append(row)
@@ -129,7 +129,7 @@ def timeline(states: Sequence[Row], windows: Sequence[Row], end_us: int) -> str:
 
 
 def curve(points: Sequence[Row], end_us: int) -> str:
-    """The high watermark and the log end of a partition's leader, from rows of the table `curves`."""
+    """Return a chart of the high watermark and the log end of a partition's leader, from rows of the table `curves`."""
     width, height = CURVE
     left, bottom = 4, height - 16
     end = max(end_us, 1)
@@ -154,7 +154,7 @@ def curve(points: Sequence[Row], end_us: int) -> str:
 
 
 def legend(states: Sequence[Row], windows: Sequence[Row]) -> str:
-    """The legend of `timeline`, for the classes that occur."""
+    """Return the legend of `timeline` for the classes that occur in the rows."""
     occur = {row["state"] for row in states}
     marks = [(look, name) for name, look in reversed(_STATES.items()) if name in occur]
     closed = {row["what"] for row in windows}
@@ -208,7 +208,7 @@ def _closed(windows: Sequence[Row]) -> list[_Bar]:
 
 
 def _thinned(bars: list[_Bar], most: int) -> list[_Bar]:
-    """At most `most` bars: short harmless ones go first, and the bar before extends over their place."""
+    """Return at most `most` bars. Short harmless bars are omitted first, and the bar before an omitted bar is extended."""
     if len(bars) <= most:
         return bars
     kept = set(sorted(range(len(bars)), key=lambda i: (-bars[i].weight, bars[i].start - bars[i].end))[:most])
@@ -238,7 +238,7 @@ def _stripe(bars: Sequence[_Bar], end: int, top: int, height: int) -> str:
 
 
 def _marks(end: int) -> list[int]:
-    """The times that the axis shows."""
+    """Return the times at the marks of the axis, in µs."""
     step = next((step for step in _STEPS if end / step <= 10), _STEPS[-1])
     return list(range(0, end + 1, step)) if end // step <= 200 else [0, end]
 
@@ -248,22 +248,22 @@ def _line(at: int, end: int) -> str:
 
 
 def _label(number: int, at: int, end: int) -> str:
-    """A time below the lanes. Where space is scarce, only every third is shown."""
+    """Return the label of a time below the lanes. If there is little space, only every third label is shown."""
     anchor = "start" if not at else "end" if at > 0.97 * end else "middle"
     look = "quiet" if number % 3 == 0 else "quiet minor"
     return f'<text class="{look}" x="{_p(100 * at / end)}" y="13" text-anchor="{anchor}">{format_duration(at)}</text>'
 
 
 def _shortened(name: str) -> str:
-    """A name that fits beside the chart; its end, with the partition's number, is kept."""
+    """Return a name that fits beside the chart. The end of the name, with the number of the partition, is kept."""
     return name if len(name) <= 28 else f"{name[:17]}…{name[-10:]}"
 
 
 def _p(percent: float) -> str:
-    """A position on the time axis, in few characters."""
+    """Return a position on the time axis with few characters."""
     return f"{percent:.2f}".rstrip("0").rstrip(".") + "%"
 
 
 def _n(number: float) -> str:
-    """A coordinate in few characters."""
+    """Return a coordinate with few characters."""
     return f"{number:.1f}".removesuffix(".0")

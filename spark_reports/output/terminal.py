@@ -1,4 +1,4 @@
-"""Prints a report's tables on the terminal.
+"""Prints the tables of a report on the terminal.
 
 Colors appear only on a terminal, and only if NO_COLOR is not set.
 """
@@ -17,11 +17,11 @@ from spark_reports.output.cell_text import ALARM_COLUMNS, cell_text, heading
 from spark_reports.tables.result import Result
 
 PIPE_WIDTH: Final = 10_000
-"""The width if the output is not a terminal: each row is one line, whatever its length."""
+"""The width if the output is not a terminal. Each row is then one line of any length."""
 
 
 def render(results: Sequence[Result], out: IO[str]) -> None:
-    """Write every table with its title to `out`; a table without rows becomes one line."""
+    """Write every table with its title to `out`. A table without rows becomes one line."""
     console = Console(file=out, highlight=False, markup=False, emoji=False, width=None if out.isatty() else PIPE_WIDTH)
     ascii_only = not (getattr(out, "encoding", None) or "utf-8").lower().replace("-", "").startswith("utf")
     for result in results:
@@ -36,7 +36,7 @@ def render(results: Sequence[Result], out: IO[str]) -> None:
 
 
 def _table(result: Result, ascii_only: bool) -> Table:
-    # The name of a single session is in the first table already.
+    # The first table already shows the name of a single session.
     single = (
         len({row[0] for row in result.rows}) == 1
         and result.columns[0] == "session"

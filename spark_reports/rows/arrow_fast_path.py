@@ -1,6 +1,6 @@
 """Turns lines of a log into rows with pyarrow.
 
-A log that pyarrow cannot parse, or whose rows fail a check, is left to `lines_to_rows`, which reports what is wrong and where.
+If pyarrow cannot parse a log, or a check of its rows fails, the log is left to `lines_to_rows`, which reports the problem and its place.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 BLOCK_BYTES: Final = 32 << 20
-"""The number of bytes of JSON Lines that are parsed at a time, and become one row group."""
+"""The number of bytes of JSON Lines that are parsed together. They become one row group."""
 
 
 def has_arrow() -> bool:
@@ -27,11 +27,11 @@ def has_arrow() -> bool:
 
 
 class NotStageable(Exception):
-    """The input is not as this program writes it, or staging was stopped. Spark's parser then decides what is wrong."""
+    """The input differs from the output of this program, or staging was stopped. Spark's parser then finds the problem."""
 
 
 def arrow_schema(columns: Collection[str]) -> pyarrow.Schema:
-    """The schema of the envelope and of the named event columns."""
+    """Return the schema of the envelope and of the named event columns."""
     import pyarrow as pa
 
     types = {"int": pa.int64(), "str": pa.string(), "bool": pa.bool_(), "tuple[int, ...]": pa.list_(pa.int32())}
@@ -40,10 +40,12 @@ def arrow_schema(columns: Collection[str]) -> pyarrow.Schema:
 
 
 def line_blocks(file: BinaryIO, *, ended: bool, torn: bool) -> Iterator[bytes]:
-    """The event lines of a log that is open after its header, in blocks of whole lines, without the end line and an incomplete line.
+    """Yield the event lines of a log in blocks of whole lines, without the end line and without an incomplete line.
+
+    `file` is open at the end of the header line.
 
     Raises:
-        NotStageable: a line is longer than any event.
+        NotStageable: a line is too long for an event.
     """
     block = file.read(BLOCK_BYTES)
     while block:
@@ -63,10 +65,10 @@ def line_blocks(file: BinaryIO, *, ended: bool, torn: bool) -> Iterator[bytes]:
 
 
 def block_to_table(block: bytes, schema: pyarrow.Schema) -> pyarrow.Table:
-    """Parse lines into rows of that schema; other fields are dropped.
+    """Parse lines into rows of a schema. Other fields are dropped.
 
     Raises:
-        pyarrow.ArrowInvalid, ValueError: a line is not JSON of these types.
+        pyarrow.ArrowInvalid, ValueError: a line is not JSON with the types of the schema.
     """
     import pyarrow as pa
     from pyarrow import json
@@ -80,8 +82,9 @@ def block_to_table(block: bytes, schema: pyarrow.Schema) -> pyarrow.Table:
 
 
 def check_rows(table: pyarrow.Table, block: bytes, before: int, kinds: Collection[str], columns: Collection[str]) -> None:
-    """Check that every line is an event, that numbers continue from `before`, and that each event has a known kind and its required
-    columns.
+    """Check that every line is an event with a known kind and its required columns, and that its number is one more than the last.
+
+    The first number must be one more than `before`.
 
     Raises:
         NotStageable: a check fails.

@@ -18,9 +18,9 @@ class Dataset:
     """A Parquet dataset of logs.
 
     Attributes:
-        address: of the dataset.
-        prefix: a prefix that distinguishes its sessions from those of other datasets.
-        infrequent: the address of its infrequent events alone, if they are staged.
+        address: the address of the dataset.
+        prefix: the prefix that distinguishes its sessions from those of other datasets; can be empty.
+        infrequent: the address of its infrequent events; None if they are not staged.
     """
 
     address: str
@@ -29,11 +29,11 @@ class Dataset:
 
 
 def read_dataset(spark: SparkSession, path: str, columns: Collection[str] | None = None, prefix: str = "") -> DataFrame:
-    """Read a dataset of `isrlab log convert`, or one session's part of it, with `schema.dataset_schema`.
+    """Read a dataset of `isrlab log convert`, or the part of one session, with `schema.dataset_schema`.
 
     Args:
-        columns: the event columns to read; None: all.
-        prefix: a prefix for the names of sessions.
+        columns: the event columns to read; None: all columns.
+        prefix: the prefix for the names of sessions.
     """
     from pyspark.sql import functions as F
 

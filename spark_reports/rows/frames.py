@@ -1,7 +1,7 @@
-"""Combines all sources of events into the DataFrames that summaries start from.
+"""Combines all sources of events into the DataFrames from which summaries are computed.
 
-Spark parses JSON Lines once and caches the result. The columns of frequent events are stored side by side; all other columns go
-into one struct, which is null for frequent events, because every cached column costs time. Parquet is read again instead of cached.
+Spark parses JSON Lines once and caches the result. The columns of frequent events are stored side by side. All other columns are in
+one struct, which is null for frequent events, because every cached column costs time. Parquet is not cached but read again.
 """
 
 from __future__ import annotations
@@ -28,8 +28,8 @@ class EventFrames:
     """The events of several logs.
 
     Attributes:
-        events: `session`, the envelope, and the requested columns.
-        infrequent: the infrequent events, cached once computed, and the marker rows of datasets.
+        events: the events with `session`, the envelope, and the requested columns.
+        infrequent: the infrequent events, which are cached when they are first computed, and the marker rows of datasets.
         bad: the number of unusable lines by session (`session`, `count`); None if there are no JSON Lines.
     """
 
@@ -46,10 +46,10 @@ def read_frames(
     columns: Collection[str],
     staging: Path | None,
 ) -> EventFrames:
-    """The events of those kinds, with those columns, from JSON Lines and from datasets.
+    """Return the events of the given kinds, with the given columns, from JSON Lines and from datasets.
 
     Args:
-        staging: as for `lines_to_rows.lines_to_rows`.
+        staging: the argument `staging` of `lines_to_rows.lines_to_rows`.
     """
     parts: list[DataFrame] = []
     infrequent: list[DataFrame] = []
@@ -63,7 +63,7 @@ def read_frames(
         unpacked = [f"{REST}.`{name}` AS `{name}`" for name in columns if name not in often]
         bad = kept.where("bad").groupBy(SESSION).count()
         good = kept.where("NOT bad")
-        # For frequent events the unpacked columns are null, as in a dataset.
+        # As in a dataset, the unpacked columns are null for frequent events.
         parts.append(good.selectExpr(*(f"`{name}`" for name in [SESSION, *ENVELOPE_NAMES, *often]), *unpacked).select(*wanted))
         infrequent.append(
             parts[-1].where(is_infrequent()).selectExpr(*(f"`{name}`" for name in wanted), f"CAST(NULL AS STRING) AS {LINE}").cache()

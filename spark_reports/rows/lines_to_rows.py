@@ -1,4 +1,4 @@
-"""Turns lines of logs into rows with Spark, and marks the lines that are not events."""
+"""Turns lines of logs into rows with Spark, and marks lines that are not events."""
 
 from __future__ import annotations
 
@@ -18,21 +18,21 @@ if TYPE_CHECKING:
 
 
 REST: Final = "rest"
-"""The struct with the columns that frequent events lack."""
+"""The name of the struct with the columns that frequent events lack."""
 
 
 def lines_to_rows(
     spark: SparkSession, logs: Sequence[SessionLog], kinds: Collection[str], columns: Collection[str], staging: Path | None
 ) -> DataFrame:
-    """The events of those kinds, with those columns, from all logs, and every unusable line.
+    """Return the events of the given kinds, with the given columns, from all logs, and every unusable line.
 
-    The columns are `session`, the envelope, those of `columns` that a frequent kind has, the others in `rest` (null for frequent
-    kinds), and `bad`. `bad` is true for a line that is not JSON, has a field of a wrong type, has an unknown kind, or lacks one of
+    The columns are `session`, the envelope, those of `columns` that frequent kinds have, the others in `rest` (null for frequent
+    kinds), and `bad`. `bad` is true for a line that is not JSON, has a field with a wrong type, has an unknown kind, or lacks one of
     `columns` that its kind requires.
 
     Args:
-        staging: a directory on this machine for links with plain names, because Spark interprets some characters in paths. None if
-            Spark runs elsewhere; it then gets the paths as they are.
+        staging: a directory on this machine for links with plain names, because Spark interprets some characters in paths. If Spark runs
+            elsewhere, the value is None, and Spark uses the original paths.
     """
     from pyspark.sql import functions as F
 
@@ -72,8 +72,9 @@ def lines_to_rows(
 
 
 def _missing_columns(kinds: Collection[str], columns: Collection[str]) -> str:
-    """SQL that is true if a row lacks one of `columns` that its kind requires. It is one text, because each Column object costs
-    milliseconds.
+    """Return SQL that is true if a row lacks one of `columns` that its kind requires.
+
+    The condition is one text instead of several Column objects, because each of them costs milliseconds.
     """
     cases = []
     for kind in kinds:
@@ -88,13 +89,13 @@ def is_infrequent() -> str:
 
 
 def frequent_columns(columns: Collection[str]) -> list[str]:
-    """Those of the columns that a frequent kind has."""
+    """Return those of `columns` that a frequent kind has."""
     have = {name for kind in FREQUENT_KINDS for name in column_types(KINDS[kind])}
     return [name for name in columns if name in have]
 
 
 def _link(staging: Path, number: int, path: Path) -> Path:
-    """Link to a log under a name without characters of Hadoop's file patterns."""
+    """Create a link to a log. Its name has no characters that are special in Hadoop's file patterns."""
     link = staging / f"{number:06d}.jsonl"
     if not link.is_symlink():
         link.symlink_to(path.resolve())

@@ -1,4 +1,4 @@
-"""Turns rows back into lines: the text that `scenarios.logs.line_encoder` writes for an event."""
+"""Turns rows back into lines, as `scenarios.logs.line_encoder` writes them."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ if TYPE_CHECKING:
 
 
 def row_to_line() -> Column:
-    """The line of an event as `scenarios.logs.line_encoder.encode_event` writes it, from its columns in the order of its kind.
+    """Return the expression for the line of an event, as `scenarios.logs.line_encoder.encode_event` writes it.
 
-    Columns of other kinds are null, and `to_json` omits them. So kinds whose orders agree share an expression.
+    Columns of other kinds are null, and `to_json` omits them. Therefore, kinds whose orders of columns agree share an expression.
     """
     from pyspark.sql import functions as F
 
@@ -26,7 +26,7 @@ def row_to_line() -> Column:
 
 
 def column_orders() -> list[tuple[list[str], list[str]]]:
-    """Column orders, each with its kinds: every kind's columns appear in their own order in one of them."""
+    """Return orders of columns, each with its kinds. The columns of each kind occur in the kind's own order in one of them."""
     orders: list[tuple[list[str], list[str]]] = []
     for event in EVENTS:
         columns = list(event.columns)
@@ -42,7 +42,7 @@ def column_orders() -> list[tuple[list[str], list[str]]]:
 
 
 def _merged(order: list[str], columns: list[str]) -> list[str] | None:
-    """Merge columns into an order without changing either order; None if they conflict."""
+    """Merge columns into an order without changing either order. Return None if they conflict."""
     places = [order.index(name) for name in columns if name in order]
     if places != sorted(places):
         return None

@@ -1,8 +1,8 @@
 """The Spark schema of an event log: one wide table with the columns of all event kinds, all nullable.
 
 It follows from `core.kafka.events`, where each kind declares its columns. A column has the same type in every kind. The same schema
-reads the header and the last line of a log (`HEADER_FIELD` and `END_FIELD` distinguish them from events). `CORRUPT_FIELD` keeps the text of
-a line that is not JSON of these types.
+reads the header and the last line of a log (`HEADER_FIELD` and `END_FIELD` distinguish them from events). `CORRUPT_FIELD` contains the
+text of a line that is not JSON of these types.
 """
 
 from __future__ import annotations
@@ -15,16 +15,16 @@ from pyspark.sql.types import ArrayType, BooleanType, DataType, IntegerType, Lon
 from core.kafka.events import EVENTS, column_types
 
 SESSION: Final = "session"
-"""The column with the session of an event. The log does not have it; reading adds it."""
+"""The column with the session of an event. Logs do not have this column; it is added when they are read."""
 
 HEADER_FIELD: Final = "isrlab"
-"""The field that only the first line of a log has."""
+"""The field that occurs only in the first line of a log."""
 
 END_FIELD: Final = "end"
-"""The field that is true on the last line of a session that ended normally."""
+"""The field that is true in the last line of a session that ended normally."""
 
 CORRUPT_FIELD: Final = "_corrupt"
-"""The text of a line that Spark cannot parse."""
+"""The field with the text of a line that Spark cannot parse."""
 
 _TYPES: Final[dict[str, DataType]] = {
     "int": LongType(),
@@ -32,7 +32,7 @@ _TYPES: Final[dict[str, DataType]] = {
     "bool": BooleanType(),
     "tuple[int, ...]": ArrayType(IntegerType()),
 }
-"""Spark's types for the declared types of columns; offsets and µs need 64 bits, broker ids 32."""
+"""The Spark types of the declared column types. Offsets and µs need 64 bits, and broker ids need 32 bits."""
 
 ENVELOPE: Final = (
     StructField("seq", LongType()),
@@ -40,16 +40,14 @@ ENVELOPE: Final = (
     StructField("cause", LongType()),
     StructField("kind", StringType()),
 )
-"""The fields of every event: its number in the session (from 1), virtual time in µs, the number of the event that caused it, and its
-kind.
-"""
+"""The fields of every event: its number in the session (from 1), the virtual time in µs, the number of the causing event, and the kind."""
 
 ENVELOPE_NAMES: Final = ("seq", "t", "cause", "kind")
-"""The names of those fields."""
+"""The names of the fields in `ENVELOPE`."""
 
 
 def event_columns() -> dict[str, str]:
-    """All columns of all event kinds, with their declared types, in the order of declaration.
+    """Return all columns of all event kinds with their declared types, in the order of declaration.
 
     Raises:
         TypeError: two kinds declare a column of the same name with different types.
@@ -65,13 +63,13 @@ def event_columns() -> dict[str, str]:
 
 
 def event_schema(columns: Collection[str] | None = None) -> StructType:
-    """The wide table of events as in the lines of the log, or only some of its columns."""
+    """Return the wide schema of events, as in the lines of the log. With `columns`, include only these event columns."""
     chosen = {name: declared for name, declared in event_columns().items() if columns is None or name in columns}
     return StructType([*ENVELOPE, *(StructField(name, _TYPES[declared]) for name, declared in chosen.items())])
 
 
 def line_schema(columns: Collection[str] | None = None) -> StructType:
-    """The schema for lines of a log: the columns of events (or some of them), the marks of other lines, and the text of unreadable ones."""
+    """Return the schema of the lines of a log: the event columns (all, or `columns`), the fields of other lines, and `CORRUPT_FIELD`."""
     marks = (StructField(HEADER_FIELD, StringType()), StructField(END_FIELD, BooleanType()), StructField(CORRUPT_FIELD, StringType()))
     return StructType([*event_schema(columns).fields, *marks])
 
@@ -79,29 +77,32 @@ def line_schema(columns: Collection[str] | None = None) -> StructType:
 FREQUENT_KINDS: Final = frozenset(
     {"append", "consumed", "follower-append", "follower-fetched", "follower-high-watermark", "high-watermark", "produce-acked"}
 )
-"""The event kinds of every round trip; nearly all events of a session are of these kinds."""
+"""The event kinds that occur in every round trip. Nearly all events of a session have these kinds."""
 
 LINE: Final = "line"
-"""Column of a dataset: the text of a line that is not an event, or that rebuilding would change; otherwise null."""
+"""The column of a dataset with the text of a line that is not an event or that rebuilding would change. It is otherwise null."""
 
 DATASET_HEADER: Final = "log-header"
-"""The kind of the dataset row with the log's first line; its `seq` is 0."""
+"""The kind of the dataset row with the first line of the log. Its `seq` is 0."""
 
 DATASET_TAIL: Final = "log-tail"
-"""The kind of the dataset row with what follows the log's last event: an end line, an incomplete line, or nothing."""
+"""The kind of the dataset row with the text after the last event: an end line, an incomplete line, or nothing."""
 
 
 def dataset_schema(columns: Collection[str] | None = None) -> StructType:
-    """The schema of a dataset of `isrlab log convert`: the wide table of events, `line`, and the session, which partitions it."""
+    """Return the schema of a dataset of `isrlab log convert`: the wide table of events, `line`, and the session, which partitions it."""
     return StructType([*event_schema(columns).fields, StructField(LINE, StringType()), StructField(SESSION, StringType())])
 
 
 SESSION_SHOWN: Final = (SESSION, "release", "seed", "scenario", "events", "end_us", "ended", "torn")
-"""The columns of a session that are shown; the others are for the summaries."""
+"""The columns of a session that are shown. The other columns are for the summaries."""
 
 
 def session_schema() -> StructType:
-    """A row for each session, from the log's header and its last line. For `min_isr` and `threads`, see `logs.session_log.SessionLog`."""
+    """Return the schema of a table with one row for each session, from the header and the last line of its log.
+
+    `logs.session_log.SessionLog` explains `min_isr` and `threads`.
+    """
     return StructType(
         [
             StructField(SESSION, StringType()),

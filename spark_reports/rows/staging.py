@@ -1,9 +1,9 @@
-"""Prepares logs on this machine as Parquet while Spark starts, in a scratch directory.
+"""Converts logs on this machine to Parquet in a scratch directory while Spark starts. This is called staging.
 
-Spark parses JSON Lines slowly: for 10⁶ events its parser takes several times longer than all summaries together. pyarrow is faster.
+Spark parses JSON Lines slowly: for 10⁶ events, its parser takes several times longer than all summaries together. pyarrow is faster.
 
-Infrequent events (a few in a hundred) also get a dataset of their own, because most summaries need no others. Without it, Spark
-would scan all events before the first summary. Without pyarrow nothing is staged.
+Infrequent events (a few in a hundred) are also written to a separate dataset, because most summaries need only these. Otherwise, Spark
+would scan all events before the first summary. Without pyarrow, nothing is staged.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ class MarkerRow:
 
 @attrs.frozen
 class StagedDataset:
-    """What was staged of a dataset.
+    """The staged parts of a dataset.
 
     Attributes:
         infrequent: the dataset with its infrequent events.
@@ -56,13 +56,13 @@ class StagedDataset:
 
 @attrs.frozen
 class StagedLogs:
-    """What was staged for a report.
+    """The staged logs and datasets of a report.
 
     Attributes:
-        logs: the logs that were staged completely.
+        logs: the logs that are staged completely.
         events: the dataset with their events.
         infrequent: the dataset with their infrequent events.
-        datasets: what was staged of each dataset, by address.
+        datasets: the staged parts of each dataset, by address.
     """
 
     logs: list[SessionLog]
@@ -79,10 +79,10 @@ def stage_logs(
     columns: Collection[str],
     stop: Event | None = None,
 ) -> StagedLogs:
-    """Stage the events of those kinds, with the envelope and those columns, below a directory, as far as possible.
+    """Stage the events of the given kinds, with the envelope and the given columns, in a directory. Logs that cannot be staged are skipped.
 
     Args:
-        stop: when it is set, staging stops.
+        stop: the event that stops staging.
     """
     stop = stop or Event()
     staged = StagedLogs([], directory / "events", directory / "rare", {})
@@ -113,7 +113,7 @@ def stage_logs(
 
 
 def escape_session(session: str) -> str:
-    """Escape a session's name for the name of a partition directory, from which Spark restores it."""
+    """Escape the name of a session for the name of a partition directory. Spark unescapes it."""
     return _UNSAFE.sub(lambda found: f"%{ord(found[0]):02X}" if found[0].isascii() else found[0], session)
 
 
@@ -145,7 +145,7 @@ def _stage_log(log: SessionLog, target: Path, infrequent: Path, kinds: Collectio
 
 
 def _stage_dataset(dataset: str, target: Path, kinds: Collection[str], columns: Collection[str], stop: Event) -> list[MarkerRow]:
-    """Write the infrequent events of a dataset to a file; returns its rows that are not events.
+    """Write the infrequent events of a dataset to a file, and return the rows that are not events.
 
     Raises:
         NotStageable: the dataset is not on this machine, or does not have a directory for each session.
@@ -176,10 +176,10 @@ def _stage_dataset(dataset: str, target: Path, kinds: Collection[str], columns: 
 
 
 def _session_files(dataset: str) -> dict[str, list[str]]:
-    """The files of each session of a dataset on this machine, given its address.
+    """Return the files of each session of a dataset on this machine, given its address.
 
     Raises:
-        NotStageable: there is none, or it does not have a directory for each session.
+        NotStageable: the dataset is not on this machine, has no files, or does not have a directory for each session.
     """
     directory = Path(re.sub(r"\\(.)", r"\1", dataset.removeprefix("file://")))
     mark = f"{SESSION}="

@@ -1,4 +1,4 @@
-"""Opens a session on a Spark Connect server (`sc://`); no Java starts here."""
+"""Opens a session on a Spark Connect server (`sc://`). No Java starts on this machine."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _CONNECT_MODE: Final = "SPARK_CONNECT_MODE_ENABLED"
 
 @contextlib.contextmanager
 def connect_session(master: str, settings: dict[str, str]) -> Iterator[SparkSession]:
-    """A session on a Spark Connect server; the server continues after the session."""
+    """Open a session on a Spark Connect server. The server continues to run after the session."""
     try:
         with defer_signals():
             from pyspark.errors import PySparkException

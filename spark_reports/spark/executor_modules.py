@@ -1,4 +1,4 @@
-"""Brings this program's modules to Python workers on other machines."""
+"""Provides this program's modules to Python workers on other machines."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ if TYPE_CHECKING:
 
 @contextlib.contextmanager
 def ship_modules(spark: SparkSession, master: str | None) -> Iterator[None]:
-    """Bring this program's modules, and attrs, to a session's Python workers; the runs of a sweep need nothing else.
+    """Provide this program's modules and attrs to the Python workers of a session. The runs of a sweep need nothing else.
 
-    In local mode, workers find the modules where this process does. Elsewhere, each executor downloads a zip file when it starts, so
-    the file exists until the block ends.
+    In local mode, workers find the modules in the same place as this process. Elsewhere, each executor downloads a zip file when it
+    starts. The file therefore exists until the block ends.
     """
     if is_local(master or LOCAL_MASTER):
         yield

@@ -1,4 +1,4 @@
-"""Turns Spark's failures and its JVM's log into one line for people."""
+"""Summarizes failures of Spark and the log of its JVM for people."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import re
 from typing import IO, Final
 
 MISSING: Final = "reports need PySpark, which is not installed; run `make report LOG=session.jsonl` to install it, or install isrlab with its spark extra"
-"""The message if PySpark is missing."""
+"""The error message if PySpark is missing."""
 
 _DIED: Final = re.compile(r"^(?:Exception in thread \"main\"|Caused by:) [\w.$]+(?:: (?:requirement failed: )?(.+))$", re.MULTILINE)
 
@@ -14,14 +14,14 @@ _TAIL_LINES: Final = 15
 
 
 def reason_of(failure: Exception) -> str:
-    """What went wrong, in one line: for a Java exception, the message of the innermost one, which names the cause."""
+    """Return the reason of a failure in one line. For a Java exception, it is the message of the innermost exception."""
     lines = [line.strip() for line in str(failure).strip().splitlines()]
     causes = [line.removeprefix("Caused by: ").removeprefix(": ") for line in lines if line.startswith(("Caused by: ", ": "))]
     return (causes or lines or [type(failure).__name__])[-1 if causes else 0]
 
 
 def exit_reason(log: IO[bytes]) -> str:
-    """The reason that Java gave for exiting, for example a package that it cannot find; empty if it gave none."""
+    """Return the reason that Java gave for exiting, for example a package that it cannot find. Return '' if Java gave no reason."""
     log.flush()
     log.seek(0)
     said = _DIED.findall(log.read().decode("utf-8", "replace"))
@@ -29,7 +29,7 @@ def exit_reason(log: IO[bytes]) -> str:
 
 
 def log_tail(log: IO[bytes]) -> str:
-    """The last lines of Spark's own log, indented, after a line break; empty if there are none."""
+    """Return the last lines of Spark's own log, each indented after a line break. Return '' if the log is empty."""
     log.flush()
     log.seek(0)
     lines = log.read().decode("utf-8", "replace").splitlines()[-_TAIL_LINES:]

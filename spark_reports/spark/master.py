@@ -1,6 +1,6 @@
-"""Spark masters: which ones are valid, which run on this machine, and whether one answers.
+"""Spark masters: checks whether a master is valid, is on this machine, and answers.
 
-Also reads the Spark settings of `--conf`.
+This module also reads the Spark settings of `--conf`.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from scenarios.errors import did_you_mean
 from spark_reports.errors import ReportError
 
 LOCAL_MASTER: Final = "local[*]"
-"""All cores of this machine, in one JVM."""
+"""The master that uses all cores of this machine in one JVM."""
 
 _MASTER: Final = re.compile(
     r"local|local\[(\d+|\*)(,\s*\d+)?\]|local-cluster\[\s*\d+\s*,\s*\d+\s*,\s*\d+\s*\]|spark://[^\s/]+:\d+|sc://\S+|yarn|k8s://\S+"
@@ -38,7 +38,7 @@ _CONNECT_SECONDS: Final = 10
 
 
 def is_local(master: str) -> bool:
-    """Whether the master runs in this machine's own JVM (`local`, `local[2]`, `local[*]`)."""
+    """Whether the master runs in a JVM of this machine (`local`, `local[2]`, `local[*]`)."""
     return master == "local" or master.startswith("local[")
 
 
@@ -48,15 +48,15 @@ def is_connect(master: str) -> bool:
 
 
 def is_on_this_machine(master: str) -> bool:
-    """Whether driver and executors are all on this machine, and need no network except loopback."""
+    """Whether the driver and all executors are on this machine, so that they need only the loopback network."""
     return is_local(master) or master.startswith("local-cluster[") or master.partition("://")[2].startswith(_LOOPBACK)
 
 
 def read_conf(given: Iterable[str]) -> dict[str, str]:
-    """Read Spark settings as `--conf` takes them: `spark.executor.memory=2g`.
+    """Read Spark settings in the form of `--conf`: `spark.executor.memory=2g`.
 
     Raises:
-        ReportError: one of them is not a setting.
+        ReportError: a text is not a setting.
     """
     settings = {}
     for text in given:
@@ -68,10 +68,10 @@ def read_conf(given: Iterable[str]) -> dict[str, str]:
 
 
 def check_master(master: str) -> None:
-    """Refuse an invalid master, and one that does not answer: Spark itself would try for minutes.
+    """Refuse a master that is invalid or does not answer. Spark itself would try for minutes.
 
     Raises:
-        ReportError: the message says what a master looks like, or which address does not answer.
+        ReportError: the master is refused. The message contains examples of masters, or the address that does not answer.
     """
     if not _MASTER.fullmatch(master):
         remedy = did_you_mean(master, _MASTERS, f"for example {', '.join(_MASTERS[1:5])}")

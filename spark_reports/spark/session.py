@@ -1,4 +1,4 @@
-"""The only place that starts Spark: on this machine's cores by default, or on any `--master`.
+"""Starts Spark, by default on the cores of this machine, or on any `--master`. No other module starts Spark.
 
 The JVM writes its warnings to a file in a scratch directory. If Spark does not start, the error shows the end of that file.
 """
@@ -42,25 +42,25 @@ def spark_session(
     brief: bool = False,
     record: Path | None = None,
 ) -> Iterator[SparkSession]:
-    """A running Spark session, which ends with its JVM when the block ends.
+    """Provide a running Spark session. The session and its JVM end when the block ends.
 
     Args:
-        master: a Spark master or a Spark Connect URL; None: `local[*]`.
-        settings: Spark settings by name; they override those that are chosen here.
-        environ: where JAVA_HOME and PATH are looked up; None: this process's environment.
-        brief: whether Java has little to compute. Then local Java compiles quickly rather than well, and a small report needs 40 % less
-            processor time.
-        record: where local Java writes an archive of the classes that it loaded (`class_archive`) if the block ends well. Writing is
-            waited for.
+        master: a Spark master or a Spark Connect URL. None means `local[*]`.
+        settings: Spark settings by name. They override the settings of this function.
+        environ: the environment with JAVA_HOME and PATH. None means the environment of this process.
+        brief: whether Java has little to compute. If so, local Java compiles fast and does not optimize, so that a small report needs 40 %
+            less processor time.
+        record: the file to which local Java writes an archive of the classes that it loaded (`class_archive`) if the block does not fail.
+            The function waits until the file is written.
 
     Raises:
-        ReportError: PySpark or Java is missing, Spark does not start (the message has the end of Spark's log), or Spark failed in the
+        ReportError: PySpark or Java is missing, Spark does not start (the message contains the end of Spark's log), or Spark failed in the
             block.
     """
     master = master or LOCAL_MASTER
     surroundings = dict(os.environ if environ is None else environ)
     check_master(master)
-    # PySpark warns on every import if pandas is newer; nothing here uses pandas.
+    # PySpark warns on every import if pandas is newer. This program does not use pandas.
     warnings.filterwarnings("ignore", "PySpark does not yet fully support pandas", FutureWarning)
     if is_connect(master):
         with connect_session(master, dict(settings or {})) as connected:
@@ -99,7 +99,7 @@ def spark_session(
             environment_variables(master, home, spark_home, scratch, python, surroundings.get("PYTHONPATH", ""), [] if record else options),
         ):
             try:
-                # A Java that is just starting cannot be stopped. A session of its own keeps the terminal's signals from it.
+                # A Java that is starting cannot be stopped. A separate process session protects it from the signals of the terminal.
                 with keep_signal_handlers():
                     gateway = launch_gateway(conf, {"stdout": log, "stderr": log, "start_new_session": True})  # type: ignore[no-untyped-call]
                 # Spark installs its own handler for Ctrl-C.
@@ -114,7 +114,7 @@ def spark_session(
             yield session
             recorded = record is not None
         except (PySparkException, Py4JError) as failure:
-            # The JVM can explain a failure only while it runs.
+            # The JVM can explain a failure only while it is running.
             raise ReportError(f"Spark failed: {reason_of(failure)}") from failure
     finally:
         _stop(context, gateway, at_once=private and not recorded, seconds=_RECORD_SECONDS if recorded else _STOP_SECONDS)
@@ -123,7 +123,7 @@ def spark_session(
 
 
 def _archived(java: Java, spark_home: Path, record: Path | None, environ: Mapping[str, str]) -> tuple[list[str], list[Path]]:
-    """Java's options to use or to write its archive of Spark's jars, and those jars; empty if there is no archive to use."""
+    """Return Java's options for using or writing its archive of Spark's jars, and the jars. Both are empty if there is no archive."""
     jars = spark_jars(spark_home)
     if not jars:
         return [], []
@@ -134,12 +134,12 @@ def _archived(java: Java, spark_home: Path, record: Path | None, environ: Mappin
 
 
 _DROPPED: Final = ("PYSPARK_SUBMIT_ARGS", "PYSPARK_GATEWAY_PORT", "SPARK_REMOTE", "SPARK_CONNECT_MODE_ENABLED", "SPARK_ENV_LOADED")
-"""Variables of another Spark that must not affect this one."""
+"""The environment variables of another Spark that must not affect this one."""
 
 
 @contextlib.contextmanager
 def _environment(base: Mapping[str, str], variables: Mapping[str, str]) -> Iterator[None]:
-    """Replace this process's environment while the block runs, because Spark starts through it."""
+    """Replace the environment of this process while the block runs, because Spark inherits it."""
     before = dict(os.environ)
     try:
         os.environ.clear()
@@ -151,16 +151,16 @@ def _environment(base: Mapping[str, str], variables: Mapping[str, str]) -> Itera
 
 
 def _is_not_about_dead_jvm(record: logging.LogRecord) -> bool:
-    """Filter out py4j's messages about a JVM that is gone; the failure itself is reported elsewhere."""
+    """Whether a message of py4j is not about a JVM that has ended. The failure itself is reported elsewhere."""
     return record.msg not in ("Exception while sending command.", "KeyboardInterrupt while sending command.")
 
 
 def _stop(context: Any, gateway: Any, *, at_once: bool, seconds: int) -> None:
-    """End the session and its JVM, and forget both, so that another session can start.
+    """End the session and its JVM, and remove all references to them, so that another session can start.
 
     Args:
-        at_once: kill the JVM; it keeps everything in its scratch directory, and no executors run elsewhere.
-        seconds: how long the JVM may take to exit.
+        at_once: whether to kill the JVM. This is safe if all its files are in its scratch directory and no executors run elsewhere.
+        seconds: the time limit for the JVM to exit.
     """
     if gateway is None:
         return
@@ -171,12 +171,12 @@ def _stop(context: Any, gateway: Any, *, at_once: bool, seconds: int) -> None:
     if at_once:
         accumulators = getattr(context, "_accumulatorServer", None)
         if accumulators is not None:
-            # Otherwise it prints that the JVM does not answer.
+            # Otherwise, the accumulator server prints that the JVM does not answer.
             accumulators.handle_error = lambda *_: None
         process.kill()
     if context is not None:
         with contextlib.suppress(Exception), warnings.catch_warnings():
-            # It warns that its JVM is gone.
+            # PySpark warns that its JVM has ended.
             warnings.simplefilter("ignore")
             context.stop()
     with contextlib.suppress(Exception):
@@ -189,7 +189,7 @@ def _stop(context: Any, gateway: Any, *, at_once: bool, seconds: int) -> None:
         process.kill()
         process.wait()
     except BaseException:
-        # The command was stopped while Java wrote its archive, which happens in a second Java process.
+        # The command was stopped while Java was writing its archive in a second Java process.
         with contextlib.suppress(OSError):
             os.killpg(process.pid, signal.SIGKILL)
         process.wait()

@@ -1,6 +1,6 @@
 """Settings and environment variables of a Spark session.
 
-On this machine the driver listens on loopback only, no web interface opens, and Spark writes to a scratch directory only.
+On this machine, the driver listens only on loopback, no web interface is opened, and Spark writes only to a scratch directory.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ SETTINGS: Final[dict[str, str]] = {
     "spark.app.name": "isrlab",
     "spark.ui.enabled": "false",
     "spark.ui.showConsoleProgress": "false",
-    # Otherwise PySpark looks up the source line of every expression.
+    # Otherwise, PySpark looks up the source line of every expression.
     "spark.python.sql.dataFrameDebugging.enabled": "false",
     "spark.sql.session.timeZone": "UTC",
     "spark.sql.caseSensitive": "true",
 }
-"""Settings for every master. A Spark Connect server takes only those of `spark.sql.`."""
+"""Settings for every master. A Spark Connect server accepts only those that start with `spark.sql.`."""
 
 _LOG4J: Final = """\
 rootLogger.level = error
@@ -40,15 +40,15 @@ appender.stderr.layout.pattern = %d{HH:mm:ss} %p %c{1}: %m%n%ex
 LOCAL_DIRS: Final = "SPARK_LOCAL_DIRS"
 
 OUTSIDE_SCRATCH: Final = frozenset({"spark.local.dir", "spark.driver.extraJavaOptions", "spark.sql.warehouse.dir"})
-"""Settings that make Spark keep files outside its scratch directory."""
+"""Settings that make Spark keep files outside the scratch directory."""
 
 
 def settings_for(master: str, scratch: Path, brief: bool, archived: Sequence[str]) -> dict[str, str]:
-    """Settings that depend on the master. `archived`: Java's options for its class archive."""
+    """Return the settings that depend on the master. `archived` are Java's options for its class archive."""
     if not is_on_this_machine(master):
         return {}
     loopback = {"spark.driver.host": "127.0.0.1", "spark.driver.bindAddress": "127.0.0.1"}
-    # A parallel garbage collector slows a short run down.
+    # A parallel garbage collector slows down a short run.
     options = [
         f"-Dderby.system.home={scratch}",
         f"-Djava.io.tmpdir={scratch}",
@@ -73,8 +73,10 @@ def settings_for(master: str, scratch: Path, brief: bool, archived: Sequence[str
 
 
 def python_of_executors(master: str, environ: Mapping[str, str], settings: Mapping[str, str]) -> str:
-    """The Python for executors: `spark.pyspark.python`; otherwise, on this machine this Python, and elsewhere PYSPARK_PYTHON or
-    `python3`.
+    """Return the Python program for executors.
+
+    The setting `spark.pyspark.python` has priority. By default, executors on this machine use the Python of this process, and executors
+    elsewhere use PYSPARK_PYTHON or `python3`.
     """
     here = sys.executable if is_on_this_machine(master) else environ.get("PYSPARK_PYTHON", "python3")
     return settings.get("spark.pyspark.python", here)
@@ -83,14 +85,14 @@ def python_of_executors(master: str, environ: Mapping[str, str], settings: Mappi
 def environment_variables(
     master: str, home: Path, spark_home: Path, scratch: Path, python: str, pythonpath: str, archived: Sequence[str]
 ) -> dict[str, str]:
-    """Environment variables for Spark's start scripts and workers. The start script's own Java uses the class archive, too."""
+    """Return the environment variables for Spark's start scripts and workers. The Java of the start script also uses the class archive."""
     variables = {
         "JAVA_HOME": str(home),
         "SPARK_HOME": str(spark_home),
         "PYSPARK_PYTHON": python,
         "PYSPARK_DRIVER_PYTHON": sys.executable,
     }
-    # The script splits words at spaces, even within quotes.
+    # The script splits words at spaces, even in quotes.
     if archived and not any(re.search(r"[\s*?\[]", option) for option in archived):
         variables["SPARK_LAUNCHER_OPTS"] = " ".join((*BRIEF, *archived))
     if is_local(master):
@@ -104,5 +106,5 @@ def environment_variables(
 
 
 def _log4j(scratch: Path) -> Path:
-    """The configuration of Spark's log, in a configuration directory that contains nothing else."""
+    """Return the path of the configuration of Spark's log. Its directory contains no other configuration."""
     return scratch / "conf" / "log4j2.properties"

@@ -1,6 +1,6 @@
-"""Summaries: each answers one question about sessions, as a function from DataFrames to a table.
+"""Summaries, each of which answers one question about sessions. A summary is a function from DataFrames to a table.
 
-`leaders`, `replicas`, `clients`, and `cluster` hold the summaries by subject; each module is named after its table. `intermediate` holds
-the DataFrames that several summaries share. `overview` combines the tables into figures for each session, `chart_data` selects what
-the charts show, and `registry` lists everything.
+`leaders`, `replicas`, `clients`, and `cluster` contain the summaries by subject. Each module is named after its table. `intermediate`
+contains the DataFrames that several summaries share. `overview` combines the tables into figures for each session, `chart_data` selects
+the data of the charts, and `registry` lists all summaries.
 """

@@ -1,5 +1,6 @@
-"""What the charts of the HTML report show: the states of each partition over time, and a bounded number of points of its high watermark
-and log end.
+"""The data of the charts in the HTML report.
+
+The charts show the states of each partition over time, and a limited number of points of its high watermark and its log end.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from spark_reports.summaries.intermediate.partition_states import STATE_COLUMNS,
 from spark_reports.summaries.summary import Summary, table_schema
 
 POINTS: Final = 120
-"""The largest number of points of a curve. The session is divided into that many pieces, and each piece shows its last value."""
+"""The largest number of points of a curve. The session is divided into this number of intervals. Each point is an interval's last value."""
 
 
 def _timeline(inputs: SummaryInputs) -> DataFrame:

@@ -16,7 +16,7 @@ T = TypeVar("T")
 
 
 class Lazy(Generic[T]):
-    """A value that several summaries share. It is computed when the first summary asks, while others are already running."""
+    """A value that several summaries share. It is computed when the first summary needs it, while other summaries are already running."""
 
     def __init__(self, make: Callable[[], T]) -> None:
         self._make = make
@@ -24,7 +24,7 @@ class Lazy(Generic[T]):
         self._made: T | None = None
 
     def __call__(self) -> T:
-        """The value; computed on the first call."""
+        """Return the value. The first call computes it."""
         with self._lock:
             if self._made is None:
                 self._made = self._make()
@@ -32,27 +32,28 @@ class Lazy(Generic[T]):
 
 
 def occurring_kinds(events: DataFrame) -> frozenset[str]:
-    """The event kinds that occur."""
+    """Return the event kinds that occur in a frame."""
     return frozenset(row[0] for row in events.select("kind").distinct().collect())
 
 
 def only_if_found(events: DataFrame, found: Container[str], kinds: Iterable[str]) -> DataFrame:
-    """The events if one of these kinds occurs among them; otherwise no events, so that Spark removes everything that depends on them
-    from its plans.
+    """Return the events if one of these kinds occurs in `found`, and otherwise no events.
+
+    If there are no events, Spark removes everything that depends on them from its plans.
     """
     return events if any(kind in found for kind in kinds) else events.where("false")
 
 
 @attrs.frozen
 class SummaryInputs:
-    """The inputs of summaries; what several summaries need is prepared once.
+    """The inputs of summaries. Inputs that several summaries need are prepared once.
 
     Attributes:
-        events: all events, with their `session` and the needed columns of `schema.event_schema`.
-        infrequent: the infrequent events, cached; most summaries need no others.
+        events: all events, with their `session` and the required columns of `schema.event_schema`.
+        infrequent: the infrequent events, which are cached. Most summaries need only these events.
         sessions: a row for each session (`schema.session_schema`).
-        found: the event kinds that occur among `infrequent` (`occurring_kinds`), possibly with more.
-        states_once, unserved_once, stalled_once, event_counts_once, lag_counts_once: the sources of the properties of these names.
+        found: the event kinds that occur among `infrequent` (`occurring_kinds`). Other kinds can be included.
+        states_once, unserved_once, stalled_once, event_counts_once, lag_counts_once: the sources of the properties with these names.
         single_partition: whether all frames except `events` have one partition, so that nothing needs to be shuffled.
     """
 
@@ -69,31 +70,31 @@ class SummaryInputs:
 
     @property
     def states(self) -> DataFrame:
-        """`partition_states.partition_states` of the events."""
+        """The result of `partition_states.partition_states`."""
         return self.states_once()
 
     @property
     def unserved(self) -> DataFrame:
-        """`stall_intervals.unserved_intervals` of the events."""
+        """The result of `stall_intervals.unserved_intervals`."""
         return self.unserved_once()
 
     @property
     def stalled(self) -> DataFrame:
-        """`stall_intervals.stalled_intervals` of the events."""
+        """The result of `stall_intervals.stalled_intervals`."""
         return self.stalled_once()
 
     @property
     def event_counts(self) -> DataFrame:
-        """`event_counts.event_counts` of the events."""
+        """The result of `event_counts.event_counts`."""
         return self.event_counts_once()
 
     @property
     def lag_counts(self) -> DataFrame:
-        """`lag_counts.lag_counts` of the events."""
+        """The result of `lag_counts.lag_counts`."""
         return self.lag_counts_once()
 
     def events_of(self, kinds: Iterable[str]) -> DataFrame:
-        """The events of those kinds."""
+        """Return the events of the given kinds."""
         wanted = sorted(kinds)
         frame = only_if_found(self.infrequent, self.found, wanted) if FREQUENT_KINDS.isdisjoint(wanted) else self.events
         return frame.where(F.col("kind").isin(wanted))

@@ -1,6 +1,7 @@
-"""The figures of each session in one row, and of all sessions together: sums and worst values over all rows.
+"""The figures of each session in one row, and the figures of all sessions together. Figures are sums or worst values over all rows.
 
-Spark computes them from the other tables before any table is cut. So the figures cover all rows, even where a page shows only some.
+Spark computes the figures from the other tables before any table is shortened. The figures therefore cover all rows, even if a page
+shows only some of them.
 """
 
 from __future__ import annotations
@@ -18,10 +19,10 @@ class Figure:
     """A figure of a session.
 
     Attributes:
-        table: the summary (or `sessions`) that it is computed from.
-        value: the value of each row, in SQL; null if the row does not count.
-        worst: whether the figure is the maximum of these values, not their sum.
-        known: whether the figure is null if one of them is.
+        table: the summary (or `sessions`) from which the figure is computed.
+        value: the value of each row in SQL; null if the row does not count.
+        worst: whether the figure is the maximum of these values instead of their sum.
+        known: whether the figure is null if any of the values is null.
     """
 
     table: str
@@ -64,10 +65,10 @@ FIGURES: Final[Mapping[str, Figure]] = {
     "produce_p99_us": Figure("produce_latency", "p99_us", worst=True),
     "batches_given_up": Figure("errors", "given_up"),
 }
-"""The figures, in the order of display: what clients lost and waited for is on the first screen of a terminal."""
+"""The figures, in the order of display. The losses and waits of clients are on the first screen of a terminal."""
 
 SOURCES: Final = frozenset(measure.table for measure in FIGURES.values()) - {"sessions"}
-"""The summaries that the figures are computed from."""
+"""The summaries from which the figures are computed."""
 
 NAME: Final = "overview"
 
@@ -75,7 +76,7 @@ WORST: Final = (
     "records_lost", "records_lost_acknowledged", "records_diverged", "longest_no_reads_us", "longest_no_writes_us", "longest_stalled_us", "unclean",
     "under_min_us", "batches_given_up", "batches_unanswered", "times_exposed", "under_replicated_us", "isr_left",
 )  # fmt: skip
-"""What makes a session worse than another, the most important first (`severity`)."""
+"""The figures that define the worst session, the most important first (`severity`)."""
 
 TITLE: Final = "Sessions, worst first"
 
@@ -88,11 +89,11 @@ NOTES: Final = (
 
 
 def overview(tables: Mapping[str, DataFrame], *, single_partition: bool) -> DataFrame:
-    """`session` and all `FIGURES`: a row for each session, and one for all together, whose session is null.
+    """Return rows with `session` and all `FIGURES`: one row for each session, and one row for all together, whose session is null.
 
     Args:
-        tables: by name, `sessions` and the summaries of `SOURCES`.
-        single_partition: whether each of them has one partition, so that nothing needs to be shuffled.
+        tables: the table `sessions` and the summaries of `SOURCES`, by name.
+        single_partition: whether each table has one partition, so that no data needs to be shuffled.
     """
     parts = []
     for table, frame in tables.items():

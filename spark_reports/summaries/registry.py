@@ -1,4 +1,4 @@
-"""Lists every summary, in the order in which a report prints them, and what the charts show."""
+"""Lists all summaries in the order of a report, and the data of the charts."""
 
 from __future__ import annotations
 
@@ -29,17 +29,17 @@ SUMMARIES: Final[tuple[Summary, ...]] = (
     ELECTIONS, LEADERSHIP, CONTROLLERS, ISR_CHURN, ISR_FLAPPING, AVAILABILITY, MIN_ISR, DEGRADED, UNAVAILABILITY, RECORDS, HARM,
     LAG, PRODUCE_LATENCY, PRODUCE_ERRORS, IDLE, ERRORS, SETTINGS,
 )  # fmt: skip
-"""Every summary."""
+"""All summaries."""
 
 CHARTS: Final[tuple[Summary, ...]] = (TIMELINE, CURVES)
-"""What the charts of an HTML report show."""
+"""The data of the charts in an HTML report."""
 
 
 def kinds_of(summaries: Iterable[Summary]) -> tuple[str, ...]:
-    """Every event kind that one of these summaries needs."""
+    """Return all event kinds that at least one of these summaries needs."""
     return tuple(sorted({kind for summary in summaries for kind in summary.kinds}))
 
 
 def columns_of(summaries: Iterable[Summary]) -> tuple[str, ...]:
-    """Every event column that one of these summaries needs."""
+    """Return all event columns that at least one of these summaries needs."""
     return tuple(sorted({column for summary in summaries for column in summary.columns}))

@@ -1,4 +1,4 @@
-"""Defines a summary: its title, the events it needs, its columns, and the function that computes it."""
+"""Defines a summary: its title, the events that it needs, its columns, and the function that computes it."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from spark_reports.summaries.inputs import SummaryInputs
 def table_schema(
     names: tuple[str, ...], numbers: tuple[str, ...], more_names: tuple[str, ...] = (), more_numbers: tuple[str, ...] = ()
 ) -> StructType:
-    """The schema of a summary's table: text columns, number columns, and then possibly more of both."""
+    """Return the schema of a summary's table: text columns, number columns, and optionally more of both."""
     return StructType(
         [
             *(StructField(name, StringType()) for name in names),
@@ -28,18 +28,18 @@ def table_schema(
 
 @attrs.frozen
 class Summary:
-    """One question about sessions.
+    """A table that answers one question about sessions.
 
     Attributes:
         name: the name of the dataset, and of the table in JSON.
         title: the question in a few words, for people.
-        notes: what the columns mean, for people.
+        notes: the meaning of the columns, for people.
         kinds: the event kinds that the table needs.
         columns: the event columns that it needs, apart from `session`, `seq`, `t`, `cause`, and `kind`.
-        schema: of the table; columns that end in `_us` are in µs.
-        keys: the columns that identify a row, and that rows are sorted by.
-        compute: computes the table from the inputs. Pure: the same rows give the same table.
-        worst: the columns that decide which rows are the worst (`severity`), the most important first.
+        schema: the schema of the table. Columns that end in `_us` are in µs.
+        keys: the columns that identify a row. Rows are sorted by them.
+        compute: the function that computes the table from the inputs. It is pure: the same rows produce the same table.
+        worst: the columns that define the worst rows (`severity`), the most important first.
     """
 
     name: str
@@ -53,22 +53,22 @@ class Summary:
     worst: tuple[str, ...] = ()
 
     def with_schema(self, inputs: SummaryInputs) -> DataFrame:
-        """The table with its declared columns and types, unsorted."""
+        """Return the table with its declared columns and types, unsorted."""
         result = self.compute(inputs)
         table = result.selectExpr(*(f"CAST(`{field.name}` AS {field.dataType.simpleString()})" for field in self.schema.fields))
         return table.coalesce(1) if inputs.single_partition else table
 
     def __call__(self, inputs: SummaryInputs) -> DataFrame:
-        """The table with its declared columns and types, in one partition, sorted by its keys."""
+        """Return the table with its declared columns and types, in one partition, sorted by its keys."""
         table = self.with_schema(inputs)
         return (table if inputs.single_partition else table.repartition(1)).sortWithinPartitions(*self.keys)
 
 
 def count_if(condition: Column) -> Column:
-    """The number of rows of a group that meet a condition."""
+    """Return the number of rows of a group that meet a condition."""
     return F.count(F.when(condition, F.lit(1)))
 
 
 def sum_if(condition: Column, value: Column) -> Column:
-    """The sum of `value` over the rows of a group that meet a condition; 0 for none."""
+    """Return the sum of `value` over the rows of a group that meet a condition, or 0 if there are no such rows."""
     return F.coalesce(F.sum(F.when(condition, value)), F.lit(0))

@@ -1,1 +1,1 @@
-"""Tables on their way out of Spark: bounded numbers of rows to show, and files with all rows."""
+"""The tables that Spark returns: a limited number of rows to show, and files with all rows."""

@@ -1,4 +1,4 @@
-"""Compares sessions side by side, figure by figure: for example, two releases or two settings."""
+"""Compares sessions side by side by their figures. The sessions can have, for example, two releases or two settings."""
 
 from __future__ import annotations
 
@@ -14,11 +14,14 @@ MOST: Final = 8
 
 
 OVERVIEW: Final = "overview"
-"""The table with the figures."""
+"""The name of the table with the figures."""
 
 
 def for_people(tables: Sequence[Result]) -> list[Result]:
-    """Rearranges the overview for people: the figures of one session one below another; nothing if the sessions are compared."""
+    """Return the tables for people.
+
+    If there is a comparison, the overview is omitted. Otherwise, the figures of a single session become rows of the overview.
+    """
     compared = any(table.name == "comparison" for table in tables)
     return [_upright(table) for table in tables if table.name != OVERVIEW or not compared]
 
@@ -37,7 +40,7 @@ def _upright(table: Result) -> Result:
 
 
 def compare(sessions: Result, overview: Result) -> Result | None:
-    """A row for each figure, with a column for each session; None if there is only one session, or more than `MOST`."""
+    """Return a table with a row for each figure and a column for each session, or None for one session or more than `MOST` sessions."""
     if not 2 <= sessions.count <= MOST:
         return None
     release = sessions.columns.index("release")

@@ -1,8 +1,8 @@
-"""Writes tables as CSV, in one file or, if a table is long, in several.
+"""Writes tables as CSV. A long table is written to several files.
 
 Columns keep their names, times are in µs, and a missing value is empty. A spreadsheet runs a text that begins with `=`, `+`, `-`, or
-`@` as a formula. So such a text gets a leading apostrophe, as people type it there; a number stays a number. Control characters are
-spelled out.
+`@` as a formula. Such a text therefore gets a leading apostrophe, as people type it in spreadsheets. Numbers are not changed. Control
+characters are spelled out.
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ _NUMBER: Final = re.compile(r"[+-]?\d+(\.\d+)?([eE][+-]?\d+)?")
 
 
 def write(name: str, columns: Sequence[str], rows: Iterable[Sequence[object]], directory: Path, part_rows: int) -> None:
-    """Write a table to `NAME.csv` in a directory; after every `part_rows` rows, continue in `NAME-2.csv`, and so on.
+    """Write a table to `NAME.csv` in a directory. After every `part_rows` rows, continue in `NAME-2.csv`, and so on.
 
-    Each file begins with the column names. Leftover files of a longer table of that name are deleted.
+    Each file begins with the column names. Remaining files of a longer table with that name are deleted.
 
     Raises:
         InputError: a file cannot be written.
@@ -45,7 +45,7 @@ def write(name: str, columns: Sequence[str], rows: Iterable[Sequence[object]], d
 
 
 def csv_value(value: object) -> object:
-    """A value as it appears in a CSV file."""
+    """Return a value as CSV files contain it."""
     if isinstance(value, bool):
         return "true" if value else "false"
     if not isinstance(value, str):

@@ -1,4 +1,4 @@
-"""A finished table, outside of Spark: what the output shows."""
+"""A finished table outside Spark, as the output shows it."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ class Result:
     """The rows of a summary.
 
     Attributes:
-        name, title, notes: as in the summary.
-        columns: the names, in order; a name that ends in `_us` is a time in µs.
-        rows: all rows, sorted by the keys; or, if there are `more`, the worst rows, worst first. Values are str, int, bool, or None.
-        more: how many more rows the table has.
-        by_row: the first column names the figure of each row, so it determines the unit, not the columns.
-        worst: the columns that decide which rows are the worst (`severity`).
+        name, title, notes: the same values as in the summary.
+        columns: the names in order. A name that ends in `_us` means a time in µs.
+        rows: all rows, sorted by the keys, or the worst rows, worst first, if `more` is not 0. Values are str, int, bool, or None.
+        more: the number of rows of the table that are not in `rows`.
+        by_row: whether the first column contains the name of a figure, which determines the unit of the value in the row.
+        worst: the columns that define the worst rows (`severity`).
     """
 
     name: str
@@ -32,7 +32,7 @@ class Result:
     worst: tuple[str, ...] = ()
 
     def meaning(self, index: int, row: tuple[object, ...]) -> str:
-        """The name that says what the value is: of the column or, if `by_row`, of the row."""
+        """Return the name that defines a value: the name of the column or, if `by_row` is true, the name of the row."""
         return str(row[0]) if self.by_row and index and not isinstance(row[index], bool) else self.columns[index]
 
     @property
@@ -41,14 +41,14 @@ class Result:
         return len(self.rows) + self.more
 
     def cut(self, most: int) -> Result:
-        """The table with at most this many rows: the worst, if it has more."""
+        """Return the table with at most this number of rows. If the table has more rows, the worst are kept."""
         if len(self.rows) <= most:
             return self
         rows = self.rows if self.more else sorted_rows(self.rows, self.columns, self.worst)
         return attrs.evolve(self, rows=rows[:most], more=self.count - most)
 
     def shown(self) -> str:
-        """Which rows are shown, in words; empty if all are."""
+        """Return which rows are shown, in words, or '' if all rows are shown."""
         if not self.more:
             return ""
         order = f"the worst by {in_words(self.worst)}" if self.worst else "the first ones"
@@ -57,13 +57,13 @@ class Result:
 
 @attrs.frozen
 class Report:
-    """A whole report.
+    """A complete report.
 
     Attributes:
-        tables: in the order of the output; the first is `sessions`, the second is `overview`, with the worst session first.
-        totals: the figures of all sessions together (`summaries.overview.FIGURES`), over all rows; None: unknown.
-        drawn: the rows behind the charts (`summaries.registry.CHARTS`); empty without charts.
-        partitions: the number of partitions in all sessions, whether or not they are drawn.
+        tables: the tables in the order of the output. The first is `sessions`. The second is `overview`, with the worst session first.
+        totals: the figures of all sessions together (`summaries.overview.FIGURES`), computed from all rows. None means not known.
+        drawn: the data of the charts (`summaries.registry.CHARTS`); empty without charts.
+        partitions: the number of partitions of all sessions, including those without a chart.
     """
 
     tables: Sequence[Result]

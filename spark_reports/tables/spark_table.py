@@ -1,7 +1,7 @@
-"""A table that Spark has computed: fetches a bounded number of rows to show, and writes all rows to files.
+"""A table that Spark has computed. A limited number of rows can be fetched to show, and all rows can be written to files.
 
-The driver never holds a whole table, however many sessions there are. If a table has too many rows, the worst are fetched (`severity`).
-Up to `PART_ROWS` sorted rows go into one file; longer tables become several files of about that size.
+The driver never holds a whole table, regardless of the number of sessions. If a table has too many rows, the worst are fetched.
+Up to `PART_ROWS` sorted rows are written to one file. Longer tables are written to several files of about that size.
 """
 
 from __future__ import annotations
@@ -21,10 +21,10 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
 PART_ROWS: Final = 200_000
-"""The number of rows in one file."""
+"""The largest number of rows in one file."""
 
 Write = Callable[[str, "DataFrame"], None]
-"""Writes the table of that name. The rows are sorted, with one partition for each file."""
+"""A function that writes the table with a name. The rows are sorted, with one partition for each file."""
 
 
 @attrs.frozen
@@ -32,8 +32,8 @@ class Table:
     """The rows of a table, in Spark.
 
     Attributes:
-        name, title, notes, worst: as in `Result`.
-        keys: the columns that rows are sorted by.
+        name, title, notes, worst: the same values as in `Result`.
+        keys: the columns by which rows are sorted.
         frame: the rows, unsorted.
         single_partition: whether the rows are in one partition.
     """
@@ -47,7 +47,7 @@ class Table:
     single_partition: bool
 
     def fetched(self, most: int) -> Result:
-        """At most this many rows: all of them by their keys, or else the worst."""
+        """Return at most this number of rows: all rows, sorted by the keys, or the worst rows."""
         rows = _rows(self.frame.orderBy(*self.keys), most + 1)
         count = len(rows)
         if count > most:
@@ -56,7 +56,7 @@ class Table:
         return Result(self.name, self.title, self.notes, tuple(self.frame.columns), rows, count - len(rows), worst=self.worst)
 
     def written(self, write: Sequence[Write], count: int) -> None:
-        """Write all rows (`count` of them) with each writer."""
+        """Write all rows with each writer. `count` is the number of rows."""
         parts = math.ceil(count / PART_ROWS)
         if parts > 1:
             placed = self.frame.repartitionByRange(parts, *self.keys)
@@ -71,13 +71,13 @@ def _rows(frame: DataFrame, most: int) -> list[tuple[object, ...]]:
 
 
 def parquet(out: Path | str) -> Write:
-    """Writes each table as a Parquet dataset of its name, and replaces an existing one."""
+    """Return a writer that writes each table as a Parquet dataset with its name, and replaces an existing dataset."""
     where = f"file://{out}" if isinstance(out, Path) else out.rstrip("/")
     return lambda name, frame: frame.write.mode("overwrite").parquet(f"{where}/{name}")
 
 
 def csv(out: Path) -> Write:
-    """Writes tables as CSV to a directory on this machine."""
+    """Return a writer that writes tables as CSV to a directory on this machine."""
 
     def rows(frame: DataFrame) -> Iterator[tuple[object, ...]]:
         return (tuple(row) for row in frame.toLocalIterator())

@@ -1,1 +1,1 @@
-"""Summaries of what clients experience: unavailability, latency, errors, and lost records."""
+"""Summaries from the perspective of clients: unavailability, latency, errors, and lost records."""

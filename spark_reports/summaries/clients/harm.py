@@ -1,4 +1,4 @@
-"""Records that were exposed, lost, duplicated, or diverged, by offset, with the event that caused it."""
+"""Records that were exposed, lost, duplicated, or diverged, by offset, with the event that caused the harm."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from spark_reports.summaries.intermediate.event_counts import LOST
 from spark_reports.summaries.summary import Summary, table_schema
 
 _ENDS: Final = {"records-exposed": "records-safe", "records-lost": "records-recovered"}
-"""The events that end a state, or a part of it."""
+"""The events that end a state completely or in part, by the event that starts the state."""
 
 _WHAT: Final = {
     "records-exposed": "exposed",

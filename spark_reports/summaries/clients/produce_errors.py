@@ -1,4 +1,4 @@
-"""Failed produce attempts by topic and acks, and the attempts that batches took; latency alone hides them."""
+"""Failed produce attempts by topic and acks, and the number of attempts for each batch. Latency alone does not show them."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def _compute(inputs: SummaryInputs) -> DataFrame:
             sum_if(given_up, F.col("records")).alias("given_up_records"),
         )
     )
-    # The value is null for an attempt that was no batch's last.
+    # The value is null for an attempt that was not the last attempt of any batch.
     finished = counted.selectExpr("*", "acked + given_up AS batches", "CASE WHEN acked + given_up > 0 THEN attempt END AS attempts")
     return (
         with_ranks(finished, _GROUP, "attempt", "batches")

@@ -1,4 +1,4 @@
-"""How long producers waited for acknowledgements, by topic and acks."""
+"""The time that producers waited for acknowledgements, by topic and acks."""
 
 from __future__ import annotations
 
@@ -13,8 +13,9 @@ from spark_reports.summaries.summary import Summary, table_schema
 
 
 def _unanswered(inputs: SummaryInputs) -> DataFrame:
-    """Rows `session, topic, acks, wait_us, batches, sent_us`: batches that waited long (`produce-waiting`) and have no answer at the
-    end.
+    """Return rows `session, topic, acks, wait_us, batches, sent_us` for batches that have no answer at the end of the session.
+
+    Only batches that waited long have the necessary event `produce-waiting`.
     """
     batch = ("session", "topic", "partition", "producer", "acks", "sent_us")
     infrequent = inputs.events_of(("produce-waiting", "produce-given-up"))

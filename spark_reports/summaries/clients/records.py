@@ -1,6 +1,6 @@
-"""What happened to records, by partition: the durability account in sums.
+"""The fates of records by partition: sums of the durability account.
 
-`lost` counts each record once that was acknowledged or read. `lost_acknowledged` and `lost_read` distinguish the two, and overlap.
+`lost` counts each lost record once if it was acknowledged or read. `lost_acknowledged` and `lost_read` count the two cases, which overlap.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ _LOST: Final = ("records-lost", "records-recovered", "lost-records-seen")
 
 
 def _of_lost(name: str) -> Column:
-    """Lost records in one of the columns that logs of an earlier isrlab version lack; null for such a log."""
+    """Return lost records from a column that logs of an earlier isrlab version lack. The value is null for such logs."""
     kind, value = F.col("kind"), F.col(name)
     unknown = count_if(kind.isin(*_LOST) & value.isNull())
     count = sum_if(kind.isin(*_LOST), F.when(kind == "records-recovered", -value).otherwise(value))

@@ -1,7 +1,8 @@
-"""Windows in which each partition could not be read, could not be written with acks=all, or did not acknowledge such writes, with the
-reasons.
+"""Windows in which a partition was unavailable to clients, with the reasons.
 
-Overlapping and adjoining intervals form one window.
+In a window, the partition could not be read, could not be written with acks=all, or did not acknowledge writes with acks=all.
+
+Overlapping and adjacent intervals form one window.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ _PARTITION: Final = ("session", "topic", "partition")
 
 
 def _marks(condition: Column, reason: Column | str, what: tuple[str, ...]) -> Column:
-    """A mark with the reason for each of `what`, if a condition holds."""
+    """Return marks with the reason, one for each element of `what`, or null if the condition does not hold."""
     why = F.lit(reason) if isinstance(reason, str) else reason
     return F.when(condition, F.array(*(F.struct(F.lit(one).alias("what"), why.alias("why")) for one in what)))
 

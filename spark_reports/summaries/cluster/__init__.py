@@ -1,1 +1,1 @@
-"""Summaries of brokers as processes, and of changed settings."""
+"""Summaries of the threads of brokers and of changed settings."""

@@ -1,8 +1,8 @@
-"""How idle each broker's network and request handler threads were, by the same model as the idle metrics.
+"""The idle shares of each broker's network and request handler threads, by the same model as the idle metrics.
 
-The costs of a request are those of `core.lab.metrics.request_queue`; the numbers of threads are those at the start of the session. Time
-advances in steps of five seconds, the interval at which Kafka's meters tick. In each step the threads do as much work as they can, and
-the rest waits for the next step. The work that waits after a step is all work so far minus what the threads could have done since the
+The costs of a request are those of `core.lab.metrics.request_queue`. The numbers of threads are those at the start of the session. Time
+advances in steps of five seconds, the interval of Kafka's meters. In each step, the threads do as much work as they can, and
+the remaining work waits for the next step. The work that waits after a step is all work so far minus the capacity of the threads since the
 queue was last empty: `W(i) - C(i) - min(0, W(j) - C(j), …)`.
 """
 
@@ -22,7 +22,7 @@ from spark_reports.summaries.intermediate.partition_states import PARTITION
 from spark_reports.summaries.summary import Summary, table_schema
 
 THREADS: Final = {"network": ("num.network.threads", 3), "handler": ("num.io.threads", 8)}
-"""The two kinds of threads, each with the setting for their number and its default."""
+"""The two kinds of threads, each with the setting for their number and the default of the setting."""
 
 _COSTS: Final = {"network": (COSTS.network_request, COSTS.network_byte), "handler": (COSTS.handler_request, COSTS.handler_byte)}
 
@@ -62,7 +62,7 @@ def _compute(inputs: SummaryInputs) -> DataFrame:
         work, capacity = f"{name}_work", f"{name}_capacity"
         given |= {work: F.expr(f"requests * {request} + size * {byte}"), capacity: F.expr(f"{threads} * {TICK * 1_000}")}
         done[f"{name}_done"] = F.sum(work).over(history)
-        # The minimum, over all steps so far, of work minus capacity; this includes steps without work.
+        # The minimum of work minus capacity over all steps so far, including steps without work.
         least = F.least(
             F.lit(0),
             F.min(F.expr(f"least({name}_done - {work} - {capacity} * step, {name}_done - {capacity} * (step + 1))")).over(history),

@@ -1,7 +1,7 @@
-"""Counts the frequent events in one pass, grouped by everything that summaries distinguish.
+"""Counts the frequent events in one pass, grouped by all columns that summaries distinguish.
 
-A million events become some ten thousand rows, which stay in memory. All summaries that need only counts read these rows; otherwise
-each of them would scan all events.
+A million events become some ten thousand rows, which stay in memory. All summaries that need only counts read these rows. Otherwise,
+each of these summaries would scan all events.
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ REQUESTS: Final = ("append", "append-refused", "consumed", "fetch-failed", "foll
 """The event kinds that record a request to a broker."""
 
 PRODUCED: Final = ("produce-acked", "produce-failed")
-"""The event kinds that record what happened to a batch that was sent."""
+"""The event kinds that record the result of sending a batch."""
 
 HARMED: Final = ("records-lost", "lost-records-seen", "records-recovered", "records-duplicated", "records-diverged")
-"""The event kinds that record which records were harmed or recovered."""
+"""The event kinds that record the harmed or recovered records."""
 
 LOST: Final = ("lost_acknowledged", "lost_read")
-"""The columns of lost records that logs of an earlier isrlab version lack."""
+"""The columns of lost records. Logs of an earlier isrlab version lack them."""
 
 SUMS: Final = ("records", "span", "bytes", *LOST)
 """The columns that are summed."""
@@ -32,7 +32,7 @@ SUMS: Final = ("records", "span", "bytes", *LOST)
 _KEYS: Final = ("session", "topic", "partition", "kind", "broker", "step", "late", "sent_us", "acks", "latency_us", "attempt", "retry")
 
 _LATE: Final = f"kind = 'produce-acked' AND latency_us > {STALL_BOUND}"
-"""The answer took so long that the log may contain a `produce-waiting` event for the batch."""
+"""A condition that is true if the log can contain a `produce-waiting` event for the acknowledged batch."""
 
 
 def _in(kinds: tuple[str, ...]) -> str:
@@ -40,12 +40,12 @@ def _in(kinds: tuple[str, ...]) -> str:
 
 
 def event_counts(events: DataFrame) -> DataFrame:
-    """Counts and sums of the events of `REQUESTS`, `PRODUCED`, and `HARMED`.
+    """Return counts and sums of the events of `REQUESTS`, `PRODUCED`, and `HARMED`.
 
-    The rows are `session, topic, partition, kind`. Requests have the `broker` that was asked and their `step` (in units of
+    The rows are `session, topic, partition, kind`. Requests have the `broker` that received them and their `step` (in units of
     `meter.TICK`). Batches that were acknowledged after more than `STALL_BOUND` have their producer (`late`) and the time of the first
-    send (`sent_us`). `acks`, `latency_us`, `attempt`, and `retry` appear where the event has them. Then follow the count `events` and
-    the sums of `records`, `span` (offsets), `bytes`, `lost_acknowledged`, and `lost_read`; the last two are null if an earlier isrlab
+    send (`sent_us`). `acks`, `latency_us`, `attempt`, and `retry` are set if the event has them. The other columns are the count `events`
+    and the sums of `records`, `span` (offsets), `bytes`, `lost_acknowledged`, and `lost_read`. The last two are null if an earlier isrlab
     version wrote the log.
     """
     request = _in(REQUESTS)

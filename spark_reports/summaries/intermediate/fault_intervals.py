@@ -1,6 +1,6 @@
-"""Intervals in which something was broken: a broker process was down, a link was cut, a disk was slow.
+"""Intervals with a fault: a broker process was down, a link was cut, or a disk was slow.
 
-Also the intervals in which each broker led, and the clients of each topic.
+This module also computes the intervals in which each broker led, and the clients of each topic.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ LINK_KINDS: Final = ("link-cut", "link-healed", "act")
 """The event kinds that `link_cut_intervals` and `topic_clients` need."""
 
 LINK_COLUMNS: Final = ("src", "dst", "act", "args")
-"""The event columns that they need."""
+"""The event columns that `link_cut_intervals` and `topic_clients` need."""
 
 ROLE_KINDS: Final = ("became-leader", "became-follower", "broker-stopped")
 """The event kinds that `leadership_intervals` needs."""
@@ -31,15 +31,16 @@ DISK_KINDS: Final = ("disk-slowed", "disk-behind", "broker-stopped")
 """The event kinds that `slow_disk_intervals` needs."""
 
 DISK_COLUMNS: Final = ("delay_us", "write_wait_us")
-"""The event columns that it needs."""
+"""The event columns that `slow_disk_intervals` needs."""
 
 _CLIENT_ACTS: Final[dict[type[Act], str]] = {Load: "producer", Produce: "producer", Consume: "consumer"}
-"""The acts that create clients, and the field with the client's name."""
+"""The acts that create clients, each with the field that contains the client's name."""
 
 
 def broker_down_intervals(events: DataFrame, sessions: DataFrame) -> DataFrame:
-    """Rows `session, broker, down_from, down_until, how`: the broker's process was stopped (`how`: leader down) or paused (leader
-    paused).
+    """Return rows `session, broker, down_from, down_until, how` for the intervals in which a broker's process was not running.
+
+    The process was stopped (`how`: leader down) or paused (leader paused).
     """
     life = Window.partitionBy("session", "broker").orderBy("seq")
     return (
@@ -58,8 +59,9 @@ def broker_down_intervals(events: DataFrame, sessions: DataFrame) -> DataFrame:
 
 
 def link_cut_intervals(events: DataFrame, sessions: DataFrame) -> DataFrame:
-    """Rows `in, one, other, cut_from, cut_until`: a link was cut in one direction. Each cut has a row for both orders of its ends; `in`
-    is the session.
+    """Return rows `in, one, other, cut_from, cut_until` for the intervals in which one direction of a link was cut.
+
+    Each cut has a row for both orders of its ends. `in` is the session.
     """
     life = Window.partitionBy("session", "src", "dst").orderBy("seq")
     cut = (
@@ -74,7 +76,7 @@ def link_cut_intervals(events: DataFrame, sessions: DataFrame) -> DataFrame:
 
 
 def topic_clients(events: DataFrame) -> DataFrame:
-    """Rows `session, topic, client`: the clients that an act made write to, or read from, a topic."""
+    """Return rows `session, topic, client` for the clients that write to or read from a topic because of an act."""
     asked = F.from_json("args", "topic STRING, producer STRING, consumer STRING")
     name = F.lit(None).cast("string")
     for act, field in _CLIENT_ACTS.items():
@@ -90,10 +92,11 @@ def topic_clients(events: DataFrame) -> DataFrame:
 
 
 def leadership_intervals(events: DataFrame) -> DataFrame:
-    """Rows `in, led_topic, led_partition, broker, leads_from, leads_until`: a broker's process led the partition. `leads_until` is null
-    if it led to the end; `in` is the session.
+    """Return rows `in, led_topic, led_partition, broker, leads_from, leads_until` for the intervals in which a broker's process led.
+
+    `leads_until` is null if the process led until the end. `in` is the session.
     """
-    # The order is descending, because Spark rescans all following rows for each row.
+    # The order is descending, because in ascending order Spark rescans all following rows for each row.
     process = Window.partitionBy("session", "broker").orderBy(F.desc("seq")).rowsBetween(Window.unboundedPreceding, Window.currentRow)
     role = Window.partitionBy(*PARTITION, "broker").orderBy("seq")
     return (
@@ -107,9 +110,9 @@ def leadership_intervals(events: DataFrame) -> DataFrame:
 
 
 def slow_disk_intervals(events: DataFrame, sessions: DataFrame) -> DataFrame:
-    """Rows `in, broker, slow_from, slow_until`: a write waited for a broker's disk for longer than `STALL_BOUND`; `in` is the session.
+    """Return rows `in, broker, slow_from, slow_until` for the intervals in which writes waited longer than `STALL_BOUND` for a disk.
 
-    The wait for a busy disk shrinks until the next write. The time that a single write takes does not shrink.
+    `in` is the session. The wait for a busy disk decreases until the next write. The duration of a single write does not decrease.
     """
     life = Window.partitionBy("session", "broker").orderBy("seq")
     slowed = F.last(F.expr("CASE WHEN kind = 'disk-slowed' THEN delay_us END"), ignorenulls=True).over(

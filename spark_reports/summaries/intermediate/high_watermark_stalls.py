@@ -14,18 +14,20 @@ PROGRESS_KINDS: Final = ("append", "became-leader", "high-watermark")
 """The event kinds that `high_watermark_stalls` needs."""
 
 PROGRESS_COLUMNS: Final = ("topic", "partition", "leader_epoch", "to_offset", "offset", "new_offset", "high_watermark")
-"""The event columns that it needs."""
+"""The event columns that `high_watermark_stalls` needs."""
 
 
 def high_watermark_stalls(events: DataFrame) -> DataFrame:
-    """Rows `session, topic, partition, from_us, to_us`: the high watermark stayed below the log end, without advancing, for longer than
-    `STALL_BOUND`.
+    """Return rows `session, topic, partition, from_us, to_us` for the intervals in which the high watermark did not advance.
 
-    `to_us` is null if it has not advanced since, however long that is. An interval begins when the high watermark advances and stays
-    below the log end, or at the first append after it. It ends when the high watermark advances again, or when a leader takes over.
+    In these intervals, the high watermark stayed below the log end for longer than `STALL_BOUND`.
+
+    If the high watermark has not advanced by the end of the log, `to_us` is null, even for a short interval. An interval begins when the
+    high watermark advances but stays below the log end, or at the next append. It ends when the high watermark advances, or when a leader
+    takes over.
     Events of a leader in a past epoch do not count.
     """
-    # This sorts many events, so it uses a hash instead of names (`lag_counts`).
+    # This query sorts many events. It therefore uses a hash instead of names (`lag_counts`).
     history = Window.partitionBy("of_partition").orderBy("seq")
     so_far = history.rowsBetween(Window.unboundedPreceding, Window.currentRow)
     before = history.rowsBetween(Window.unboundedPreceding, -1)
@@ -61,7 +63,7 @@ def high_watermark_stalls(events: DataFrame) -> DataFrame:
 
 
 def end_with_session(still: DataFrame, sessions: DataFrame) -> DataFrame:
-    """The rows of `high_watermark_stalls`; an interval without an end ends with the session."""
+    """Return the rows of `high_watermark_stalls`. An interval without an end ends with the session."""
     return (
         still.join(F.broadcast(sessions.select("session", "end_us")), "session")
         .selectExpr(*PARTITION, "from_us", "coalesce(to_us, end_us) AS to_us")

@@ -1,4 +1,4 @@
-"""How often a follower or the high watermark was so many records behind the leader's log end."""
+"""Counts how often a follower or the high watermark was a given number of records behind the leader's log end."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ _OWN_END: Final = (
     "CASE WHEN kind IN ('append', 'follower-append') THEN to_offset WHEN kind IN ('truncated', 'unflushed-lost') THEN from_offset "
     "WHEN kind = 'log-restarted' THEN new_offset ELSE offset END"
 )
-"""The end of the log of an event's broker after the event."""
+"""The log end of an event's broker after the event."""
 
 
 def lag_counts(events: DataFrame) -> DataFrame:
-    """How often (`samples`) a `follower`, or a high watermark (follower -1), was `behind` by so many records, by topic.
+    """Return the number of `samples` in which a `follower` or a high watermark (follower -1) was `behind` by a number of records, by topic.
 
-    This sorts half of all events. So it shuffles them once, and uses hashes instead of names: `of_topic` hashes session and topic, and
-    another hash identifies the partition. Among 10^5 partitions, two share a hash in one of 3·10^9 sessions.
+    This query sorts half of all events. It therefore shuffles them once and uses hashes instead of names: `of_topic` hashes session and
+    topic, and another hash identifies the partition. With 10^5 partitions, two share a hash in one of 3·10^9 sessions.
     """
     known = events.where(F.col("kind").isin(*LAG_KINDS)).selectExpr(
         "xxhash64(session, topic, partition) AS of_partition",
@@ -43,7 +43,7 @@ def lag_counts(events: DataFrame) -> DataFrame:
     told = known.withColumns({name: F.last(name, ignorenulls=True).over(so_far) for name in ("committed", "replicas")}).withColumn(
         "next_leader", F.expr("lead(CASE WHEN appended THEN broker END) IGNORE NULLS OVER (PARTITION BY of_partition ORDER BY seq)")
     )
-    # A leader's own log end counts only after another leader appends.
+    # The log end of a leader itself counts only after another leader appends.
     followers = "array_distinct(array_remove(coalesce(replicas, CAST(array() AS ARRAY<INT>)), broker))"
     whose = (
         f"CASE WHEN NOT appended THEN array(broker) ELSE concat(if(size({followers}) = 0, array(-1), {followers}), "
@@ -51,7 +51,7 @@ def lag_counts(events: DataFrame) -> DataFrame:
     )
     of_replica = Window.partitionBy("of_partition", "follower").orderBy("seq").rowsBetween(Window.unboundedPreceding, Window.currentRow)
     own_end = F.expr("CASE WHEN follower = broker THEN own_end END")
-    # The high watermark's sample is attached to the first follower's, to avoid sorting it.
+    # To avoid sorting the high watermark's samples, each is attached to the first follower's sample.
     samples = (
         "inline(concat(array(struct(follower, own_end - reached AS behind)), if(place = 0, array(struct(-1 AS follower, "
         "own_end - committed AS behind)), CAST(array() AS ARRAY<STRUCT<follower: INT, behind: BIGINT>>))))"

@@ -1,8 +1,8 @@
 """The committed states of each partition, from one `partition-changed` event to the next.
 
 A state also ends when min.insync.replicas changes, because that setting decides whether the partition accepts acks=all writes. The
-topic's value counts, otherwise the cluster's, otherwise 1. Values of single brokers do not count. Since 3.7 the value is capped at the
-number of replicas.
+topic's value has priority over the cluster's value, and the default is 1. Values of single brokers do not count. Since 3.7, the value is
+limited to the number of replicas.
 """
 
 from __future__ import annotations
@@ -28,24 +28,31 @@ MIN_ISR: Final = "min.insync.replicas"
 
 
 def offline() -> Column:
-    """No broker leads the partition (`core.kafka.health.is_offline`)."""
+    """Return the condition that no broker leads the partition (`core.kafka.health.is_offline`)."""
     return F.col("leader") < 0
 
 
 def under_replicated() -> Column:
-    """Led, with fewer in-sync replicas than replicas; replicas that are being added do not count
-    (`core.kafka.health.is_under_replicated`).
+    """Return the condition that a partition with a leader has fewer in-sync replicas than replicas.
+
+    Replicas that are being added do not count. This is `core.kafka.health.is_under_replicated`.
     """
     return ~offline() & (F.size("isr") < F.size("replicas") - F.size("adding"))
 
 
 def under_min() -> Column:
-    """Led, with fewer in-sync replicas than the effective min.insync.replicas (`core.kafka.health.is_under_min_isr`)."""
+    """Return the condition that a partition with a leader has fewer in-sync replicas than the effective min.insync.replicas.
+
+    This is `core.kafka.health.is_under_min_isr`.
+    """
     return ~offline() & (F.size("isr") < F.col("min_isr"))
 
 
 def at_min() -> Column:
-    """Under-replicated, with exactly as many in-sync replicas as the effective min.insync.replicas (`PartitionStatus.AT_MIN_ISR`)."""
+    """Return the condition that an under-replicated partition has exactly the effective number of min.insync.replicas.
+
+    This is `PartitionStatus.AT_MIN_ISR`.
+    """
     return under_replicated() & (F.size("isr") == F.col("min_isr"))
 
 
@@ -55,22 +62,22 @@ CONDITIONS: Final = {
     PartitionStatus.AT_MIN_ISR: at_min,
     PartitionStatus.UNDER_REPLICATED: under_replicated,
 }
-"""The states that follow from metadata alone, each with its condition."""
+"""The conditions of the states that follow from metadata alone."""
 
 
 def worst_state() -> Column:
-    """The worst of those states, in words, as in `core.kafka.health.status_of`."""
+    """Return the worst state of a partition in words, as in `core.kafka.health.status_of`."""
     found = (F.when(CONDITIONS[status](), STATE_WORDS[status]) for status in sorted(CONDITIONS))
     return F.coalesce(*found, F.lit(STATE_WORDS[PartitionStatus.HEALTHY]))
 
 
 def effective_min_isr(asked: Column) -> Column:
-    """The effective min.insync.replicas under the session's release (`core.kafka.health.effective_min_isr`)."""
+    """Return the effective min.insync.replicas under the session's release (`core.kafka.health.effective_min_isr`)."""
     return F.when(F.col("capped_min_isr"), F.least(asked, F.size("replicas"))).otherwise(asked)
 
 
 def partition_states(events: DataFrame, sessions: DataFrame) -> DataFrame:
-    """Rows `session, topic, partition, seq, t, until, leader, replicas, isr, adding, min_isr`. At `until` the next state begins."""
+    """Return rows `session, topic, partition, seq, t, until, leader, replicas, isr, adding, min_isr`. The next state begins at `until`."""
     changed = events.where(F.col("kind") == "partition-changed").select(
         "session", "topic", "partition", "seq", "t", "leader", "replicas", "isr", "adding"
     )
@@ -107,8 +114,9 @@ def partition_states(events: DataFrame, sessions: DataFrame) -> DataFrame:
 
 
 def _min_isr_values(events: DataFrame, sessions: DataFrame) -> DataFrame:
-    """Every value that min.insync.replicas was set to: `session, seq, t, subject, value`; the subject is a topic, or empty for the
-    cluster.
+    """Return rows `session, seq, t, subject, value` for all values that min.insync.replicas was set to.
+
+    The subject is a topic, or empty for the cluster.
     """
     at_start = sessions.select(
         "session", F.lit(0).cast("long").alias("seq"), F.lit(0).cast("long").alias("t"), F.explode("min_isr").alias("subject", "value")

@@ -1,7 +1,7 @@
 """Exact percentiles by nearest rank, from counts of distinct values.
 
-The p50 of n values is the ceil(50 n / 100)-th smallest, always a value that occurred. All arithmetic is in integers, so nothing is
-rounded or sampled.
+The p50 of n values is the ceil(50 n / 100)-th smallest value, so it is always a value that occurred. All arithmetic is in integers.
+Nothing is rounded or sampled.
 """
 
 from __future__ import annotations
@@ -17,8 +17,9 @@ PERCENTILES: Final = (50, 95, 99)
 
 
 def with_ranks(counted: DataFrame, group: Sequence[str], value: str, count: str) -> DataFrame:
-    """Add to distinct values, each with its count: `rank`, the number of values that are not greater, and `total`, the number of values
-    in the group.
+    """Add `rank` and `total` to distinct values that have their counts.
+
+    `rank` is the number of values that are not greater, and `total` is the number of values in the group.
     """
     whole = Window.partitionBy(*group)
     upwards = whole.orderBy(value).rowsBetween(Window.unboundedPreceding, Window.currentRow)
@@ -26,5 +27,5 @@ def with_ranks(counted: DataFrame, group: Sequence[str], value: str, count: str)
 
 
 def percentiles(value: str, suffix: str = "") -> list[Column]:
-    """The percentiles of a group of `with_ranks`: `p50`, `p95`, and `p99`, each with a suffix."""
+    """Return the percentiles of a group of `with_ranks`: `p50`, `p95`, and `p99`, each with a suffix."""
     return [F.expr(f"min(CASE WHEN rank * 100 >= total * {p} THEN {value} END) AS p{p}{suffix}") for p in PERCENTILES]

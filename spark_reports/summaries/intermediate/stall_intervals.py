@@ -1,12 +1,12 @@
-"""Intervals in which a partition served no clients, and intervals in which acks=all writes stalled.
+"""Intervals in which a partition did not serve clients, and intervals in which acks=all writes stalled.
 
-`core.kafka.health` defines a stall; here it follows from the events of the log alone. Three conditions block a partition:
+`core.kafka.health` defines a stall. This module derives stalls from the events of the log. Three conditions block a partition:
 
 - A follower in the ISR cannot fetch: its process is down or paused, or its link to the leader is cut in either direction.
 - The high watermark stays below the log end for longer than `STALL_BOUND`. The stall starts when the high watermark stops advancing.
 - The leader's disk is so slow that a write waits for longer than `STALL_BOUND`.
 
-Such an interval is a stall while the leader serves all clients of the topic and the ISR is not under min.insync.replicas.
+Such an interval is a stall only while the leader serves all clients of the topic and the ISR is not under min.insync.replicas.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ STALL_KINDS: Final = tuple(dict.fromkeys(STATE_KINDS + DOWN_KINDS + LINK_KINDS +
 """The event kinds that `stalled_intervals` needs."""
 
 STALL_COLUMNS: Final = tuple(dict.fromkeys((*STATE_COLUMNS, "broker", *LINK_COLUMNS, *PROGRESS_COLUMNS, *DISK_COLUMNS)))
-"""The event columns that it needs."""
+"""The event columns that `stalled_intervals` needs."""
 
 HIGH_WATERMARK_STUCK: Final = "the high watermark does not advance"
 
@@ -45,8 +45,9 @@ NOT_YET_LEADING: Final = "leader has not taken over yet"
 
 
 def unserved_intervals(states: DataFrame, down: DataFrame, cuts: DataFrame, clients: DataFrame, leads: DataFrame) -> DataFrame:
-    """Rows `session, topic, partition, from_us, to_us, why`: according to the controller the partition has a leader, but this leader
-    does not serve clients; `why` is the reason.
+    """Return rows `session, topic, partition, from_us, to_us, why` for the intervals in which a leader does not serve clients.
+
+    According to the controller, the partition has this leader. `why` is the reason.
     """
     led = states.where("leader >= 0 AND until > t")
     silent = led.join(
@@ -71,7 +72,7 @@ def unserved_intervals(states: DataFrame, down: DataFrame, cuts: DataFrame, clie
 
 
 def _slow_disk_of_leader(states: DataFrame, disks: DataFrame) -> DataFrame:
-    """Rows `session, topic, partition, from_us, to_us, why`: writes waited for the leader's disk."""
+    """Return rows `session, topic, partition, from_us, to_us, why` for the intervals in which writes waited for the leader's disk."""
     return (
         states.where("until > t")
         .join(F.broadcast(disks), F.expr("session = in AND leader = broker AND slow_from < until AND slow_until > t"))
@@ -80,7 +81,7 @@ def _slow_disk_of_leader(states: DataFrame, disks: DataFrame) -> DataFrame:
 
 
 def _cannot_fetch(states: DataFrame, down: DataFrame, cuts: DataFrame) -> DataFrame:
-    """Intervals in which a follower in the ISR cannot fetch, with the reason."""
+    """Return the intervals in which a follower in the ISR cannot fetch, with the reason."""
     members = states.where("leader >= 0 AND until > t").select(*PARTITION, "t", "until", "leader", F.explode("isr").alias("member"))
     members = members.where("member <> leader")
     gone = members.join(
@@ -105,13 +106,14 @@ def _cannot_fetch(states: DataFrame, down: DataFrame, cuts: DataFrame) -> DataFr
 
 
 def _count(intervals: DataFrame, name: str) -> DataFrame:
-    """Two rows for each interval: at its start the count of `name` increases by one, and at its end it decreases by one."""
+    """Return two rows for each interval: the count of `name` increases by one at its start, and decreases by one at its end."""
     return intervals.selectExpr(*PARTITION, f"inline(array(struct(from_us AS at, 1 AS {name}), struct(to_us AS at, -1 AS {name})))")
 
 
 def _intervals_where(facts: dict[str, DataFrame], condition: str) -> DataFrame:
-    """Rows `session, topic, partition, from_us, to_us`: the time between two changes in which a condition on the counts of open
-    intervals is true.
+    """Return rows `session, topic, partition, from_us, to_us` for the intervals in which a condition is true.
+
+    The condition depends on the counts of open intervals, and each row is the time between two changes of these counts.
     """
     ends = reduce(lambda one, other: one.unionByName(other, allowMissingColumns=True), (_count(*fact[::-1]) for fact in facts.items()))
     order = Window.partitionBy(*PARTITION).orderBy("at")
@@ -121,11 +123,13 @@ def _intervals_where(facts: dict[str, DataFrame], condition: str) -> DataFrame:
 
 
 def blocked_intervals(states: DataFrame, down: DataFrame, cuts: DataFrame, still: DataFrame, disks: DataFrame) -> DataFrame:
-    """Rows `session, topic, partition, from_us, to_us, why`: something blocks a partition, whether or not its leader serves clients.
+    """Return rows `session, topic, partition, from_us, to_us, why` for the intervals in which a partition is blocked.
+
+    The intervals include the times at which the leader does not serve clients.
 
     Args:
-        still: from `end_with_session`.
-        disks: from `slow_disk_intervals`.
+        still: the result of `end_with_session`.
+        disks: the result of `slow_disk_intervals`.
     """
     return (
         _cannot_fetch(states, down, cuts)
@@ -135,11 +139,11 @@ def blocked_intervals(states: DataFrame, down: DataFrame, cuts: DataFrame, still
 
 
 def stalled_intervals(states: DataFrame, unserved: DataFrame, blocked: DataFrame) -> DataFrame:
-    """The stalls: rows `session, topic, partition, from_us, to_us, why`. Stalls of a partition neither overlap nor adjoin.
+    """Return rows `session, topic, partition, from_us, to_us, why` for the stalls. Stalls of a partition neither overlap nor adjoin.
 
     Args:
-        unserved: from `unserved_intervals`.
-        blocked: from `blocked_intervals`, cached, because it is read twice.
+        unserved: the result of `unserved_intervals`.
+        blocked: the result of `blocked_intervals`, which must be cached because it is read twice.
     """
     served: Column = ~offline() & ~under_min()
     facts = {

@@ -1,4 +1,4 @@
-"""Merges overlapping and adjoining intervals into windows."""
+"""Merges overlapping and adjacent intervals into windows."""
 
 from __future__ import annotations
 
@@ -9,7 +9,12 @@ from pyspark.sql import functions as F
 
 
 def number_windows(intervals: DataFrame, of: Sequence[str]) -> DataFrame:
-    """Add `window` to intervals (`from_us`, `to_us`, and the columns `of`): the number of the window that each interval belongs to."""
+    """Add the column `window` to intervals: the number of the window of each interval.
+
+    Args:
+        intervals: rows with `from_us`, `to_us`, and the columns `of`.
+        of: the columns that identify the subject of an interval.
+    """
     in_order = Window.partitionBy(*of).orderBy("from_us", "to_us")
     reached = F.max("to_us").over(in_order.rowsBetween(Window.unboundedPreceding, -1))
     begins = F.coalesce(F.col("from_us") > reached, F.lit(True)).cast("long")

@@ -1,4 +1,4 @@
-"""Elections of controllers, and how long there was no active controller before each."""
+"""Elections of controllers, and the time without an active controller before each election."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def _compute(inputs: SummaryInputs) -> DataFrame:
         F.lag("seq").over(history).alias("since"),
         F.lag("controller").over(history).alias("before"),
     )
-    # In ZooKeeper mode the controller is a broker, and stops with its process.
+    # With ZooKeeper, the controller is a broker and stops with its process.
     gone = events.where("kind != 'controller-elected'").selectExpr(
         "session AS in", "seq", "t", "coalesce(controller, concat('b', broker)) AS who"
     )

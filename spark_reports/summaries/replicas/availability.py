@@ -1,4 +1,4 @@
-"""How long each partition was under-replicated, stalled, or offline."""
+"""The time for which each partition was under-replicated, stalled, or offline."""
 
 from __future__ import annotations
 

@@ -1,7 +1,8 @@
-"""How long a topic, or a broker's replicas, had at least one partition that was under-replicated, at or under min ISR, stalled, or
-offline.
+"""The time for which a topic or a broker had at least one partition in a degraded state.
 
-Partitions in the same state at the same time, or one right after the other, form one window, as in an operator's alarm.
+A degraded partition is under-replicated, at min ISR, under min ISR, stalled, or offline. A broker has the partitions of its replicas.
+
+Partitions that are in the same state at the same time, or immediately after each other, form one window, as in an operator's alarm.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""ISR changes by broker, both as the leader that proposes a change and as the member that is removed or added."""
+"""ISR changes by broker, both as the leader that proposes a change and as the replica that is removed or added."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _COUNTS: Final = ("shrinks", "expands", "dropped", "readmitted", "left", "entere
 
 
 def _counted(what: str) -> Callable[[Column], Column]:
-    """A function that turns a broker into a mark, which counts once under `what`."""
+    """Return a function that turns a broker into a mark. Each mark adds one to the count `what`."""
     return lambda broker: F.struct(broker.cast("long").alias("broker"), F.lit(what).alias("what"))
 
 

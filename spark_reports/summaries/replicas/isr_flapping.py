@@ -1,4 +1,4 @@
-"""ISR changes by partition, and flapping: a replica that leaves the ISR and is back within a minute."""
+"""ISR changes by partition, and flapping: a replica leaves the ISR and returns within a minute."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from spark_reports.summaries.intermediate.partition_states import PARTITION
 from spark_reports.summaries.summary import Summary, count_if, table_schema
 
 FLAP_US: Final = 60 * SECOND
-"""A replica that is back in the ISR within this time has flapped."""
+"""The longest time outside the ISR that counts as flapping, in µs."""
 
 
 def _compute(inputs: SummaryInputs) -> DataFrame:

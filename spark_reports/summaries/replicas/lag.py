@@ -1,4 +1,4 @@
-"""How far high watermarks and followers were behind the leader's log end, in records, by topic."""
+"""The lag of high watermarks and followers behind the leader's log end, in records, by topic."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from spark_reports.summaries.summary import Summary, table_schema
 
 def _compute(inputs: SummaryInputs) -> DataFrame:
     group = ("of_topic", "follower")
-    # Every sample is of an event that was counted, too.
+    # Every sample belongs to an event that was also counted.
     topics = inputs.event_counts.select("session", "topic").distinct().withColumn("of_topic", F.expr(OF_TOPIC))
     return (
         with_ranks(inputs.lag_counts, group, "behind", "samples")
