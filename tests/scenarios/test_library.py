@@ -72,7 +72,13 @@ def test_the_numbers_of_b3_are_expected() -> None:
 @pytest.mark.parametrize(
     ("name", "old", "new", "expected", "got"),
     [
-        ("b2-high-watermark", "2: 10/4}}\n  - note: produce 5", "2: 10/5}}\n  - note: produce 5", "5", "4"),
+        (
+            "b2-high-watermark",
+            "2: 10/4}}\n  - note: the producer sends 5 more records",
+            "2: 10/5}}\n  - note: the producer sends 5 more records",
+            "5",
+            "4",
+        ),
         ("b3-high-watermark-behind", "1: 9/3", "1: 8/3", "8", "9"),
         ("d6-unclean-election-on", "lost: 500, diverged", "lost: 499, diverged", "499", "500"),
         ("e1-data-loss", "2: {leo: 1}}, lost: 1", "2: {leo: 1}}, lost: 0", "0", "1"),

@@ -91,7 +91,7 @@ def test_by_hand_one_step_at_a_time() -> None:
     run.advance_to(run.cluster.now)
     assert run.finished
     assert run.held
-    assert run.notes[0][1] == "produce 10"
+    assert run.notes[0][1] == "the producer sends 10 records"
 
 
 def test_expectations_go_from_pending_to_held() -> None:

@@ -202,7 +202,7 @@ async def test_what_a_scenario_is_about_is_seen_at_80_columns() -> None:
         assert "⏎ all of it" in text
         await pilot.press("enter")
         await pilot.pause()
-        assert "With leader epochs (KIP-101), it keeps m2." in " ".join(screen_text(app).replace("│", " ").split())
+        assert "(KIP-101), broker 1 keeps m2." in " ".join(screen_text(app).replace("│", " ").split())
         await pilot.press("escape", "n", "n", "n", "n")
         await pilot.pause()
         assert "Scenario  Before 0.11, a restarted follower truncates" in screen_text(app)
