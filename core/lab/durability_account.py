@@ -1,4 +1,4 @@
-"""The durability account of a cluster: which records were accepted, acknowledged, duplicated and lost, and how long partitions were available.
+"""The durability account of a cluster: which records were accepted, acknowledged, duplicated, and lost, and how long partitions were available.
 
 The account is exact, record by record. It observes the nodes: it reads all logs, but nothing that it knows flows back into
 the protocol. A record is identified by its term and its offset (`core.kafka.log.leader_term`).

@@ -1,7 +1,7 @@
-"""Gauges that events do not determine: fetches that wait, and metadata offsets. They are read from the running cluster.
+"""Gauges that events do not determine: waiting fetches and metadata offsets. They are read from the running cluster.
 
-Kafka's metrics of metadata timestamps and lags are left out. In Kafka they stay small because the active controller writes a NoOpRecord
-every metadata.max.idle.interval.ms; the laboratory's controller writes none.
+Kafka's metrics of metadata timestamps and lags are left out. In Kafka, they stay small because the active controller writes a
+NoOpRecord every metadata.max.idle.interval.ms. The laboratory's controller writes no such records.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ PURGATORY: Final = "kafka.server:type=DelayedOperationPurgatory,name={name},dela
 
 
 def cluster_gauges(cluster: ClusterNodes) -> list[Sample]:
-    """The gauges of every broker with a process, and under KRaft those of the active controller, by name and broker."""
+    """Return the gauges of every broker with a process and, under KRaft, of the active controller, by name and broker."""
     found = []
     for broker in cluster.brokers.values():
         if broker.state is BrokerState.STOPPED:
@@ -49,12 +49,12 @@ def cluster_gauges(cluster: ClusterNodes) -> list[Sample]:
 
 
 def delayed_fetches(broker: Broker) -> tuple[int, int]:
-    """The number of fetches in a broker's purgatory, and the number of partitions at which they wait, in all.
+    """Return the number of fetches in a broker's purgatory, and the total number of partitions at which they wait.
 
     Kafka: `DelayedOperationPurgatory#numDelayed`, `#watched`.
 
-    A follower's fetch waits at every partition of its session, a consumer's fetch at every partition that it requests. Kafka also counts
-    completed fetches until their watchers are purged (at most 1,000); the laboratory does not.
+    A follower's fetch waits at every partition of its session. A consumer's fetch waits at every partition that it requests. Kafka also
+    counts completed fetches until their watchers are purged (at most 1,000). The laboratory does not.
     """
     sizes = [len(session.partitions) for session in broker.fetch_manager.sessions.values() if session.expires_at() >= 0]
     sizes += [len(waiting.request.partitions) for waiting in broker.replicas.consumer_fetches.values() if not waiting.done]
@@ -62,12 +62,12 @@ def delayed_fetches(broker: Broker) -> tuple[int, int]:
 
 
 def metadata_offsets(cluster: ClusterNodes) -> tuple[int, int]:
-    """The offsets of the last metadata record that the active controller has applied, and of the last committed one.
+    """Return the offsets of the last metadata record that the active controller has applied, and of the last committed one.
 
     Kafka: `QuorumControllerMetrics`.
 
-    The active controller applies records before they are committed (`OffsetControlManager#handleScheduleAppend`); an uncommitted write
-    counts as one record. Without an active controller both are those of the voter with the highest high watermark.
+    The active controller applies records before they are committed (`OffsetControlManager#handleScheduleAppend`). An uncommitted write
+    counts as one record. If there is no active controller, both offsets are those of the voter with the highest high watermark.
     """
     quorum = cluster.quorum
     if quorum is None:

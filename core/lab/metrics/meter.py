@@ -1,7 +1,7 @@
 """A meter as in Kafka's brokers (`com.yammer.metrics.core.Meter`): a count, and exponentially weighted rates.
 
-Every five seconds the rates take in the mean rate of those five seconds. In the one-minute rate, a value that is a minute old has the
-weight 1/e. A rate is 0 until the first tick, which sets it.
+Every five seconds, the rates take in the mean rate of those five seconds. In the one-minute rate, a value that is one minute old has
+the weight 1/e. A rate is 0 until the first tick, which sets it.
 """
 
 from __future__ import annotations
@@ -15,13 +15,13 @@ TICK: Final = 5 * SECOND
 """The time between two updates of the rates, µs (`Meter.INTERVAL`)."""
 
 MINUTES: Final = (1, 5, 15)
-"""The windows of OneMinuteRate, FiveMinuteRate and FifteenMinuteRate."""
+"""The windows of OneMinuteRate, FiveMinuteRate, and FifteenMinuteRate, in minutes."""
 
 _ALPHAS: Final = tuple(1 - math.exp(-5 / 60 / minutes) for minutes in MINUTES)
 
 
 class Meter:
-    """Counts occurrences from a start time; times in µs, rates per second.
+    """A counter of occurrences from a start time. Times are in µs, and rates are per second.
 
     Attributes:
         count: the number of occurrences since the start.
@@ -57,7 +57,7 @@ class Meter:
                 self._rates = [old + alpha * (rate - old) for old, alpha in zip(self._rates, _ALPHAS, strict=True)]
 
     def attributes(self, now: int) -> tuple[tuple[str, float], ...]:
-        """Count, MeanRate and the three moving rates, by the names of their JMX attributes."""
+        """Return Count, MeanRate, and the three moving rates, by the names of their JMX attributes."""
         self.advance(now)
         rates = self._rates or [0.0] * len(_ALPHAS)
         mean = self.count * SECOND / (now - self._start) if now > self._start else 0.0

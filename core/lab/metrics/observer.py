@@ -1,7 +1,7 @@
 """Computes Kafka's metrics from events: the meters that count events, and the gauges of brokers and the controller.
 
-The observer reads the event tuples of a log or of a live session, so both give the same metrics. The running system does not know of
-it. A broker without a process has no MBeans; a restarted broker starts its counts again.
+The observer reads the event tuples of a log or of a live session, so both give the same metrics. The running system does not know
+about the observer. A broker without a process has no MBeans. A restarted broker starts its counts again.
 """
 
 from __future__ import annotations
@@ -27,10 +27,10 @@ from core.lab.metrics.request_queue import COSTS, RequestCosts, ThreadPool
 from core.lab.spec import ClusterSpec, ControlPlane
 
 HIGH_WATERMARK: Final = events.HighWatermarkAdvanced.kind
-"""The most frequent event kind; it is read without decoding."""
+"""The most frequent event kind. Its events are read without decoding."""
 
 REQUEST_BYTES: Final = 200
-"""The size of a request or response without its records, for the model of the request queue."""
+"""The size of a request or response without its records, bytes. It is an input of the model of the request queue."""
 
 
 class Sample(NamedTuple):
@@ -54,16 +54,16 @@ class PartitionEvent(Protocol):
 
 @attrs.define(slots=True)
 class _Partition:
-    """What the observer knows of a partition.
+    """The observer's knowledge of a partition.
 
     Attributes:
-        leader, replicas, isr, adding, removing: its registration.
+        leader, replicas, isr, adding, removing: the registration of the partition.
         leo: the log end offset by broker.
-        ends, totals: the end offset of each batch, and the bytes up to there.
-        fetchers: by follower, its leader and the high watermark of the last response.
-        waits_at: the broker whose purgatory `waiting` is about.
+        ends, totals: the end offset of each batch, and the total bytes up to that offset.
+        fetchers: the leader and the high watermark of the last response, by follower.
+        waits_at: the broker whose purgatory holds the writes in `waiting`.
         waiting: the acks=all writes that wait, as (end offset, deadline).
-        idempotent: by idempotent producer, the end of its first batch and the time of its last one.
+        idempotent: the end of the first batch and the time of the last batch, by idempotent producer.
     """
 
     leader: int = NO_LEADER
@@ -80,7 +80,7 @@ class _Partition:
     idempotent: dict[str, tuple[int, int]] = attrs.field(factory=dict)
 
     def appended(self, base: int, end: int, size: int) -> None:
-        """Record the size of a batch; batches of a former leader at and above its base are removed."""
+        """Record the size of a batch. Batches of a former leader at and above its base are removed."""
         while self.ends and self.ends[-1] > base:
             self.ends.pop()
             self.totals.pop()
@@ -90,7 +90,7 @@ class _Partition:
         self.totals.append((self.totals[-1] if self.totals else 0) + size)
 
     def known(self, follower: int) -> None:
-        """A follower's fetcher has received a response, so its lag is known (`FetcherLagMetrics`)."""
+        """Note that a follower's fetcher has received a response, so that its lag is known (`FetcherLagMetrics`)."""
         fetcher = self.fetchers.get(follower)
         if fetcher is not None and fetcher[1] == UNKNOWN:
             self.fetchers[follower] = (fetcher[0], 0)
@@ -123,11 +123,11 @@ class MetricsObserver:
         self._started: dict[int, int] = {broker.id: 0 for broker in spec.brokers if broker.up}
         self._fenced: dict[int, bool] = {broker.id: not broker.up for broker in spec.brokers}
         self._timed_out = 0
-        self._offline: dict[int, int] = {}  # by broker: replicas that its process knows to be in failed directories
-        self._producers: dict[str, None] = {}  # those with a producer id
+        self._offline: dict[int, int] = {}  # by broker: the replicas that its process knows to be in failed directories
+        self._producers: dict[str, None] = {}  # the producers with a producer id
         self._failed_partitions: dict[int, dict[TopicPartition, None]] = {}
-        self._elections = 0  # of active controllers
-        self._fetchers: dict[int, int] = {}  # num.replica.fetchers by broker, as far as they were looked up
+        self._elections = 0  # elections of active controllers
+        self._fetchers: dict[int, int] = {}  # num.replica.fetchers by broker, if already looked up
         self._active = self._controllers_at_start(spec)
         self._event_handlers: Final[dict[str, Callable[[int, Any], object]]] = {
             events.Appended.kind: self._append,
@@ -169,7 +169,10 @@ class MetricsObserver:
         }
 
     def _controllers_at_start(self, spec: ClusterSpec) -> dict[str, None]:
-        """The active controllers before any event names one: the controller that does not fail, or the first running broker; none in a quorum."""
+        """Return the active controllers before any event names one.
+
+        They are the controller that never fails, or the first running broker with ZooKeeper. In a quorum, there is none.
+        """
         if spec.controllers:
             return {}
         if not self._release.zookeeper or spec.control_plane is not ControlPlane.BY_RELEASE:
@@ -177,7 +180,7 @@ class MetricsObserver:
         return dict.fromkeys([broker_address(min(self._started))] if self._started else [])
 
     def on_event(self, event: events.EventTuple) -> None:
-        """Take in an event."""
+        """Handle an event."""
         if event[3] == HIGH_WATERMARK:
             self._high_watermark(*event[4:])
             return
@@ -203,7 +206,7 @@ class MetricsObserver:
         self._mark(f"{mbean},topic={event.topic}", broker, now, amount)
 
     def _request(self, broker: int, now: int, size: int) -> None:
-        """A request with that many bytes of records used a broker's network and handler threads."""
+        """Count the use of a broker's network and handler threads for a request with that many bytes of records."""
         costs, size = self._costs, size + REQUEST_BYTES
         since = self._started.get(broker, 0)
         for pools, setting, cost in (
@@ -283,7 +286,7 @@ class MetricsObserver:
 
     def _fetch_failed(self, now: int, event: events.FetchFailed) -> None:
         if event.error == errors.CORRUPT_MESSAGE:
-            return  # the leader knows nothing of it
+            return  # the leader does not know about the error
         if event.error == errors.FENCED_LEADER_EPOCH:
             self._of(event).fetchers.pop(event.broker, None)
             self._failed_partitions.setdefault(event.broker, {})[TopicPartition(event.topic, event.partition)] = None
@@ -328,7 +331,7 @@ class MetricsObserver:
         try:
             self._settings.set(name, value, broker=broker, topic=topic)
         except ValueError:
-            return  # a topic's setting that the laboratory keeps for describe only
+            return  # a topic's setting that the laboratory keeps only for `describe`
 
     def _stopped(self, now: int, event: events.BrokerStopped) -> None:
         self._active.pop(broker_address(event.broker), None)
@@ -351,7 +354,9 @@ class MetricsObserver:
         self._offline[event.broker] = self._offline.get(event.broker, 0) + event.partitions
 
     def _offline_replica_found(self, now: int, event: events.OfflineReplicaFound) -> None:
-        """Count a replica in a failed directory that a restarted process is told of; it counts until that process ends, even if it is reassigned.
+        """Count a replica in a failed directory that a restarted process learns of.
+
+        It counts until that process ends, even if the replica is reassigned.
 
         Kafka: `HostedPartition.Offline`.
         """
@@ -381,7 +386,7 @@ class MetricsObserver:
     # --- what JMX shows --------------------------------------------------------------------------------------------
 
     def samples(self, now: int) -> list[Sample]:
-        """Every MBean at a time, by name and broker."""
+        """Return every MBean at a time, by name and broker."""
         found = [Sample(name, broker, meter.attributes(now)) for (name, broker), meter in self._meters.items()]
         known = {(sample.name, sample.broker) for sample in found}
         for broker in self._started:
@@ -397,14 +402,14 @@ class MetricsObserver:
         return sorted(found, key=lambda sample: (sample.name, sample.broker))
 
     def request_samples(self, now: int) -> list[Sample]:
-        """The samples about requests and threads (meters, idle percentages); their cost does not depend on the number of partitions."""
+        """Return the samples of requests and threads (meters, idle percentages). Their cost does not depend on the number of partitions."""
         found = [Sample(name, broker, meter.attributes(now)) for (name, broker), meter in self._meters.items()]
         for broker in self._started:
             found.extend(Sample(name, broker, (("Value", value),)) for name, value in self._threads(broker, now))
         return found
 
     def min_isr(self, tp: TopicPartition) -> int:
-        """The effective min.insync.replicas of a partition at its leader."""
+        """Return the effective min.insync.replicas of a partition at its leader."""
         partition = self._partitions[tp]
         value = self._settings.integer("min.insync.replicas", broker=partition.leader, topic=tp.topic)
         return effective_min_isr(value, len(partition.replicas), capped=self._release.capped_min_isr)
@@ -450,14 +455,14 @@ class MetricsObserver:
         yield from self._threads(broker, now)
 
     def _fetcher(self, tp: TopicPartition, broker: int, leader: int) -> str:
-        """The client id of the fetcher with which a broker follows a leader."""
+        """Return the client id of the fetcher with which a broker follows a leader."""
         fetchers = self._fetchers.get(broker)
         if fetchers is None:
             fetchers = self._fetchers[broker] = self._settings.integer("num.replica.fetchers", broker=broker)
         return f"clientId=ReplicaFetcherThread-{fetcher_id(tp, fetchers)}-{leader}"
 
     def _producer_ids(self, broker: int, now: int) -> int:
-        """The number of producer ids in the state of a broker's logs; an id counts once per log (`ReplicaManager#producerIdCount`)."""
+        """Return the number of producer ids in a broker's logs. An id counts once per log (`ReplicaManager#producerIdCount`)."""
         return sum(
             first <= partition.leo[broker] and now - last < EXPIRATION
             for partition in self._partitions.values()

@@ -1,8 +1,8 @@
-"""A model for the two idle percentages: network threads read and write requests, handler threads process them from a queue.
+"""A model for the two idle percentages. Network threads read and write requests, and handler threads process them from a queue.
 
-Each request costs a fixed time and a time per byte. The costs are the laboratory's, not measurements of Kafka; the numbers of threads
-are Kafka's settings. Work that exceeds the capacity of the threads waits. The model only shows how busy a broker would be; it delays
-nothing.
+Each request costs a fixed time and a time per byte. The costs are the laboratory's, not measurements of Kafka. The numbers of threads
+are Kafka's settings. Work that exceeds the capacity of the threads waits. The model only shows how busy a broker would be. It does
+not delay anything.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from core.lab.metrics.meter import TICK, Meter
 
 @attrs.frozen
 class RequestCosts:
-    """The costs of a request in ns of network thread and handler thread time: fixed, and per byte."""
+    """The fixed cost and the cost per byte of a request, in ns of network thread time and handler thread time."""
 
     network_request: int = 40_000
     network_byte: int = 8
@@ -29,10 +29,10 @@ COSTS: Final = RequestCosts()
 
 
 class ThreadPool:
-    """Threads that share a queue of work, simulated in steps of five seconds, the tick of meters.
+    """Threads that share a queue of work. They are simulated in steps of five seconds, the tick of meters.
 
     Attributes:
-        backlog: the work that waits, ns.
+        backlog: the waiting work, ns.
         idle: the idle share of the threads in the last full step; 1 before the first one.
     """
 
@@ -64,7 +64,7 @@ class ThreadPool:
             self.meter.advance(self._stepped)
 
     def idle_rate(self, now: int) -> float:
-        """The idle share over the last minute, as Kafka's meter reports it (`KafkaRequestHandlerPool#aggregateIdleMeter`)."""
+        """Return the idle share over the last minute, as Kafka's meter reports it (`KafkaRequestHandlerPool#aggregateIdleMeter`)."""
         self.advance(now)
         rate = dict(self.meter.attributes(now))["OneMinuteRate"]
         return rate if self._stepped > self._start else 1.0

@@ -1,4 +1,4 @@
-"""What records a cluster has lost and which ones it can lose, by partition and producer, with the events behind it.
+"""The records that a cluster has lost and those that it can lose, by partition and producer, with the events behind the losses.
 
 `Cluster.durability_report` makes the report from the durability account (`core.lab.durability_account`) and from the exposure
 of committed records (`core.lab.exposed_records`).
@@ -18,16 +18,16 @@ if TYPE_CHECKING:
 
 @attrs.frozen
 class LostRecords:
-    """The records of one producer in one partition that one event took.
+    """The records of one producer in one partition that were lost through one event.
 
     Attributes:
         tp: the partition.
         producer: the name of the producer.
-        ranges: the offset ranges [start, end), in order; records of other producers may lie between them.
+        ranges: the offset ranges [start, end), in order. Records of other producers can lie between them.
         epoch: the leader epoch in which the records were written.
-        acknowledged: whether they were acknowledged to the producer.
-        read: whether a consumer has read them.
-        event: the seq of the event that caused the loss.
+        acknowledged: whether the records were acknowledged to the producer.
+        read: whether a consumer has read the records.
+        event: the sequence number of the event that caused the loss.
     """
 
     tp: TopicPartition
@@ -71,11 +71,11 @@ class ExposedRecords:
 
 @attrs.frozen
 class DurabilityReport:
-    """What is lost and what is exposed in a cluster at one moment.
+    """The lost and exposed records of a cluster at one moment.
 
     Attributes:
-        lost: records that were acknowledged or read, and that the current leader's log lacks.
-        exposed: committed records that a broker which can be elected lacks.
+        lost: the records that were acknowledged or read, and that the current leader's log lacks.
+        exposed: the committed records that an electable broker lacks.
     """
 
     lost: tuple[LostRecords, ...]
@@ -83,7 +83,7 @@ class DurabilityReport:
 
 
 def durability_report(cluster: ClusterNodes) -> DurabilityReport:
-    """The report on all partitions; lost records are grouped by partition, producer and the event that caused the loss."""
+    """Return the report on all partitions. Lost records are grouped by partition, producer, and the event that caused the loss."""
     grouped: dict[tuple[TopicPartition, str, int, bool, bool, int], list[tuple[int, int]]] = {}
     for loss in cluster.account.losses():
         key = (loss.tp, loss.producer, loss.event, loss.acknowledged, loss.read, loss.epoch)

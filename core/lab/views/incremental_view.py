@@ -1,16 +1,16 @@
-"""A `ClusterView` that is updated incrementally: only what events name as changed is rebuilt.
+"""A `ClusterView` that is updated incrementally. Only the parts that events name as changed are rebuilt.
 
-A screen that is painted many times a second uses it; everything else calls `Cluster.view()`, which builds the whole view.
+It serves a screen that is drawn many times a second. Everything else calls `Cluster.view()`, which builds the whole view.
 
 Every change of a cluster is an event, so the view of a partition that no event has named is still right. Two things change
 without an event:
 
-- Ages and fetch states, for example how long ago a follower was caught up. Each call rebuilds the partitions that the caller
+- Ages and fetch states, for example the time since a follower was caught up. Each call rebuilds the partitions that the caller
   names, and a few others in round-robin order.
-- A stall. A partition whose high watermark stands still for longer than `core.kafka.health.STALL_BOUND` is rebuilt when that
+- A stall. A partition whose high watermark does not move for longer than `core.kafka.health.STALL_BOUND` is rebuilt when that
   time is over.
 
-A caller can leave the offsets of partitions that are not shown for later, and can limit how many partitions one call rebuilds.
+A caller can defer the offsets of partitions that are not shown, and can limit the number of partitions that one call rebuilds.
 Later calls rebuild the rest.
 """
 
@@ -33,11 +33,11 @@ if TYPE_CHECKING:
 _versions: Final = itertools.count()
 
 ROUND_ROBIN: Final = 2
-"""Partitions that each call rebuilds although no event has named them."""
+"""The number of partitions that each call rebuilds although no event has named them."""
 
 
 def _topic_at(kind: str) -> int:
-    """The index of the topic in the tuple of an event kind; the partition number follows it. 0: the kind names no partition."""
+    """Return the index of the topic in the tuple of an event kind; 0 if the kind names no partition. The partition number follows it."""
     columns = list(KINDS[kind].columns)
     return 4 + columns.index("topic") if "topic" in columns and "partition" in columns else 0
 
@@ -46,13 +46,13 @@ _TOPIC_AT: Final = {kind: _topic_at(kind) for kind in KINDS}
 _NO_PARTITION_KINDS: Final = frozenset(
     kind for kind, event in KINDS.items() if not _TOPIC_AT[kind] and (event.level == DETAIL or kind.startswith(("controller-", "link-")))
 ) - {"fetcher-disconnected"}
-"""Event kinds that change no partition."""
+"""The event kinds that change no partition."""
 _BROKER_KINDS: Final = (
     frozenset(kind for kind in KINDS if not _TOPIC_AT[kind] and next(iter(KINDS[kind].columns), "") == "broker") - _NO_PARTITION_KINDS
 )
-"""Event kinds that can change every replica of a broker, which is their first column."""
+"""The event kinds that can change every replica of a broker. The broker is their first column."""
 _LINK_KINDS: Final = frozenset({"link-cut", "link-healed"})
-"""Event kinds that can change what two nodes, their first two columns, do for clients."""
+"""The event kinds that can change what two nodes do for clients. The nodes are their first two columns."""
 _APPENDED: Final = "append"
 _COMMITTED: Final = "high-watermark"
 
@@ -62,7 +62,7 @@ _ACTS_COVERED_BY_EVENTS: Final = frozenset(
         "produce", "consume", "stop-consume",
     }
 )  # fmt: skip
-"""Acts whose changes are all reported by other events."""
+"""The acts whose changes are all reported by other events."""
 
 _OFFSET_KINDS: Final = frozenset(
     {
@@ -76,7 +76,7 @@ _OFFSET_KINDS: Final = frozenset(
         "log-flushed",
     }
 )
-"""Event kinds that change only offsets, and counters of records, of the partition that they name."""
+"""The event kinds that change only offsets and record counters of the partition that they name."""
 
 _structure_of: Final = operator.attrgetter(
     "leader", "leader_epoch", "partition_epoch", "replicas", "isr", "elr", "adding", "removing", "min_isr", "status", "not_fetching",
@@ -84,10 +84,10 @@ _structure_of: Final = operator.attrgetter(
 )  # fmt: skip
 
 _NEVER_DUE: Final = 2**62
-"""Past the end of virtual time."""
+"""A time past the end of virtual time."""
 
 Counts = tuple[int, int, int, int, int, int]
-"""Records: accepted, acknowledged, lost, duplicated, lost after they were acknowledged, lost after a consumer read them."""
+"""The numbers of records: accepted, acknowledged, lost, duplicated, lost after acknowledgment, and lost after a consumer read them."""
 
 
 class IncrementalView:
@@ -95,12 +95,12 @@ class IncrementalView:
 
     Attributes:
         cluster: the cluster.
-        version: a number that is replaced by a new, unique one when anything except offsets, counters and ages changes. A result
-            that depends on nothing else can be cached under it.
+        version: a number that is replaced by a new, unique one when anything except offsets, counters, and ages changes. A result
+            that depends on nothing else can be cached under this number.
     """
 
     def __init__(self, cluster: ClusterNodes) -> None:
-        """Start with an empty cache: the first call of `view` builds everything."""
+        """Start with an empty cache. The first call of `view` builds everything."""
         self.cluster = cluster
         self.version = next(_versions)
         self._changed: dict[TopicPartition, None] = {}
@@ -116,10 +116,10 @@ class IncrementalView:
         self._topics: tuple[int, tuple[TopicView, ...]] = (-1, ())
         self._diverged = self._exposed = 0
         self._next_in_round = 0
-        # Since when records may be uncommitted, in order of time: the last move of the high watermark, or the first append after it.
+        # The times since which records may be uncommitted, in order: the last move of the high watermark, or the first append after that.
         self._uncommitted: dict[TopicPartition, int] = {}
         self._stalled: dict[TopicPartition, None] = {}
-        self._slow: dict[int, None] = {}  # brokers whose disk made writes wait at the last call
+        self._slow: dict[int, None] = {}  # the brokers whose disk made writes wait at the last call
 
     def is_of(self, cluster: object) -> bool:
         """Whether this is the view of that cluster."""
@@ -154,7 +154,7 @@ class IncrementalView:
 
     @property
     def is_stale(self) -> bool:
-        """Whether the last view left something for later, or something has changed since."""
+        """Whether the last view deferred something, or something has changed since then."""
         return (
             self._all_changed
             or bool(self._changed or self._offsets_changed or self._brokers_changed or self._slow)
@@ -162,7 +162,7 @@ class IncrementalView:
         )
 
     def _next_stall(self) -> int:
-        """The time at which the next partition can become stalled, µs; `_NEVER_DUE` if there is none."""
+        """Return the time at which the next partition can become stalled, µs; `_NEVER_DUE` if there is none."""
         for since in self._uncommitted.values():
             return since + STALL_BOUND + 1
         return _NEVER_DUE
@@ -177,9 +177,9 @@ class IncrementalView:
         """Build the view of the cluster now.
 
         Args:
-            also: partitions to rebuild whether or not they have changed.
-            shown: the partitions whose offsets must be exact; the other partitions keep the offsets of an earlier view. None: all.
-            most: how many other partitions to rebuild at most; later calls rebuild the rest. None: no limit.
+            also: the partitions to rebuild whether or not they have changed.
+            shown: the partitions whose offsets must be exact. The other partitions keep the offsets of an earlier view. None for all.
+            most: the maximum number of other partitions to rebuild. Later calls rebuild the rest. None for no limit.
         """
         partitions = self.cluster.controller.replication.partitions
         known = len(partitions) == len(self._views) and all(tp in self._index for tp in self._changed)
@@ -244,7 +244,7 @@ class IncrementalView:
             offsets_changed.pop(tp, None)
 
     def _mark_slow_disks(self) -> None:
-        """Mark the partitions of slow disks: how long writes wait there changes without an event. The last time is after the wait is over."""
+        """Mark the partitions of slow disks, because the wait for writes changes without an event. Mark them once more after the wait."""
         slow = {number: None for number, broker in self.cluster.brokers.items() if broker.log_directories.write_wait()}
         for broker in self._slow | slow:
             self._changed.update(self._hosted.get(broker, {}))
@@ -264,7 +264,7 @@ class IncrementalView:
                     self._hosted.setdefault(broker, {})[tp] = None
 
     def _track_stall(self, view: PartitionView) -> None:
-        """Remember a partition that is stalled, or that can become stalled."""
+        """Remember a partition that is stalled or that can become stalled."""
         tp = view.tp
         if view.status is PartitionStatus.STALLED:
             self._stalled[tp] = None
@@ -274,7 +274,7 @@ class IncrementalView:
                 self._uncommitted.setdefault(tp, self.cluster.now - view.uncommitted_us)
 
     def _update_totals(self) -> Counts:
-        """The totals of the durability account, updated for the partitions whose counters have changed."""
+        """Return the totals of the durability account, updated for the partitions whose counters have changed."""
         if self._counters_changed:
             totals, counts, accounts = list(self._totals), self._counts, self.cluster.account.partitions
             for tp in self._counters_changed:

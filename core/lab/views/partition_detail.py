@@ -1,7 +1,7 @@
-"""A frozen view of one partition in full: what is on the disks of its brokers, and what its leader waits for.
+"""A frozen view of one partition in full: the data on the disks of its brokers, and the state of its leader.
 
 It costs more than the views of `core.lab.views.view`, so it is built for one partition, on request (`Cluster.partition_detail`).
-Times are µs of virtual time, end offsets are exclusive, as in Kafka; -1 means unknown or none.
+Times are µs of virtual time. End offsets are exclusive, as in Kafka. The value -1 means unknown or none.
 """
 
 from __future__ import annotations
@@ -32,17 +32,17 @@ class SegmentView:
 
 @attrs.frozen
 class ReplicaDetail:
-    """What is on the disk of one replica.
+    """The data on the disk of one replica.
 
     Attributes:
         broker: the broker of the replica.
-        runs: the log, as runs of records of one leader epoch.
+        runs: the log as runs of records, each of one leader epoch.
         segments: the segments of the log, oldest first.
-        recovery_point: the offset below which everything is flushed and survives a power loss.
-        checkpointed_hw: the high watermark in `replication-offset-checkpoint`; -1: none.
-        checkpointed_recovery_point: the recovery point in `recovery-point-offset-checkpoint`; -1: none.
-        checkpointed_log_start: the log start offset in `log-start-offset-checkpoint`; -1: none.
-        diverged: the offset ranges at which it holds other records than the leader's log.
+        recovery_point: the offset below which all records are flushed and survive a power loss.
+        checkpointed_hw: the high watermark in `replication-offset-checkpoint`; -1 if there is none.
+        checkpointed_recovery_point: the recovery point in `recovery-point-offset-checkpoint`; -1 if there is none.
+        checkpointed_log_start: the log start offset in `log-start-offset-checkpoint`; -1 if there is none.
+        diverged: the offset ranges at which the replica holds other records than the leader's log.
     """
 
     broker: int
@@ -56,21 +56,21 @@ class ReplicaDetail:
 
     @property
     def bytes(self) -> int:
-        """The size of the log on disk."""
+        """The size of the log on disk, bytes."""
         return sum(segment.bytes for segment in self.segments)
 
 
 @attrs.frozen
 class FollowerState:
-    """A follower as its leader sees it (Kafka: `Replica`).
+    """A follower from its leader's perspective (Kafka: `Replica`).
 
     Attributes:
         broker: the follower.
-        leo: the offset of its last fetch; -1 before the first fetch of this leadership.
-        fetched_us: the time since its last fetch; -1: it has not fetched.
-        caught_up_us: the time since it had all records that the leader had; -1: it never had.
-        counts: whether the high watermark waits for it now.
-        waits_us: how much longer its fetch can wait in the leader's purgatory; -1: no fetch waits.
+        leo: the offset of the follower's last fetch; -1 before the first fetch of this leadership.
+        fetched_us: the time since the last fetch; -1 if the follower has not fetched.
+        caught_up_us: the time since the follower had all records that the leader had; -1 if it never had.
+        counts: whether the high watermark waits for the follower now.
+        waits_us: how much longer the follower's fetch can wait in the leader's purgatory; -1 if no fetch waits.
     """
 
     broker: int
@@ -104,26 +104,26 @@ class WaitingWrite:
 
 @attrs.frozen
 class LeaderState:
-    """What the leader of the partition knows and waits for.
+    """The knowledge of a partition's leader, and what it waits for.
 
     Attributes:
         broker: the leader.
-        epoch_start: its LEO at the start of this leader epoch.
+        epoch_start: the leader's LEO at the start of this leader epoch.
         isr: the committed ISR, as the leader knows it.
-        maximal_isr: the ISR including the members that the leader has proposed to add.
-        pending: `expand` or `shrink` while the controller has not answered an ISR proposal; else empty.
+        maximal_isr: the ISR, including the members that the leader has proposed to add.
+        pending: `expand` or `shrink` while the controller has not answered an ISR proposal; otherwise empty.
         proposed: the proposed ISR.
         min_isr: the effective min.insync.replicas.
-        under_min_isr: whether the ISR is smaller than that.
-        strict_min_isr: whether the high watermark stops below min ISR (since 3.7).
+        under_min_isr: whether the ISR is smaller than `min_isr`.
+        strict_min_isr: whether the high watermark stops when the ISR is smaller than `min_isr` (since 3.7).
         lag_max_us: replica.lag.time.max.ms.
-        by_fetch: whether that limit applies to the time since a follower last fetched (before 0.9), not since it was last caught up.
+        by_fetch: whether `lag_max_us` limits the time since a follower last fetched (before 0.9), not since it was last caught up.
         check_period_us: the period of the isr-expiration task.
-        next_check_us: the time until the next run of that task; -1: not scheduled.
+        next_check_us: the time until the next run of that task; -1 if none is scheduled.
         writes_isr: whether the leader writes the ISR to ZooKeeper itself (before 2.7).
-        followers: the followers in replica order.
-        waiting: the first `MAX_WAITING_WRITES` writes with acks=all that wait, in order of offset.
-        waiting_total: how many wait in all.
+        followers: the followers, in replica order.
+        waiting: the first `MAX_WAITING_WRITES` waiting writes with acks=all, in order of offset.
+        waiting_total: the total number of waiting writes.
     """
 
     broker: int
@@ -145,7 +145,7 @@ class LeaderState:
     waiting_total: int
 
     def follower(self, broker: int) -> FollowerState | None:
-        """The state of a follower; None if the leader does not know that broker."""
+        """Return the state of a follower; None if the leader does not know that broker."""
         return next((each for each in self.followers if each.broker == broker), None)
 
 
@@ -155,13 +155,13 @@ class PartitionDetail:
 
     Attributes:
         now: the time of the view.
-        view: its view in `ClusterView`.
-        leads: the state of the leader; None if nobody leads, or the leader's process is gone.
-        replicas: the replicas in replica order.
-        session_us: the session timeout: how long a broker can be silent before the controller considers it dead.
-        eligible: the brokers that the controller could elect now, in the order in which it would try them, each with the kind of election.
+        view: the partition's view in `ClusterView`.
+        leads: the state of the leader; None if there is no leader, or if the leader's process is gone.
+        replicas: the replicas, in replica order.
+        session_us: the session timeout, which is how long a broker can be silent before the controller considers it dead.
+        eligible: the brokers that the controller could elect now, in the order of its choice, each with the kind of election.
         lost: the offset ranges of lost records, as (epoch, start, end).
-        exposed: the offset ranges of committed records that a broker which can be elected lacks.
+        exposed: the offset ranges of committed records that an electable broker lacks.
     """
 
     now: int
@@ -174,5 +174,5 @@ class PartitionDetail:
     exposed: tuple[tuple[int, int], ...]
 
     def replica(self, broker: int) -> ReplicaDetail | None:
-        """What is on the disk of a broker; None if it has no replica."""
+        """Return the data on the disk of a broker; None if it has no replica."""
         return next((each for each in self.replicas if each.broker == broker), None)

@@ -25,14 +25,14 @@ from core.lab.views.partition_detail import (
 from core.sim.messages import Timer
 
 MAX_WAITING_WRITES: Final = 200
-"""The largest number of waiting writes that a `LeaderState` lists."""
+"""The maximum number of waiting writes that a `LeaderState` lists."""
 
 
 def partition_detail(cluster: ClusterNodes, tp: TopicPartition) -> PartitionDetail:
     """Build the detail of one partition.
 
     Raises:
-        KeyError: there is no such partition.
+        KeyError: the partition does not exist.
     """
     registration = cluster.controller.replication.partitions[tp]
     leads = cluster.brokers.get(registration.leader)
@@ -127,7 +127,7 @@ def _follower(leading: Partition, replica: Replica, now: int) -> FollowerState:
 
 
 def _next_check(cluster: ClusterNodes, address: str, incarnation: int) -> int:
-    """The time until a broker's isr-expiration task runs, µs; -1 if it is not scheduled."""
+    """Return the time until a broker's isr-expiration task runs, µs; -1 if it is not scheduled."""
     due = [
         entry.time
         for entry in cluster.agenda.entries
@@ -140,7 +140,10 @@ def _next_check(cluster: ClusterNodes, address: str, incarnation: int) -> int:
 
 
 def _eligible(cluster: ClusterNodes, tp: TopicPartition, registration: PartitionRegistration) -> tuple[tuple[int, str], ...]:
-    """The brokers that could be elected if the leader failed now: the ISR, the ELR, then any active one (`PartitionChangeBuilder#electLeader`)."""
+    """Return the brokers that could be elected if the leader failed now (`PartitionChangeBuilder#electLeader`).
+
+    They are the members of the ISR, then those of the ELR, then any active replicas.
+    """
     replication = cluster.controller.replication
     unclean = replication.election_mode(tp) is ElectionMode.UNCLEAN
     found: list[tuple[int, str]] = []

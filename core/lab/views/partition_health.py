@@ -1,4 +1,4 @@
-"""The facts of a running cluster from which the status of a partition follows (`core.kafka.health`)."""
+"""The facts of a running cluster that determine the status of a partition (`core.kafka.health`)."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class PartitionHealth(NamedTuple):
-    """The status of a partition and the facts it follows from (see `core.kafka.health.status_of`)."""
+    """The status of a partition and the facts that determine it (see `core.kafka.health.status_of`)."""
 
     status: PartitionStatus
     min_isr: int
@@ -24,7 +24,7 @@ class PartitionHealth(NamedTuple):
 
 
 def partition_health(cluster: ClusterNodes, tp: TopicPartition, registration: PartitionRegistration) -> PartitionHealth:
-    """The health of a partition now."""
+    """Return the health of a partition now."""
     leader = registration.leader
     leads = cluster.brokers.get(leader)
     leading = None if leads is None else leads.partitions.get(tp)
@@ -44,7 +44,7 @@ def partition_health(cluster: ClusterNodes, tp: TopicPartition, registration: Pa
 
 
 def uncommitted_us(cluster: ClusterNodes, leading: Partition) -> int:
-    """How long a leader's high watermark has stood still below its log end, µs; 0 if everything is committed."""
+    """Return how long a leader's high watermark has not moved while below its log end, µs; 0 if everything is committed."""
     log = leading.log
     return cluster.now - leading.uncommitted_since if log.high_watermark < log.leo else 0
 

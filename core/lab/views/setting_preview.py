@@ -1,4 +1,4 @@
-"""What a change of a setting would do to partitions now, by the rules of `core.kafka.health`."""
+"""Previews of the effect that a change of a setting would have on partitions now, by the rules of `core.kafka.health`."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ class MinIsrChange(NamedTuple):
     """The effect of a value of min.insync.replicas.
 
     Attributes:
-        led: how many of the partitions have a leader.
-        refused: how many of those would refuse writes with acks=all.
-        at_min: how many would refuse them if the ISR lost one more member.
+        led: the number of partitions that have a leader.
+        refused: the number of those that would refuse writes with acks=all.
+        at_min: the number of those that would refuse such writes if the ISR lost one more member.
     """
 
     led: int
@@ -24,10 +24,10 @@ class MinIsrChange(NamedTuple):
 
 
 def min_isr_change(partitions: Iterable[PartitionView], min_insync_replicas: int, *, capped: bool) -> MinIsrChange:
-    """The effect of setting min.insync.replicas to a value for these partitions.
+    """Return the effect of setting min.insync.replicas to a value for these partitions.
 
     Args:
-        capped: whether the value is capped by the replication factor (since 3.7).
+        capped: whether the replication factor caps the value (since 3.7).
     """
     led = refused = at_min = 0
     for partition in partitions:
@@ -42,8 +42,8 @@ class UncleanChange(NamedTuple):
     """The effect of enabling unclean leader election.
 
     Attributes:
-        elected: how many partitions would get a leader.
-        lacking: how many records would be lost because only stopped brokers hold them.
+        elected: the number of partitions that would get a leader.
+        lacking: the number of records that would be lost because only stopped brokers hold them.
     """
 
     elected: int
@@ -51,7 +51,7 @@ class UncleanChange(NamedTuple):
 
 
 def unclean_change(partitions: Iterable[PartitionView], up: Container[int]) -> UncleanChange:
-    """The effect of setting unclean.leader.election.enable to true for these partitions.
+    """Return the effect of setting unclean.leader.election.enable to true for these partitions.
 
     Args:
         up: the brokers that are up.
@@ -61,5 +61,5 @@ def unclean_change(partitions: Iterable[PartitionView], up: Container[int]) -> U
 
 
 def only_on_stopped_brokers(partition: PartitionView) -> int:
-    """How many records at the end of the longest log no replica with a running process has."""
+    """Return the number of records at the end of the longest log that no replica with a running process has."""
     return max((copy.leo for copy in partition.copies), default=0) - max((copy.leo for copy in partition.copies if copy.alive), default=0)

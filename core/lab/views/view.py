@@ -1,8 +1,8 @@
-"""Frozen views of the state of a cluster, for the user interface, expectations and `describe`.
+"""Frozen views of the state of a cluster, for the user interface, expectations, and `describe`.
 
-`Cluster.view()` builds a view of everything, `Cluster.partition_view(tp)` one of a partition. A view never changes and holds no reference
-into the running system. Times are µs of virtual time; end offsets are exclusive, as in Kafka. Leader, ISR and epochs are the
-controller's; the LEO, HW and role of a replica are those on its broker, even if that is stopped.
+`Cluster.view()` builds a view of everything, and `Cluster.partition_view(tp)` builds one of a partition. A view never changes and
+holds no reference into the running system. Times are µs of virtual time. End offsets are exclusive, as in Kafka. Leader, ISR, and
+epochs are the controller's. The LEO, HW, and role of a replica are those on its broker, even if that broker is stopped.
 """
 
 from __future__ import annotations
@@ -28,16 +28,16 @@ class BrokerView(ReprMixin):
 
     Attributes:
         id: the broker id.
-        rack: broker.rack; None if it has none.
-        state: the state of its process.
-        fenced: whether the controller has fenced it.
-        broker_epoch: the epoch of its registration.
-        leaders: the partitions that it leads, according to the controller.
-        replicas: the replicas that it has, according to the controller.
-        metadata_offset: how far it has read the metadata log.
-        silent_us: the time since its last heartbeat reached the controller.
-        log_dirs: the number of its log directories.
-        failed_dirs: the failed ones, numbered from 1.
+        rack: broker.rack; None if the broker has no rack.
+        state: the state of the broker's process.
+        fenced: whether the controller has fenced the broker.
+        broker_epoch: the epoch of the broker's registration.
+        leaders: the number of partitions that the broker leads, according to the controller.
+        replicas: the number of replicas on the broker, according to the controller.
+        metadata_offset: the offset up to which the broker has read the metadata log.
+        silent_us: the time since the broker's last heartbeat reached the controller.
+        log_dirs: the number of log directories.
+        failed_dirs: the failed log directories, numbered from 1.
         disk_delay_us: the time that each write takes in addition to that of a normal disk.
     """
 
@@ -56,7 +56,7 @@ class BrokerView(ReprMixin):
 
     @property
     def up(self) -> bool:
-        """Whether its process runs and the controller considers it alive."""
+        """Whether the broker's process runs and the controller considers it alive."""
         return self.state is BrokerState.RUNNING and not self.fenced
 
 
@@ -65,19 +65,19 @@ class ReplicaView(ReprMixin):
     """One replica of a partition.
 
     Attributes:
-        broker: the broker that it is on.
-        role: `leader`, `follower` or `offline` (no process, or its log directory failed), according to that broker.
-        leo, hw, log_start: its offsets.
+        broker: the broker that the replica is on.
+        role: `leader`, `follower`, or `offline` (no process, or a failed log directory), according to that broker.
+        leo, hw, log_start: the offsets of the replica.
         in_isr: whether the controller's ISR includes it.
-        alive: whether its broker's process runs, even if paused.
-        fetch_state: of a follower: `fetching`, `truncating`, `delayed`, `failed` or `idle` (no fetcher).
-        caught_up_us: the time since the leader saw it caught up; -1: no leader knows.
+        alive: whether the broker's process runs, even if it is paused.
+        fetch_state: the state of a follower: `fetching`, `truncating`, `delayed`, `failed`, or `idle` (no fetcher).
+        caught_up_us: the time since the leader saw the replica caught up; -1 if no leader knows.
         epochs: the leader-epoch cache as (epoch, start offset).
-        believes_leader, believes_epoch: the leader and leader epoch that its broker knows.
-        dir: the number of its log directory, from 1.
+        believes_leader, believes_epoch: the leader and leader epoch that the broker knows.
+        dir: the number of the log directory, from 1.
         dir_online: whether that directory works.
-        moving_to: the log directory that it is being moved to; 0: none.
-        future_leo: the log end offset of the copy there; -1: none.
+        moving_to: the log directory that the replica is being moved to; 0 if none.
+        future_leo: the log end offset of the copy in that directory; -1 if there is none.
     """
 
     broker: int
@@ -105,18 +105,18 @@ class PartitionView(ReprMixin):
     Attributes:
         tp: the partition.
         leader, leader_epoch, partition_epoch: see `core.kafka.partition_registration.PartitionRegistration`.
-        replicas, isr, elr, last_known_elr, adding, removing, recovering: likewise.
+        replicas, isr, elr, last_known_elr, adding, removing, recovering: see the same class.
         min_isr: the effective min.insync.replicas.
-        status: what clients experience (`core.kafka.health`).
+        status: the status that clients experience (`core.kafka.health`).
         copies: the replicas, in replica order.
         held_by: the replicas that hold the high watermark back: those with the lowest LEO that the leader knows; the leader if all are equal.
-        accepted, acked, lost, duplicated: records of the durability account (`core.lab.durability_account`).
+        accepted, acked, lost, duplicated: the numbers of records in the durability account (`core.lab.durability_account`).
         committed: the leader's high watermark.
         diverged: the number of offsets below both high watermarks at which two live replicas hold different records.
-        exposed: committed records that a replica which can be elected lacks.
-        not_fetching: ISR members that cannot fetch from the leader: their process is down or paused, or a link between the two is cut.
-        uncommitted_us: how long the HW has stood still below the leader's LEO; 0 if everything is committed.
-        lost_acknowledged, lost_read: lost records that were acknowledged, and that a consumer has read.
+        exposed: the number of committed records that an electable replica lacks.
+        not_fetching: the ISR members that cannot fetch from the leader because their process is down or paused, or the link is cut.
+        uncommitted_us: how long the HW has not moved while below the leader's LEO; 0 if everything is committed.
+        lost_acknowledged, lost_read: the numbers of lost records that were acknowledged, and that a consumer has read.
     """
 
     tp: TopicPartition
@@ -148,14 +148,14 @@ class PartitionView(ReprMixin):
 
     @property
     def offline(self) -> bool:
-        """Whether it has no leader."""
+        """Whether the partition has no leader."""
         return is_offline(self)
 
     def copy_on(self, broker: int) -> ReplicaView:
-        """The replica on a broker.
+        """Return the replica on a broker.
 
         Raises:
-            KeyError: there is none.
+            KeyError: the broker has no replica.
         """
         for copy in self.copies:
             if copy.broker == broker:
@@ -168,11 +168,11 @@ class TopicView(ReprMixin):
     """A topic.
 
     Attributes:
-        name: its name.
-        topic_id: its id.
+        name: the name of the topic.
+        topic_id: the id of the topic.
         partitions: the number of partitions.
         replication_factor: the replication factor of the first partition.
-        config: overrides as (name, value), in the order in which `kafka-topics --describe` prints them.
+        config: the overrides as (name, value), in the order in which `kafka-topics --describe` prints them.
     """
 
     name: str
@@ -187,11 +187,11 @@ class ProducerView(ReprMixin):
     """A producer.
 
     Attributes:
-        name, topic, acks: its configuration.
-        rate: records per second of its load; 0: none.
-        sent, acked, failed: records sent, acknowledged, given up.
-        in_flight: batches without an answer.
-        retries: attempts after the first one.
+        name, topic, acks: the configuration of the producer.
+        rate: the records per second of its load; 0 if it has none.
+        sent, acked, failed: the numbers of records sent, acknowledged, and given up.
+        in_flight: the number of batches without an answer.
+        retries: the number of attempts after the first one.
         last_latency_us: the latency of the batch that was acknowledged last.
         waits_us: the time since each batch without an answer was created, longest first.
     """
@@ -214,10 +214,10 @@ class ConsumerView(ReprMixin):
     """A consumer.
 
     Attributes:
-        name, topic: its configuration.
-        read: records read.
-        positions: its position by partition.
-        reads_from: the follower that it reads from, by partition, where it does not read from the leader.
+        name, topic: the configuration of the consumer.
+        read: the number of records read.
+        positions: the positions, by partition.
+        reads_from: the followers that the consumer reads from, by partition. Partitions that it reads from the leader are missing.
     """
 
     name: str
@@ -232,12 +232,12 @@ class VoterView(ReprMixin):
     """One voter of the metadata quorum.
 
     Attributes:
-        name: its name.
-        role: `stopped`, `unattached`, `follower`, `prospective`, `candidate` or `leader`.
-        epoch, leader: the epoch and the leader that it knows.
-        end: the end of its log.
-        high_watermark: its high watermark.
-        active: whether it considers itself the active controller.
+        name: the name of the voter.
+        role: `stopped`, `unattached`, `follower`, `prospective`, `candidate`, or `leader`.
+        epoch, leader: the epoch and the leader that the voter knows.
+        end: the end of the voter's log.
+        high_watermark: the voter's high watermark.
+        active: whether the voter considers itself the active controller.
     """
 
     name: str
@@ -255,8 +255,8 @@ class LinkView(ReprMixin):
 
     Attributes:
         src, dst: the sender and the receiver.
-        latency_us, jitter_us: its latency and jitter if they exceed those of the network, else 0.
-        loss_ppm, duplicate_ppm, reorder_ppm: the messages that it loses, duplicates and reorders, parts per million.
+        latency_us, jitter_us: the latency and jitter of the link if they exceed those of the network; otherwise 0.
+        loss_ppm, duplicate_ppm, reorder_ppm: the shares of messages that are lost, duplicated, and reordered, parts per million.
     """
 
     src: str
@@ -274,24 +274,24 @@ class ClusterView(ReprMixin):
 
     Attributes:
         now: the virtual time.
-        seq: the seq of the last event.
+        seq: the sequence number of the last event.
         release: the name of the release.
-        controller: the name of the active controller; empty: there is none.
-        brokers, topics, partitions, producers, consumers: the parts.
-        cut_links, held_links: directed links, sorted.
-        accepted, acked, lost, duplicated, lost_acknowledged, lost_read: totals of the durability account.
-        diverged, exposed: totals over the partitions.
-        unclean_elections: unclean elections, including those of a last known leader.
-        isr_shrinks, isr_expands: committed ISR changes.
+        controller: the name of the active controller; empty if there is none.
+        brokers, topics, partitions, producers, consumers: the parts of the cluster.
+        cut_links, held_links: the cut and held directed links, sorted.
+        accepted, acked, lost, duplicated, lost_acknowledged, lost_read: the totals of the durability account.
+        diverged, exposed: the totals over the partitions.
+        unclean_elections: the number of unclean elections, including those of a last known leader.
+        isr_shrinks, isr_expands: the numbers of committed ISR changes.
         controller_epoch: the newest controller epoch.
-        active_controllers: ActiveControllerCount, summed over the cluster.
-        majority: whether enough voters can talk to each other.
+        active_controllers: the sum of ActiveControllerCount over the cluster.
+        majority: whether a majority of the voters can communicate with each other.
         voters: the voters of the metadata quorum; empty if there is none.
-        changed_links: directed links, sorted, that are slower than the others, or that lose, duplicate or reorder more.
-        loss_ppm: the messages that every link loses, parts per million.
-        latency_us, jitter_us: of every link that nobody has changed.
-        unclean_check_us: the time until the KRaft controller checks for unclean elections; -1: not scheduled.
-        version: two views of one `IncrementalView` with the same version differ only in offsets, counters and ages; -1: unknown.
+        changed_links: the directed links that are slower than the others, or that lose, duplicate, or reorder more; sorted.
+        loss_ppm: the share of messages that every link loses, parts per million.
+        latency_us, jitter_us: the latency and jitter of every link that nobody has changed.
+        unclean_check_us: the time until the KRaft controller checks for unclean elections; -1 if no check is scheduled.
+        version: the version of an `IncrementalView`; -1 if unknown. Views with the same version differ only in offsets, counters, and ages.
     """
 
     now: int
@@ -333,10 +333,10 @@ class ClusterView(ReprMixin):
         return frozenset(broker.id for broker in self.brokers if broker.up)
 
     def partition(self, tp: TopicPartition) -> PartitionView:
-        """The view of a partition.
+        """Return the view of a partition.
 
         Raises:
-            KeyError: there is no such partition.
+            KeyError: the partition does not exist.
         """
         for view in self.partitions:
             if view.tp == tp:
@@ -344,10 +344,10 @@ class ClusterView(ReprMixin):
         raise KeyError(str(tp))
 
     def broker(self, broker: int) -> BrokerView:
-        """The view of a broker.
+        """Return the view of a broker.
 
         Raises:
-            KeyError: there is no such broker.
+            KeyError: the broker does not exist.
         """
         for view in self.brokers:
             if view.id == broker:

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
 
 def broker_view(cluster: ClusterNodes, broker: Broker) -> BrokerView:
-    """The view of one broker."""
+    """Return the view of one broker."""
     controller = cluster.controller
     registration = controller.brokers.get(broker.id)
     state = broker.state
@@ -97,7 +97,7 @@ def _replica_view(
 
 
 def partition_view(cluster: ClusterNodes, tp: TopicPartition) -> PartitionView:
-    """The view of one partition with all its replicas."""
+    """Return the view of one partition with all its replicas."""
     replication, brokers = cluster.controller.replication, cluster.brokers
     registration = replication.partitions[tp]
     account = cluster.account.of(tp)
@@ -136,7 +136,7 @@ def partition_view(cluster: ClusterNodes, tp: TopicPartition) -> PartitionView:
 
 
 def lags(cluster: ClusterNodes) -> dict[int, float]:
-    """The largest lag of each running broker: records below the leader's high watermark that one of its replicas lacks."""
+    """Return the largest lag of each running broker: the records below the leader's high watermark that one of its replicas lacks."""
     brokers = cluster.brokers
     found = {broker.id: 0.0 for broker in brokers.values() if broker.state is not BrokerState.STOPPED}
     for tp, registration in cluster.controller.replication.partitions.items():
@@ -155,7 +155,7 @@ def lags(cluster: ClusterNodes) -> dict[int, float]:
 
 
 def diverged(cluster: ClusterNodes, tp: TopicPartition, registration: PartitionRegistration) -> int:
-    """How many offsets below both high watermarks hold different records at the leader and at a running follower that fetches."""
+    """Return the number of offsets below both high watermarks at which the leader and a fetching follower hold different records."""
     leads = cluster.brokers.get(registration.leader)
     leading = None if leads is None else leads.partitions.get(tp)
     if leading is None or not leading.is_leader:
@@ -178,13 +178,13 @@ def diverged(cluster: ClusterNodes, tp: TopicPartition, registration: PartitionR
 
 @attrs.frozen(repr=False)
 class CachedViews(ReprMixin):
-    """The views of partitions and topics, with their totals, that a caller has built already (`core.lab.views.incremental_view`).
+    """Views of partitions and topics, with their totals, that a caller has already built (`core.lab.views.incremental_view`).
 
     Attributes:
-        partitions, topics: the views.
-        counts: totals of the durability account, in the order of `core.lab.views.incremental_view.Counts`.
-        diverged, exposed: totals over the partitions.
-        version: see `ClusterView.version`.
+        partitions, topics: the views of partitions and topics.
+        counts: the totals of the durability account, in the order of `core.lab.views.incremental_view.Counts`.
+        diverged, exposed: the totals over the partitions.
+        version: the version of the views (see `ClusterView.version`).
     """
 
     partitions: tuple[PartitionView, ...]
@@ -209,7 +209,7 @@ def _build_all(cluster: ClusterNodes) -> CachedViews:
 
 
 def cluster_view(cluster: ClusterNodes, cached: CachedViews | None = None) -> ClusterView:
-    """The view of the whole cluster; `cached` saves building the views of partitions and topics."""
+    """Return the view of the whole cluster. If `cached` is given, the views of partitions and topics are not built again."""
     account, network = cluster.account, cluster.network
     if cached is None:
         cached = _build_all(cluster)
@@ -279,7 +279,7 @@ def cluster_view(cluster: ClusterNodes, cached: CachedViews | None = None) -> Cl
 
 
 def _voter_views(quorum: Quorum) -> tuple[VoterView, ...]:
-    """The views of the voters of the metadata quorum."""
+    """Return the views of the voters of the metadata quorum."""
     return tuple(
         VoterView(
             voter.name, str(voter.role), voter.epoch, voter.leader, len(voter.log), voter.high_watermark,
@@ -290,7 +290,7 @@ def _voter_views(quorum: Quorum) -> tuple[VoterView, ...]:
 
 
 def _changed_links(network: Network) -> tuple[LinkView, ...]:
-    """The links whose latency, jitter, loss, duplication or reordering differs from that of the network."""
+    """Return the links whose latency, jitter, loss, duplication, or reordering differs from that of the network."""
     return tuple(
         LinkView(
             *direction,
@@ -307,7 +307,7 @@ def _changed_links(network: Network) -> tuple[LinkView, ...]:
 
 
 def _unclean_check_us(cluster: ClusterNodes) -> int:
-    """The time until the active KRaft controller checks for unclean elections (its periodic task), µs; -1: it is not scheduled."""
+    """Return the time until the active KRaft controller's periodic check for unclean elections, µs; -1 if it is not scheduled."""
     controller = cluster.controller
     due = controller.scheduled.get(ELECT_UNCLEAN, -1) if isinstance(controller, Controller) else -1
     if cluster.quorum is not None:
@@ -317,7 +317,7 @@ def _unclean_check_us(cluster: ClusterNodes) -> int:
 
 
 def _controller_epoch(cluster: ClusterNodes) -> int:
-    """The newest controller epoch; 0 in a cluster with the one controller that does not fail."""
+    """Return the newest controller epoch; 0 in a cluster with a single controller that never fails."""
     quorum = cluster.quorum
     if quorum is None:
         return cluster.controller.controller_epoch
@@ -326,12 +326,12 @@ def _controller_epoch(cluster: ClusterNodes) -> int:
 
 
 def topic_views(cluster: ClusterNodes) -> tuple[TopicView, ...]:
-    """The views of all topics."""
+    """Return the views of all topics."""
     return tuple(_topic_view(cluster, name) for name in cluster.controller.replication.topics)
 
 
 def _topic_view(cluster: ClusterNodes, name: str) -> TopicView:
-    """The view of one topic. Like brokers, it reports a cluster-wide min.insync.replicas that differs from the default as a topic config."""
+    """Return the view of one topic. Like brokers, it reports a non-default cluster-wide min.insync.replicas as a topic config."""
     replication = cluster.controller.replication
     topic = replication.topics[name]
     first = replication.partitions[topic.partitions[0]]
