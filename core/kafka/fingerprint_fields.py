@@ -1,4 +1,4 @@
-"""The fields of protocol objects that a fingerprint does not treat as plain state (`core.sim.fingerprint`)."""
+"""The fields of protocol objects that a fingerprint does not treat as plain state (`core.sim.state.fingerprint`)."""
 
 from __future__ import annotations
 

@@ -1,10 +1,10 @@
-"""The health of a partition, from its metadata (offline, under-replicated, at or under min ISR, or stalled), and its worst status.
+"""The health of a partition: conditions from its metadata (offline, under-replicated, at or under min ISR), and its status.
 
 All code that shows, counts, or reports such a condition uses these functions. Kafka defines three of the conditions in two ways. A broker
 counts the partitions that it leads, with the effective min.insync.replicas (`is_under_replicated`, `is_under_min_isr`, `is_at_min_isr`).
-Metrics, condition readings, reports, and `status_of` use this definition. `kafka-topics --describe` uses its own rows and the setting as
-written, and includes leaderless partitions (`described_*`). The command of the same name, the grid's filters, and the counts beside the
-grid use the second definition.
+Metrics, condition readings, reports, and `status_of` use this definition. `kafka-topics --describe` uses the rows that it prints and the
+setting as written, and includes leaderless partitions (`described_*`). The command of the same name, the grid's filters, and the counts
+beside the grid use this second definition.
 
 `status_of` is the status of a partition as its clients experience it. Screens, readings, and sweeps use it, and reports use its words.
 The controller learns late that a broker is gone. Until then, its metadata names a dead leader, or an ISR with a dead member. A status
@@ -52,7 +52,7 @@ class AssignedPartition(LedPartition, Protocol):
 
 
 class PartitionStatus(enum.IntEnum):
-    """The status of a partition, by the operations that clients can perform on it. Worst first; only the last three are served."""
+    """The status of a partition, by the operations that clients can perform on it. The worst value is first; only the last three are served."""
 
     OFFLINE = 0
     """The controller has no leader for the partition, so clients cannot read or write."""
@@ -106,7 +106,7 @@ def is_offline(partition: LedPartition) -> bool:
 
 
 def is_under_replicated(partition: AssignedPartition) -> bool:
-    """Whether a partition's leader counts it in UnderReplicatedPartitions (`Partition#isUnderReplicated`). Without a leader, none does."""
+    """Whether a partition's leader counts it in UnderReplicatedPartitions (`Partition#isUnderReplicated`); False without a leader."""
     return len(partition.isr) < replication_factor(partition) and not is_offline(partition)
 
 

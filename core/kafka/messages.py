@@ -411,7 +411,7 @@ class BrokerWrite(NamedTuple):
 
 
 class FenceStaleBroker(NamedTuple):
-    """The active controller's finding that a broker's session has expired."""
+    """A write that fences a broker, because the active controller found that its session has expired."""
 
     broker: int
 
@@ -468,7 +468,7 @@ class QuorumFetchRequest(NamedTuple):
 
 
 class QuorumFetchResponse(NamedTuple):
-    """Entries from the requested offset, or the diverging epoch and its end to truncate to. If the sender is not the leader, an `error`."""
+    """Entries from the requested offset, or the diverging epoch and its end to truncate to. If the sender is not the leader, `error` is set."""
 
     number: int
     epoch: int

@@ -15,7 +15,7 @@ class PartitionRegistration:
         replicas: the assigned brokers in order; the first one is the preferred leader.
         isr: the in-sync replicas in recorded order; empty only if the release keeps an ELR.
         leader: the leading broker, or NO_LEADER.
-        leader_epoch: the leader's term. It rises with every record that has the leader field, even for the same leader.
+        leader_epoch: the number of the leader's term. It rises with every record that has the leader field, even for the same leader.
         partition_epoch: the version of the state. It rises with every record.
         elr: the eligible leader replicas. They left the ISR while it was below min ISR, and have all committed records.
         last_known_elr: the last known leader while the partition has no leader (KIP-966); otherwise empty.

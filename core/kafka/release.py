@@ -101,7 +101,7 @@ class Release(ReprMixin):
     Attributes:
         name: the name of the release, such as `0.10.2` or `4.3`.
         order: the release's position in time, only for comparisons in the table of defaults.
-        truncation: how a follower determines the offset to truncate its log to.
+        truncation: the way a follower determines the offset to truncate its log to.
         high_watermark: the replicas whose minimum LEO is the high watermark.
         isr_order: the order in which a leader lists the members of a changed ISR.
         maximal_isr: a pending ISR member counts for the high watermark at once (KIP-497, 2.7).
@@ -144,7 +144,7 @@ class Release(ReprMixin):
         request_time_leo: the leader takes a follower's LEO from its fetch offset, not from the records sent to it (in all Kafka releases).
         ignores_diverging_fetch: a fetch whose response is a diverging epoch does not count as progress (KAFKA-13141).
         recovery_state: an uncleanly elected leader is marked RECOVERING (KIP-704, 3.2).
-        survives_failed_dir: a broker with a failed log directory continues with the others (KIP-112, 1.0). In KRaft this requires 3.7;
+        survives_failed_dir: a broker with a failed log directory continues with its other directories (KIP-112, 1.0). In KRaft this requires 3.7;
             before that, a KRaft broker can have only one log directory (KIP-858).
         fences_periodically: the KRaft controller checks for stale brokers eight times per session timeout, so it fences up to an eighth of
             the timeout late (KAFKA-17793, 4.0). Before that, it checks when the oldest session can have expired.
@@ -160,18 +160,18 @@ class Release(ReprMixin):
             not late (before 0.9, KAFKA-1546).
         zookeeper: the controller is a broker elected through ZooKeeper (here before 3.3); otherwise it is the leader of the KRaft quorum.
         takes_out_dead_at_start: a new ZooKeeper controller removes dead brokers from ISRs and leaderships (KAFKA-3143, 2.3). Before that,
-            only the controller that was active when they failed does.
+            only the controller that is active when they fail removes them.
         alters_reassignments: a running reassignment can be canceled or replaced (KIP-455, 2.4). Before that, the tool does not start one while
                 another one is running.
         dead_target: the result of a reassignment to a broker that is not alive.
         leader_writes_isr: a leader writes its ISR to ZooKeeper itself, and the controller learns of it later (before 2.7, KIP-497).
         publishes_isr_changes: a leader that writes its ISR publishes the change in /isr_change_notification (KAFKA-1367, 0.9). Before that, the controller
             learns only of partitions that are being reassigned.
-        validates_positions: a consumer that learns of a new leader asks for the end offset of the last read record's epoch, and goes back
-            to that offset if it is below its position (KIP-320's consumer, 2.3).
+        validates_positions: a consumer that learns of a new leader asks for the end offset of the last read record's epoch. If that offset is
+            below the consumer's position, the consumer goes back to it (KIP-320's consumer, 2.3).
         finds_by_time: ListOffsets finds the first record from a timestamp on (KIP-79, 0.10.1). Before that, it uses the modification times
             of segments.
-        reads_from_followers: consumers send their rack, and followers serve the consumers that do (KIP-392, 2.4).
+        reads_from_followers: consumers send their rack, and followers serve consumers that send one (KIP-392, 2.4).
         controller_epoch_fencing: brokers refuse the requests of a controller with an older epoch (in all Kafka releases).
         newer_clients: producers double their retry back-off (KIP-580), and retry at once when they learn of a new leader (KAFKA-15415,
             3.7).

@@ -132,7 +132,7 @@ class Setting(ReprMixin):
         return names[text]
 
     def scope_error(self, *, broker: bool, topic: bool) -> str:
-        """Return the reason that the setting cannot be set for a broker, for a topic, or (neither) for the whole cluster; empty if it can."""
+        """Return the reason that the setting cannot be set for a broker, a topic, or (if both are False) the whole cluster; empty if it can be set."""
         if topic and self.scope != "topic":
             return f"{self.name} is not a topic setting; set it for a broker or for the whole cluster"
         if broker and self.scope == "controller":

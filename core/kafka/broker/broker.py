@@ -42,25 +42,25 @@ if TYPE_CHECKING:
     from core.kafka.durability_observer import DurabilityObserver
 
 INITIAL_TASK_DELAY: Final = 30 * SECOND
-"""Delay from a broker's start to the first run of its log tasks, µs (log.initial.task.delay.ms)."""
+"""The delay from a broker's start to the first run of its log tasks, µs (log.initial.task.delay.ms)."""
 
 NEVER: Final = 10**15
 """A time past the end of virtual time, µs. A task with this interval never runs."""
 
 REGISTRATION_RETRY: Final = SECOND
-"""Time until the broker sends a registration without a response again, µs."""
+"""The time until the broker resends a registration that had no response, µs."""
 
 RESEND_BACKOFF: Final = 100 * US_PER_MS
-"""Time until the broker sends a refused registration again, µs.
+"""The time until the broker resends a registration that was refused, µs.
 
 It doubles with each refusal, up to broker.session.timeout.ms (`BrokerLifecycleManager`).
 """
 
 SHUTDOWN_AGAIN: Final = 50 * US_PER_MS
-"""Time from the first response in a controlled shutdown to the next heartbeat, µs (`BrokerLifecycleManager`)."""
+"""The time from the first response in a controlled shutdown to the next heartbeat, µs (`BrokerLifecycleManager`)."""
 
 SHUTDOWN_TIMEOUT: Final = 300 * SECOND
-"""Time after which a broker shuts down without the controller's consent, µs (`BrokerServer#shutdown`)."""
+"""The time after which a broker shuts down without the controller's consent, µs (`BrokerServer#shutdown`)."""
 
 
 class Broker(BrokerContext):
@@ -180,8 +180,8 @@ class Broker(BrokerContext):
         """Start the process. It registers after its startup time, and after log recovery if the last shutdown was unclean.
 
         Args:
-            startup: duration of every start, µs.
-            recovery: fixed part of the duration of a log recovery, µs.
+            startup: the duration of every start, µs.
+            recovery: the fixed part of the duration of a log recovery, µs.
             disk_speed: bytes per second that a recovery thread reads; 0 in by-hand mode, where nothing takes time.
         """
         for tp in self.disk.mount_repaired():

@@ -90,7 +90,7 @@ class BrokerContext(PartitionContext):
         return self._correlation
 
     def fetches_between(self, follower: int, leader: int, fetcher: int) -> LongPoll:
-        """Return the long polls of one of a follower's fetchers at a leader. This broker is one of the two."""
+        """Return the long polls of one fetcher of a follower at a leader. This broker is the follower or the leader."""
         rank = (follower << 48) | (leader << 16) | fetcher
         return self.long_poll(broker_address(follower), broker_address(leader), fetcher, rank)
 

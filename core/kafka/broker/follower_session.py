@@ -38,7 +38,7 @@ class FollowerSession(metaclass=ABCMeta):
 
     @abstractmethod
     def records_appended(self, entry: SessionEntry) -> None:
-        """Note new records of a partition, which might be enough to complete the delayed fetch."""
+        """Record that a partition has new records, which might be enough to complete the delayed fetch."""
 
     @abstractmethod
     def complete(self) -> None:

@@ -21,7 +21,7 @@ COPY_CHUNK: Final = 1_048_576
 """The number of bytes that a move copies at a time (replica.fetch.max.bytes)."""
 
 COPY_PAUSE: Final = US_PER_MS
-"""Minimum time between two steps of a move, µs."""
+"""The minimum time between two steps of a move, µs."""
 
 
 class LogDirectories:
@@ -100,7 +100,7 @@ class LogDirectories:
             broker.timer(broker.settings.us("log.dir.failure.timeout.ms", broker=broker.id), "dir-failure-timeout", directory)
 
     def reported(self, directories: tuple[str, ...]) -> None:
-        """Note that the controller has confirmed failed directories."""
+        """Record that the controller has confirmed failed directories."""
         for directory in directories:
             self.unreported.pop(directory, None)
 

@@ -1,4 +1,4 @@
-"""A partition from the view of one broker (Kafka: `Partition`): the in-sync replicas (ISR) and the high watermark (HW).
+"""A partition as one broker sees it (Kafka: `Partition`): the in-sync replicas (ISR) and the high watermark (HW).
 
 The log end offset (LEO) is the offset of the next record. Records below the HW are committed: consumers can read them, and the leader
 acknowledges writes with acks=all. The HW is the smallest LEO of the replicas that count. Only `maybe_increment_leader_hw` raises a
@@ -70,7 +70,7 @@ class Partition:
         broker: the part of the hosting broker that a partition needs.
         log: this broker's log of the partition.
         leader: the leading broker, as last known to this broker.
-        leader_epoch: the leader's term; the controller raises it with each election.
+        leader_epoch: the number of the leader's term; the controller raises it with each election.
         partition_epoch: the version of the state that the controller last committed.
         replicas: the brokers with a replica, the preferred leader first.
         adding: the brokers in `replicas` that a reassignment adds.
@@ -403,7 +403,7 @@ class Partition:
         if candidate <= old or (self.under_min_isr and broker.release.strict_min_isr):
             return False
         log.high_watermark = candidate
-        if log.noted != broker.disk.checkpoints:  # the next checkpoint of high watermarks must include this one
+        if log.noted != broker.disk.checkpoints:  # the next checkpoint of high watermarks must include this partition
             log.noted = broker.disk.checkpoints
             broker.disk.changed[self.tp] = None
         journal = broker.journal

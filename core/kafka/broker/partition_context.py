@@ -34,13 +34,13 @@ class PartitionContext(Node, metaclass=ABCMeta):
 
     Attributes:
         id: the broker id.
-        broker_epoch: the epoch that is assigned at registration; -1 before it.
+        broker_epoch: the epoch that is assigned at registration; -1 before registration.
         settings: the broker's own view of the settings; changes arrive with the metadata.
         lag_max: replica.lag.time.max.ms, µs.
         lag_max_messages: replica.lag.max.messages (before 0.9).
-        behind: partitions led here with a follower that might not be at the LEO in a running session (ordered set).
+        behind: partitions that this broker leads and whose followers might be below the LEO or without a running session (ordered set).
         pushes_high_watermark: whether a fetch is completed if its follower lacks the newest high watermark (2.4); False in by-hand mode.
-        alter_partition: the object that takes ISR changes.
+        alter_partition: the object to which ISR changes are submitted.
     """
 
     __slots__ = ("account", "behind", "broker_epoch", "disk", "id", "pushes_high_watermark", "release", "settings")
@@ -82,7 +82,7 @@ class PartitionContext(Node, metaclass=ABCMeta):
         """Whether a broker can join an ISR according to this broker's metadata."""
 
     def log_start_moved(self, tp: TopicPartition) -> None:
-        """Mark a log start that moved, so that the next checkpoint writes it."""
+        """Mark a moved log start, so that the next checkpoint writes it."""
         self.disk.moved_starts[tp] = None
         self.disk.log_starts_moved = True
         if tp in self.account.exposed:

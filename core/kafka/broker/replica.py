@@ -1,6 +1,6 @@
 """A follower as its leader sees it: its fetch position and the time when it was caught up (Kafka: `Replica`, `ReplicaState`).
 
-All numbers are those at request time. The offset that a fetch asks for is the follower's LEO, regardless of the records in the response.
+All values are as of the time of the request. The offset that a fetch asks for is the follower's LEO, whatever records the response has.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ class Replica:
         return self.last_caught_up_time if session is None else max(self.last_caught_up_time, session.fetched_at())
 
     def fetched_time(self) -> int:
-        """Return the time of the last fetch, or of the start of this leadership if the follower counted as caught up then.
+        """Return the time of the last fetch, or the start of this leadership if the follower counted as caught up at that time.
 
         Before 0.9: `Replica#logEndOffsetUpdateTimeMs`.
         """

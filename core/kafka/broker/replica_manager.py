@@ -40,7 +40,7 @@ class ReplicaManager:
         partitions: the hosted partitions in working log directories.
         offline_partitions: the hosted partitions in failed log directories.
         consumer_fetches: the delayed fetches of consumers, by (consumer, correlation).
-        fetch_manager: the server of followers' fetches.
+        fetch_manager: the component that serves followers' fetches.
         fetcher_manager: this broker's own fetchers, which fetch from other leaders.
     """
 
@@ -90,7 +90,7 @@ class ReplicaManager:
         )
 
     def reset(self) -> None:
-        """Forget everything but the disk, because the process ended."""
+        """Forget all state except the disk, because the process ended."""
         self.hosted.reset()
         self.broker.behind.clear()
         self.consumer_fetches.clear()
@@ -120,7 +120,7 @@ class ReplicaManager:
         keeps_fetching = self._keeps_fetching(partition, registration)
         new_epoch = make_follower(partition, registration)
         if broker.want_shutdown and (registration.leader == NO_LEADER or broker.id not in registration.isr):
-            self.fetcher_manager.remove(tp)  # in a controlled shutdown, it no longer catches up (`ReplicaManager#applyLocalFollowersDelta`)
+            self.fetcher_manager.remove(tp)  # in a controlled shutdown, a broker stops catching up (`ReplicaManager#applyLocalFollowersDelta`)
         elif new_epoch:
             if keeps_fetching and self.fetcher_manager.continue_in_epoch(tp, registration.leader_epoch):
                 return
@@ -191,7 +191,7 @@ class ReplicaManager:
     def _keeps_fetching(self, partition: Partition, registration: PartitionRegistration) -> bool:
         """Whether a follower keeps fetching in a new epoch of the same leader, without truncating.
 
-        Kafka: `Partition#makeFollower` before KAFKA-7164. 2.0 does so only in the next epoch, when the follower has missed no other leadership.
+        Kafka: `Partition#makeFollower` before KAFKA-7164. In 2.0, this applies only in the next epoch, when the follower has missed no other leadership.
         """
         release = self.broker.release
         if registration.leader != partition.leader or registration.leader == NO_LEADER:
@@ -279,10 +279,9 @@ class ReplicaManager:
                     partition.log_start_moved()
 
     def out_of_sync_partitions(self) -> list[Partition]:
-        """Return the partitions led here that have a follower to remove from the ISR, in order of creation.
+        """Return the partitions that this broker leads and that have a follower to remove from the ISR, in order of creation.
 
-        A follower is in sync while it is at the LEO and its session still fetches. Partitions whose followers are all in that state are
-        skipped, unless such a session has stopped fetching.
+        A follower is in sync while it is at the LEO and its session keeps fetching. A partition whose followers are all in that state is skipped.
         """
         broker = self.broker
         oldest = broker.journal.now - broker.lag_max

@@ -1,4 +1,4 @@
-"""The base of producers and consumers: connections and metadata (Kafka: `NetworkClient`, `Metadata`)."""
+"""The base class of producers and consumers: connections and metadata (Kafka: `NetworkClient`, `Metadata`)."""
 
 from __future__ import annotations
 

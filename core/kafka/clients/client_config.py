@@ -25,7 +25,10 @@ CONSUMER: Final = "consumer"
 """A client that reads."""
 
 NO_DELIVERY_TIMEOUT: Final = -1
-"""The delivery timeout before 2.1, which has none. A batch fails when it has no retries left, or has waited request.timeout.ms (KIP-91)."""
+"""The delivery timeout of releases before 2.1, which have none.
+
+In these releases, a batch fails when it has no retries left, or has waited request.timeout.ms (KIP-91).
+"""
 
 IDEMPOTENT_IN_FLIGHT: Final = 5
 """The maximum of max.in.flight.requests.per.connection for an idempotent producer."""
@@ -38,7 +41,7 @@ class ClientSetting(ReprMixin):
     Attributes:
         name: the name in Kafka.
         default: the default in the newest release.
-        kinds: the kinds of client that have it.
+        kinds: the kinds of client that have the setting.
         meaning: one sentence for help texts.
         least: the lowest allowed value.
         most: the highest allowed value.
@@ -95,7 +98,7 @@ _ALL: Final = (
 )  # fmt: skip
 
 CLIENT_SETTINGS: Final[Mapping[str, ClientSetting]] = {setting.name: setting for setting in _ALL}
-"""Every known setting of clients by its Kafka name."""
+"""All known client settings, by their names in Kafka."""
 
 
 @attrs.frozen(repr=False)

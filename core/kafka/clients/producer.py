@@ -379,7 +379,7 @@ class Producer(Client):
             self.refresh_metadata_soon()
 
     def _backoff(self, attempts: int) -> int:
-        """Return the delay before the next attempt, µs (`RecordAccumulator#retryBackoff`, without Kafka's random jitter of 20 %)."""
+        """Return the delay before the next attempt, µs (`RecordAccumulator#retryBackoff`, without Kafka's random jitter of 20%)."""
         if not self.exponential_backoff:
             return RETRY_BACKOFF
         return min(RETRY_BACKOFF << min(attempts - 1, 10), MAX_RETRY_BACKOFF)

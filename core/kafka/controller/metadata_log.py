@@ -143,7 +143,7 @@ class MetadataLog:
         return history[1][i - 1] if i else None
 
     def changed_partitions(self, broker: int, start: int, end: int) -> dict[TopicPartition, int]:
-        """Return the partitions that the records [start, end) change, and whose replicas before or after the change include a broker.
+        """Return the partitions that the records [start, end) change, and that have a replica on the broker before or after the change.
 
         The partitions are in the order of their first change in that range. Each maps to the sequence number of the event of its last change.
         """

@@ -1,6 +1,6 @@
 """The metadata quorum: its voters, and the committed log that they agree on.
 
-`Quorum.commit` keeps the committed entries. It raises an error if a voter commits another entry at the same offset. Each entry is
+`Quorum.commit` keeps the committed entries. It raises an error if a voter commits a different entry at the same offset. Each entry is
 applied once to `QuorumController`, the state that the committed log produces. Brokers read this state through the metadata log, up to
 the offset that their controller knows to be committed.
 """

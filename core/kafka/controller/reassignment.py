@@ -100,7 +100,7 @@ class PartitionReassignmentRevert(ReprMixin):
 
 
 def dead_target_error(release: Release, tp: TopicPartition, replicas: Sequence[int], live: Collection[int]) -> str:
-    """Return the message that refuses a reassignment to brokers that are not alive; empty if the release accepts it.
+    """Return the message that refuses a reassignment to brokers that are not alive; empty if the release accepts the reassignment.
 
     Kafka: `ReassignPartitionsCommand#verifyBrokerIds`; before 2.6, `parseAndValidate`; before 0.10.1, the controller's log.
     """

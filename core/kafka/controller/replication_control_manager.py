@@ -593,7 +593,7 @@ class ReplicationControlManager:
 
 
 def _no_logs(broker: int, tp: TopicPartition) -> tuple[int, int]:
-    """Return an empty log. This is the default of `log_ends`, used if the logs are unknown."""
+    """Return the (log end, last epoch) of an empty log. This is the default of `log_ends`, used if the logs are unknown."""
     return (0, NO_EPOCH)
 
 

@@ -50,7 +50,7 @@ class Role(enum.StrEnum):
     STOPPED = "stopped"
     """The voter's process does not run."""
     UNATTACHED = "unattached"
-    """The voter knows no leader. It can have voted."""
+    """The voter knows no leader. It might have voted."""
     FOLLOWER = "follower"
     """The voter fetches from the leader."""
     PROSPECTIVE = "prospective"

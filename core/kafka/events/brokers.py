@@ -55,7 +55,7 @@ class UnflushedLost(Event, kind="unflushed-lost", source="log.flush.interval.mes
 
 
 class BrokerStarted(Event, kind="broker-started", source="LogManager#loadLogs", level=NOTABLE):
-    """A broker's process runs again. If the last shutdown was not clean, it first recovered its logs, which took `recovery_us`."""
+    """A broker's process runs again. If the last shutdown was not clean, the broker first recovered its logs, which took `recovery_us`."""
 
     broker: int
     clean: bool

@@ -9,7 +9,7 @@ from core.sim.units import format_duration
 
 
 class ProduceAcked(Event, kind="produce-acked", source="DelayedProduce#onComplete"):
-    """A producer's batch was acknowledged `latency_us` after it was first sent. With acks=0, no broker responds, and the offsets are -1."""
+    """A producer's batch was acknowledged `latency_us` after its creation. With acks=0, no broker responds, and the offsets are -1."""
 
     producer: str
     topic: str
@@ -72,7 +72,7 @@ class ProduceWaiting(Event, kind="produce-waiting", source="ProducerBatch#create
 
 
 class ProduceGivenUp(Event, kind="produce-given-up", source="Sender#failBatch", level=NOTABLE):
-    """A producer gave up on a batch after `waited_us`. It does not know whether a log contains the records."""
+    """A producer gave up on a batch after `waited_us`. The producer does not know whether a log contains the records."""
 
     producer: str
     topic: str

@@ -1,4 +1,4 @@
-"""Events of replicas: roles, appends, fetches, high watermarks, truncation."""
+"""Events of replicas: roles, appends, fetches, high watermarks, and truncation."""
 
 from __future__ import annotations
 
@@ -98,7 +98,7 @@ class FollowerFetched(Event, kind="follower-fetched", source="Partition#updateFo
 
 
 class FollowerAppended(Event, kind="follower-append", source="ReplicaFetcherThread#processPartitionData", level=DETAIL):
-    """A follower appended the records of a fetch response. `high_watermark` is the follower's own, after the response."""
+    """A follower appended the records of a fetch response. `high_watermark` is the follower's own high watermark after the response."""
 
     broker: int
     topic: str
@@ -212,7 +212,7 @@ class FetchFailed(Event, kind="fetch-failed", source="AbstractFetcherThread#proc
 
 
 class FetcherLags(Event, kind="fetcher-lags", source="FetcherLagMetrics#lag", level=DETAIL):
-    """A follower appended the records of a fetch response, but more records are committed. `high_watermark` is the leader's."""
+    """A follower appended the records of a fetch response, but more records are committed. `high_watermark` is the leader's high watermark."""
 
     broker: int
     topic: str

@@ -1,7 +1,7 @@
 """A leadership term: the records that one leader appended in one leader epoch. Replicas have ranges of these records.
 
 A record is identified by its term and offset, because a term has one writer that appends in order. Therefore, replicas do not copy
-records. They have runs (see `replica_log`) that refer to terms. Two replicas agree at an offset exactly if their terms there are the same.
+records. They have runs (see `replica_log`) that refer to terms. Two replicas agree at an offset if and only if their terms there are the same.
 Each batch is kept only once, in its term.
 """
 

@@ -24,7 +24,7 @@ MAX_SEQUENCE: Final = 2**31 - 1
 """The last sequence number. The next one is 0."""
 
 NO_SEQUENCE: Final = -1
-"""The value for no sequence number, because nothing was appended in this producer epoch or the batch is not idempotent."""
+"""The value that means no sequence number: nothing was appended in this producer epoch, or the batch is not idempotent."""
 
 EXPIRATION: Final = 86_400_000_000
 """The time after which the state of an idle producer is dropped, µs (producer.id.expiration.ms)."""
@@ -103,7 +103,7 @@ class ProducerStateManager:
         return made
 
     def replay(self, batches: Iterable[Batch]) -> None:
-        """Apply batches like replication, which accepts gaps."""
+        """Apply batches as replication does, with gaps accepted."""
         for batch in batches:
             self.update(batch)
 

@@ -1,6 +1,6 @@
 """ZooKeeper as one node that never fails: a tree of znodes, conditional writes, sessions, ephemeral znodes, and one-shot watches.
 
-A session lasts while ZooKeeper hears from its client within the session timeout. When the session expires, its ephemeral znodes are
+A session lasts as long as ZooKeeper hears from its client within the session timeout. When the session expires, its ephemeral znodes are
 deleted and their watches fire. A controller learns of a broker's failure only in this way.
 """
 

@@ -344,7 +344,7 @@ class ZooKeeperBroker(Broker):
         return broker in self.live
 
     def is_isr_eligible(self, broker: int, broker_epoch: int) -> bool:
-        """Whether a broker can join an ISR, because it is alive according to the metadata cache."""
+        """Whether a broker can join an ISR, that is, whether it is alive according to the metadata cache."""
         return broker in self.live
 
     def controller_request_timed_out(self) -> None:

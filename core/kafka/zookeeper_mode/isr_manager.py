@@ -114,7 +114,7 @@ class ZooKeeperIsrManager:
             self.publish()
 
     def publish(self) -> None:
-        """Publish the partitions whose ISR has changed for the controller (`ReplicaManager#maybePropagateIsrChanges`)."""
+        """Publish the names of the partitions with a changed ISR for the controller (`ReplicaManager#maybePropagateIsrChanges`)."""
         broker, journal = self._broker, self._broker.journal
         changed = tuple(self.changes)
         self.changes.clear()

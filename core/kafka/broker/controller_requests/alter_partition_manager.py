@@ -15,7 +15,7 @@ from core.kafka.ids import TopicPartition
 from core.kafka.messages import AlterPartitionItem, AlterPartitionRequest, AlterPartitionResponse
 
 RETRY: Final = 50_000
-"""Time until the broker sends a request that failed as a whole again, µs."""
+"""The time until the broker resends a request that failed as a whole, µs."""
 
 
 class AlterPartitionManager:

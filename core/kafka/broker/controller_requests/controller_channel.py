@@ -1,7 +1,7 @@
 """A broker's connection to the active controller (Kafka: `NodeToControllerChannelManager`, and `KafkaRaftClient` as observer).
 
-With a single controller, there is nothing to find. In a quorum, a broker takes one voter for the active controller. It keeps that voter
-until the voter denies its role, refuses the connection, or does not respond to a metadata fetch for
+With a single controller, there is nothing to find. In a quorum, a broker regards one voter as the active controller. It keeps that voter
+until the voter responds that it is not the active controller, refuses the connection, or does not respond to a metadata fetch for
 `controller.quorum.fetch.timeout.ms`. Then the broker follows the voter's hint, or asks the next voter.
 """
 
@@ -15,7 +15,7 @@ from core.kafka.messages import MetadataFetchRequest, NotController
 from core.sim.units import US_PER_MS
 
 RETRY: Final = 50 * US_PER_MS
-"""Time until the next voter is asked, µs. Used if the last voter is not the active controller and does not know which voter is."""
+"""The time until the broker asks the next voter, µs, if the last one is not the active controller and does not know which voter is."""
 
 
 class ControllerChannel:
@@ -24,7 +24,7 @@ class ControllerChannel:
     Attributes:
         voters: the names of the controllers; empty for a cluster with a single controller.
         dedicated: the controllers whose processes contain no broker.
-        controller: the node that this broker takes for the active controller.
+        controller: the node that this broker regards as the active controller.
         epoch: the highest controller epoch seen.
     """
 

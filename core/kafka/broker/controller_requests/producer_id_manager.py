@@ -10,7 +10,7 @@ from core.kafka.messages import AllocateProducerIdsResponse, InitProducerIdReque
 from core.sim.units import SECOND
 
 RETRY: Final = SECOND
-"""Time until the broker sends a block request without a response again, µs."""
+"""The time until the broker resends a request for a block that had no response, µs."""
 
 
 class ProducerIdManager:

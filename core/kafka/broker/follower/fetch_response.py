@@ -39,7 +39,7 @@ def handle_fetch_response(fetcher: Fetcher, response: FetchResponse) -> None:
 
 
 def process_fetch_request(fetcher: Fetcher, response: FetchResponse) -> None:
-    """Process a response: for each partition append the records, then update the high watermark.
+    """Process a response. For each partition, append the records, and then update the high watermark.
 
     Kafka: `AbstractFetcherThread#processFetchRequest`, `ReplicaFetcherThread#processPartitionData`.
     """
@@ -105,7 +105,7 @@ def process_fetch_request(fetcher: Fetcher, response: FetchResponse) -> None:
 
 
 def _follow_log_start(fetcher: Fetcher, state: PartitionFetchState, log_start: int) -> None:
-    """Raise the log start to the leader's (`UnifiedLog#maybeIncrementLogStartOffset` for LeaderOffsetIncremented)."""
+    """Raise the log start to the leader's log start (`UnifiedLog#maybeIncrementLogStartOffset` for LeaderOffsetIncremented)."""
     log, tp, broker = state.log, state.partition.tp, fetcher.broker
     old = log.log_start
     log.maybe_increment_log_start(min(log_start, log.high_watermark))

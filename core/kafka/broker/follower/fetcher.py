@@ -151,11 +151,11 @@ class Fetcher:
             self._leave_session(tp)
 
     def withdraw_idle_fetch(self) -> None:
-        """Tell the network that the next fetch may differ from the last one."""
+        """Tell the network that the next fetch might differ from the last one."""
         self.poll.withdraw()
 
     def polls_resume(self, sent_at: int, cause: int) -> None:
-        """Resume without elision. The last fetch was sent at `sent_at`."""
+        """Handle the end of the elision of fetches. The last fetch was sent at `sent_at`."""
         if sent_at != NOT_YET:
             self.sent_at, self.sent_cause = sent_at, cause
         if self.timeout_at < 0:

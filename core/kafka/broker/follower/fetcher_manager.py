@@ -74,7 +74,7 @@ class ReplicaFetcherManager:
         self.failed_partitions.pop(tp, None)
 
     def withdraw_idle_fetches(self) -> None:
-        """Tell the network that the next fetch of each fetcher may differ from the last one."""
+        """Tell the network that the next fetch of each fetcher might differ from the last one."""
         for fetcher in self.fetchers.values():
             fetcher.withdraw_idle_fetch()
 

@@ -1,6 +1,6 @@
 """A follower's handling of responses with offsets: the ends of leader epochs, or the bounds of the leader's log.
 
-The follower truncates its log by these offsets. The release decides how a follower finds the truncation point: by its own high
+The follower truncates its log according to these offsets. The release decides how a follower finds the truncation point: by its own high
 watermark, by a request for the ends of leader epochs, or by a fetch response that names the diverging epoch. A follower out of the
 leader's range uses the bounds of the leader's log.
 """
@@ -18,7 +18,7 @@ from core.kafka.release import Truncation
 
 
 def handle_epoch_end_offsets(fetcher: Fetcher, response: OffsetsForLeaderEpochResponse) -> None:
-    """Truncate by the end offsets of epochs in the leader's response (`AbstractFetcherThread#maybeTruncateToEpochEndOffsets`)."""
+    """Truncate the log according to the epoch ends in the leader's response (`AbstractFetcherThread#maybeTruncateToEpochEndOffsets`)."""
     if response.correlation != fetcher.in_flight:
         return
     fetcher.in_flight = 0
@@ -91,7 +91,7 @@ def _must_halt(fetcher: Fetcher, tp: TopicPartition) -> bool:
 
 
 def truncate_on_fetch_response(fetcher: Fetcher, state: PartitionFetchState, epoch: int, end: int) -> None:
-    """Truncate by a fetch response with a diverging epoch, which carries no records (KIP-595), and fetch again.
+    """Truncate the log after a fetch response with a diverging epoch (KIP-595), and fetch again. Such a response carries no records.
 
     Kafka: `AbstractFetcherThread#truncateOnFetchResponse`.
     """

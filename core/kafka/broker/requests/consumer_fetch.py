@@ -97,7 +97,7 @@ def find_preferred_read_replica(broker: BrokerContext, partition: Partition, rac
     Kafka: `ReplicaManager#findPreferredReadReplica`.
 
     Only ISR members that have the position, as far as the leader knows, qualify, because a lagging replica would delay the consumer.
-    `rack` is None for clients that do not send theirs (before 2.4).
+    `rack` is None for clients that do not send their rack (before 2.4).
     """
     if not rack or not broker.selects_by_rack:
         return NO_LEADER

@@ -1,4 +1,4 @@
-"""The server of followers' fetches on a leader: their sessions, the responses, and the delayed fetches.
+"""The component of a leader that serves followers' fetches: their sessions, the responses, and the delayed fetches.
 
 Kafka: `FetchManager`, `DelayedFetch`.
 """
@@ -104,12 +104,12 @@ class FetchManager:
         self._update_silence(session)
 
     def break_silence(self) -> None:
-        """Note that any session might have something to send."""
+        """Record that any session might have something to send."""
         for session in self.sessions.values():
             session.poll.break_silence()
 
     def watch(self, session: FetchSession) -> None:
-        """Check from now on whether a session's fetches fail to arrive."""
+        """Watch a session from now on, in case its fetches fail to arrive."""
         self.watched[session.follower, session.fetcher] = session
 
     def sessions_without_fetch_since(self, time: int) -> list[FetchSession]:
@@ -174,7 +174,7 @@ class FetchManager:
         arrives: bool,
         sends: bool = True,
     ) -> list[FetchedPartitionFields] | None:
-        """Read partitions for a follower, and update the leader's state of the follower by its fetch (`ReplicaManager#readFromLog`).
+        """Read partitions for a follower, and update the leader's view of the follower from its fetch (`ReplicaManager#readFromLog`).
 
         The order is Kafka's: the read, the follower's state, the ISR (with the high watermark before this fetch), then the high watermark. The
         response contains what is new to the follower (`CachedPartition#maybeUpdateResponseData`). A partition with more to send stays dirty.
@@ -315,7 +315,7 @@ class FetchManager:
         return news
 
     def _answer(self, session: FetchSession, request: FetchRequest, news: list[FetchedPartitionFields], *, corrupt: bool = False) -> None:
-        """Send the response to a fetch. If `corrupt` is true, its records are damaged on the way."""
+        """Send the response to a fetch. If `corrupt` is true, its records are corrupted in transit."""
         response = tuple_of(FetchResponse, (request.correlation, session.fetcher, NONE, tuple(news), corrupt))
         quota = self.broker.leader_quota
         if quota is not None:
@@ -342,7 +342,7 @@ class FetchManager:
     def _within_quota(self, entries: list[SessionPartition], session: FetchSession, request: FetchRequest | None) -> list[SessionPartition]:
         """Return the partitions that the leader's throttle permits (`ReplicaManager#shouldLeaderThrottle`).
 
-        A throttled partition is not read, but its follower's fetch counts. It stays dirty until the rate has fallen.
+        A throttled partition is not read, but the fetch still updates its follower's state. It stays dirty until the rate has fallen.
         """
         quota = self.broker.leader_quota
         if quota is None or not quota.is_exceeded(self.broker.journal.now):

@@ -2,7 +2,7 @@
 
 Only partitions with something new are read: those that the follower named because their state changed, and those that became `dirty`
 on the leader since then (new records, high watermark, or leadership). Idle partitions cost nothing. While no partition of a session is
-dirty, the leader tells the network so (`core.sim.long_polling`), and idle fetches are elided.
+dirty, the leader reports this to the network (`core.sim.long_polling`), and idle fetches are elided.
 
 Partitions keep their order. A partition that was sent records and has more to send moves to the end, so that no partition starves.
 Kafka: `FetchSession`, `IncrementalFetchContext#PartitionIterator`.
@@ -22,7 +22,7 @@ from core.sim.long_polling import NOT_YET, LongPoll
 
 
 class FetchPurgatory(Protocol):
-    """The waiting place of delayed fetches (Kafka: `delayedFetchPurgatory`)."""
+    """The place where delayed fetches wait (Kafka: `delayedFetchPurgatory`)."""
 
     def complete_fetch(self, session: FetchSession) -> None:
         """Complete a session's delayed fetch if there is one."""
@@ -34,7 +34,7 @@ class FetchPurgatory(Protocol):
         """Ensure that the delayed fetch is completed at its deadline at the latest."""
 
     def watch(self, session: FetchSession) -> None:
-        """Check from now on whether a session's fetches fail to arrive."""
+        """Watch a session from now on, in case its fetches fail to arrive."""
 
 
 class SessionPartition(SessionEntry):
@@ -76,7 +76,7 @@ class FetchSession(FollowerSession):
     """The session of one fetcher of one follower.
 
     Attributes:
-        purgatory: the waiting place of the session's delayed fetch.
+        purgatory: the place where the session's delayed fetch waits.
         follower, fetcher: the ids of the follower and its fetcher.
         address: the follower's address on the network.
         poll: the network's handle for the session's fetches.
@@ -129,13 +129,13 @@ class FetchSession(FollowerSession):
         return -1 if self.parked is None else self.deadline
 
     def polls_resume(self, arrived_at: int) -> None:
-        """Resume without elision. The last fetch arrived at `arrived_at`."""
+        """Handle the end of the elision of fetches. The last fetch arrived at `arrived_at`."""
         if arrived_at != NOT_YET:
             self.last_fetch_time = arrived_at
         self.purgatory.watch(self)
 
     def wait(self, request: object, arrived_at: int, cause: int) -> None:
-        """Delay the fetch that arrived at `arrived_at`. If records to respond with have just arrived, it needs no timer."""
+        """Delay the fetch that arrived at `arrived_at`. If records to respond with have just arrived, the fetch needs no timer."""
         assert isinstance(request, FetchRequest)
         self.parked = request
         self.cause = cause

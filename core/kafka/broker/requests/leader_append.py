@@ -1,4 +1,4 @@
-"""Changes of a leader's log for clients: appends and deletions of records (Kafka: `Partition#appendRecordsToLeader`)."""
+"""Changes to a leader's log for clients: appends and deletions of records (Kafka: `Partition#appendRecordsToLeader`)."""
 
 from __future__ import annotations
 

@@ -37,7 +37,7 @@ class ControllerBase:
         return self.queue.active
 
     def resign(self, reason: str) -> None:
-        """Stop being the controller (`KafkaController#onControllerResignation`)."""
+        """Resign as controller (`KafkaController#onControllerResignation`)."""
         if self.active:
             self.journal.emit(events.ControllerResigned.kind, self.broker.address, self.context.epoch, reason, 0)
         self.reset()

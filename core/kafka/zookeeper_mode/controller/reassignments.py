@@ -151,7 +151,7 @@ class PartitionReassignments(ControllerComponent):
 
 
 def reassign_to(original: tuple[int, ...], target: tuple[int, ...]) -> ReplicaAssignment:
-    """Return the replica lists of a reassignment. All replicas are first the target replicas, then the replicas to remove, each in order.
+    """Return the replica lists of a reassignment. The target replicas come first, then the replicas to remove, each in order.
 
     Kafka: `ReplicaAssignment#reassignTo`.
     """
