@@ -120,7 +120,9 @@ class ReplicaManager:
         keeps_fetching = self._keeps_fetching(partition, registration)
         new_epoch = make_follower(partition, registration)
         if broker.want_shutdown and (registration.leader == NO_LEADER or broker.id not in registration.isr):
-            self.fetcher_manager.remove(tp)  # in a controlled shutdown, a broker stops catching up (`ReplicaManager#applyLocalFollowersDelta`)
+            self.fetcher_manager.remove(
+                tp
+            )  # in a controlled shutdown, a broker stops catching up (`ReplicaManager#applyLocalFollowersDelta`)
         elif new_epoch:
             if keeps_fetching and self.fetcher_manager.continue_in_epoch(tp, registration.leader_epoch):
                 return
