@@ -1,4 +1,4 @@
-"""Metrics that need the event stream. `core.lab.metrics` computes them from the events in memory."""
+"""The metrics that need the event stream. `core.lab.metrics` computes them from the events in memory."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class EventMetrics:
     """Metrics that are computed from the events in memory. Each call of `update` processes new events.
 
     Attributes:
-        since: virtual time from which samples are taken, µs.
+        since: virtual time in µs at which the samples begin.
         series: samples of the values for the whole cluster.
     """
 
@@ -39,7 +39,7 @@ class EventMetrics:
 
     @property
     def progress(self) -> float:
-        """The fraction of waiting events that are processed, 0 to 1. At 1, `values` is current."""
+        """The fraction of events in memory that are processed, from 0 to 1. At 1, the values are up to date."""
         return 1 - len(self._waiting) / self._whole if self._waiting else 1.0
 
     def update(self, event_buffer: EventBuffer, now: int, most: int | None = None) -> None:
@@ -47,8 +47,8 @@ class EventMetrics:
 
         Args:
             event_buffer: the events in memory.
-            now: virtual time, µs.
-            most: the maximum number of events to process in this call; None for all.
+            now: virtual time in µs.
+            most: the maximum number of events to process in this call, or None for all events.
         """
         ring, observer, waiting = event_buffer.ring(DETAIL), self._observer, self._waiting
         if observer is None or ring is not self._ring or self._next < ring.first:

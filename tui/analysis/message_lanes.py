@@ -1,7 +1,7 @@
 """The data of a swim-lane diagram: the node of each event, the node that its cause came from, and a short label.
 
-All data comes from the event log. The log does not contain fetches without new data. It shows the records that arrived, the
-offset of the next fetch, and the changes of the high watermark.
+All data comes from events. There is no event for a fetch without new data. Events show the records that arrived, the offset of
+the next fetch, and the changes of the high watermark.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ CLIENTS: Final = "clients"
 """The name of the column for producers and consumers."""
 
 MOST: Final = 4_000
-"""The maximum number of steps that a lane keeps. The oldest ones are dropped."""
+"""The maximum number of steps that a lane keeps. The oldest steps are dropped."""
 
 _AT: Final = {
     name: (4 + columns.index("topic"), 4 + columns.index("partition"))
@@ -102,7 +102,7 @@ def step_of(event: EventTuple, find: Callable[[int], EventTuple | None], leading
 
     Args:
         event: the event.
-        find: returns an event by sequence number, or None.
+        find: function that returns an event by sequence number, or None.
         leading: address of the leader at that time.
     """
     node = node_of(event)

@@ -41,11 +41,11 @@ class Metric(ReprMixin):
     Attributes:
         name: name of the MBean, or of a metric that only the laboratory has.
         about: meaning of the metric, and advice.
-        of: returns the values by broker for a view. None if the metric is computed from events.
+        of: function that returns the values by broker for a view, or None if the metric is computed from events.
         counts: whether the metric is a counter.
         flow: whether the metric counts a steady flow, whose rate is more useful than its count.
-        fold: how to combine the values of all brokers: `sum`, `max`, or `min`.
-        bad, warn: whether a value is critical, or needs attention.
+        fold: function that combines the values of all brokers: `sum`, `max`, or `min`.
+        bad, warn: functions that return whether a value is critical, or needs attention.
         dear: whether the metric reads every replica for each sample. A large cluster has no history of such a metric.
         lab: whether the metric exists only in the laboratory, not in Kafka.
         unit: unit of the values, if the name does not imply it.
@@ -243,7 +243,7 @@ METRICS: Final[tuple[Metric, ...]] = (
 
 @attrs.define(repr=False)
 class Series(ReprMixin):
-    """Samples of one branch: the times, and the values by metric name."""
+    """The samples of a branch: the times, and the values by metric name."""
 
     times: list[int] = attrs.field(factory=list)
     values: dict[str, list[float]] = attrs.field(factory=dict)
@@ -277,7 +277,7 @@ class MetricsHistory:
         Args:
             view: the cluster.
             branch, origin: the current branch, and the branch that it started from.
-            lags: returns the lag of each broker (`Session.lags`), for views whose offsets can be outdated.
+            lags: function that returns the lag of each broker (`Session.lags`), for views whose offsets can be outdated.
         """
         series = self._branches.get(branch)
         if series is None:

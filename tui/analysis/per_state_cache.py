@@ -21,7 +21,7 @@ def cached_per_state(view: ClusterView, name: Hashable, make: Callable[[], T]) -
     Args:
         view: the cluster.
         name: key of the result in the cache.
-        make: computes the result.
+        make: function that computes the result.
     """
     if view.version < 0:
         return make()

@@ -1,1 +1,1 @@
-"""The commands of `isrlab`, a module for each group. Every module has `add_commands`, which says what may be asked of it."""
+"""The commands of `isrlab`, with a module for each group. The function `add_commands` of a module defines its commands and options."""

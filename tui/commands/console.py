@@ -1,4 +1,4 @@
-"""What every command shares with the shell: the parser, text in and out."""
+"""The parts that all commands share: the argument parser, and the input and output of text."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from tui.exit_codes import BAD_INPUT
 
 
 class Parser(argparse.ArgumentParser):
-    """Complains in one line."""
+    """An argument parser that reports an error on one line."""
 
     def error(self, message: str) -> NoReturn:
         self.exit(BAD_INPUT, escape_line(f"{NAME}: {message}; see '{self.prog} --help'") + "\n")
 
 
 def read_text(source: str) -> str:
-    """A text file, or stdin."""
+    """Read a text file, or stdin if the source is `-`."""
     from scenarios.errors import InputError
     from scenarios.io import text_file
 
@@ -31,7 +31,7 @@ def read_text(source: str) -> str:
 
 
 def write_text(path: str | None, text: str) -> None:
-    """A text to a file, or to stdout: without one, or to `-`."""
+    """Write a text to a file. If the path is None or `-`, write it to stdout."""
     from scenarios.io.output_files import write_atomically
 
     if path is None or path == "-":

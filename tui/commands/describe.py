@@ -1,4 +1,7 @@
-"""`isrlab describe` and `import`: any moment of a log or a scenario as `kafka-topics --describe` prints it, and a cluster file from such text."""
+"""The commands `isrlab describe` and `import`.
+
+`describe` prints any moment of a log or scenario as `kafka-topics --describe` does. `import` makes a cluster file from such output.
+"""
 
 from __future__ import annotations
 
@@ -12,11 +15,11 @@ from tui.commands.sources import described_moment, parse_describe_file
 from tui.exit_codes import HELD
 
 FILTERS: Final = ("under-replicated", "unavailable", "under-min-isr", "at-min-isr")
-"""Filters of `describe`, each as Kafka's option `--<name>-partitions`."""
+"""The filters of `describe`. Each corresponds to the option `--<name>-partitions` of kafka-topics."""
 
 
 def add_commands(commands: Any) -> None:
-    """Add `import` and `describe`."""
+    """Add the commands `import` and `describe`."""
     importing = commands.add_parser("import", help="make a cluster file from the output of kafka-topics --describe")
     importing.add_argument("source", metavar="DESCRIBE.txt", help="the output of kafka-topics --describe; '-' reads stdin")
     importing.add_argument("-o", "--output", metavar="FILE", help="write to this file instead of stdout ('-')")

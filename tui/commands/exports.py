@@ -1,4 +1,4 @@
-"""`isrlab checkpoints` and `metrics`: any moment of a log or a scenario as the checkpoint files and the metrics of Kafka's brokers."""
+"""The commands `isrlab checkpoints` and `metrics`: the checkpoint files and the metrics of brokers at any moment of a log or scenario."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tui.exit_codes import FAILED, HELD
 
 
 def add_commands(commands: Any) -> None:
-    """Add `checkpoints` and `metrics`."""
+    """Add the commands `checkpoints` and `metrics`."""
     checkpoints = commands.add_parser(
         "checkpoints", help="write or check the checkpoint files of brokers' log directories, for any moment of a log or a scenario"
     )

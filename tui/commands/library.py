@@ -1,4 +1,4 @@
-"""`isrlab scenarios`: what the library has."""
+"""The command `isrlab scenarios`, which lists and prints the scenarios of the library."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tui.exit_codes import HELD
 
 
 def add_commands(commands: Any) -> None:
-    """Add `scenarios list` and `scenarios show`."""
+    """Add the commands `scenarios list` and `scenarios show`."""
     library = commands.add_parser("scenarios", help="the library of scenarios")
     library_commands = library.add_subparsers(title="commands", metavar="COMMAND", required=True, parser_class=Parser)
     listing = library_commands.add_parser("list", help="list the scenarios, one name per line; on a terminal, also what each shows")

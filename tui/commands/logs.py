@@ -1,4 +1,4 @@
-"""`isrlab log`, `replay` and `report`: event logs checked, written otherwise, played again, and summarised by Spark."""
+"""The commands `isrlab log`, `replay`, and `report`. They check, convert, and replay event logs, and summarize them with Spark."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tui.exit_codes import BAD_INPUT, FAILED, HELD
 
 
 def add_commands(commands: Any) -> None:
-    """Add `log check`, `log export`, `replay` and `report`."""
+    """Add the commands `log check`, `log export`, `log convert`, `replay`, and `report`."""
     log = commands.add_parser("log", help="check an event log, or write it in another format")
     log_commands = log.add_subparsers(title="commands", metavar="COMMAND", required=True, parser_class=Parser)
     check = log_commands.add_parser(
@@ -112,7 +112,7 @@ def _log_convert(arguments: argparse.Namespace) -> int:
 
 
 def _has_spark(command: str) -> bool:
-    """Whether PySpark is there; if not, it is said how to get it."""
+    """Return whether PySpark is installed. If it is not, print how to install it."""
     import importlib.util
 
     if importlib.util.find_spec("pyspark") is not None:

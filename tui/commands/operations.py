@@ -1,4 +1,4 @@
-"""The commands `isrlab reassign` and `isrlab leader-election`: Kafka's own options and output, on a moment of a log or a scenario."""
+"""The commands `isrlab reassign` and `leader-election`, with Kafka's options and output, for any moment of a log or scenario."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def add_commands(commands: Any) -> None:
-    """Add `reassign` and `leader-election`."""
+    """Add the commands `reassign` and `leader-election`."""
     reassign = commands.add_parser("reassign", help="print what kafka-reassign-partitions prints, for any moment of a log or a scenario")
     _add_moment(reassign)
     action = reassign.add_mutually_exclusive_group(required=True)

@@ -1,4 +1,4 @@
-"""Options that several commands have, and what is read from them."""
+"""The options that several commands share, and the functions that parse their values."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def add_run_options(parser: argparse.ArgumentParser, *, several: bool = False) -> None:
-    """Add `--release`, `several` times if so, and `--seed`."""
+    """Add the options `--release` and `--seed`. If `several` is set, `--release` can be given several times."""
     about = "the Kafka release to run, for example 0.10.2 or '4.3 without GUARD'"
     if several:
         parser.add_argument(
@@ -28,7 +28,7 @@ def add_run_options(parser: argparse.ArgumentParser, *, several: bool = False) -
 
 
 def add_feature_option(parser: argparse.ArgumentParser) -> None:
-    """Add `--feature`."""
+    """Add the option `--feature`."""
     parser.add_argument(
         "--feature", metavar="NAME=LEVEL", action="append",
         help="a feature level other than the release's default, for example eligible.leader.replicas.version=0 for an upgraded cluster",
@@ -36,7 +36,7 @@ def add_feature_option(parser: argparse.ArgumentParser) -> None:
 
 
 def features_of(texts: Sequence[str] | None) -> tuple[tuple[str, int], ...]:
-    """The levels of `--feature`, by name."""
+    """Parse the values of `--feature`, and return the names and levels."""
     from core.kafka.features import check_feature
     from scenarios.errors import InputError
 
@@ -58,7 +58,7 @@ def features_of(texts: Sequence[str] | None) -> tuple[tuple[str, int], ...]:
 
 
 def add_spark_options(parser: argparse.ArgumentParser) -> None:
-    """Add `--master` and `--conf`."""
+    """Add the options `--master` and `--conf`."""
     parser.add_argument(
         "--master", metavar="URL", help="where Spark runs: local[N], spark://host:7077, local-cluster[…], sc://host for Spark Connect"
     )
@@ -66,7 +66,7 @@ def add_spark_options(parser: argparse.ArgumentParser) -> None:
 
 
 def release_of(text: str | None) -> Release | None:
-    """The release of `--release`."""
+    """Parse the value of `--release`."""
     from core.kafka.release import CURRENT
     from scenarios.errors import InputError
     from scenarios.releases import release_named
@@ -82,7 +82,7 @@ def release_of(text: str | None) -> Release | None:
 
 
 def seed_of(text: str | None) -> int | None:
-    """The number of `--seed`."""
+    """Parse the value of `--seed`."""
     if text is None:
         return None
     from scenarios.errors import InputError
@@ -94,7 +94,7 @@ def seed_of(text: str | None) -> int | None:
 
 
 def time_of(text: str | None) -> int | None:
-    """The virtual time of `--at`."""
+    """Parse the value of `--at`, and return the virtual time in µs."""
     from core.sim.units import parse_duration
     from scenarios.errors import InputError
 
@@ -112,7 +112,7 @@ def time_of(text: str | None) -> int | None:
 
 
 def log_files(paths: Sequence[str]) -> list[str]:
-    """The files meant: a directory stands for its logs."""
+    """Return the log files for some paths. A directory is replaced by the event logs in it."""
     from scenarios.errors import InputError
 
     found: list[str] = []
@@ -128,7 +128,7 @@ def log_files(paths: Sequence[str]) -> list[str]:
 
 
 def add_display_options(parser: argparse.ArgumentParser) -> None:
-    """Add what says how the playground is shown."""
+    """Add the display options of the playground."""
     group = parser.add_argument_group("display")
     group.add_argument("--fps", metavar="N", help="frames per second, 1 to 60")
     group.add_argument("--slow-link", action="store_true", help="write as little as possible: two frames per second, no mouse")
@@ -140,10 +140,10 @@ def add_display_options(parser: argparse.ArgumentParser) -> None:
 
 
 def display_of(arguments: argparse.Namespace) -> DisplayOptions:
-    """How the playground is to be shown.
+    """Parse the display options.
 
     Raises:
-        InputError: an option or something in the keymap is wrong.
+        InputError: an option or the keymap is wrong.
     """
     from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""`isrlab play`: opens the playground."""
+"""The commands `isrlab play`, which opens the playground, and `isrlab keys`, which prints its keymap."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 
 def add_commands(commands: Any) -> None:
-    """Add `play`."""
+    """Add the commands `play` and `keys`."""
     play = commands.add_parser(
         "play", help="open the playground on a scenario, an old session, or a real cluster's kafka-topics --describe output"
     )
@@ -48,7 +48,7 @@ def add_commands(commands: Any) -> None:
 
 
 def add_target_options(parser: argparse.ArgumentParser) -> None:
-    """Add what is to be played, and how it runs."""
+    """Add the options that name the target to play, and those that control its run."""
     parser.add_argument(
         "target",
         nargs="?",
@@ -65,10 +65,10 @@ def add_target_options(parser: argparse.ArgumentParser) -> None:
 
 
 def target_of(arguments: argparse.Namespace) -> PlayTarget:
-    """What the arguments of `play` and `serve` name.
+    """Return the target that the arguments of `play` or `serve` name.
 
     Raises:
-        InputError: there is no such thing, or it cannot be read.
+        InputError: the target does not exist, or cannot be read.
     """
     from pathlib import Path
 
@@ -105,7 +105,7 @@ def target_of(arguments: argparse.Namespace) -> PlayTarget:
 
 
 def _play(arguments: argparse.Namespace) -> int:
-    gc.disable()  # Until the first screen stands next to nothing is garbage, the modules that are loaded for it least of all.
+    gc.disable()  # Until the first screen is shown, almost nothing is garbage.
     try:
         return _open(arguments)
     finally:
@@ -113,7 +113,7 @@ def _play(arguments: argparse.Namespace) -> int:
 
 
 def _open(arguments: argparse.Namespace) -> int:
-    """Open what the arguments name; returns when it is left."""
+    """Run the playground on the target that the arguments name. Return its exit code."""
     from pathlib import Path
 
     import attrs
@@ -144,7 +144,7 @@ def _open(arguments: argparse.Namespace) -> int:
 
 
 def _old_session(arguments: argparse.Namespace) -> PlayTarget:
-    """An event log as what is to be played."""
+    """Return the target for an old session's event log."""
     from pathlib import Path
 
     from scenarios.errors import InputError

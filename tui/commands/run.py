@@ -1,4 +1,4 @@
-"""`isrlab run`: runs scenarios without a screen and checks what they expect."""
+"""The command `isrlab run`, which runs scenarios without a screen and checks their expectations."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 def add_commands(commands: Any) -> None:
-    """Add `run`."""
+    """Add the command `run`."""
     run = commands.add_parser("run", help="run scenarios without a screen, and check their expectations")
     run.add_argument(
         "scenarios", nargs="*", metavar="SCENARIO", help="scenarios from the library, or script files; by default the whole library"
@@ -60,7 +60,7 @@ def _run(arguments: argparse.Namespace) -> int:
     runs = [(scenario, under) for scenario in scenarios for under in releases_of(scenario, wanted)]
     logs = _log_paths(arguments.log, runs)
     _check_files(arguments, scenarios, runs, logs, seed)
-    # What stdout takes for another program stays by itself.
+    # If stdout contains data for another program, the results go to stderr.
     say = _remarked if any(is_stdout(path) for path in (*logs, arguments.junit) if path is not None) else _said
     done: list[Result] = []
     compared: list[Comparison] = []
@@ -124,7 +124,7 @@ def _compare(
     logs: Sequence[str | None],
     say: Callable[[Iterable[str]], None] | None,
 ) -> Comparison:
-    """Run a scenario under several releases, and say what each came to and where they part."""
+    """Run a scenario under several releases. Report the result of each run, and the first difference."""
     from scenarios.logs.log_header import make_header
     from scenarios.logs.log_writer import LogWriter
     from scenarios.running import comparison, results
@@ -159,7 +159,7 @@ def _check_files(
     logs: Sequence[str | None],
     seed: int | None,
 ) -> None:
-    """Before anything is written: what is written is not what is read, and every run can begin."""
+    """Check that no output overwrites an input and that every run can start, before any file is written."""
     if arguments.log is None and arguments.junit is None:
         return
     from scenarios.errors import InputError
@@ -185,7 +185,7 @@ def _check_files(
 
 
 def _log_paths(wanted: str | None, runs: list[tuple[Scenario, Release]]) -> list[str | None]:
-    """A log's file for each run: the one named, or one of its own in a directory."""
+    """Return the path of the event log for each run: the given file, or a separate file for each run in the given directory."""
     from scenarios.errors import InputError
 
     if wanted is None:

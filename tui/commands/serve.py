@@ -1,4 +1,4 @@
-"""`isrlab serve`: the playground in a browser, on this machine only unless it is told otherwise."""
+"""The command `isrlab serve`, which serves the playground to a browser. By default, only this machine can reach it."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ SESSIONS = "8"
 
 
 def add_commands(commands: Any) -> None:
-    """Add `serve`."""
+    """Add the command `serve`."""
     serve = commands.add_parser("serve", help="serve the playground to a browser; every tab has its own session")
     add_target_options(serve)
     serve.add_argument(
@@ -74,7 +74,7 @@ def _loopback(host: str) -> bool:
 
 
 def _command(arguments: argparse.Namespace) -> str:
-    """The command that plays in one tab."""
+    """Return the command line that runs in each tab."""
     words = [sys.executable, "-m", "tui", "play"]
     for option in ("release", "seed", "at", "fps", "palette", "keys"):
         if getattr(arguments, option) is not None:

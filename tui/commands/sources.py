@@ -1,4 +1,4 @@
-"""What a command is pointed at: an event log, a scenario, or what kafka-topics --describe printed; and its moment."""
+"""The sources of commands: an event log, a scenario, or the output of kafka-topics --describe, at a given moment."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def looks_like_log(source: str) -> bool:
-    """Whether it is an event log, by name or by its first byte."""
+    """Whether a source is an event log, according to its name or its first byte."""
     if source.endswith((".jsonl", ".jsonl.zst")):
         return True
     try:
@@ -27,7 +27,7 @@ def looks_like_log(source: str) -> bool:
 
 
 def describe_text(source: str) -> str | None:
-    """The text of a file that holds what kafka-topics --describe printed; None for anything else."""
+    """Return the text of a file if it contains the output of kafka-topics --describe, otherwise None."""
     import re
 
     if source.endswith((".yaml", ".yml")) or not os.path.isfile(source):
@@ -37,14 +37,14 @@ def describe_text(source: str) -> str | None:
 
 
 def parse_describe_file(text: str, source: str) -> DescribeImport:
-    """What a describe text says; where the text came from is named in its complaints."""
+    """Parse the output of kafka-topics --describe. Error messages name the source."""
     from scenarios.describe.parse import parse_describe
 
     return parse_describe(text, "<stdin>" if source == "-" else source)
 
 
 def described_moment(source: str, at: int | None, release: Release | None) -> MetadataState:
-    """The metadata that a log, a describe text or a scenario has at a time."""
+    """Return the metadata of a log, a scenario, or the output of kafka-topics --describe at a time."""
     from scenarios.logs.metadata_state import MetadataState, read_metadata_state
 
     if looks_like_log(source):
@@ -75,7 +75,10 @@ def described_moment(source: str, at: int | None, release: Release | None) -> Me
 
 
 def _described_text(imported: DescribeImport, text: str, at: int | None, release: Release | None) -> MetadataState:
-    """A describe text as it stands, or, with a time, the cluster made of it after it has lived that long."""
+    """Return the metadata in the output of kafka-topics --describe.
+
+    If a time is given, build a cluster from the output, and return its metadata after running for that time.
+    """
     from core.kafka.release import CURRENT
     from scenarios.describe.render import from_view
     from scenarios.describe.spec import living, to_cluster_spec
@@ -98,7 +101,7 @@ def _described_text(imported: DescribeImport, text: str, at: int | None, release
 
 
 def _release_of(text: str, imported: DescribeImport) -> Release:
-    """The newest release that prints the columns a text has."""
+    """Return the newest release that prints the columns of a text."""
     from core.kafka.release import RELEASES
     from scenarios.describe.described import ElrColumn
 

@@ -1,4 +1,4 @@
-"""`isrlab sweep`: many seeded runs of a grid of settings, and what each costs in records and in availability."""
+"""The command `isrlab sweep`, which runs each cell of a grid of settings with many seeds and reports lost records and availability."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from tui.exit_codes import BAD_INPUT
 
 
 def add_commands(commands: Any) -> None:
-    """Add `sweep`."""
+    """Add the command `sweep`."""
     sweep = commands.add_parser(
         "sweep", help="run a grid of settings with many seeds of random faults, and report what each cell loses, and how often"
     )

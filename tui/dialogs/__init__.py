@@ -1,1 +1,1 @@
-"""What comes up over the main screen: questions, lines to write, closer looks, the help, the command palette."""
+"""The dialogs over the main screen: questions, text input, details, the help, and the command palette."""

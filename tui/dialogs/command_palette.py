@@ -14,33 +14,33 @@ from tui.dialogs.dialog import LEAVE, TypeAheadScreen
 
 
 class PaletteCommandList(CommandList):
-    """What the palette has found."""
+    """The list of search results in the command palette."""
 
     async def _on_click(self, event: events.Click) -> None:
-        """A click at an answer that is still seen, but listed no more, is at nothing; Textual's list fails at it."""
+        """Ignore a click on a result that is still visible but no longer in the list. Textual's own list would raise an error."""
         answer = event.style.meta.get("option")
         if answer is not None and answer >= self.option_count:
             event.prevent_default()
 
 
 class TypeAheadCommandPalette(TypeAheadScreen[None], CommandPalette):
-    """Textual's command palette: letters typed while it came up are in its line."""
+    """Textual's command palette, which also receives letters that were typed while it was opening."""
 
     BINDINGS: ClassVar = [LEAVE]
 
     writes: ClassVar[bool] = True
 
     def compose(self) -> ComposeResult:
-        """As Textual has it, with a list of our own."""
+        """Yield Textual's widgets, with a `PaletteCommandList` in place of Textual's list."""
         for widget in super().compose():
             yield PaletteCommandList() if type(widget) is CommandList else widget
 
     def _action_command_list(self, command: str) -> None:
-        with contextlib.suppress(LookupError):  # Textual's list fails at a page of what is not laid out yet
+        with contextlib.suppress(LookupError):  # Textual's list cannot scroll by a page before its first layout
             super()._action_command_list(command)
 
     def take_key(self, event: events.Key) -> bool:
-        """A letter."""
+        """Append a printable character to the input line. Return False for any other key."""
         if not event.is_printable or event.character is None:
             return False
         self.write_ahead(self.query_one(Input), event.character)

@@ -1,4 +1,4 @@
-"""A closer look at something: lines in a box."""
+"""The dialog that shows details as lines."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tui.terminal.foreign_text import plain_text
 
 
 class DetailsDialog(Dialog[None]):
-    """The selected thing in full, scrollable."""
+    """A scrollable dialog with the details of the selection."""
 
     BINDINGS: ClassVar = [*CLOSE, Binding("y", "app.copy_shown", show=False, id="copy")]
 
@@ -27,7 +27,7 @@ class DetailsDialog(Dialog[None]):
         self._lines = lines
 
     def compose(self) -> ComposeResult:
-        """A box with the lines."""
+        """Yield a box with the lines."""
         text = Text("\n").join(Text.assemble(*((s.text, s.style or "") for s in line)) for line in self._lines)
         text.no_wrap = True
         with VerticalScroll(id="box") as box:
@@ -37,5 +37,5 @@ class DetailsDialog(Dialog[None]):
 
     @property
     def text(self) -> str:
-        """All of it without its colours."""
+        """The whole text without colors."""
         return "\n".join(line.text.rstrip() for line in self._lines)

@@ -1,4 +1,4 @@
-"""What all dialogs share: they are answered once, and get the keys that were pressed while they came up."""
+"""Base classes of all dialogs. A dialog is answered only once, and receives keys that were pressed while it was opening."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from textual.screen import ModalScreen, Screen
 from textual.widgets import Input
 
 PICTURE: Final = Binding("P", "app.picture", show=False, id="picture")
-"""As on the main screen, with the dialog in it."""
+"""The key that saves a picture, as on the main screen. The picture includes the dialog."""
 
 LEAVE: Final = Binding("ctrl+c", "app.leave", show=False, priority=True)
-"""Before a line to write in takes it for copying."""
+"""The key that quits the playground. It has priority because an input line would use it for copying."""
 
 CLOSE: Final[list[Binding | tuple[str, str] | tuple[str, str, str]]] = [
     Binding("escape,q,enter", "dismiss", "close", show=False),
@@ -28,21 +28,21 @@ Result = TypeVar("Result")
 if TYPE_CHECKING:
     AScreen = Screen
 else:
-    AScreen = Generic  # Textual asks the first of a screen's bases for its styles: that is to be one of its own
+    AScreen = Generic  # Textual inherits styles from the first base that is a DOM node. At runtime, this class is not one.
 
 
 class AnsweredOnce(AScreen[Result]):
-    """A screen over the main one that is answered once: keys of the same read that come after the answer find nothing to answer."""
+    """A screen over the main screen that is answered only once. Further keys that were read together with the answer have no effect."""
 
     _answered = False
 
     @property
     def is_abandoned(self) -> bool:
-        """Whether the playground was left before all of this screen was built."""
+        """Whether the playground was quit before this screen was complete."""
         return not self.query("Input, OptionList")
 
     def dismiss(self, result: Result | None = None) -> AwaitComplete:
-        """Give the answer and go; does nothing after that, or while another screen stands over this one."""
+        """Give the answer and close. Do nothing if the screen is already answered, or if another screen is above it."""
         if self._answered or self.app.screen is not self:
             return AwaitComplete()
         self._answered = True
@@ -50,23 +50,23 @@ class AnsweredOnce(AScreen[Result]):
 
 
 class TypeAheadScreen(AnsweredOnce[Result]):
-    """A screen that comes up and is meant by keys pressed meanwhile. They come by another way, from what had the keys before."""
+    """A screen that receives keys that were pressed while it was opening. The application passes these keys to the screen."""
 
     writes: ClassVar[bool] = False
-    """Whether it has a line to write in."""
+    """Whether the screen has an input line."""
 
     _early: tuple[events.Key, ...] = ()
     _stands = False
     _written = 0
 
     def on_mount(self) -> None:
-        """What was pressed before it stood. Textual calls this after what a dialog of that kind does when it is mounted."""
+        """Handle the keys that were pressed before the screen was ready. Textual calls this after the `on_mount` of derived classes."""
         self._stands = not self.is_abandoned
         for event in self._early if self._stands else ():
             self.take_key(event)
 
     def pressed_ahead(self, event: events.Key) -> bool:
-        """A key came by another way; whether there is a use for it here."""
+        """Handle a key that the application passes to this screen. Return whether the screen uses the key."""
         if self._stands and self.is_abandoned:
             return False
         if self._stands:
@@ -75,7 +75,7 @@ class TypeAheadScreen(AnsweredOnce[Result]):
         return True
 
     def paste_ahead(self, text: str) -> bool:
-        """A text was pasted before a line had the keys; whether this screen has one, which then takes the text's first line."""
+        """Insert the first line of a text that was pasted before the input line had the focus. Return False if there is no input line."""
         if not self.writes:
             return False
         for character in text.splitlines()[0] if text else "":
@@ -83,11 +83,14 @@ class TypeAheadScreen(AnsweredOnce[Result]):
         return True
 
     def take_key(self, event: events.Key) -> bool:
-        """Take a key; False when there is no use for it."""
+        """Handle a key. Return False if the screen does not use the key."""
         raise NotImplementedError
 
     def write_ahead(self, line: Input, character: str, before: str = "") -> None:
-        """Write a character that came before the line had the keys: what came since stands behind it, `before`, which stood there, goes."""
+        """Insert a character that was typed before the input line had the focus.
+
+        Characters that were typed later stay behind it. If the line still contains the initial text `before`, that text is replaced.
+        """
         at = self._written
         if at == 0 and line.value == before:
             line.value = ""
@@ -98,15 +101,15 @@ class TypeAheadScreen(AnsweredOnce[Result]):
 
 
 class Dialog(AnsweredOnce[Result], ModalScreen[Result]):
-    """Base of all dialogs."""
+    """The base class of all dialogs."""
 
     CSS_PATH = "dialogs.tcss"
 
 
 class Answered(TypeAheadScreen[Result], Dialog[Result]):
-    """Base of dialogs that are answered by keys."""
+    """The base class of dialogs that the user answers by keys."""
 
     def on_key(self, event: events.Key) -> None:
-        """A key that nothing on it has a use for."""
+        """Handle a key that no widget of the dialog has used."""
         if self.take_key(event):
             event.stop()

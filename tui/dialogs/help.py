@@ -1,4 +1,4 @@
-"""The help: every key with what it does now, words and symbols."""
+"""The help dialog: every key with its current effect, the terms, and the symbols."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from tui.rendering.rows import wrap
 
 
 class HelpDialog(Dialog[None]):
-    """Every key with what it does, from the registry; those impossible now with the reason."""
+    """The dialog with the key, label, and effect of every action. An impossible action also has the reason."""
 
     BINDINGS: ClassVar[list[Binding | tuple[str, str] | tuple[str, str, str]]] = [
         *CLOSE,
@@ -40,15 +40,16 @@ class HelpDialog(Dialog[None]):
         words_and_symbols: Sequence[Strip],
         glossary: Callable[[], object],
     ) -> None:
-        """Tell the keys.
+        """Create the dialog.
 
         Args:
             paint, keymap: the styles and the keys.
-            reasons, words: by action, why it is impossible now or None, and what it does.
-            width: cells of a line.
+            reasons: the reason why each action is impossible now, or None, by the action's id.
+            words: the effect of each action, by the action's id.
+            width: width of a line in cells.
             extra: the last line.
-            words_and_symbols: the glossary, below the keys.
-            glossary: opens it by itself.
+            words_and_symbols: the lines of the glossary, which appears below the keys.
+            glossary: function that opens the glossary in its own dialog.
         """
         super().__init__()
         self.words_and_symbols = words_and_symbols
@@ -61,14 +62,14 @@ class HelpDialog(Dialog[None]):
         self.extra = extra
 
     def compose(self) -> ComposeResult:
-        """A box with a line per action."""
+        """Yield a box with a line for each action."""
         with VerticalScroll(id="box") as box:
             box.border_title = "Keys"
             box.border_subtitle = f"{self.keymap.key('glossary')}: terms and symbols   ↑ ↓: scroll   Esc: back"
             yield Static(self._text())
 
     def action_glossary(self) -> None:
-        """The words and symbols instead."""
+        """Open the glossary in place of the help."""
         self.dismiss(None)
         self.app.call_later(self.glossary)
 

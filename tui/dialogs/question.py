@@ -1,4 +1,4 @@
-"""A question with its answers."""
+"""The dialog with a question and its answers."""
 
 from __future__ import annotations
 
@@ -21,22 +21,22 @@ from tui.rendering.rows import wrap
 from tui.terminal.foreign_text import plain_text
 
 FRAME: Final = 10
-"""Cells of a question's width that its border, its margins and a scroll bar take."""
+"""The width, in cells, of the border, the margins, and the scroll bar of a question."""
 
 LEAST_ROOM: Final = 20
-"""Cells that the words beside an answer need, to be written on several lines."""
+"""The minimum width, in cells, for a note that is wrapped beside its answer."""
 
 
 class Answers(OptionList):
-    """The answers to a question; there may be none."""
+    """The list of answers to a question. It can be empty."""
 
     def _move_page(self, direction: int) -> None:
-        with contextlib.suppress(LookupError):  # Textual's list fails at a page of what is not laid out yet, or of nothing
+        with contextlib.suppress(LookupError):  # Textual's list cannot scroll by a page before its first layout, or if it is empty
             super()._move_page(direction)  # type: ignore[arg-type]
 
 
 class QuestionDialog(Answered[Option | None]):
-    """A question: an answer by its key, or with the arrows and Enter, or by mouse. Escape asks nothing."""
+    """The dialog with a question. The user answers by the key of an answer, by the arrow keys and Enter, or by mouse. Escape cancels."""
 
     BINDINGS: ClassVar[list[Binding | tuple[str, str] | tuple[str, str, str]]] = [
         Binding("escape", "dismiss(None)", "cancel", show=False),
@@ -45,14 +45,14 @@ class QuestionDialog(Answered[Option | None]):
     ]
 
     def __init__(self, question: Question, paint: Palette, *, asks_to_leave: bool = False) -> None:
-        """Ask; `asks_to_leave` says that it is whether to leave the playground."""
+        """Create the dialog. `asks_to_leave` is True if the question asks whether to quit the playground."""
         super().__init__()
         self.question = question
         self.asks_to_leave = asks_to_leave
         self.paint = paint
 
     def compose(self) -> ComposeResult:
-        """A box with the question and its answers."""
+        """Yield a box with the question and its answers."""
         paint = self.paint
         options = self.question.options
         widest = max((len(escape_value(option.label)) for option in options), default=0)
@@ -63,7 +63,7 @@ class QuestionDialog(Answered[Option | None]):
             text = Text(no_wrap=True, overflow="ellipsis")
             text.append(f" {option.key or ' '} ", paint.key if possible else paint.key_off)
             note, label = escape_value(option.refused or option.note), escape_value(option.label)
-            # Where it does not fit it goes on below itself, or below the answer; what is said of an answer is never cut.
+            # A note that does not fit is wrapped beside its answer, or below the answer if there is little room. It is never cut.
             beside = len(note) <= room or room >= LEAST_ROOM
             text.append(label.ljust(widest + 2 if beside else 0), paint.text if possible else paint.key_off)
             indent = widest + 5 if beside else 5
@@ -79,7 +79,7 @@ class QuestionDialog(Answered[Option | None]):
             yield Answers(*rows, id="options")
 
     def on_mount(self) -> None:
-        """The first possible answer is chosen at the start."""
+        """Highlight the first possible answer."""
         if self.is_abandoned:
             return
         options = self.query_one(OptionList)
@@ -87,7 +87,7 @@ class QuestionDialog(Answered[Option | None]):
         options.focus()
 
     def take_key(self, event: events.Key) -> bool:
-        """An answer's own key chooses it."""
+        """Choose the answer with this key. Return False if no answer has the key."""
         for option in self.question.options:
             if option.key and event.character == option.key:
                 self.dismiss(option)
@@ -95,6 +95,6 @@ class QuestionDialog(Answered[Option | None]):
         return False
 
     def on_option_list_option_selected(self, event: OptionList.OptionSelected) -> None:
-        """Enter or a click."""
+        """Choose the answer that the user selected by Enter or a click."""
         event.stop()
         self.dismiss(self.question.options[int(event.option.id or 0)])

@@ -1,4 +1,4 @@
-"""A line of text to write."""
+"""The dialog that asks for a line of text."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tui.terminal.foreign_text import plain_text
 
 
 class TextLineDialog(Answered[str | None]):
-    """Asks for a line of text; what is wrong with it is said below while one types. Escape writes nothing."""
+    """A dialog that asks for a line of text. It shows errors in the text while the user types. Escape cancels."""
 
     writes: ClassVar[bool] = True
 
@@ -27,13 +27,13 @@ class TextLineDialog(Answered[str | None]):
     ]
 
     def __init__(self, title: str, about: str, text: str, wrong: Callable[[str], str | None], paint: Palette) -> None:
-        """Ask.
+        """Create the dialog.
 
         Args:
-            title, about: what is wanted.
-            text: what stands there at the start.
-            wrong: says what is wrong with a text, or None.
-            paint: the colours.
+            title, about: heading and description of the input.
+            text: the initial text.
+            wrong: function that returns the error in a text, or None.
+            paint: the styles.
         """
         super().__init__()
         self._heading = title
@@ -43,8 +43,8 @@ class TextLineDialog(Answered[str | None]):
         self.paint = paint
 
     def take_key(self, event: events.Key) -> bool:
-        """Enter takes the line. A character was typed before the line had the keys; what came since stands behind it."""
-        if event.key in ("enter", "ctrl+j"):  # the second is what a terminal makes of Enter before the application has begun
+        """Handle a key that arrived before the input line had the focus. Enter submits the line, and a character is inserted."""
+        if event.key in ("enter", "ctrl+j"):  # a terminal sends ctrl+j for Enter before the application has started
             self._submit()
             return True
         if not event.is_printable or event.character is None:
@@ -53,7 +53,7 @@ class TextLineDialog(Answered[str | None]):
         return True
 
     def compose(self) -> ComposeResult:
-        """A box with a line to write in."""
+        """Yield a box with an input line."""
         with Vertical(id="box") as box:
             box.border_title = plain_text(self._heading)
             box.border_subtitle = "Enter: confirm   Esc: cancel"
@@ -62,17 +62,17 @@ class TextLineDialog(Answered[str | None]):
             yield Static("", id="wrong")
 
     def on_mount(self) -> None:
-        """The line has the keys."""
+        """Focus the input line."""
         if not self.is_abandoned:
             self.query_one(Input).focus()
 
     def on_input_changed(self, event: Input.Changed) -> None:
-        """Say what is wrong so far, once something is written."""
+        """Show the error in the current text. An empty line shows no error."""
         text = event.value.strip()
         self.query_one("#wrong", Static).update(plain_text((self._wrong(text) or "") if text else "", self.paint.warn))
 
     def _submit(self) -> None:
-        """Take it, if it is right."""
+        """Submit the text if it is valid. Otherwise, show the error."""
         text = self.query_one(Input).value.strip()
         wrong = self._wrong(text)
         if wrong is None:

@@ -29,11 +29,11 @@ from tui.rendering.states import broker_state, partition_status
 from tui.session.time_budget import within
 
 BUDGET: Final = 0.010
-"""Seconds of CPU time that the other run can use in one frame."""
+"""The maximum time that the other run uses in one frame, in seconds."""
 
 
 def facts(p: PartitionView) -> list[tuple[str, str]]:
-    """The facts of a partition that are compared, as (name, words)."""
+    """Return the facts of a partition that are compared, as (name, text)."""
     leader = next((copy for copy in p.copies if copy.broker == p.leader), None)
     return [
         ("leader", "none" if p.offline else f"b{p.leader}"),
@@ -47,7 +47,7 @@ def facts(p: PartitionView) -> list[tuple[str, str]]:
 
 
 def totals(view: ClusterView) -> list[tuple[str, str]]:
-    """The facts of the whole cluster that are compared, as (name, words)."""
+    """Return the totals of the cluster that are compared, as (name, text)."""
     return [
         ("acked", f"{view.acked:,}"), ("lost", lost_words(view)), ("exposed", f"{view.exposed:,}"), ("duplicated", f"{view.duplicated:,}"),
         ("diverged", f"{view.diverged:,}"), ("unclean elections", f"{view.unclean_elections}"), ("ISR shrinks", f"{view.isr_shrinks}"),
@@ -56,7 +56,7 @@ def totals(view: ClusterView) -> list[tuple[str, str]]:
 
 
 def _half(parts: Sequence[tuple[str, str]], other: Sequence[tuple[str, str]], paint: Palette, width: int, plain: Style) -> Row:
-    """One side of a line. Facts that differ from the other side are highlighted."""
+    """Return one side of a line. Facts that differ from the other side are highlighted."""
     told = dict(other)
     row = Row()
     for name, words in parts:
@@ -70,7 +70,10 @@ def _half(parts: Sequence[tuple[str, str]], other: Sequence[tuple[str, str]], pa
 
 
 def hidden_difference(parted: FirstDifference | None) -> list[str]:
-    """The fields in which two events differ, if their displayed lines are the same. For example, their times differ by a microsecond."""
+    """Return a line with the fields in which two events differ, if their displayed lines are the same.
+
+    For example, their times can differ by a microsecond.
+    """
     if parted is None or parted.here is None or parted.there is None:
         return []
     one, two = parted.here, parted.there
@@ -84,7 +87,9 @@ def hidden_difference(parted: FirstDifference | None) -> list[str]:
 def paint_compare(
     here: ClusterView, there: ClusterView, names: tuple[str, str], parted: FirstDifference | None, notes: Sequence[str], paint: Palette, size: tuple[int, int], top: int
 ) -> tuple[list[Strip], int]:  # fmt: skip
-    """Paints both runs with a line for each partition. Partitions that differ come first. Returns the lines and how many differ.
+    """Paints both runs with a line for each partition. Partitions that differ come first.
+
+    Returns the lines, and the number of partitions that differ.
 
     Args:
         here, there: the two states.
@@ -170,7 +175,7 @@ def _brokers(view: ClusterView, paint: Palette) -> Row:
 
 
 class ComparePage(Page):
-    """The page that compares two runs: Enter chooses the other run, ↑ and ↓ scroll."""
+    """The page that compares two runs. Enter chooses the other run. ↑ and ↓ scroll."""
 
     name: ClassVar[str] = "compare"
     wide: ClassVar[bool] = True
@@ -180,7 +185,7 @@ class ComparePage(Page):
     _arrived = False
 
     def lines(self, width: int, height: int) -> list[Strip]:
-        """Returns the lines to show. Before that, advances the other run towards this moment, within the budget of a frame."""
+        """Advances the other run toward this moment, within the budget of a frame, and returns the lines to show."""
         screen, paint = self.screen, self.paint
         session = screen.session
         if self.second is None:
@@ -225,7 +230,7 @@ class ComparePage(Page):
         return True
 
     def enter(self) -> bool:
-        """Asks which run to compare with."""
+        """Asks for the run to compare with."""
         screen = self.screen
         session, loaded = screen.session, screen.loaded
         makers: list[tuple[str, str, Callable[[], ParallelRun]]] = []

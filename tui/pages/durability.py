@@ -22,12 +22,12 @@ from tui.rendering.rows import Row, blank, rule, wrap
 from tui.rendering.tables import Cell, Column, paint_table
 
 MOST_LISTED: Final = 200
-"""Maximum number of offset ranges that are listed in full."""
+"""The maximum number of offset ranges that are listed in full."""
 
 
 @attrs.frozen
 class HarmEntry:
-    """A line of the account: lost or exposed records, and the sequence number of the event that caused the harm (0: no longer known)."""
+    """A line of the account: lost or exposed records, and the sequence number of the event that caused the harm, or 0 if it is unknown."""
 
     harm: LostRecords | ExposedRecords
     event: int
@@ -39,7 +39,7 @@ def entries_of(harm: DurabilityReport, exposed_by: Callable[[TopicPartition], in
 
 
 def exposure_events(event_buffer: EventBuffer) -> dict[TopicPartition, int]:
-    """The last event in memory that reported each partition's exposure."""
+    """Return the last event in memory that reported each partition's exposure."""
     found: dict[TopicPartition, int] = {}
     ring = event_buffer.ring(NOTABLE)
     for index in range(ring.first, ring.total):
@@ -50,21 +50,24 @@ def exposure_events(event_buffer: EventBuffer) -> dict[TopicPartition, int]:
 
 
 def offset_ranges(ranges: Sequence[tuple[int, int]], most: int = MOST_LISTED) -> str:
-    """Offset ranges as `3, 5–7, 9`, with both ends included. For ranges beyond `most`, only their number is given."""
+    """Format offset ranges with both ends included, for example `3, 5–7, 9`. Ranges beyond `most` are only counted."""
     told = ", ".join(f"{start:,}–{end - 1:,}" if end > start + 1 else f"{start:,}" for start, end in ranges[:most])
     left = ranges[most:]
     return told + (f" and {sum(end - start for start, end in left):,} more in {len(left):,} ranges" if left else "")
 
 
 def _span(ranges: Sequence[tuple[int, int]]) -> str:
-    """Up to two offset ranges in full. For more ranges, their number with the first and the last offset."""
+    """Format up to two offset ranges in full. For more ranges, return their number with the first and the last offset."""
     if len(ranges) <= 2:
         return offset_ranges(ranges)
     return f"{len(ranges):,} ranges in {ranges[0][0]:,}–{ranges[-1][1] - 1:,}"
 
 
 def _totals(view: ClusterView, paint: Palette, width: int) -> Row:
-    """The numbers of records sent, accepted, and acknowledged, and of each harm. If the row is too wide, omits harms whose count is 0."""
+    """Return a row with the numbers of sent, accepted, and acknowledged records, and of each type of harm.
+
+    If the row is too wide, types of harm whose count is 0 are left out.
+    """
     totals = [
         ("sent", f"{sent(view):,}", paint.number),
         ("accepted", f"{view.accepted:,}", paint.number),
@@ -165,7 +168,7 @@ def paint_durability(
 
 
 class DurabilityPage(Page):
-    """The page with the durability account: ↑ and ↓ choose a harm, Enter shows the event that caused it."""
+    """The page with the durability account. ↑ and ↓ select a harm. Enter shows the event that caused the harm."""
 
     name: ClassVar[str] = "durability"
 
@@ -174,7 +177,7 @@ class DurabilityPage(Page):
     _known: tuple[object, ...] = ()
 
     def _gather(self) -> list[HarmEntry]:
-        """Returns the lines of the account. Builds them again only when a loss or an exposure can have changed."""
+        """Returns the lines of the account. They are built again only if a loss or an exposure can have changed."""
         screen = self.screen
         view = screen.view
         key = (screen.session.event_buffer, view.lost, view.exposed, view.seq if view.exposed else 0)

@@ -1,4 +1,4 @@
-"""A page with a list that can be filtered: / asks for words, Esc clears them. The list shows only entries that contain every word."""
+"""A page with a list that can be filtered. / asks for words, and Esc clears them. The list shows only entries that contain every word."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ class FilteredPage(Page):
 
     Attributes:
         what: the name of the listed entries, in the plural.
-        words: a hint which words the filter accepts, with examples.
-        wanted: the words of the filter; empty: the list shows all entries.
+        words: a description of the words that the filter accepts, with examples.
+        wanted: the words of the filter. If it is empty, the list shows all entries.
     """
 
     what: ClassVar[str] = ""

@@ -1,4 +1,4 @@
-"""The logs of a partition's replicas side by side, as runs of leader epochs. Shows where logs agree, where records are missing or diverge.
+"""Paints the logs of a partition's replicas side by side, as runs of leader epochs. It shows where logs agree, diverge, or lack records.
 
 Only the end of the logs is drawn, long enough to show the latest differences. Each run begins with its epoch.
 """
@@ -19,37 +19,37 @@ from tui.rendering.rows import Row, clip
 from tui.rendering.states import replica_marks
 
 LABEL: Final = 8
-"""Cells at the left of each log, for the replica's marks and its broker."""
+"""The width, in cells, of the replica's marks and its broker, on the left of each log."""
 
 COMMITTED: Final = "━"
 """Records below the replica's own high watermark."""
 PENDING: Final = "╌"
 """Records between the replica's high watermark and its LEO."""
 DIVERGED: Final = "≠"
-"""Records that differ from the log that counts."""
+"""Records that differ from the reference log."""
 LOST: Final = "✖"
 EXPOSED: Final = "◬"
 
 MOST_CELLS: Final = 6
-"""Maximum number of cells for each offset when there are few records."""
+"""The maximum number of cells for each offset if there are few records."""
 
 
 @attrs.frozen
 class Scale:
-    """Maps the offsets [start, end) to cells."""
+    """A scale that maps the offsets [start, end) to cells."""
 
     start: int
     end: int
     cells: int
 
     def at(self, offset: int) -> int:
-        """The cell where an offset begins."""
+        """Return the cell at which an offset begins."""
         span = max(1, self.end - self.start)
         return max(0, min(self.cells, (offset - self.start) * self.cells // span))
 
     @staticmethod
     def of(detail: PartitionDetail, cells: int) -> Scale:
-        """The scale for the end of the logs: their latest differences, and some of the records before these."""
+        """Return the scale for the end of the logs, which contains their latest differences and some records before."""
         copies = detail.view.copies
         end = max([0, *(copy.leo for copy in copies), *(end for _, _, end in detail.lost), *(end for _, end in detail.exposed)])
         first = min((copy.log_start for copy in copies), default=0)
@@ -70,7 +70,7 @@ def _styles(paint: Palette) -> tuple[Style, ...]:
 
 
 def paint_logs(detail: PartitionDetail, paint: Palette, width: int) -> list[Strip]:
-    """Paints a line of offsets, a line for each replica, and, if there are any, a line each for exposed and lost records."""
+    """Paints a line of offsets and a line for each replica. If records are exposed or lost, paints a line for them too."""
     scale = Scale.of(detail, max(10, width - LABEL - 12))
     leader = next((copy for copy in detail.view.copies if copy.broker == detail.view.leader), None)
     lines = [_offsets(scale, None if leader is None else leader.hw, paint, width)]
@@ -89,7 +89,7 @@ def paint_logs(detail: PartitionDetail, paint: Palette, width: int) -> list[Stri
 
 
 def _offsets(scale: Scale, high_watermark: int | None, paint: Palette, width: int) -> Strip:
-    """The offsets at both ends, and the position of the leader's high watermark."""
+    """Paint the offsets at both ends, and the position of the leader's high watermark."""
     cells = [" "] * (scale.cells + 12)
 
     def put(at: int, text: str) -> None:
@@ -136,7 +136,7 @@ def _log(detail: PartitionDetail, disk: ReplicaDetail, copy: ReplicaView, scale:
 
 
 def _marked(stretches: Iterable[tuple[int, int]], scale: Scale) -> list[bool]:
-    """For each cell, whether at least one of these offset ranges reaches into it."""
+    """Return for each cell whether it contains a part of at least one offset range."""
     cells = [False] * scale.cells
     for start, end in stretches:
         if end <= scale.start:

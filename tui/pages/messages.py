@@ -1,4 +1,4 @@
-"""The messages of one partition as a swim-lane diagram: a column for each node, time downwards, an arrow from each cause to its effect."""
+"""The messages of a partition as a swim-lane diagram. It has a column for each node, and an arrow from each cause to its effect."""
 
 from __future__ import annotations
 
@@ -22,35 +22,35 @@ from tui.rendering.rows import Row, blank, clip, rule
 from tui.rendering.states import replica_marks
 
 TIME: Final = 11
-"""Cells for the time at the left, including the cursor's mark."""
+"""The width, in cells, of the time on the left, including the cursor's mark."""
 
 PAUSE: Final = 500_000
-"""Time without an event, in µs, after which a line shows the length of the pause."""
+"""The time without an event, in µs, after which a line shows the length of the pause."""
 
 LEVELS: Final = (DETAIL, NORMAL, NOTABLE)
 _NAMES: Final = {DETAIL: "with fetches", NORMAL: "without fetches", NOTABLE: "notable only"}
 
 
 def columns_of(brokers: Sequence[int]) -> list[str]:
-    """The columns: the clients, the brokers of the replicas, and the controller."""
+    """Return the names of the columns: the clients, the brokers of the replicas, and the controller."""
     return [CLIENTS, *(broker_address(broker) for broker in sorted(brokers)), CONTROLLER]
 
 
 def centres(count: int, width: int) -> list[int]:
-    """The cell in which each column's vertical line is drawn."""
+    """Return the cell in which each column's vertical line is drawn."""
     each = max(4, (width - TIME) // count)
     return [TIME + number * each + (each // 2 if number == 0 else each // 2 - 1) for number in range(count)]
 
 
 class _Canvas:
-    """One line of cells with their styles."""
+    """A line of cells with their styles."""
 
     def __init__(self, width: int, style: Style) -> None:
         self.cells = [" "] * width
         self.styles = [style] * width
 
     def put(self, at: int, text: str, style: Style) -> None:
-        """Overwrites cells with the text. Ignores what exceeds the line."""
+        """Overwrites cells with a text. Any part of the text outside the line is ignored."""
         for number, char in enumerate(text):
             if 0 <= at + number < len(self.cells):
                 self.cells[at + number] = char
@@ -72,15 +72,15 @@ def paint_lane(
     steps: Sequence[LaneStep], columns: Sequence[str], before: int, paint: Palette, width: int, *,
     cursor: int = -1, chain: frozenset[int] = frozenset(), dead: frozenset[str] = frozenset(),
 ) -> list[tuple[Strip, int]]:  # fmt: skip
-    """Returns a line for each step and for each long pause. With each line comes the index of its step (-1 for a pause).
+    """Returns a line for each step and for each long pause, with the index of its step. The index is -1 for a pause.
 
     Args:
         steps: the steps to draw.
         columns: the nodes.
-        before: virtual time of the step before the first one, µs; -1 if there is no such step.
+        before: virtual time in µs of the step before the first step; -1 if there is no earlier step.
         paint, width: the styles, and the width in cells.
         cursor: index of the selected step.
-        chain: sequence numbers of the events that led to the selected one.
+        chain: sequence numbers of the events that led to the selected event.
         dead: nodes without a process at the first step.
     """
     at = dict(zip(columns, centres(len(columns), width), strict=True))
@@ -156,7 +156,7 @@ def _arrow(canvas: _Canvas, source: int, here: int, label: str, style: Style, wo
 
 
 class MessagesPage(Page):
-    """The page with the messages: ↑ and ↓ choose an event, f changes which events are shown, G follows the newest event."""
+    """The page with the messages. ↑ and ↓ select an event, f switches the level of events, and G follows the newest event."""
 
     name: ClassVar[str] = "lane"
 
@@ -209,7 +209,7 @@ class MessagesPage(Page):
         return {broker_address(c.broker): replica_marks(p, c, self.paint)[0].strip()[0] for c in p.copies}
 
     def _place(self, steps: list[LaneStep]) -> int:
-        """Index of the selected step, or of the last step while the page follows the newest event."""
+        """Return the index of the selected step, or of the last step while the page follows the newest event."""
         if self._cursor is not None:
             seq = self._cursor[0]
             found = next((n for n in range(len(steps) - 1, -1, -1) if steps[n].event[0] <= seq), -1)
@@ -244,7 +244,7 @@ class MessagesPage(Page):
         return [line for line, _ in painted]
 
     def _chain(self) -> frozenset[int]:
-        """Sequence numbers of the events that led to the selected one."""
+        """Return the sequence numbers of the events that led to the selected event."""
         found: list[int] = []
         event, find = self._cursor, self.screen.session.event_buffer.find
         while event is not None and event[2] and len(found) < 20:
@@ -254,7 +254,7 @@ class MessagesPage(Page):
 
     @property
     def event(self) -> EventTuple | None:
-        """The selected event; None while the page follows the newest event."""
+        """The selected event, or None while the page follows the newest event."""
         return self._cursor
 
     def select(self, seq: int) -> bool:
@@ -269,7 +269,7 @@ class MessagesPage(Page):
         return False
 
     def move(self, key: str) -> bool:
-        """Selects another event. After the last event, follows the newest one again."""
+        """Selects another event. After the last event, follows the newest event again."""
         lane = self._update()
         if key in ("left", "right") or lane is None:
             return False
@@ -303,7 +303,7 @@ class MessagesPage(Page):
 
 
 def _dead(steps: Sequence[LaneStep]) -> frozenset[str]:
-    """The brokers without a process after these steps."""
+    """Return the brokers without a process after some steps."""
     gone = set()
     for step in steps:
         if step.event[3] == "broker-stopped":

@@ -1,4 +1,4 @@
-"""Kafka's metrics under their JMX names, with their history. Problems come first; otherwise the metrics keep the order of `METRICS`."""
+"""Kafka's metrics under their JMX names, with their history. Problems come first. Otherwise, the metrics keep the order of `METRICS`."""
 
 from __future__ import annotations
 
@@ -23,18 +23,18 @@ BARS: Final = "▁▂▃▄▅▆▇█"
 """The heights of a sparkline, from low to high."""
 
 RECENT: Final = 60_000_000
-"""Period in µs over which the increase of a count is graded."""
+"""The period, in µs, over which the increase of a count is graded."""
 
 MOST_EVENTS: Final = 2_000
-"""Maximum number of events that one frame reads."""
+"""The maximum number of events that one frame reads."""
 
 MOST_BROKERS: Final = 8
-"""Maximum number of brokers for which each broker has its own column."""
+"""The maximum number of brokers for which each broker has its own column."""
 
 
 @attrs.frozen
 class MetricLine:
-    """A metric with its current value, values by broker, samples, grade (0: bad, 1: to check, 2: fine), and rates per second."""
+    """A metric with its current value, values by broker, samples, grade (0 is bad, 1 is to check, 2 is fine), and rates per second."""
 
     metric: Metric
     now: float
@@ -56,7 +56,7 @@ def grade(metric: Metric, now: float, samples: Sequence[float], times: Sequence[
 
 
 def rates(times: Sequence[int], samples: Sequence[float]) -> list[float]:
-    """The rate of a count per second, between each sample and the sample before."""
+    """Return the rate of a count per second, between each sample and the sample before."""
     found = [0.0] if samples else []
     for number in range(1, len(samples)):
         passed = times[number] - times[number - 1]
@@ -65,7 +65,7 @@ def rates(times: Sequence[int], samples: Sequence[float]) -> list[float]:
 
 
 def sparkline(times: Sequence[int], samples: Sequence[float], start: int, end: int, cells: int, low: bool = False) -> str:
-    """A sparkline of the samples between two times. Each cell shows its highest sample, or its lowest one if `low` is set."""
+    """Return a sparkline of the samples between two times. Each cell shows its highest sample, or its lowest sample if `low` is set."""
     if cells <= 0 or end <= start:
         return ""
     buckets: list[float | None] = [None] * cells
@@ -86,7 +86,7 @@ def sparkline(times: Sequence[int], samples: Sequence[float], start: int, end: i
 
 
 def number(value: float) -> str:
-    """A number in a short form."""
+    """Format a number in a short form."""
     if float(value).is_integer():
         return f"{int(value):,}" if abs(value) < 1_000_000 else f"{value / 1_000_000:.3g}M"
     return f"{value:.2f}" if abs(value) < 100 else f"{value:,.0f}"
@@ -112,11 +112,11 @@ def paint_metrics(
     Args:
         lines: the metrics, in the order to show them.
         brokers: the brokers that get their own column if the screen is wide enough.
-        end: the virtual time now, µs.
+        end: the current virtual time in µs.
         paint, size: the styles, and the width and height in cells.
         selected: index of the metric that is explained below the table.
-        since: virtual time at which the events in memory begin, µs.
-        progress: the share of these events that has been read, 0 to 1; below 1, the headline shows it.
+        since: virtual time in µs at which the events in memory begin.
+        progress: the share of events in memory that has been read, from 0 to 1. The headline shows a value below 1.
     """
     width, height = size
     chosen = lines[selected] if lines else None
@@ -162,7 +162,7 @@ def paint_metrics(
 
 
 def _about(line: MetricLine, paint: Palette, width: int, since: int) -> list[Strip]:
-    """The full name of a metric, its meaning, and its worst value so far."""
+    """Paint the full name of a metric, its meaning, and its worst value so far."""
     metric = line.metric
     rows = [rule("Meaning", "", width, paint.title, paint.faint, paint.muted)]
     rows.append(Row().add(f" {clip(metric.name, width - 2)}", paint.strong).strip(width))
@@ -187,7 +187,7 @@ def _about(line: MetricLine, paint: Palette, width: int, since: int) -> list[Str
 
 
 class MetricsPage(Page):
-    """The page with the metrics: ↑ and ↓ choose a metric."""
+    """The page with the metrics. ↑ and ↓ select a metric."""
 
     name: ClassVar[str] = "metrics"
     wide: ClassVar[bool] = True
@@ -197,7 +197,10 @@ class MetricsPage(Page):
     _folded: EventMetrics | None = None
 
     def gather(self) -> list[MetricLine]:
-        """Returns all metrics with their current values, the worst first. Omits metrics computed from events until all events are read."""
+        """Returns all metrics with their current values, the worst first.
+
+        Metrics that are computed from events are left out until all events in memory are read.
+        """
         screen = self.screen
         view, branch = screen.view, screen.session.branch.name
         series = screen.loaded.history.of(branch).upto(view.now)
@@ -217,7 +220,7 @@ class MetricsPage(Page):
 
     @property
     def unfinished(self) -> bool:
-        """Whether some events in memory are still to be read."""
+        """Whether some events in memory have not been read yet."""
         return self._folded is not None and self._folded.progress < 1
 
     def lines(self, width: int, height: int) -> list[Strip]:
@@ -243,7 +246,7 @@ class MetricsPage(Page):
 
 
 def _rate(times: Sequence[int], samples: Sequence[float]) -> float:
-    """The increase per second since the latest sample that is at least five seconds old, or since the first sample."""
+    """Return the increase per second since the latest sample that is at least five seconds old, or since the first sample."""
     first = next((n for n in range(len(times) - 1, -1, -1) if times[n] <= times[-1] - 5_000_000), 0)
     passed = times[-1] - times[first] if times else 0
     return (samples[-1] - samples[first]) * 1_000_000 / passed if passed > 0 else 0.0

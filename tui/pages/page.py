@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from core.lab.views.partition_detail import PartitionDetail
 
 OVERVIEW: Final = "overview"
-"""The name of the screen when no page is open."""
+"""The name of the screen if no page is open."""
 
 
 class PageSession(Protocol):
@@ -89,8 +89,8 @@ class Page:
 
     Attributes:
         screen: the interface to the main screen.
-        name: the page's ID, as in the action that opens it.
-        calm: whether the page can be updated less often than once a frame while only offsets change.
+        name: the id of the page, which the action that opens the page also uses.
+        calm: whether the page can be updated less often than once per frame while only offsets change.
         wide: whether the page shows offsets of partitions other than the selected one.
         top: index of the first line shown, for pages that scroll.
     """
@@ -162,13 +162,13 @@ class Page:
         return False
 
     def back(self) -> bool:
-        """Handles Escape: goes one step back within the page. Returns False if the screen must close the page itself."""
+        """Handles Escape by going one step back within the page. Returns False if the screen must close the page."""
         return False
 
     # --- scrolling -------------------------------------------------------------------------------------------------
 
     def window(self, content: list[Strip], height: int) -> list[Strip]:
-        """Returns the lines of the content that are visible. If more lines follow, the last line says how many."""
+        """Returns the visible lines of the content. If more lines follow, the last line shows their number."""
         self._rows, self._height = len(content), height
         self.top = max(0, min(self.top, len(content) - height))
         shown = content[self.top : self.top + height]
@@ -188,7 +188,7 @@ class Page:
 
 
 class PagePanel(Lines, can_focus=True):
-    """The widget that shows a page, below the line of screens."""
+    """The widget that shows a page, below the tabs."""
 
     class Clicked(Message):
         """The user clicked or scrolled the page, so its content can have changed."""
@@ -207,7 +207,7 @@ class PagePanel(Lines, can_focus=True):
         self.show(lines)
 
     def on_click(self, event: events.Click) -> None:
-        """Passes the click on to the page."""
+        """Passes the click to the page."""
         if self.page is not None:
             self.page.click(event.x, event.y, event.style.meta)
             self.post_message(self.Clicked())

@@ -1,4 +1,4 @@
-"""One partition in full: the reasons for its high watermark, its replicas, waiting requests, and the logs side by side."""
+"""A partition in detail: the explanation of its high watermark, its replicas, waiting requests, and the logs side by side."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ from tui.rendering.tables import Cell, Column, paint_table
 _NOBODY: Final[Mapping[int, str]] = {}
 
 MOST_WRITES: int = 6
-"""Maximum number of waiting writes that are listed."""
+"""The maximum number of waiting writes that are listed."""
 
 
 def ago(us: int) -> str:
-    """A duration in µs as `12 ms` or `3.2 s`, or `never` if it is negative."""
+    """Format a duration in µs, for example `12 ms` or `3.2 s`. Return `never` if it is negative."""
     if us < 0:
         return "never"
     if us < 1_000_000:
@@ -42,23 +42,23 @@ def ago(us: int) -> str:
 
 
 def size_word(count: int) -> str:
-    """A number of bytes with a unit, such as `1.5 KiB`."""
+    """Format a number of bytes with a unit, for example `1.5 KiB`."""
     for size, word in ((1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB")):
         if count >= size:
             return f"{count / size:.3g} {word}"
     return f"{count} B"
 
 
-# --- why the high watermark is where it is -------------------------------------------------------------------------
+# --- the explanation of the high watermark -------------------------------------------------------------------------
 
 
 def high_watermark_reasons(detail: PartitionDetail, view: ClusterView, left: Mapping[int, str] = _NOBODY, unclean: str = "") -> list[str]:
-    """Explains why the high watermark of a partition is at its offset, and what will move it. Each fact is a sentence.
+    """Return sentences that explain why the high watermark of a partition is at its offset, and what will advance it.
 
     Args:
         detail, view: the partition and the cluster.
-        left: for each replica outside the ISR, when and why it left.
-        unclean: the consequence of allowing unclean election, as a sentence; empty: none.
+        left: when and why each replica outside the ISR left it, by broker.
+        unclean: the outcome of unclean election, as a sentence; empty for none.
     """
     p, leads = detail.view, detail.leads
     if p.offline:
@@ -90,7 +90,7 @@ def high_watermark_reasons(detail: PartitionDetail, view: ClusterView, left: Map
 
 
 def _holder(detail: PartitionDetail, view: ClusterView, follower: FollowerState) -> str:
-    """Describes a replica that the high watermark waits for: its position, its last fetch, and when it leaves the ISR."""
+    """Describes a replica that the high watermark waits for: its position, its last fetch, and the time when it leaves the ISR."""
     leads = detail.leads
     assert leads is not None
     name = f"b{follower.broker}"
@@ -122,17 +122,17 @@ def _holder(detail: PartitionDetail, view: ClusterView, follower: FollowerState)
 
 
 def _span(first: int, last: int) -> str:
-    """A range of durations, such as `6.8–11.8 s`."""
+    """Format a range of durations, for example `6.8–11.8 s`."""
     return f"{first / 1_000_000:.1f}–{last / 1_000_000:.1f} s"
 
 
 def _gone(detail: PartitionDetail, left: Mapping[int, str]) -> list[str]:
-    """When and why replicas left the ISR, for a partition without a serving leader."""
+    """Return when and why replicas left the ISR, for a partition without a serving leader."""
     return [f"b{copy.broker} {left[copy.broker]}." for copy in detail.view.copies if left.get(copy.broker)]
 
 
 def _outsiders(detail: PartitionDetail, left: Mapping[int, str]) -> list[str]:
-    """Why replicas are outside the ISR, and how many records each needs before it can join."""
+    """Explain why replicas are outside the ISR, and how many records each needs before it can join."""
     p, leads = detail.view, detail.leads
     assert leads is not None
     leader = p.copy_on(p.leader)
@@ -155,7 +155,7 @@ def _outsiders(detail: PartitionDetail, left: Mapping[int, str]) -> list[str]:
 
 
 def _who_could(detail: PartitionDetail) -> str:
-    """The replica that the controller could elect now."""
+    """Describe the replica that the controller could elect now."""
     if not detail.eligible:
         return "The controller cannot elect any replica now."
     broker, word = detail.eligible[0]
@@ -229,7 +229,7 @@ def _replicas(detail: PartitionDetail, paint: Palette, width: int, broker: int |
 
 
 def _role(copy: ReplicaView, leader: int) -> str:
-    """The state of a replica, in words."""
+    """Return the state of a replica in words."""
     if not copy.dir_online:
         return f"dir {copy.dir} failed"
     if not copy.alive:
@@ -242,7 +242,7 @@ def _role(copy: ReplicaView, leader: int) -> str:
 
 
 def _sets(detail: PartitionDetail, paint: Palette, width: int) -> list[Strip]:
-    """The replicas, ISR, maximal ISR, ELR, and the electable replicas, on as many lines as necessary."""
+    """Paint the replicas, the ISR, the maximal ISR, the ELR, and the electable replicas, on as many lines as necessary."""
     p, leads = detail.view, detail.leads
     items: list[list[tuple[str, Style]]] = [
         [("replicas ", paint.muted), (ids(p.replicas), paint.text)],
@@ -288,7 +288,7 @@ def _sets(detail: PartitionDetail, paint: Palette, width: int) -> list[Strip]:
 
 
 def _waiting(detail: PartitionDetail, paint: Palette, width: int) -> list[Strip]:
-    """The purgatory: writes that wait for the high watermark, and fetches that wait for new records."""
+    """Paint the purgatory: writes that wait for the high watermark, and fetches that wait for new records."""
     leads = detail.leads
     if leads is None:
         return []
@@ -316,7 +316,7 @@ def _waiting(detail: PartitionDetail, paint: Palette, width: int) -> list[Strip]
 
 
 def _disks(detail: PartitionDetail, paint: Palette, width: int, broker: int | None) -> list[Strip]:
-    """The state of each replica's disk: the flushed offset, the checkpoint files, and the segments."""
+    """Paint the state of each replica's disk: the flushed offset, the checkpoint files, and the segments."""
     columns = (
         Column("replica"), Column("dir", rank=5), Column("flushed to", right=True), Column("HW file", right=True), Column("recovery file", right=True, rank=2),
         Column("start file", right=True, rank=4), Column("size", right=True, rank=1), Column("segments from", rest=True, least=16, rank=3),
@@ -366,7 +366,7 @@ def _account(detail: PartitionDetail, paint: Palette, width: int) -> Strip:
 
 
 class PartitionPage(Page):
-    """The page with one partition: ↑ and ↓ choose another partition in the overview's order, PgUp and PgDn scroll."""
+    """The page with a partition. ↑ and ↓ select another partition in the order of the overview. PgUp and PgDn scroll."""
 
     name: ClassVar[str] = "partition"
 

@@ -1,4 +1,4 @@
-"""The library of scenarios by topic. Shows the purpose and the releases of each scenario. Enter starts one under a chosen release."""
+"""The library of scenarios by topic, with the purpose and the releases of each. Enter starts a scenario under a chosen release."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ class ScenarioEntry:
 
 
 def topic_of(name: str) -> str:
-    """The topic of a scenario, according to its ID."""
+    """Return the topic of a scenario, according to its ID."""
     first = name.partition("-")[0]
     return TOPICS.get(first[:1], OTHER) if first[1:].isdecimal() else OTHER
 
@@ -78,7 +78,7 @@ def _number(name: str) -> int:
 
 
 def matching(entries: Sequence[ScenarioEntry], wanted: str) -> list[ScenarioEntry]:
-    """The entries that contain every wanted word in their name, topic, or description."""
+    """Return the entries that contain every wanted word in their name, topic, or description."""
     return [entry for entry in entries if has_words(f"{entry.name} {entry.topic} {entry.about}", wanted)]
 
 
@@ -132,7 +132,10 @@ def _about(entry: ScenarioEntry, paint: Palette, width: int) -> list[Strip]:
 
 
 def release_question(entry: ScenarioEntry) -> tuple[Question, list[PlayTarget]]:
-    """Returns a question that asks for the release, and the target for each answer. Releases the scenario was written for come first."""
+    """Returns a question that asks for the release, and the target for each answer.
+
+    The releases for which the scenario was written come first.
+    """
     scenario = entry.scenario
     if scenario is None:
         names = [CURRENT.name, *(name for name in reversed(RELEASES) if name != CURRENT.name)]
@@ -160,7 +163,7 @@ def release_question(entry: ScenarioEntry) -> tuple[Question, list[PlayTarget]]:
 
 
 class ScenariosPage(FilteredPage):
-    """The page with the scenarios: ↑ and ↓ choose a scenario, Enter starts it, / filters."""
+    """The page with the scenarios. ↑ and ↓ select a scenario, Enter starts it, and / filters the list."""
 
     name: ClassVar[str] = "scenarios"
     what: ClassVar[str] = "scenarios"

@@ -1,4 +1,4 @@
-"""All Kafka settings that the laboratory supports. Shows each value, its origin and default, and what a change does and when."""
+"""All Kafka settings that the laboratory supports: the value, origin, and default of each, and the effect of a change."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from tui.rendering.rows import Row, blank, rule, wrap
 from tui.rendering.tables import Cell, Column, paint_table
 
 NARROW: Final = 100
-"""If the screen has fewer columns, a default is shown only if the value was changed."""
+"""The width in columns below which a default is shown only if the value was changed."""
 
 
 @attrs.frozen
@@ -33,12 +33,12 @@ class SettingsScope:
     release: Release
 
     def value_of(self, setting: Setting, settings: Settings) -> Value:
-        """The value of the setting for this topic and broker."""
+        """Return the value of a setting for this topic and broker."""
         broker, topic = self.asked(setting)
         return settings.get(setting.name, broker=broker, topic=topic)
 
     def asked(self, setting: Setting) -> tuple[int | None, str | None]:
-        """The broker and the topic to look the setting up with. Each is None if the setting's scope does not include it."""
+        """Return the broker and the topic for looking up a setting. Each is None if the scope of the setting does not include it."""
         return None if setting.scope == "controller" else self.broker, self.topic if setting.scope == "topic" else None
 
 
@@ -52,7 +52,7 @@ class KnownSetting:
     origin: str
     exists: bool
     words: str = ""
-    """The value with a unit, if that is easier to read than milliseconds or bytes; otherwise empty."""
+    """The value with a larger unit, if that is easier to read than milliseconds or bytes; otherwise empty."""
 
     @property
     def changed(self) -> bool:
@@ -61,7 +61,10 @@ class KnownSetting:
 
 
 def gather(settings: Settings, place: SettingsScope, wanted: str = "") -> list[KnownSetting]:
-    """Returns the settings whose name or meaning contains the words. Changed settings come first, then dynamic ones, then by name."""
+    """Returns the settings whose name or meaning contains the words.
+
+    Changed settings come first, then dynamic settings, each sorted by name. Settings that the release does not have come last.
+    """
     found = []
     for setting in SETTINGS.values():
         if not has_words(f"{setting.name} {setting.meaning}", wanted):
@@ -82,7 +85,7 @@ def gather(settings: Settings, place: SettingsScope, wanted: str = "") -> list[K
 
 
 def said(value: Value) -> str:
-    """A value in readable form. Kafka's maximum numbers appear by name, an empty list as `none`."""
+    """Format a value in readable form. Kafka's maximum numbers appear by name, and an empty list appears as `none`."""
     if value == "":
         return "none"
     if not isinstance(value, bool):
@@ -94,7 +97,10 @@ def said(value: Value) -> str:
 
 
 def in_words(name: str, value: Value) -> str:
-    """Milliseconds as `7 days`, bytes as `1 GiB`. Returns an empty string if the number itself is as easy to read."""
+    """Format milliseconds or bytes with a larger unit, for example `7 days` or `1 GiB`.
+
+    Returns an empty string if the number itself is as easy to read.
+    """
     if isinstance(value, bool) or not isinstance(value, int) or value < 1_000 or value in (MAX_INT, MAX_LONG):
         return ""
     if name.endswith(".ms"):
@@ -108,7 +114,10 @@ def in_words(name: str, value: Value) -> str:
 
 
 def changed_with(known: KnownSetting, place: SettingsScope, view: ClusterView, settings: Settings) -> list[PartitionView]:
-    """The partitions that a change would affect: those of the topic if it has its own value, otherwise those of topics without one."""
+    """Return the partitions that a change would affect.
+
+    If the topic has its own value, these are its partitions. Otherwise, these are the partitions of all topics without their own value.
+    """
     name = known.setting.name
     if known.origin == "topic":
         return [p for p in view.partitions if p.tp.topic == place.topic]
@@ -116,7 +125,7 @@ def changed_with(known: KnownSetting, place: SettingsScope, view: ClusterView, s
 
 
 def consequences(known: KnownSetting, place: SettingsScope, view: ClusterView, settings: Settings) -> list[str]:
-    """The effect of the setting, or of a change to it, on this cluster now, in numbers."""
+    """Describe the current effect of a setting, or of a change to it, on this cluster, in numbers."""
     name = known.setting.name
     if name == "min.insync.replicas":
         found = []
@@ -242,7 +251,7 @@ def _about(known: KnownSetting, place: SettingsScope, view: ClusterView, setting
 
 
 def edit_question(setting: Setting, value: str, place: SettingsScope) -> Question:
-    """Asks where a new value applies. Each answer is the act that sets it there."""
+    """Return a question that asks for the scope of a new value. Each answer has the act that sets the value."""
     force = not setting.dynamic
     options = []
     if setting.scope == "topic" and place.topic is not None:
@@ -261,7 +270,7 @@ def edit_question(setting: Setting, value: str, place: SettingsScope) -> Questio
 
 
 class SettingsPage(FilteredPage):
-    """The page with the settings: ↑ and ↓ choose a setting, Enter edits it, / filters."""
+    """The page with the settings. ↑ and ↓ select a setting, Enter edits it, and / filters the list."""
 
     name: ClassVar[str] = "settings"
     what: ClassVar[str] = "settings"
@@ -299,7 +308,7 @@ class SettingsPage(FilteredPage):
         return True
 
     def enter(self) -> bool:
-        """Edits the selected setting: asks for the value, then where it applies. The change is a recorded act."""
+        """Edits the selected setting. Asks for the value and for its scope. The change is a recorded act."""
         known = next((each for each in self._known if each.setting.name == self._selected), None)
         if known is None:
             return True
