@@ -11,7 +11,7 @@ import heapq
 from typing import TYPE_CHECKING
 
 from core.kafka.clients.producer import Producer
-from core.kafka.controller.controller import Controller
+from core.kafka.controller.quorum_controller import QuorumController
 from core.sim.messages import Timer
 
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ def switch(cluster: ClusterNodes, *, by_hand: bool) -> None:
 def _set_mode(cluster: ClusterNodes, *, by_hand: bool) -> None:
     """Set the mode of the controller, the network, the brokers and the clients."""
     controller = cluster.controller
-    assert isinstance(controller, Controller)
+    assert isinstance(controller, QuorumController)
     cluster.by_hand = controller.by_hand = cluster.network.at_once = by_hand
     for broker in cluster.brokers.values():
         broker.by_hand = by_hand
@@ -71,7 +71,7 @@ def _restart_timers(cluster: ClusterNodes) -> None:
         if type(entry.message) is Timer and entry.connection == cluster.nodes[entry.node].incarnation:
             armed.setdefault(entry.node, set()).add(entry.message.name)
     controller = cluster.controller
-    assert isinstance(controller, Controller)
+    assert isinstance(controller, QuorumController)
     for broker in cluster.brokers.values():
         broker.run_by_itself(armed.get(broker.address, set()))
     controller.boot(cluster.seed)

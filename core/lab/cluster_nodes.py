@@ -11,8 +11,8 @@ from core.kafka.clients.client_config import CONSUMER, PRODUCER, client_config
 from core.kafka.clients.consumer import Consumer
 from core.kafka.clients.producer import Producer
 from core.kafka.controller.admin_request_handler import handle_admin_request
-from core.kafka.controller.controller import Controller
 from core.kafka.controller.metadata_log import MetadataLog
+from core.kafka.controller.quorum_controller import QuorumController
 from core.kafka.features import finalized
 from core.kafka.ids import TopicPartition
 from core.kafka.messages import PROXIED
@@ -29,7 +29,8 @@ from core.sim.simulation import Simulation
 from core.sim.state.snapshot import Snapshots
 
 if TYPE_CHECKING:
-    from core.kafka.controller.quorum import ControllerNode, Quorum
+    from core.kafka.controller.quorum.controller_server import ControllerServer
+    from core.kafka.controller.quorum.metadata_quorum import MetadataQuorum
     from core.kafka.zookeeper_mode.control_plane import ZooKeeperControlPlane
 
 ENDLESS_HINT: Final = "; a latency of 0 with replica.fetch.wait.max.ms 0, for example, takes no time: make one of them larger"
@@ -69,11 +70,11 @@ class ClusterNodes(Simulation):
     metadata: Final[MetadataLog]
     brokers: Final[dict[int, Broker]]
     clients: Final[dict[str, Client]]
-    controllers: Final[dict[str, ControllerNode]]
+    controllers: Final[dict[str, ControllerServer]]
     snapshots: Final[Snapshots]
     page_cache: Final[RandomStream]
 
-    controller: Controller | ZooKeeperControlPlane
+    controller: QuorumController | ZooKeeperControlPlane
     exposure: ExposureMonitor
 
     def __init__(self, spec: ClusterSpec, release: Release, seed: int, sink: Sink | None, *, elide: bool) -> None:
@@ -108,7 +109,7 @@ class ClusterNodes(Simulation):
         self.zookeeper = release.zookeeper and not spec.controllers and spec.control_plane is ControlPlane.BY_RELEASE
         self.brokers = {}
         self.clients = {}
-        self.quorum: Quorum | None = None
+        self.quorum: MetadataQuorum | None = None
         self.controllers = {}
         self.snapshots = Snapshots()
         self.page_cache = RandomStream(f"{seed}:page-cache")

@@ -21,7 +21,7 @@ from core.kafka import events
 from core.kafka.admin_requests import ElectionMode
 from core.kafka.broker.broker import Broker
 from core.kafka.broker.partition import Partition
-from core.kafka.controller.controller import Controller
+from core.kafka.controller.quorum_controller import QuorumController
 from core.kafka.events.durability import CAUGHT_UP, LEADS, NOT_ELECTABLE
 from core.kafka.ids import TopicPartition
 from core.kafka.log.offset_set import OffsetSet
@@ -45,11 +45,11 @@ class ExposureMonitor:
     _journal: Final[Journal]
     _account: Final[DurabilityAccount]
     lacking_brokers: Final[dict[TopicPartition, dict[int, None]]]
-    _controller: Final[Controller | ZooKeeperControlPlane]
+    _controller: Final[QuorumController | ZooKeeperControlPlane]
     _brokers: Final[dict[int, Broker]]
 
     def __init__(
-        self, journal: Journal, account: DurabilityAccount, controller: Controller | ZooKeeperControlPlane, brokers: dict[int, Broker]
+        self, journal: Journal, account: DurabilityAccount, controller: QuorumController | ZooKeeperControlPlane, brokers: dict[int, Broker]
     ) -> None:
         self._journal = journal
         self._account = account

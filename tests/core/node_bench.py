@@ -14,8 +14,8 @@ from core.kafka import errors
 from core.kafka.broker.broker import Broker
 from core.kafka.broker.partition import Partition
 from core.kafka.broker.replica import Replica
-from core.kafka.controller.controller import Controller
 from core.kafka.controller.metadata_log import BrokerRegistration, ConfigRecord, MetadataLog, PartitionRecord
+from core.kafka.controller.quorum_controller import QuorumController
 from core.kafka.ids import CONTROLLER, NO_EPOCH, TopicPartition, broker_address
 from core.kafka.log.leader_term import Batch, Term
 from core.kafka.log.replica_log import ReplicaLog
@@ -327,7 +327,7 @@ class ControllerBench(NodeBench):
     ) -> None:
         super().__init__(release, settings)
         racks: dict[int, str | None] = dict.fromkeys(range(10))
-        self.node = self.controller = Controller(
+        self.node = self.controller = QuorumController(
             self.settings, self.metadata, self.network, self.journal, self.account, racks, seed=0, by_hand=False
         )
         self.replication = self.controller.replication

@@ -38,7 +38,7 @@ from core.sim.network import Network
 from core.sim.units import SECOND, US_PER_MS
 
 if TYPE_CHECKING:
-    from core.kafka.controller.voter import Voter
+    from core.kafka.controller.quorum.kafka_raft_client import KafkaRaftClient
     from core.kafka.durability_observer import DurabilityObserver
 
 INITIAL_TASK_DELAY: Final = 30 * SECOND
@@ -119,7 +119,7 @@ class Broker(BrokerContext):
         self._registration = 0
         self._registered_incarnation = 0
         self.started_clean = True
-        self.voter: Voter | None = None
+        self.voter: KafkaRaftClient | None = None
         self.channel = ControllerChannel(self, controllers)
         self.producer_id_manager = ProducerIdManager(self)
         self.log_directories = LogDirectories(self, self.channel)

@@ -15,8 +15,8 @@ from core.kafka.admin_requests import (
     ElectLeaders,
     UnregisterBroker,
 )
-from core.kafka.controller.controller import Controller
 from core.kafka.controller.create_partitions import create_partitions
+from core.kafka.controller.quorum_controller import QuorumController
 from core.kafka.controller.replication_control_manager import ReplicationControlManager
 from core.kafka.errors import KafkaError
 from core.kafka.ids import broker_address
@@ -84,6 +84,6 @@ def handle_admin_request(controller: AdministeredController, request: AdminReque
             else:
                 replication.reassign(partition, replicas)
         case UnregisterBroker(broker):
-            assert isinstance(controller, Controller), "with ZooKeeper nobody can ask for it"
+            assert isinstance(controller, QuorumController), "with ZooKeeper nobody can ask for it"
             with contextlib.suppress(KafkaError):
                 controller.unregister(broker)

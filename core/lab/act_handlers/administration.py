@@ -13,7 +13,7 @@ from core.kafka.admin_requests import (
     ElectLeaders,
     UnregisterBroker,
 )
-from core.kafka.controller.controller import Controller
+from core.kafka.controller.quorum_controller import QuorumController
 from core.kafka.controller.reassignment import dead_target_error
 from core.kafka.errors import KafkaError
 from core.kafka.ids import TopicPartition
@@ -97,7 +97,7 @@ def _elect(cluster: ClusterNodes, act: acts.Elect) -> find.CheckThenDo:
 def _unregister(cluster: ClusterNodes, act: acts.Unregister) -> find.CheckThenDo:
     find.broker(cluster, act.broker)
     controller = cluster.controller
-    if not isinstance(controller, Controller):
+    if not isinstance(controller, QuorumController):
         raise ActRefused(
             "The target cluster does not support the broker unregistration API. With ZooKeeper, a broker's registration ends with its session"
         )

@@ -7,7 +7,7 @@ from typing import Final
 from core.kafka import events
 from core.kafka.broker.broker import Broker
 from core.kafka.clients.client import Client
-from core.kafka.controller.controller import Controller
+from core.kafka.controller.quorum_controller import QuorumController
 from core.kafka.ids import CONTROLLER, ZOOKEEPER
 from core.lab import acts
 from core.lab.act_fields import MAX_DRIFT_PPM
@@ -34,7 +34,7 @@ def _set_clock(cluster: ClusterNodes, act: acts.SetClock) -> find.CheckThenDo:
         node.refresh_settings()
     elif isinstance(node, Client):
         node.clock = clock
-    elif isinstance(node, Controller):
+    elif isinstance(node, QuorumController):
         node.settings.clock = clock
         node.refresh_session_timeout()
 

@@ -11,11 +11,11 @@ from core.lab.act_handlers import find
 from core.sim.errors import ActRefused
 
 if TYPE_CHECKING:
-    from core.kafka.controller.quorum import ControllerNode
+    from core.kafka.controller.quorum.controller_server import ControllerServer
     from core.lab.cluster_nodes import ClusterNodes
 
 
-def _controller(cluster: ClusterNodes, name: str) -> ControllerNode:
+def _controller(cluster: ClusterNodes, name: str) -> ControllerServer:
     if cluster.quorum is not None and name == CONTROLLER:
         name = find.node(cluster, name)
     found = cluster.controllers.get(name)
@@ -27,7 +27,7 @@ def _controller(cluster: ClusterNodes, name: str) -> ControllerNode:
     return found
 
 
-def _running_controller(cluster: ClusterNodes, name: str) -> ControllerNode:
+def _running_controller(cluster: ClusterNodes, name: str) -> ControllerServer:
     found = _controller(cluster, name)
     if not found.running:
         raise ActRefused(f"controller {name} is not running; start it first")

@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
-    from core.kafka.controller.controller import Controller
+    from core.kafka.controller.quorum_controller import QuorumController
     from core.kafka.zookeeper_mode.control_plane import ZooKeeperControlPlane
     from core.lab.cluster_nodes import ClusterNodes
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 class ControlPlaneBuilder(Protocol):
     """The interface of each module of this package."""
 
-    def make_controller(self, cluster: ClusterNodes, /) -> Controller | ZooKeeperControlPlane:
+    def make_controller(self, cluster: ClusterNodes, /) -> QuorumController | ZooKeeperControlPlane:
         """Create the controller of a cluster that is being built."""
 
     def build(self, cluster: ClusterNodes, /) -> None:

@@ -7,17 +7,17 @@ from typing import TypeVar
 
 from core.kafka.broker.broker import Broker
 from core.kafka.broker.disk import Disk
-from core.kafka.controller.controller import Controller
+from core.kafka.controller.quorum_controller import QuorumController
 from core.kafka.ids import CONTROLLER
 from core.lab.cluster_nodes import ClusterNodes
 from core.lab.initial_logs import place_logs
 
-C = TypeVar("C", bound=Controller)
+C = TypeVar("C", bound=QuorumController)
 
 
-def make_controller(cluster: ClusterNodes) -> Controller:
+def make_controller(cluster: ClusterNodes) -> QuorumController:
     """Create the single controller."""
-    return controller_of(cluster, Controller)
+    return controller_of(cluster, QuorumController)
 
 
 def controller_of(cluster: ClusterNodes, kind: type[C]) -> C:
@@ -31,7 +31,7 @@ def controller_of(cluster: ClusterNodes, kind: type[C]) -> C:
 def build(cluster: ClusterNodes) -> None:
     """Create the nodes of the cluster (see `ControlPlaneBuilder.build`)."""
     controller = cluster.controller
-    assert isinstance(controller, Controller)
+    assert isinstance(controller, QuorumController)
     if cluster.spec.controller:
         raise ValueError(
             f"controller {cluster.spec.controller} cannot be active: this cluster has a single controller that never fails; omit 'controller', add 'controllers', or use a release with ZooKeeper"
@@ -41,7 +41,7 @@ def build(cluster: ClusterNodes) -> None:
     boot(cluster, controller, epochs)
 
 
-def make_brokers(cluster: ClusterNodes, controller: Controller) -> dict[int, int]:
+def make_brokers(cluster: ClusterNodes, controller: QuorumController) -> dict[int, int]:
     """Register the brokers, place the topics, and create the broker processes.
 
     Returns:
@@ -65,7 +65,7 @@ def make_brokers(cluster: ClusterNodes, controller: Controller) -> dict[int, int
     return epochs
 
 
-def boot(cluster: ClusterNodes, controller: Controller, epochs: dict[int, int]) -> None:
+def boot(cluster: ClusterNodes, controller: QuorumController, epochs: dict[int, int]) -> None:
     """Start the processes that are up at the beginning."""
     place_logs(cluster)
     phases = random.Random(f"{cluster.seed}:heartbeats")

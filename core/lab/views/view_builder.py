@@ -11,7 +11,7 @@ from core.kafka.broker.broker_state import BrokerState
 from core.kafka.broker.partition import Partition
 from core.kafka.clients.consumer import Consumer
 from core.kafka.clients.producer import Producer
-from core.kafka.controller.controller import ELECT_UNCLEAN, Controller
+from core.kafka.controller.quorum_controller import ELECT_UNCLEAN, QuorumController
 from core.kafka.health import replication_factor
 from core.kafka.ids import NO_LEADER, TopicPartition
 from core.kafka.partition_registration import PartitionRegistration
@@ -31,7 +31,7 @@ from core.lab.views.view import (
 from core.sim.repr_mixin import ReprMixin
 
 if TYPE_CHECKING:
-    from core.kafka.controller.quorum import Quorum
+    from core.kafka.controller.quorum.metadata_quorum import MetadataQuorum
     from core.lab.cluster_nodes import ClusterNodes
     from core.sim.network import Network
 
@@ -278,7 +278,7 @@ def cluster_view(cluster: ClusterNodes, cached: CachedViews | None = None) -> Cl
     )
 
 
-def _voter_views(quorum: Quorum) -> tuple[VoterView, ...]:
+def _voter_views(quorum: MetadataQuorum) -> tuple[VoterView, ...]:
     """Return the views of the voters of the metadata quorum."""
     return tuple(
         VoterView(
@@ -309,7 +309,7 @@ def _changed_links(network: Network) -> tuple[LinkView, ...]:
 def _unclean_check_us(cluster: ClusterNodes) -> int:
     """Return the time until the active KRaft controller's periodic check for unclean elections, µs; -1 if it is not scheduled."""
     controller = cluster.controller
-    due = controller.scheduled.get(ELECT_UNCLEAN, -1) if isinstance(controller, Controller) else -1
+    due = controller.scheduled.get(ELECT_UNCLEAN, -1) if isinstance(controller, QuorumController) else -1
     if cluster.quorum is not None:
         active = cluster.quorum.active()
         due = -1 if active is None or active.active is None else active.active.scheduled.get(ELECT_UNCLEAN, -1)

@@ -7,7 +7,7 @@ from typing import Final
 import attrs
 from hypothesis import strategies as st
 
-from core.kafka.controller.voter import Role
+from core.kafka.controller.quorum.kafka_raft_client import Role
 from core.kafka.ids import TopicPartition
 from core.kafka.messages import LeaderChangeMessage
 from core.kafka.topic_spec import PartitionSpec, TopicSpec

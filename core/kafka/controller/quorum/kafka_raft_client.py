@@ -15,7 +15,7 @@ from typing import Final, Protocol
 import attrs
 
 from core.kafka import errors, events
-from core.kafka.controller.active_controller import ActiveController, CommittedState
+from core.kafka.controller.quorum.active_controller import ActiveController, CommittedState
 from core.kafka.messages import (
     AllocateProducerIdsRequest,
     AlterPartitionRequest,
@@ -88,11 +88,11 @@ class QuorumContext(CommittedState, Protocol):
     @property
     def election_timeout(self) -> int: ...
 
-    def commit(self, voter: Voter, start: int, end: int) -> None: ...
-    def report_no_majority(self, voter: Voter, in_touch: int) -> None: ...
+    def commit(self, voter: KafkaRaftClient, start: int, end: int) -> None: ...
+    def report_no_majority(self, voter: KafkaRaftClient, in_touch: int) -> None: ...
 
 
-class Voter:
+class KafkaRaftClient:
     """A voter, whose epoch, vote, leader, and log are on disk and survive the process.
 
     Attributes:

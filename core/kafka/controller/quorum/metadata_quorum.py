@@ -1,7 +1,7 @@
 """The metadata quorum: its voters, and the committed log that they agree on.
 
-`Quorum.commit` keeps the committed entries. It raises an error if a voter commits a different entry at the same offset. Each entry is
-applied once to `QuorumController`, the state that the committed log produces. Brokers read this state through the metadata log, up to
+`MetadataQuorum.commit` keeps the committed entries. It raises an error if a voter commits a different entry at the same offset. Each entry is
+applied once to `ReplicatedController`, the state that the committed log produces. Brokers read this state through the metadata log, up to
 the offset that their controller knows to be committed.
 """
 
@@ -10,12 +10,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from core.kafka import events
-from core.kafka.admin_requests import AdminRequest
-from core.kafka.controller.admin_request_handler import handle_admin_request
-from core.kafka.controller.controller import Controller
-from core.kafka.controller.voter import Role, Voter
+from core.kafka.controller.quorum.kafka_raft_client import KafkaRaftClient, Role
+from core.kafka.controller.quorum.replicated_controller import ReplicatedController
 from core.kafka.ids import broker_at
-from core.kafka.messages import BrokerWrite, FenceStaleBroker, LeaderChangeMessage, PeriodicWrite, QuorumEntry
+from core.kafka.messages import LeaderChangeMessage, QuorumEntry
 from core.sim.journal import Journal
 from core.sim.network import Network
 from core.sim.node import Node
@@ -26,92 +24,7 @@ if TYPE_CHECKING:
     from core.kafka.controller.metadata_log import MetadataLog
 
 
-class QuorumController(Controller):
-    """The controller state of a quorum. Only committed entries change it, in log order.
-
-    This controller is not a network node. It responds through the voter that commits an entry, and only if that voter received the request.
-    """
-
-    _responding_voter: Voter | None = None
-
-    def remove_from_network(self) -> None:
-        """Remove this controller's address from the network, because only the voters are network nodes."""
-        del self.network.alive[self.address]
-
-    def boot(self, seed: int) -> None:
-        """Do nothing, because the active controller schedules its tasks in `ActiveController.claim`."""
-
-    def publish(self) -> None:
-        """Do nothing, because each leader publishes the metadata that it knows to be committed."""
-
-    def reply(self, node: str, message: object) -> None:
-        """Respond through the voter that received the request. A request to an earlier active controller gets no response."""
-        if self._responding_voter is not None:
-            self._responding_voter.send_response(node, message)
-
-    def _arm_session_check(self, *, fenced: bool = False) -> None:
-        if self._responding_voter is not None and self._responding_voter.active is not None:
-            self._responding_voter.active.arm_session_check()
-
-    def apply_committed_entry(self, voter: Voter, entry: QuorumEntry) -> None:
-        """Apply a committed entry. `voter` is the leader that has just committed it."""
-        active = voter.active
-        assert active is not None
-        self.heartbeats, self.last_contact = active.heartbeats, active.last_contact
-        self._responding_voter = voter if entry.epoch == voter.epoch else None
-        self.journal.cause = entry.cause
-        write = entry.write
-        if isinstance(write, BrokerWrite):
-            self.handlers[type(write.request)](write.request, write.sender)
-        elif isinstance(write, FenceStaleBroker):
-            registration = self.brokers.get(write.broker)
-            if registration is not None and not registration.fenced:
-                self.fence(write.broker, by_session=True)
-        elif isinstance(write, PeriodicWrite):
-            self._periodic(write.task, voter)
-        elif isinstance(write, AdminRequest):
-            handle_admin_request(self, write)
-        self._responding_voter = None
-
-    def _periodic(self, task: str, voter: Voter) -> None:
-        more = self.run_periodic_task(task)
-        if self._responding_voter is not None and voter.active is not None:
-            voter.active.periodic_task_done(task, more=more)
-
-
-class ControllerNode(Node):
-    """The process of a dedicated controller, which hosts a voter but no broker."""
-
-    running = True
-    starting = False
-    voter: Voter
-
-    def __init__(self, address: str, network: Network, journal: Journal) -> None:
-        super().__init__(address, network, journal)
-        self.timers["started"] = self._started
-
-    def stop(self) -> None:
-        """Kill the process. The voter's epoch, vote, and log stay on disk."""
-        self.journal.cause = self.journal.emit(events.ControllerStopped.kind, self.address)
-        self.running = self.starting = False
-        self.incarnation += 1
-        self.voter.process_ended()
-        self.network.process_died(self.address, self.journal.now, self.journal.cause)
-
-    def start(self, startup: int) -> None:
-        """Start the process. Its voter takes part in the quorum after `startup` µs."""
-        self.starting = True
-        self.incarnation += 1
-        self.journal.cause = self.journal.emit(events.ControllerStarted.kind, self.address)
-        self.timer(startup, "started")
-
-    def _started(self, _: object) -> None:
-        self.running, self.starting = True, False
-        self.network.alive[self.address] = True
-        self.voter.start()
-
-
-class Quorum:
+class MetadataQuorum:
     """All voters and their committed log.
 
     Attributes:
@@ -129,11 +42,11 @@ class Quorum:
     committed: Final[list[QuorumEntry]]
     _ends: Final[list[int]]
 
-    def __init__(self, controller: QuorumController, metadata: MetadataLog, journal: Journal) -> None:
+    def __init__(self, controller: ReplicatedController, metadata: MetadataLog, journal: Journal) -> None:
         self.controller = controller
         self.metadata = metadata
         self.journal = journal
-        self.voters: dict[str, Voter] = {}
+        self.voters: dict[str, KafkaRaftClient] = {}
         self.committed = []
         self.majority_lost = False
         self._ends = []
@@ -145,7 +58,7 @@ class Quorum:
         Raises:
             ValueError: `first` is not one of the running voters.
         """
-        self.voters = {host.address: Voter(host, self, seed) for host in hosts}
+        self.voters = {host.address: KafkaRaftClient(host, self, seed) for host in hosts}
         self._first_end = len(self.metadata)
         running = [voter for voter in self.voters.values() if voter.host.network.alive[voter.name]]
         if first and first not in [voter.name for voter in running]:
@@ -193,7 +106,7 @@ class Quorum:
         """Return the end of the metadata log for a high watermark of the quorum's log."""
         return self._ends[high_watermark - 1] if high_watermark else self._first_end
 
-    def commit(self, voter: Voter, start: int, end: int) -> None:
+    def commit(self, voter: KafkaRaftClient, start: int, end: int) -> None:
         """Commit a voter's log from `start` to `end`: apply the new entries, and check that the others are the same.
 
         Raises:
@@ -215,7 +128,7 @@ class Quorum:
             self._ends.append(len(self.metadata))
         journal.cause = before
 
-    def _leader_change_committed(self, voter: Voter, entry: QuorumEntry) -> None:
+    def _leader_change_committed(self, voter: KafkaRaftClient, entry: QuorumEntry) -> None:
         if entry.epoch != voter.epoch or voter.active is None:
             return
         self.majority_lost = False
@@ -223,7 +136,7 @@ class Quorum:
         voter.active.claim()
         self.controller.heartbeats, self.controller.last_contact = voter.active.heartbeats, voter.active.last_contact
 
-    def report_no_majority(self, voter: Voter, in_touch: int) -> None:
+    def report_no_majority(self, voter: KafkaRaftClient, in_touch: int) -> None:
         """Report that a voter reaches no majority. This is reported once until there is an active controller again."""
         if not self.majority_lost and in_touch < self.majority and self.active() is None:
             self.majority_lost = True
@@ -231,7 +144,7 @@ class Quorum:
 
     # --- from outside ----------------------------------------------------------------------------------------------
 
-    def active(self) -> Voter | None:
+    def active(self) -> KafkaRaftClient | None:
         """Return the active controller; None if there is none.
 
         If several voters consider themselves active, return the voter with the highest epoch.

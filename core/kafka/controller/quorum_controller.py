@@ -46,7 +46,7 @@ ELECT_UNCLEAN: Final = "unclean"
 """The name of the periodic task that elects leaders for partitions where unclean leader election is now allowed."""
 
 
-class Controller(Node):
+class QuorumController(Node):
     """The controller node.
 
     Attributes:

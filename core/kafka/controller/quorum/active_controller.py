@@ -16,8 +16,8 @@ from typing import Final, Protocol
 
 from core.kafka import errors
 from core.kafka.controller.broker_heartbeat_manager import BrokerControlState, BrokerHeartbeatManager
-from core.kafka.controller.controller import CONTINUE_DELAY, Controller
 from core.kafka.controller.metadata_log import MetadataLog
+from core.kafka.controller.quorum_controller import CONTINUE_DELAY, QuorumController
 from core.kafka.ids import broker_address
 from core.kafka.messages import (
     BrokerHeartbeatRequest,
@@ -57,7 +57,7 @@ class CommittedState(Protocol):
     """The committed state of the quorum, as an active controller uses it."""
 
     @property
-    def controller(self) -> Controller: ...
+    def controller(self) -> QuorumController: ...
     @property
     def metadata(self) -> MetadataLog: ...
     @property

@@ -1,0 +1,1 @@
+"""The metadata quorum: voters that agree on a log, and the controller that executes what is committed."""
