@@ -164,7 +164,7 @@ def throttled_partitions(value: str, broker: int) -> frozenset[int]:
 
 @lru_cache(maxsize=1_024)
 def _default(name: str, order: int) -> Value:
-    """Return the default in the release at a position in time. Cached, because a lookup of releases by name takes time."""
+    """Return the default in the release at a position in time. The result is cached, because a lookup of releases by name takes time."""
     setting = SETTINGS[name]
     for upto, value in setting.older_defaults:
         if order <= Release.named(upto).order:

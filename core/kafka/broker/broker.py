@@ -279,7 +279,7 @@ class Broker(BrokerContext):
             self.account.log_truncated(tp, self.id, held, held[-1].end, offset, lost)
 
     def bounce(self, keep: tuple[tuple[TopicPartition, int], ...], *, clean: bool) -> None:
-        """Restart the process before the controller notices; with `keep`, restart its machine. For by-hand mode."""
+        """In by-hand mode, restart the process before the controller notices. With `keep`, the whole machine restarts."""
         self.stop("power-loss" if keep else "shutdown" if clean else "killed")
         if keep:
             self.lose_unflushed(keep)

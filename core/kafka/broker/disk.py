@@ -250,7 +250,7 @@ class Disk:
 
         Args:
             keep: the new end of each log that loses records; other logs keep everything. If `keep` is empty, `how` applies to all logs.
-            how: KEPT, LOST or DRAWN.
+            how: KEPT, LOST, or DRAWN.
             draw: random numbers for DRAWN. A torn batch fails its checksum, and recovery truncates the log at that batch.
         """
         shorter = []
@@ -280,8 +280,8 @@ class Disk:
     def recovery(self, threads: int, speed: int) -> list[Recovery]:
         """Return the recovery of each directory at a start without the clean-shutdown file (`LogManager#loadLogs`, `LogLoader#recoverLog`).
 
-        Every segment from the checkpointed recovery point on is read once. Each directory has its own threads. When a thread finishes a log,
-        the thread takes the next one.
+        Every segment is read once, from the one that contains the checkpointed recovery point on. Each directory has its own threads.
+        When a thread finishes a log, the thread takes the next one.
 
         Args:
             threads: num.recovery.threads.per.data.dir.

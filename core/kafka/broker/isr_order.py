@@ -7,7 +7,7 @@ members are in the order in which they were added; five or more are in a trie ov
 
 Kafka: `Partition#prepareIsrExpand`, `#prepareIsrShrink`. Tests compare the order with that of the sets in Scala 2.13.
 
-Not modeled: a leader before 2.7 keeps the set that it has written. After such a set has had five members, it stays a trie when it shrinks to
+One case is not modeled: a leader before 2.7 keeps the set that it has written. After such a set has had five members, it stays a trie when it shrinks to
 four or fewer, until the broker becomes leader again. Here the set returns to the order in which its members were added.
 """
 

@@ -41,10 +41,10 @@ from core.sim.journal import Column, null_sink
 ADVANCED: Final = events.HighWatermarkAdvanced.kind
 
 EXPAND: Final = "expand"
-"""A pending ISR change that adds a follower."""
+"""The kind of a pending ISR change that adds a follower."""
 
 SHRINK: Final = "shrink"
-"""A pending ISR change that drops followers."""
+"""The kind of a pending ISR change that removes followers."""
 
 _STAY_PENDING: Final = frozenset(
     {
@@ -76,7 +76,7 @@ class Partition:
         adding: the brokers in `replicas` that a reassignment adds.
         isr: the in-sync replicas that the controller committed, the leader among them; empty on a follower.
         maximal_isr: `isr` plus the candidate of a pending expansion (KIP-497; before it, always `isr`). A pending shrink removes no member.
-        pending: EXPAND or SHRINK while a change is at the controller; otherwise empty.
+        pending: EXPAND or SHRINK while the controller handles a change; otherwise empty.
         proposal: the change that was last sent; meaningful while `pending` is set.
         remotes: the followers as the leader sees them; the leader itself is not included.
         leader_epoch_start_offset: the leader's LEO when its term began.

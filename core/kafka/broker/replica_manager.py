@@ -203,7 +203,7 @@ class ReplicaManager:
         return not release.truncate_in_next_epoch and registration.leader_epoch <= partition.leader_epoch + 1
 
     def _get_or_create_partition(self, tp: TopicPartition) -> Partition | None:
-        """Return the partition; create it and its log if necessary (`#getOrCreatePartition`). None if its log directory is offline."""
+        """Return the partition (`#getOrCreatePartition`), created with its log if necessary; None if its log directory is offline."""
         partition = self.partitions.get(tp)
         if partition is None:
             broker = self.broker

@@ -47,7 +47,7 @@ class Client(Node, metaclass=ABCMeta):
         leaders: (leader, leader epoch) by partition, from the last metadata.
         config: the client's settings, which do not change after its start.
         clock: the client's own clock, which gives its records their timestamps.
-        by_hand: whether the lab is in by-hand mode, where metadata does not expire.
+        by_hand: whether the laboratory is in by-hand mode, where metadata does not expire.
     """
 
     __slots__ = (

@@ -19,10 +19,10 @@ from core.sim.repr_mixin import ReprMixin
 from core.sim.units import US_PER_MS
 
 PRODUCER: Final = "producer"
-"""A client that writes."""
+"""The kind of client that writes."""
 
 CONSUMER: Final = "consumer"
-"""A client that reads."""
+"""The kind of client that reads."""
 
 NO_DELIVERY_TIMEOUT: Final = -1
 """The delivery timeout of releases before 2.1, which have none.

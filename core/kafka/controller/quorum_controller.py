@@ -140,10 +140,7 @@ class QuorumController(Node):
         return registration.epoch
 
     def broker_bounced(self, broker: int) -> None:
-        """Do nothing, because the broker's process restarted without missing a heartbeat, and has read the metadata log again.
-
-        For by-hand mode.
-        """
+        """Do nothing in by-hand mode, because the restarted process missed no heartbeat and has read the metadata log again."""
 
     def boot(self, seed: int) -> None:
         """Schedule the periodic tasks at the start of the simulation.

@@ -215,7 +215,7 @@ class ReplicationControlManager:
         return self._place_replicas(TopicSpec(name, count, factor))
 
     def partitions_created(self, name: str) -> None:
-        """Do nothing, because the metadata log already has the new partitions. ZooKeeper mode writes the topic's znode here."""
+        """Do nothing, because the metadata log already has the new partitions. In ZooKeeper mode, this method writes the topic's znode here."""
 
     def partition_created(self, tp: TopicPartition, registration: PartitionRegistration) -> None:
         """Commit the registration of a new partition."""

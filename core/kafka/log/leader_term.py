@@ -76,7 +76,7 @@ class Term:
         return f"Term({self.epoch} by b{self.leader})"
 
     def stamp(self, timestamp: int) -> int:
-        """Note that the next batch has its producer's own timestamp. Returns the timestamp."""
+        """Record that the next batch has its producer's own timestamp. Returns the timestamp."""
         self.stamped = True
         return timestamp
 

@@ -94,7 +94,7 @@ class ZooKeeper(Node):
     """The ZooKeeper node.
 
     Attributes:
-        by_hand: whether the lab is in by-hand mode, where no session expires by itself.
+        by_hand: whether the laboratory is in by-hand mode, where no session expires by itself.
         observer: the function that receives every write; it does not change ZooKeeper.
         znodes: the znodes by path.
         sessions: the live sessions by number.

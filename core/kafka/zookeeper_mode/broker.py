@@ -149,7 +149,7 @@ class ZooKeeperBroker(Broker):
         self.channel.epoch = 0
 
     def bounce(self, keep: tuple[tuple[TopicPartition, int], ...], *, clean: bool) -> None:
-        """Restart the process so quickly that its session survives. The controller then sends the broker its roles. For by-hand mode."""
+        """In by-hand mode, restart the process so quickly that its session survives. The controller then sends the broker its roles."""
         super().stop("power-loss" if keep else "shutdown" if clean else "killed")
         if keep:
             self.lose_unflushed(keep)

@@ -335,7 +335,7 @@ class ZooKeeperControlPlane:
             self.zookeeper.expire(session.number)
 
     def broker_bounced(self, broker: int) -> None:
-        """Make the controller send roles to a broker whose process restarted without losing its session. For by-hand mode."""
+        """In by-hand mode, make the controller send roles to a broker whose process restarted without losing its session."""
         for node in self.nodes.values():
             if node.kafka_controller.active:
                 node.kafka_controller.broker_changes.send_roles(broker)

@@ -51,7 +51,7 @@ class PartitionStateMachine(ControllerComponent):
     def _change(
         self, tps: list[TopicPartition], decide: Decide, reason: str, batch: _Batch | None, callback: Callback, about: tuple[object, ...]
     ) -> None:
-        """Like `change`, but with a batch, nothing is sent yet. The batch and the new changes become the first argument of `callback`."""
+        """Do the same as `change`, but if there is a batch, send nothing yet. The batch and the new changes become the first argument of `callback`."""
         if tps:
             self.queue.submit((GetData(state_path(tp)) for tp in tps), self._states_read, tps, decide, reason, batch, callback, about)
         else:
