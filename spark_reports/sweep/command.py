@@ -32,20 +32,20 @@ DEFAULT_RUNS: Final = 100
 """The default number of runs of each cell."""
 
 MAX_RUNS: Final = 10_000_000
-"""The largest number of runs of each cell."""
+"""The maximum number of runs of each cell."""
 
 GRIDS: Final = Path(__file__).with_name("library")
 """The folder of the grids that come with isrlab."""
 
 TELL_SECONDS: Final = 1.0
-"""The interval between progress updates on a terminal, in seconds; elsewhere there is one for each tenth of the runs."""
+"""The interval between progress updates on a terminal, seconds. Elsewhere, there is one update for each tenth of the runs."""
 
 
 def grid_named(name: str) -> Grid:
-    """The grid in a file, or one that comes with isrlab.
+    """Return the grid in a file, or a grid that comes with isrlab.
 
     Raises:
-        InputError: there is no such grid, or it is wrong.
+        InputError: the grid does not exist or is wrong.
     """
     known = sorted(path.stem for path in GRIDS.glob("*.yaml"))
     exists = os.path.exists(name)
@@ -73,16 +73,16 @@ def main_sweep(
     Args:
         source: a grid file, or the name of a grid that comes with isrlab.
         runs: the number of runs of each cell: seeds 1 to `runs`.
-        out_dir: where finished runs are kept and results are written.
-        master, conf: where Spark runs, and with which settings.
-        processes: the number of processes on this machine that replace Spark; 0: this process alone.
-        width: a cell gets no more runs once the interval of its loss probability is this narrow.
+        out_dir: the directory that keeps finished runs and receives the results.
+        master, conf: the Spark master, and the settings of the Spark session.
+        processes: the number of processes on this machine that replace Spark; 0 for this process alone.
+        width: the width of the interval of the loss probability at which a cell gets no more runs; None for no limit.
         html: the path of an additional HTML page.
-        as_json: print one JSON document instead of a table.
-        quiet: no progress.
+        as_json: whether to print one JSON document instead of a table.
+        quiet: whether to hide progress.
 
     Returns:
-        0, or 2 if something is wrong.
+        0 on success, or 2 if something is wrong.
 
     Raises:
         InputError: the grid is wrong.
@@ -124,8 +124,9 @@ def main_sweep(
 
 
 def main_scenario(source: str, number: int, seed: int, path: str | None) -> int:
-    """Write a cell and a seed as a scenario, to a file or to stdout: the first episode that lost acknowledged records, otherwise the
-    first one.
+    """Write the episode of a cell and a seed as a scenario, to a file or to stdout.
+
+    It is the first episode that lost acknowledged records. If there is none, it is the first episode.
     """
     grid = grid_named(source)
     check_outputs({"--scenario": path}, [source])
@@ -165,7 +166,7 @@ def _workers(master: str | None, conf: Sequence[str], processes: int | None, say
 
 
 class _Progress:
-    """Shows the progress of a sweep on stderr."""
+    """The progress of a sweep on stderr."""
 
     def __init__(self, quiet: bool) -> None:
         self.quiet = quiet
@@ -189,7 +190,7 @@ class _Progress:
             self.open = False
 
     def tell(self, done: int, runs: int, losing: int) -> None:
-        """As `rounds.Progress`."""
+        """Show the progress (see `rounds.Progress`)."""
         now = time.monotonic()
         if self.begun is None:
             self.begun = (now, done)

@@ -1,1 +1,1 @@
-"""Executes the runs of a sweep: in rounds, on worker processes or on Spark, with a checkpoint directory."""
+"""Executes the runs of a sweep in rounds, on worker processes or on Spark, with a checkpoint directory."""

@@ -1,8 +1,8 @@
 """Keeps finished chunks in a directory, so that a stopped sweep can continue.
 
-A chunk is one file, which appears when it is complete. The directory records its grid and its program, so runs of another grid, or of
-other code, are never mixed in. Runs are found by cell and seed. So the result does not depend on the number or kind of workers, or on
-the division into chunks.
+A chunk is one file, which appears when it is complete. The directory records its grid and its program, so that runs of another grid or
+of other code are never mixed in. Runs are found by cell and seed. The result therefore does not depend on the number or kind of
+workers, or on the division into chunks.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ PACKAGES: Final = ("core", "spark_reports/sweep/grid", "spark_reports/sweep/simu
 
 
 def code_identity() -> str:
-    """A digest of the program's parts that runs depend on."""
+    """Return a digest of the parts of the program that runs depend on."""
     root = Path(__file__).resolve().parents[3]
     digest = hashlib.sha256()
     for package in PACKAGES:
@@ -45,7 +45,7 @@ class Checkpoint:
         """Open the directory, or create it.
 
         Raises:
-            ReportError: it cannot be used, or belongs to another sweep.
+            ReportError: the directory cannot be used, or belongs to another sweep.
         """
         self.directory = directory
         self._runs: dict[tuple[int, int], Run] = {}
@@ -66,7 +66,7 @@ class Checkpoint:
             raise ReportError(f"{directory / MARK}: this file is damaged ({failure}); name another directory") from failure
 
     def _keep_grid(self, path: Path, text: str) -> None:
-        """Keep the grid next to its runs, so that they can be repeated. The grid may already be there, as the input."""
+        """Keep the grid next to its runs, so that they can be repeated. The grid might already be there, as the input."""
         if not path.exists():
             write_atomically(path, text)
         elif path.read_text(encoding="utf-8-sig") != text:
@@ -95,5 +95,5 @@ class Checkpoint:
         write_atomically(self.directory / CHUNKS / name, text)
 
     def kept(self) -> Iterable[Run]:
-        """The runs that the directory had when it was opened."""
+        """Return the runs that the directory had when it was opened."""
         return self._runs.values()

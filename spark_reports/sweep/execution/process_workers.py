@@ -22,7 +22,7 @@ from spark_reports.sweep.grid.grid import Grid
 from spark_reports.sweep.simulation.simulate_run import Chunk, FinishedChunk, RunFailed, simulate_chunk
 
 ATTEMPTS: Final = 4
-"""The number of times in a row that a pool may break before the sweep fails."""
+"""The number of times in a row that a pool can break before the sweep fails."""
 
 _grid: Grid | None = None
 
@@ -43,13 +43,13 @@ def _end_with_parent() -> None:
 
 @contextlib.contextmanager
 def _terminal_signals_blocked() -> Iterator[None]:
-    """Processes that start in the block never receive Ctrl-C or a hangup of the terminal.
+    """Keep Ctrl-C and a hangup of the terminal from processes that start in this block.
 
-    Both are for the parent, which stops its processes. In the parent, the signals are delivered when the block ends.
+    Both signals are for the parent, which stops its processes. In the parent, they are delivered when the block ends.
     """
     before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGHUP})
     try:
-        # The resource tracker ignores Ctrl-C itself; starting it in the block would unblock the signal.
+        # The resource tracker ignores Ctrl-C itself. If it started in this block, it would unblock the signal.
         resource_tracker.ensure_running()
         signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
         yield
@@ -70,7 +70,7 @@ class ProcessWorkers:
         self.pids: list[int] = []
 
     def run(self, grid: Grid, chunks: Iterator[Chunk]) -> Iterator[FinishedChunk]:
-        """As `Workers.run`."""
+        """Execute chunks (see `Workers.run`)."""
         undone: list[Chunk] = []
         for _ in range(ATTEMPTS):
             source = itertools.chain(undone, chunks)
@@ -85,7 +85,7 @@ class ProcessWorkers:
         raise ReportError(f"worker processes died {ATTEMPTS} times in a row; if memory is short, give a smaller number with --processes")
 
     def _run(self, grid: Grid, chunks: Iterator[Chunk], undone: list[Chunk]) -> Iterator[FinishedChunk]:
-        """The results of one pool; `undone` are the chunks that it owes if it breaks."""
+        """Yield the results of one pool. `undone` holds the chunks that it still owes if it breaks."""
         under_way: dict[Future[FinishedChunk], Chunk] = {}
         # Creating the pool starts a process that tracks its locks.
         with _terminal_signals_blocked():

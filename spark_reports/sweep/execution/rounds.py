@@ -1,7 +1,8 @@
-"""Executes the runs of a sweep: decides which runs are missing, how large chunks are, and when a cell needs no more runs.
+"""Executes the runs of a sweep in rounds. It decides which runs are missing, how large chunks are, and when a cell needs no more runs.
 
-Without a target width there is one round with all seeds. With one, rounds end at fixed numbers of runs, which double. A cell whose
-interval is narrow enough by then gets no more runs. This rule depends on seeds only, never on the speed of workers.
+Without a target width, there is one round with all seeds. With a target width, rounds end at fixed numbers of runs, which double. A
+cell whose interval is narrow enough at the end of a round gets no more runs. This rule depends only on seeds, never on the speed of
+workers.
 """
 
 from __future__ import annotations
@@ -21,17 +22,17 @@ FIRST_ROUND: Final = 100
 """The number of runs of a cell before its interval is first checked."""
 
 CHUNK_SECONDS: Final = 4.0
-"""The processor time of a chunk in seconds: long compared with the cost of starting it."""
+"""The processor time of a chunk, seconds. It is long compared with the cost of starting the chunk."""
 
 MAX_CHUNK: Final = 1_000
-"""The largest number of runs of a chunk."""
+"""The maximum number of runs of a chunk."""
 
 Progress = Callable[[int, int, int], None]
-"""Called with the number of finished runs, the largest number of runs, and the number of runs that lost acknowledged records."""
+"""A function of the number of finished runs, the maximum number of runs, and the number of runs that lost acknowledged records."""
 
 
 def rounds(runs: int, width: float | None) -> list[int]:
-    """The numbers of runs after which intervals are checked; the last is `runs`."""
+    """Return the numbers of runs after which intervals are checked. The last number is `runs`."""
     if width is None:
         return [runs]
     found = []
@@ -50,11 +51,11 @@ def sweep_runs(
     width: float | None = None,
     progress: Progress = lambda *_: None,
 ) -> tuple[SweepResult, list[Run]]:
-    """Execute the missing runs; returns the result and all its runs, by cell and seed.
+    """Execute the missing runs. Return the result and all its runs, by cell and seed.
 
     Args:
-        runs: of each cell: seeds 1 to `runs`.
-        checkpoint: where finished chunks are kept and found.
+        runs: the number of runs of each cell, with seeds 1 to `runs`.
+        checkpoint: the store of finished chunks; None to keep none.
         width: the width of the interval of the loss probability at which a cell needs no more runs.
     """
     known = {} if checkpoint is None else {(run.cell, run.seed): run for run in checkpoint.kept()}
@@ -92,7 +93,7 @@ def sweep_runs(
 
 
 class _ChunkSizes:
-    """Decides how many runs make a chunk, from the time of earlier runs."""
+    """The sizes of chunks, which depend on the time of earlier runs."""
 
     def __init__(self, parallel: int) -> None:
         self.parallel = parallel
@@ -105,7 +106,7 @@ class _ChunkSizes:
         self.seconds[cell] = (seconds + finished.seconds, runs + len(finished.runs))
 
     def size(self, cell: int, left: int) -> int:
-        """The number of runs of a cell's next chunk; `left` counts the runs of all cells that are not assigned yet."""
+        """Return the number of runs of a cell's next chunk. `left` counts the runs of all cells that are not assigned yet."""
         known = self.seconds.get(cell) or self.seconds.get(next(iter(self.seconds), 0))
         if known is None:
             return 1
@@ -114,8 +115,9 @@ class _ChunkSizes:
         return max(1, min(MAX_CHUNK, round(CHUNK_SECONDS / each), fair))
 
     def chunks(self, missing: dict[int, list[int]]) -> Iterator[Chunk]:
-        """The missing seeds of all cells in chunks, one cell after the other in turn. The size of a chunk is decided when it is
-        requested.
+        """Yield the missing seeds of all cells in chunks, one cell after the other in turn.
+
+        The size of a chunk is decided when it is requested.
         """
         left = sum(map(len, missing.values()))
         at = dict.fromkeys(missing, 0)

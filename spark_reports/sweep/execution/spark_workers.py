@@ -1,8 +1,8 @@
-"""Executes chunks on Spark: each chunk is a row of a small DataFrame, and a Python function turns it into its result.
+"""Executes chunks on Spark. Each chunk is a row of a small DataFrame, and a Python function turns it into its result.
 
-A job has several chunks, and two jobs run at a time, so that the second job's tasks fill the cores when the first one runs out. Results
-are texts of some hundred bytes for each run. The code uses only DataFrames and plain Python functions. So it also works on Spark
-Connect, and executors need neither pandas nor Arrow.
+A job has several chunks. Two jobs run at a time, so that the second job's tasks fill the cores when the first job runs out of tasks.
+Results are texts of several hundred bytes for each run. The code uses only DataFrames and plain Python functions. Therefore, it also
+works on Spark Connect, and executors need neither pandas nor Arrow.
 """
 
 from __future__ import annotations
@@ -26,23 +26,23 @@ SETTINGS: Final = {
     "spark.sql.codegen.wholeStage": "false",
     "spark.sql.codegen.factoryMode": "NO_CODEGEN",
 }
-"""Settings of a session for sweeps, without code generation, because a job has few rows. Settings of the user override them."""
+"""The settings of a session for sweeps. Code generation is off, because a job has few rows. Settings of the user override them."""
 
 JOBS: Final = 2
-"""The number of jobs at a time."""
+"""The number of jobs that run at the same time."""
 
 _FAILED: Final = re.compile(r"RunFailed: (cell \d+, seed \d+: .*)")
 
 
 class SparkWorkers:
-    """Spark's executors."""
+    """The workers on Spark's executors."""
 
     def __init__(self, spark: SparkSession) -> None:
         self._spark = spark
         self.parallel = _cores(spark)
 
     def run(self, grid: Grid, chunks: Iterator[Chunk]) -> Iterator[FinishedChunk]:
-        """As `Workers.run`."""
+        """Execute chunks (see `Workers.run`)."""
         from pyspark.errors import PySparkException
 
         with pool_of(JOBS) as pool:
@@ -64,7 +64,7 @@ class SparkWorkers:
     def _job(self, grid: Grid, batch: Sequence[Chunk]) -> list[FinishedChunk]:
         from pyspark.sql import functions as F
 
-        # Executors get the cells of this job only.
+        # Executors get only the cells of this job.
         about = {chunk.cell for chunk in batch}
         small = _only(grid, about)
 
@@ -78,7 +78,7 @@ class SparkWorkers:
 
 
 def _only(grid: Grid, cells: set[int]) -> Grid:
-    """A grid without text and without other cells; cells keep their numbers."""
+    """Return a grid without text and without other cells. Cells keep their numbers."""
     import attrs
 
     stub = attrs.evolve(grid.cells[0], producers=())
@@ -86,7 +86,7 @@ def _only(grid: Grid, cells: set[int]) -> Grid:
 
 
 def _cores(spark: SparkSession) -> int:
-    """The number of tasks that run at the same time, as far as Spark knows; on Connect, the default number of partitions."""
+    """Return the number of tasks that run at the same time, as far as Spark knows. On Connect, it is the default number of partitions."""
     from pyspark.errors import PySparkException
     from pyspark.sql import functions as F
 
@@ -98,13 +98,13 @@ def _cores(spark: SparkSession) -> int:
 
 
 def to_text(finished: FinishedChunk) -> str:
-    """A finished chunk as one JSON text."""
+    """Return a finished chunk as one JSON text."""
     chunk = finished.chunk
     data = {"chunk": [chunk.cell, chunk.first, chunk.last], "seconds": finished.seconds, "runs": [as_row(run) for run in finished.runs]}
     return json.dumps(data, separators=(",", ":"))
 
 
 def from_text(text: str) -> FinishedChunk:
-    """The finished chunk from such a text."""
+    """Return the finished chunk from its JSON text."""
     data: dict[str, Any] = json.loads(text)
     return FinishedChunk(Chunk(*data["chunk"]), tuple(from_row(row) for row in data["runs"]), data["seconds"])

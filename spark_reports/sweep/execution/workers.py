@@ -1,4 +1,4 @@
-"""What a worker is, and the simplest one: this process."""
+"""The interface of workers, and the simplest workers: this process."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from spark_reports.sweep.simulation.simulate_run import Chunk, FinishedChunk, Ru
 
 
 class Workers(Protocol):
-    """Executes chunks somewhere, many at a time."""
+    """Workers that execute chunks somewhere, many at a time."""
 
     @property
     def parallel(self) -> int:
         """The number of chunks that run at the same time."""
 
     def run(self, grid: Grid, chunks: Iterator[Chunk]) -> Iterator[FinishedChunk]:
-        """The result of each chunk, as they finish; chunks are taken when a worker is free.
+        """Yield the result of each chunk when it finishes. Chunks are taken when a worker is free.
 
         Raises:
             ReportError: a run failed, or no worker is left.
@@ -31,7 +31,7 @@ class ThisProcess:
     parallel = 1
 
     def run(self, grid: Grid, chunks: Iterator[Chunk]) -> Iterator[FinishedChunk]:
-        """As `Workers.run`."""
+        """Execute chunks (see `Workers.run`)."""
         for chunk in chunks:
             try:
                 yield simulate_chunk(grid, chunk)

@@ -1,4 +1,4 @@
-"""The fault model of a sweep: what breaks, how often, and for how long."""
+"""The fault model of a sweep: the kinds of faults, their frequency, and their durations."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ class FaultKind(enum.StrEnum):
     """The kinds of faults."""
 
     CRASH = "crash"
-    """A broker's process dies, and starts again later."""
+    """A broker's process dies and starts again later."""
     POWER_LOSS = "power-loss"
-    """A broker's machine loses power; unflushed data is gone."""
+    """A broker's machine loses power, and unflushed data is gone."""
     PAUSE = "pause"
     """A broker's process is paused."""
     SLOW_DISK = "slow-disk"
@@ -24,13 +24,13 @@ class FaultKind(enum.StrEnum):
     CUT = "cut"
     """The link between two brokers, or between a broker and the controller, is cut."""
     ISOLATE = "isolate"
-    """A broker is cut off from all others."""
+    """All links of a broker are cut."""
     RACK_OUTAGE = "rack-outage"
     """All brokers of a rack lose power (or crash) at once."""
     CONTROLLER_CRASH = "controller-crash"
-    """The process of a dedicated controller of a quorum dies, and starts again later."""
+    """The process of a dedicated controller of a quorum dies and starts again later."""
     ROLLING_RESTART = "rolling-restart"
-    """One broker after another is shut down cleanly, and started again."""
+    """One broker after another is shut down cleanly and started again."""
 
 
 @attrs.frozen
@@ -49,7 +49,7 @@ class Duration:
 
 
 def exponential(draw: random.Random) -> float:
-    """An exponential variate with mean 1, by von Neumann's comparisons; without logarithms, it is the same on every machine."""
+    """Return an exponential variate with mean 1, by von Neumann's comparisons. Without logarithms, it is the same on every machine."""
     whole = 0
     while True:
         first = last = draw.random()
@@ -64,19 +64,19 @@ def exponential(draw: random.Random) -> float:
 
 @attrs.frozen
 class Fault:
-    """One kind of fault of a model.
+    """One kind of fault in a model.
 
     Attributes:
-        kind: the kind.
-        every: the mean time between two faults, for the whole cluster or, with `each_broker`, for each broker; a Poisson process.
+        kind: the kind of fault.
+        every: the mean time between two faults of a Poisson process, for the whole cluster or, with `each_broker`, for each broker.
             Rolling restarts come at regular times after a random first one.
-        lasts: the time until the fault is over: the process starts, or the link heals.
+        lasts: the time until the fault is over, when the process starts or the link heals.
         each_broker: whether `every` is for each broker.
-        delay: of a slow disk, µs for each write.
-        power: of a rack outage, whether machines lose power; otherwise their processes crash.
-        gap: of a rolling restart, the time from the start of a broker to the shutdown of the next one.
-        controller: of a cut, whether links to the controller are cut; if `brokers` is off, no others are.
-        brokers: of a cut, whether links between brokers are cut.
+        delay: the delay of each write to a slow disk, µs.
+        power: whether the machines of a rack lose power in an outage. Otherwise, their processes crash.
+        gap: the time from the start of a broker to the shutdown of the next one in a rolling restart.
+        controller: whether a cut can affect links to the controller. If `brokers` is off, it affects no other links.
+        brokers: whether a cut can affect links between brokers.
     """
 
     kind: FaultKind

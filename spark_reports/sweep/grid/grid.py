@@ -17,14 +17,14 @@ class ProducerLoad:
     """A producer with a constant rate.
 
     Attributes:
-        name: of the producer.
-        topic: that it writes to.
-        rate: records per second.
+        name: the name of the producer.
+        topic: the topic that the producer writes to.
+        rate: the number of records per second.
         every: the interval between batches while a fault begins or ends.
         between: the interval between batches at other times, at the same rate.
-        acks: may be overridden by a cell.
-        bytes: of a record.
-        idempotence: enable.idempotence; may be overridden by a cell.
+        acks: the acks of the producer, which a cell can override.
+        bytes: the size of a record.
+        idempotence: enable.idempotence, which a cell can override.
     """
 
     name: str
@@ -39,14 +39,14 @@ class ProducerLoad:
 
 @attrs.frozen
 class FaultWindow:
-    """Which windows of a long horizon are simulated: those around faults.
+    """The windows of a long horizon that are simulated: those around faults.
 
     Attributes:
         before: the warm-up before the first fault of a window.
-        after: the time from the end of the last fault to the end of the window; longer while the cluster has not recovered.
-        near: how long before and after the beginning and the end of each fault batches come at `every`.
-        soon: how long after that batches come every second, because partitions may wait for a new leader; afterwards they come at
-            `between`.
+        after: the time from the end of the last fault to the end of the window. It is longer while the cluster has not recovered.
+        near: the time before and after the beginning and the end of each fault in which batches come at `every`.
+        soon: the time after that in which batches come every second, because partitions can still wait for a new leader. Later, they
+            come at `between`.
     """
 
     before: int = 10 * SECOND
@@ -60,9 +60,9 @@ class Cell:
     """One point of the grid.
 
     Attributes:
-        number: from 1.
-        name: its name in tables: its own, or what it varies.
-        values: what it varies, as pairs of word and value.
+        number: the number of the cell, from 1.
+        name: the name in tables: the cell's own name, or the values that it varies.
+        values: the values that the cell varies, as pairs of word and value.
         release: the Kafka release.
         spec: the cluster, with the cell's settings.
         producers: the workload, with the cell's acks.
@@ -77,24 +77,24 @@ class Cell:
 
     @property
     def partitions(self) -> int:
-        """The number of partitions that the workload is spread over."""
+        """The number of partitions that receive the workload."""
         topics = {producing.topic for producing in self.producers}
         return sum(len(topic.assignment) or topic.partitions for topic in self.spec.topics if topic.name in topics)
 
 
 @attrs.frozen
 class Grid:
-    """A whole sweep.
+    """The description of a whole sweep.
 
     Attributes:
-        name, about: as in a scenario.
+        name, about: the name and the description, as in a scenario.
         source: the file, for messages.
         text: the text of the file.
-        cells: in order.
+        cells: the cells, in order.
         faults: the fault model, the same for all cells.
         consumers: the topics with a consumer.
         horizon: the time that a run represents.
-        around: the windows that are simulated; None: the whole horizon.
+        around: the windows that are simulated; None for the whole horizon.
     """
 
     name: str
@@ -108,10 +108,10 @@ class Grid:
     around: FaultWindow | None = None
 
     def cell(self, number: int) -> Cell:
-        """The cell of that number.
+        """Return the cell with that number.
 
         Raises:
-            KeyError: there is none.
+            KeyError: the cell does not exist.
         """
         if not 1 <= number <= len(self.cells):
             raise KeyError(number)
@@ -119,10 +119,10 @@ class Grid:
 
 
 MAX_CELLS: Final = 1_000
-"""The largest number of cells."""
+"""The maximum number of cells."""
 
 
 def format_horizon(us: int) -> str:
-    """A long time in words, in days if possible."""
+    """Return a long time in words, in days if possible."""
     day = 86_400_000_000
     return f"{us // day} days" if us >= 2 * day and us % day == 0 else format_duration(us)

@@ -27,14 +27,15 @@ from spark_reports.sweep.grid_file.read_workload import ACKS
 from spark_reports.sweep.simulation.episodes import episodes_of
 
 MAX_SIZE: Final = 50_000
-"""The largest number of partitions plus twice the brokers of all cells together: every cell's cluster is built once before the sweep
-starts.
+"""The maximum number of partitions plus twice the brokers of all cells together.
+
+The sweep builds every cell's cluster once before it starts.
 """
 
 
 @attrs.frozen
 class _Draft:
-    """A cell to which values are being applied."""
+    """A cell before all its values are applied."""
 
     spec: ClusterSpec
     producers: tuple[ProducerLoad, ...]
@@ -44,7 +45,7 @@ class _Draft:
 
 
 Change = Callable[[_Draft, Node], _Draft]
-"""Applies a value to a draft."""
+"""A function that applies a value to a draft."""
 
 
 def _set_release(draft: _Draft, node: Node) -> _Draft:
@@ -119,11 +120,11 @@ _CHANGES: Final[dict[str, Change]] = {
     "replication-factor": _set_factor,
     "control-plane": _set_plane,
 }
-"""What a cell can vary in addition to Kafka's settings, in the order of application."""
+"""The words that a cell can vary in addition to Kafka's settings, in the order of application."""
 
 
 def read_cells(root: Fields, spec: ClusterSpec, producers: tuple[ProducerLoad, ...]) -> Iterator[Cell]:
-    """The cells: each of `cells` with each combination of `vary`."""
+    """Yield the cells: each of `cells` with each combination of `vary`."""
     vary, listed = root.get("vary"), root.get("cells")
     with root.document.together():
         axes = () if vary is None else vary.tried(_read_axes, ())
@@ -158,7 +159,7 @@ def read_cells(root: Fields, spec: ClusterSpec, producers: tuple[ProducerLoad, .
 
 
 def _read_axes(node: Node) -> tuple[list[tuple[str, Node]], ...]:
-    """The values of `vary`, for each word."""
+    """Return the values of `vary`, for each word."""
     fields = as_fields(node, "write a list of values for each word, for example {acks: [1, all]}")
     with node.document.together():
         return tuple(fields.tried(partial(_read_axis, word=word), []) for word in fields.values)
@@ -173,7 +174,7 @@ def _read_axis(fields: Fields, word: str) -> list[tuple[str, Node]]:
 
 
 def _read_row(node: Node) -> Fields:
-    """An item of `cells`."""
+    """Return an item of `cells`."""
     fields = as_fields(node, "for example {name: careful, acks: all}")
     with node.document.together():
         for word in fields.values:
@@ -183,7 +184,7 @@ def _read_row(node: Node) -> Fields:
 
 
 def _size(cell: Cell) -> int:
-    """The size of its cluster: its partitions and, because each broker costs as much as some partitions, twice its brokers."""
+    """Return the size of a cell's cluster: its partitions plus twice its brokers, because a broker costs as much as some partitions."""
     return sum(topic.count for topic in cell.spec.topics) + 2 * len(cell.spec.brokers)
 
 
@@ -215,7 +216,7 @@ def _draft_cell(number: int, title: str | None, chosen: list[tuple[str, Node]], 
 
 
 def _set_setting(draft: _Draft, name: str, node: Node) -> _Draft:
-    """A Kafka setting for the whole cluster; it replaces a topic's own value."""
+    """Set a Kafka setting for the whole cluster. It replaces a topic's own value."""
     setting = setting_named(name)
     misplaced, _, remedy = setting.scope_error(broker=False, topic=False).partition("; ")
     if misplaced:
@@ -238,7 +239,7 @@ def _written(node: Node) -> str:
 
 
 def _try_out(cell: Cell, place: Node) -> None:
-    """Build the cell's cluster and start its workload once, so that refusals of Kafka are reported before the sweep starts."""
+    """Build the cell's cluster and start its workload once, so that refusals by Kafka are reported before the sweep starts."""
     try:
         cell.spec.check()
         cluster = Cluster(cell.spec, cell.release)

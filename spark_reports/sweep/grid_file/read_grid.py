@@ -1,4 +1,4 @@
-"""Reads a grid: the YAML of scenarios, with the same `cluster:`.
+"""Reads a grid, which is YAML like a scenario, with the same `cluster:`.
 
 Every mistake is reported with its place and a remedy.
 """
@@ -24,7 +24,7 @@ from spark_reports.sweep.grid_file.read_workload import read_positive_duration, 
 from spark_reports.sweep.simulation.draw_faults import dedicated_controllers
 
 MAX_WHOLE: Final = 30 * 86_400 * SECOND
-"""The longest horizon that is simulated completely: a day of three idle brokers is some hundred thousand events."""
+"""The longest horizon that is simulated completely, µs. A day of three idle brokers produces several hundred thousand events."""
 
 _ROOT: Final = ("sweep", "about", "cluster", "workload", "consume", "faults", "horizon", "around", "vary", "cells")
 
@@ -39,10 +39,10 @@ def load_grid(path: str | Path) -> Grid:
 
 
 def read_grid(text: str, source: str) -> Grid:
-    """Read the grid that a text describes; `source` names it in errors.
+    """Read the grid that a text describes. Errors name it by `source`.
 
     Raises:
-        ScriptError: something is wrong; `ScriptMistakes` has all mistakes.
+        ScriptError: something is wrong. `ScriptMistakes` holds all mistakes.
     """
     root = parse(text, source)
     with gc_disabled(), root.document.together(everything=True):
@@ -111,7 +111,7 @@ def _read_around(node: Node) -> FaultWindow:
 
 
 def _check_faults(root: Fields, grid: Grid) -> None:
-    """Check that every cell has what the faults need: racks, dedicated controllers, or a second broker."""
+    """Check that every cell has the parts that the faults need: racks, dedicated controllers, or a second broker."""
     faults = root.values.get("faults")
     for cell in grid.cells:
         brokers = cell.spec.brokers

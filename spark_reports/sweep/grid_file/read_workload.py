@@ -11,7 +11,7 @@ from scenarios.language.values import as_bool, as_client_name, as_duration, as_f
 from spark_reports.sweep.grid.grid import ProducerLoad
 
 MAX_RATE: Final = 10_000_000
-"""The largest number of records per second of a producer."""
+"""The maximum number of records per second of a producer."""
 
 _PRODUCER: Final = ("producer", "topic", "rate", "acks", "every", "between", "bytes", "idempotence")
 
@@ -56,7 +56,7 @@ def _read_producer(node: Node, number: int, topics: list[str] | None) -> Produce
 
 
 def read_topic(node: Node, topics: list[str] | None) -> str:
-    """One of the cluster's topics; without a cluster, any name."""
+    """Return one of the cluster's topics. Without a cluster, any name is valid."""
     return as_text(node) if topics is None else as_word(node, topics)
 
 

@@ -1,7 +1,7 @@
-"""A sweep as one self-contained HTML file: the chart of the trade-off, and the table. Nothing is fetched, and names are escaped.
+"""A sweep as one self-contained HTML file with the chart of the trade-off and the table. Nothing is fetched, and names are escaped.
 
-The chart is SVG with a point for each cell: to the right the time without acknowledgements (no writes, or stalled), upwards the
-probability of a loss, both with their intervals. Cells that coincide share a point and its label.
+The chart is SVG with a point for each cell. The horizontal axis is the time without acknowledgments (no writes, or stalled). The
+vertical axis is the probability of a loss. Both have intervals. Cells that coincide share a point and its label.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ td.text, th.text { text-align: left } td.lost { color: var(--bad); font-weight: 
 
 
 def render(outcome: SweepResult) -> str:
-    """The page."""
+    """Return the page."""
     title = escape(escape_value(title_of(outcome)))
     about = f"<p>{escape(escape_value(' '.join(outcome.grid.about.split())))}</p>" if outcome.grid.about else ""
     notes = "".join(f"<li>{escape(escape_value(line))}</li>" for line in notes_of(outcome))
@@ -74,11 +74,11 @@ def _table(outcome: SweepResult) -> str:
     return f"<table><thead><tr>{head}</tr></thead><tbody>{''.join(rows)}</tbody></table>"
 
 
-# --- the picture ---------------------------------------------------------------------------------------------------
+# --- the chart -----------------------------------------------------------------------------------------------------
 
 
 def picture(outcome: SweepResult) -> str:
-    """The trade-off as SVG."""
+    """Return the trade-off as SVG."""
     most = max((cell.unacknowledged.high for cell in outcome.cells), default=0.0) or 1.0
     highest = max((cell.loss.high for cell in outcome.cells), default=0.0) or 1.0
     right, top = _round_time(most * 1.05), min(1.0, _round_up(highest * 1.05))
@@ -133,12 +133,12 @@ def picture(outcome: SweepResult) -> str:
 
 
 def _round_time(us: float) -> float:
-    """The smallest length of the time axis that is enough: five times one of `_STEPS`."""
+    """Return the smallest sufficient length of the time axis, µs: five times one of `_STEPS`."""
     step = next((seconds for seconds in _STEPS if 5e6 * seconds >= us), None)
     return 5e6 * step if step is not None else _round_up(us)
 
 
 def _round_up(value: float) -> float:
-    """The next number that is 1, 2, 2.5, or 5 times a power of ten."""
+    """Return the next number that is 1, 2, 2.5, or 5 times a power of ten."""
     power = 10.0 ** math.floor(math.log10(value))
     return next(step * power for step in (1, 2, 2.5, 5, 10) if step * power >= value)

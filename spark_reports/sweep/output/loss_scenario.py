@@ -1,4 +1,4 @@
-"""Writes an episode of a run as a scenario, which replays to exactly the loss that the sweep counted."""
+"""Writes an episode of a run as a scenario. Its replay has exactly the loss that the sweep counted."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from spark_reports.sweep.simulation.simulate_episode import EpisodeResult, simul
 
 
 def losing_episode(grid: Grid, cell: Cell, seed: int) -> EpisodeResult | None:
-    """The first episode of a run that lost acknowledged records; otherwise the first one; None if the run has none."""
+    """Return the first episode of a run that lost acknowledged records, otherwise the first episode; None if the run has none."""
     first: EpisodeResult | None = None
     for episode in episodes_of(grid, cell, seed):
         played = simulate_episode(grid, cell, episode)
@@ -26,7 +26,7 @@ def losing_episode(grid: Grid, cell: Cell, seed: int) -> EpisodeResult | None:
 
 
 def script_of(grid: Grid, cell: Cell, seed: int, played: EpisodeResult) -> str:
-    """The scenario of a simulated episode."""
+    """Return the scenario of a simulated episode."""
     episode = played.episode
     outcome = (
         f"{played.lost_acknowledged:,} acknowledged records are lost" if played.lost_acknowledged else "no acknowledged record is lost"

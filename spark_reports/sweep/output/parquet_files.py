@@ -1,4 +1,4 @@
-"""The rows of a sweep as Parquet: the columns of `runs.csv` and `cells.csv`, with types, and with lists as lists."""
+"""The rows of a sweep as Parquet. The columns are those of `runs.csv` and `cells.csv`, with types, and with lists as lists."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def write_parquet(out: Path, outcome: SweepResult, runs: Sequence[Run]) -> bool:
-    """Write `runs.parquet` and `cells.parquet`; each appears when it is complete. False: pyarrow is missing."""
+    """Write `runs.parquet` and `cells.parquet`. Each file appears when it is complete. Return False if pyarrow is missing."""
     if find_spec("pyarrow") is None:
         return False
     _write(out / "runs.parquet", runs_table(runs))
@@ -27,7 +27,7 @@ def write_parquet(out: Path, outcome: SweepResult, runs: Sequence[Run]) -> bool:
 
 
 def runs_table(runs: Sequence[Run]) -> pyarrow.Table:
-    """A row for each run; latencies are lists of `bucket` (`histogram`) and `count`."""
+    """Return a table with a row for each run. Latencies are lists of `bucket` (`histogram`) and `count`."""
     import pyarrow as pa
 
     bucket = pa.struct([("bucket", pa.int64()), ("count", pa.int64())])
@@ -41,7 +41,7 @@ def runs_table(runs: Sequence[Run]) -> pyarrow.Table:
 
 
 def cells_table(outcome: SweepResult) -> pyarrow.Table:
-    """A row for each cell; `losing_seeds` is a list."""
+    """Return a table with a row for each cell. `losing_seeds` is a list."""
     import pyarrow as pa
 
     types = {"name": pa.string(), "release": pa.string(), "settled": pa.bool_(), "losing_seeds": pa.list_(pa.int64())}

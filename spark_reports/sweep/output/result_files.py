@@ -33,7 +33,7 @@ def write_results(out: Path, outcome: SweepResult, runs: Sequence[Run], say: Cal
     """Write all files of a finished sweep.
 
     Raises:
-        ReportError: they cannot be written.
+        ReportError: the files cannot be written.
     """
     try:
         write_atomically(out / "runs.csv", runs_csv(runs))
@@ -51,7 +51,7 @@ def write_results(out: Path, outcome: SweepResult, runs: Sequence[Run], say: Cal
 
 
 def runs_csv(runs: Iterable[Run]) -> str:
-    """A row for each run; lists are separated by spaces, and latencies and waits are bucket:count."""
+    """Return CSV with a row for each run. Lists are separated by spaces, and latencies and waits are bucket:count."""
     rows = []
     for run in runs:
         *plain, latencies, waits = simulate_run.as_row(run)
@@ -61,7 +61,7 @@ def runs_csv(runs: Iterable[Run]) -> str:
 
 
 def cells_csv(outcome: SweepResult) -> str:
-    """A row for each cell."""
+    """Return CSV with a row for each cell."""
     return _csv(cell_results.COLUMNS, map(cell_results.as_row, outcome.cells))
 
 
@@ -74,7 +74,7 @@ def _csv(columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
 
 
 def json_of(outcome: SweepResult) -> str:
-    """The table as one JSON document."""
+    """Return the table as one JSON document."""
     grid = outcome.grid
     cells = []
     for cell in outcome.cells:
@@ -93,7 +93,7 @@ def write_html(path: Path, outcome: SweepResult) -> None:
 
 
 def _write_scenarios(directory: Path, outcome: SweepResult) -> int:
-    """Write the first losing seeds of each cell as scenarios; returns how many."""
+    """Write the first losing seeds of each cell as scenarios. Return the number of scenarios."""
     wanted: list[tuple[Cell, int]] = [(cell.cell, seed) for cell in outcome.cells for seed in cell.losing[:SCENARIOS]]
     if not wanted:
         return 0

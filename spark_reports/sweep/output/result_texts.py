@@ -1,4 +1,4 @@
-"""The texts of a sweep's table, the same on the terminal and on the page."""
+"""The texts of a sweep's table, which are the same on the terminal and on the page."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ HEADINGS: Final = ("runs", "P(loss)", "95 %", "lost acked/run", "lost read/run",
 
 
 def varied_words(outcome: SweepResult) -> list[str]:
-    """The words that the cells vary, in order; none if cells have names of their own."""
+    """Return the words that the cells vary, in order; none if cells have names of their own."""
     cells = [cell.cell for cell in outcome.cells]
     words = [[word for word, _ in cell.values] for cell in cells]
     return words[0] if all(each == words[0] for each in words) else []
@@ -26,12 +26,12 @@ def cell_values(cell: CellResult, words: list[str]) -> list[str]:
 
 
 def title_of(outcome: SweepResult) -> str:
-    """The title: the grid, the number of runs, and the horizon."""
+    """Return the title: the grid, the number of runs, and the horizon."""
     return f"{outcome.grid.name}: {outcome.runs:,} runs of {format_horizon(outcome.grid.horizon)}"
 
 
 def numbers_of(cell: CellResult) -> list[str]:
-    """The numbers of a cell, in words."""
+    """Return the numbers of a cell, in words."""
     return [
         f"{cell.runs:,}{'*' if cell.settled else ''}",
         percent(cell.loss.value),
@@ -49,7 +49,7 @@ def numbers_of(cell: CellResult) -> list[str]:
 
 
 def mean_with_bounds(estimate: Estimate) -> str:
-    """A mean time with its bounds."""
+    """Return a mean time with its bounds."""
     value = format_duration(_three_digits(estimate.value))
     if estimate.low == estimate.high:
         return value
@@ -57,7 +57,7 @@ def mean_with_bounds(estimate: Estimate) -> str:
 
 
 def percent(share: float) -> str:
-    """A proportion in percent, with enough digits to distinguish it from 0 and 1."""
+    """Return a proportion in percent, with enough digits to distinguish it from 0 and 1."""
     if share in (0.0, 1.0):
         return f"{share:.0%}"
     return f"{share:.2%}" if share < 0.1 or share > 0.995 else f"{share:.1%}"
@@ -68,14 +68,14 @@ def _count(value: float) -> str:
 
 
 def _three_digits(us: float) -> int:
-    """A time, rounded to three digits."""
+    """Return a time, µs, rounded to three digits."""
     whole = round(us)
     step = int(10 ** max(0, len(str(whole)) - 3))
     return int(whole / step + 0.5) * step
 
 
 def notes_of(outcome: SweepResult) -> list[str]:
-    """The notes that a reader needs for the table."""
+    """Return the notes that a reader needs for the table."""
     cells = outcome.cells
     simulated = sum(cell.simulated_us for cell in cells)
     share = simulated / max(1, outcome.grid.horizon * outcome.runs)

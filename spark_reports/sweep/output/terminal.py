@@ -13,7 +13,7 @@ from spark_reports.sweep.output.result_texts import HEADINGS, cell_values, notes
 from spark_reports.sweep.statistics.cell_results import SweepResult
 
 WIDTH = 200
-"""The width if the output is not a terminal; nothing is cut."""
+"""The width if the output is not a terminal. Nothing is truncated."""
 
 
 def render(outcome: SweepResult, file: IO[str]) -> None:

@@ -1,9 +1,9 @@
-"""Draws the faults of a seed, and turns them into acts.
+"""Draws the faults of a seed and turns them into acts.
 
 Each kind of fault has random streams of its own, one for times and one for targets (`random.Random(f"{seed}:faults:…")`). Each fault
-takes the same number of draws whatever it hits. So a seed has the same faults in every cell with the same number of brokers, and nearly
-the same faults in other cells. If the target of a fault is already down, the fault does nothing. Only a rack outage, which takes the
-machine, prolongs a downtime.
+takes the same number of draws, no matter what it hits. Therefore, a seed has the same faults in every cell with the same number of
+brokers, and nearly the same faults in other cells. If the target of a fault is already down, the fault does nothing. Only a rack
+outage, which takes the machine, prolongs a downtime.
 """
 
 from __future__ import annotations
@@ -34,13 +34,13 @@ from spark_reports.sweep.grid.fault_model import Fault, FaultKind, exponential
 
 @attrs.frozen
 class HealLinks:
-    """The end of an isolation: all cut links of a broker heal, however many there are."""
+    """The end of an isolation: all cut links of a broker heal."""
 
     broker: int
 
 
 FaultAct = Act | HealLinks
-"""What a fault does."""
+"""An act of a fault."""
 
 
 @attrs.frozen
@@ -48,10 +48,10 @@ class DrawnFault:
     """A fault of a seed.
 
     Attributes:
-        kind: the kind.
-        start: when it begins, µs of the horizon.
-        end: when it is over.
-        acts: what is done when.
+        kind: the kind of fault.
+        start: the time at which the fault begins, µs of the horizon.
+        end: the time at which the fault is over.
+        acts: the acts of the fault, each with its time.
     """
 
     kind: FaultKind
@@ -72,7 +72,7 @@ class _Downtime:
 
 @attrs.define
 class _BrokenParts:
-    """What is broken while faults are drawn in order of time."""
+    """The broken parts of a cluster while faults are drawn in order of time."""
 
     spec: ClusterSpec
     down: dict[int, list[_Downtime]] = attrs.field(factory=dict)
@@ -87,7 +87,7 @@ class _BrokenParts:
         return any(interval.end > time for interval in self.down.get(broker, ())[-1:])
 
     def stop(self, broker: int, start: int, end: int, how: FaultKind, act: Act) -> None:
-        """The broker's process ends, unless it is down already."""
+        """Stop a broker's process, unless it is already down."""
         if not self.is_down(broker, start):
             self.down.setdefault(broker, []).append(_Downtime(start, end, how, act))
         elif how is FaultKind.RACK_OUTAGE:
@@ -97,7 +97,7 @@ class _BrokenParts:
 
 @attrs.frozen
 class _Arrival:
-    """The arrival of a fault, before its target is known: `target` and `peer`, both in [0, 1), select it."""
+    """The arrival of a fault before its target is known. `target` and `peer`, both in [0, 1), select the target."""
 
     time: int
     order: int
@@ -109,13 +109,13 @@ class _Arrival:
 
 
 def draw_faults(faults: tuple[Fault, ...], spec: ClusterSpec, seed: int, horizon: int) -> list[DrawnFault]:
-    """Draw the faults of a seed, in order of time; faults without an effect are left out.
+    """Draw the faults of a seed, in order of time. Faults without an effect are left out.
 
     Args:
-        faults: the model.
+        faults: the fault model.
         spec: the cluster, for its brokers and racks.
-        seed: of the run.
-        horizon: all faults begin before it, µs.
+        seed: the seed of the run.
+        horizon: the time before which all faults begin, µs.
     """
     broken = _BrokenParts(spec)
     arrivals = [arrival for number, fault in enumerate(faults) for arrival in _draw_arrivals(fault, number, spec, seed, horizon)]
@@ -130,12 +130,12 @@ def draw_faults(faults: tuple[Fault, ...], spec: ClusterSpec, seed: int, horizon
 
 
 def dedicated_controllers(spec: ClusterSpec) -> list[str]:
-    """The voters of the metadata quorum that have a process of their own; the others die with their brokers."""
+    """Return the voters of the metadata quorum that have a process of their own. The others die with their brokers."""
     return [name for name in spec.controllers if name.startswith("c")]
 
 
 def _draw_arrivals(fault: Fault, number: int, spec: ClusterSpec, seed: int, horizon: int) -> list[_Arrival]:
-    """Draw when faults of one kind arrive, for the cluster or for each broker."""
+    """Draw the arrivals of faults of one kind, for the cluster or for each broker."""
     found = []
     for broker in [each.id for each in spec.brokers] if fault.each_broker else [None]:
         name = f"{seed}:faults:{fault.kind}" + ("" if broker is None else f":{broker}")
@@ -188,7 +188,7 @@ def _apply(broken: _BrokenParts, arrival: _Arrival) -> None:
 
 
 def _cut(broken: _BrokenParts, arrival: _Arrival, broker: int, end: int) -> None:
-    """Cut links of a broker, unless a cut of one of the two ends has not healed."""
+    """Cut links of a broker, unless an earlier cut of either end has not healed."""
     name, time = broker_address(broker), arrival.time
     peers = [broker_address(each.id) for each in broken.spec.brokers if each.id != broker] if arrival.fault.brokers else []
     if arrival.fault.controller:
@@ -199,6 +199,6 @@ def _cut(broken: _BrokenParts, arrival: _Arrival, broker: int, end: int) -> None
         return
     broken.cut_until[name, peer] = end
     first = Cut((name, peer)) if peer else Isolate(name)
-    # The controller may be another one by then.
+    # A different broker might be the controller by then.
     last = Heal((name, peer)) if peer and peer != CONTROLLER else HealLinks(broker)
     broken.others.append(DrawnFault(arrival.fault.kind, time, end, ((time, first), (end, last))))

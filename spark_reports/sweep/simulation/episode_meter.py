@@ -1,9 +1,10 @@
-"""Measures an episode: when partitions cannot be read or written, and how long producers wait.
+"""Measures an episode: the times in which partitions cannot be read or written, and the waits of producers.
 
-The core decides what clients experience (`core.lab.views.partition_health.partition_health`); the meter asks it whenever something relevant
-has changed. A partition cannot be read while its status is not readable. If the workload writes with acks=all, the partition cannot be
-written while its status is not served; while it is *stalled*, such writes wait instead. These times do not overlap. The core reports a
-stuck high watermark only after `STALL_BOUND`; here, as in the report's tables, that time counts from its beginning.
+The core decides what clients experience (`core.lab.views.partition_health.partition_health`). The meter asks the core whenever
+something relevant has changed. A partition cannot be read while its status is not readable. If the workload writes with acks=all, the
+partition cannot be written while its status is not served. While it is *stalled*, such writes wait instead. These times do not overlap.
+The core reports a stuck high watermark only after `STALL_BOUND`. The meter counts that time from its beginning, as the report's tables
+do.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from spark_reports.sweep.simulation.histogram import Histogram
 ACKS_ALL: Final = ("all", "-1")
 
 _MANY: Final = 2**31 - 1
-"""More steps than a cluster takes between two events."""
+"""A number of steps that is larger than any number of steps between two events."""
 
 _AFFECTS_ALL: Final = (
     "broker-stopped",
@@ -37,19 +38,20 @@ _AFFECTS_ALL: Final = (
 
 
 class EpisodeMeter:
-    """Measures a cluster from its events.
+    """A meter of a cluster, which reads its events.
 
     Attributes:
-        read_down, write_down, stalled: time in µs without reads, time without writes, and, apart from that, time in which writes
-            waited; summed over the partitions of the workload.
-        latencies: of acknowledged records.
-        waits: how long the other records had waited when they were given up or the episode ended.
-        acked, failed, unanswered: records that were acknowledged, given up, or neither (`STALL_BOUND` or longer after they were sent).
-        unclean: unclean elections.
+        read_down, write_down, stalled: the time without reads, the time without writes, and, in addition to that, the time in which
+            writes waited, µs. Each is a sum over the partitions of the workload.
+        latencies: the produce latencies of acknowledged records.
+        waits: the waits of the other records until they were given up or the episode ended.
+        acked, failed, unanswered: the numbers of records that were acknowledged, given up, or neither (`STALL_BOUND` or longer after they
+            were sent).
+        unclean: the number of unclean elections.
     """
 
     def __init__(self, topics: dict[str, bool], clients: Iterable[str]) -> None:
-        """Watch these topics (True: writes use acks=all) and these clients."""
+        """Watch these topics and clients. The value of a topic is whether its writes use acks=all."""
         self.topics = topics
         self.clients = tuple(clients)
         self.read_down = 0
@@ -62,15 +64,15 @@ class EpisodeMeter:
         self.latencies = Histogram()
         self.waits = Histogram()
         self._now = 0
-        self._changed: dict[TopicPartition, None] = {}  # partitions whose status may have changed
+        self._changed: dict[TopicPartition, None] = {}  # partitions whose status might have changed
         self._all_changed = False
         self._slow: dict[int, None] = {}  # brokers whose disk delays writes
         self._unreadable: dict[TopicPartition, None] = {}
         self._not_served: dict[TopicPartition, PartitionStatus] = {}
-        self._counted: dict[TopicPartition, list[tuple[int, int]]] = {}  # the intervals that are counted already
+        self._counted: dict[TopicPartition, list[tuple[int, int]]] = {}  # the intervals that are already counted
         self._epochs: dict[TopicPartition, int] = {}
         self._ends: dict[TopicPartition, int] = {}
-        self._uncommitted: dict[TopicPartition, int] = {}  # when the high watermark last advanced, if it is below the log end
+        self._uncommitted: dict[TopicPartition, int] = {}  # the last advance of a high watermark that is below the log end
         self._begun = False
         self._handlers: dict[str, Callable[[tuple[Any, ...]], None]] = {
             "append": self._appended,
@@ -87,7 +89,7 @@ class EpisodeMeter:
         }
 
     def sink(self, event: tuple[Any, ...]) -> None:
-        """Process an event."""
+        """Handle an event."""
         handler = self._handlers.get(event[3])
         if handler is not None:
             handler(event)
@@ -99,14 +101,14 @@ class EpisodeMeter:
         self._look(cluster)
 
     def watch(self, cluster: Cluster, until: int) -> None:
-        """Run the cluster until then."""
+        """Run the cluster until a time, and measure it."""
         self._look(cluster)  # after an act
         while cluster.run_steps(_MANY, cluster.journal.seq + 1, until):
             self._look(cluster)
         cluster.run_until(until)
 
     def finish(self, cluster: Cluster) -> None:
-        """Stop measuring; records without an answer count with their wait so far."""
+        """Stop measuring. Records without an answer count with their wait so far."""
         now = cluster.now
         self._pass(now)
         for tp in list(self._uncommitted):
@@ -131,7 +133,7 @@ class EpisodeMeter:
         self._now = now
 
     def _look(self, cluster: Cluster) -> None:
-        """Update the status of partitions that may have changed. The old status counts until now, and the new one from now on."""
+        """Update the status of partitions that might have changed. The old status counts until now, and the new one from now on."""
         partitions = cluster.controller.replication.partitions
         if self._slow:
             # The wait for a disk changes without an event, so slow disks are checked until one check after they recover.
@@ -185,7 +187,7 @@ class EpisodeMeter:
                     self._uncommitted[tp] = event[1]
 
     def _moved(self, tp: TopicPartition, now: int) -> None:
-        """The high watermark advanced, or no longer counts. If it was stuck for too long, writes waited all that time."""
+        """Note that the high watermark advanced or no longer counts. If it was stuck for too long, writes waited all that time."""
         since = self._uncommitted.pop(tp, now)
         if now - since <= STALL_BOUND or not self._begun:
             return

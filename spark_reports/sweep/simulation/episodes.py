@@ -1,8 +1,8 @@
 """Divides the horizon of a run into episodes: windows around faults, which are simulated one by one.
 
-A healthy cluster loses no records and keeps no client waiting. So of a long horizon only the windows around faults are simulated: from
-a warm-up before the first fault to some time after the end of the last one. If windows touch, they form one episode, and their faults
-interact. Each episode begins with a healthy cluster and empty logs.
+A healthy cluster loses no records and keeps no client waiting. Therefore, only the windows of a long horizon around faults are
+simulated: from a warm-up before the first fault to some time after the end of the last fault. Windows that touch form one episode, and
+their faults interact. Each episode begins with a healthy cluster and empty logs.
 """
 
 from __future__ import annotations
@@ -19,19 +19,21 @@ from spark_reports.sweep.grid.grid import Cell, FaultWindow, Grid, ProducerLoad
 from spark_reports.sweep.simulation.draw_faults import DrawnFault, FaultAct, draw_faults
 
 START_GRAIN: Final = 10 * SECOND
-"""Episodes begin at multiples of this, and loads change at multiples of `LOAD_GRAIN`. So a fault, which comes at any µs, meets every
-phase of the periods of producers and brokers.
+"""The grain of the start of episodes, µs. Loads change at multiples of `LOAD_GRAIN`.
+
+A fault can come at any µs, so it meets every phase of the periods of producers and brokers.
 """
 
 LOAD_GRAIN: Final = 10 * US_PER_MS
 
 SOON_EVERY: Final = SECOND
-"""The interval between batches while a cluster may still be handling a fault (`FaultWindow.soon`), unless the workload's interval is
-longer anyway.
+"""The interval between batches while a cluster might still be handling a fault (`FaultWindow.soon`), µs.
+
+If the workload's own interval is longer, it is used instead.
 """
 
 MAX_DRAIN: Final = 10 * SECOND
-"""Producers stop this long before an episode ends (or halfway after the last fault), so that their records are answered."""
+"""The time before the end of an episode at which producers stop, µs, so that their records are answered. At most half of `after`."""
 
 
 @attrs.frozen
@@ -39,13 +41,13 @@ class Episode:
     """A window of a run.
 
     Attributes:
-        number: from 1 within its run.
-        seed: of the cluster.
-        start: in the horizon, µs.
-        end: how long it lasts, µs; longer if the cluster has not recovered by then, unless `final`.
-        acts: what is done when, µs from its start.
-        faults: the number of faults that begin in it.
-        final: whether it ends at `end` even if the cluster has not recovered.
+        number: the number within the run, from 1.
+        seed: the seed of the cluster.
+        start: the start in the horizon, µs.
+        end: the duration, µs. If the cluster has not recovered by then, the episode lasts longer, unless `final`.
+        acts: the acts, each with its time from the start of the episode, µs.
+        faults: the number of faults that begin in the episode.
+        final: whether the episode ends at `end` even if the cluster has not recovered.
     """
 
     number: int
@@ -58,7 +60,7 @@ class Episode:
 
 
 def episodes_of(grid: Grid, cell: Cell, seed: int) -> list[Episode]:
-    """The episodes of a run."""
+    """Return the episodes of a run."""
     faults = draw_faults(grid.faults, cell.spec, seed, grid.horizon)
     if grid.around is None:
         acts: list[tuple[int, FaultAct]] = [(0, _load(load, load.every)) for load in cell.producers]
@@ -84,12 +86,12 @@ def _time(act: tuple[int, FaultAct]) -> int:
 
 
 def _episode_seed(seed: int, number: int) -> int:
-    """The seed of an episode; scripts take seeds below 2⁶³."""
+    """Return the seed of an episode. Scripts accept seeds below 2⁶³."""
     return random.Random(f"{seed}:episode:{number}").getrandbits(62)
 
 
 def _groups(faults: list[DrawnFault], gap: int) -> Iterator[list[DrawnFault]]:
-    """Group faults: between the end of one fault and the beginning of the next are less than `gap`."""
+    """Yield groups of faults. In a group, less than `gap` lies between the end of one fault and the beginning of the next."""
     group: list[DrawnFault] = []
     until = 0
     for fault in faults:
@@ -109,10 +111,10 @@ def _load(load: ProducerLoad, every: int) -> Load:
 
 
 def _loads(load: ProducerLoad, acts_of_faults: list[tuple[int, FaultAct]], around: FaultWindow, stop: int) -> list[tuple[int, FaultAct]]:
-    """The loads of a producer over an episode: fine-grained near acts, coarser later, at the same rate.
+    """Return the loads of a producer over an episode. They are fine-grained near acts and coarser later, at the same rate.
 
-    A coarser load begins half a period after the finer one ends. Its first batch stands for the records of half a period on either
-    side, so on average no record is counted twice or forgotten.
+    A coarser load begins half a period after the finer load ends. Its first batch stands for the records of half a period on either
+    side, so that on average no record is counted twice or left out.
     """
     fine = _merged([(time - around.near, time + around.near) for time, _ in acts_of_faults])
     medium = _merged([(time - around.near, time + around.soon) for time, _ in acts_of_faults])
@@ -135,7 +137,7 @@ def _loads(load: ProducerLoad, acts_of_faults: list[tuple[int, FaultAct]], aroun
 
 
 def _merged(intervals: list[tuple[int, int]]) -> list[tuple[int, int]]:
-    """Intervals widened to multiples of `LOAD_GRAIN`; those that touch are merged."""
+    """Return the intervals, widened to multiples of `LOAD_GRAIN`. Intervals that touch are merged."""
     found: list[tuple[int, int]] = []
     for start, end in sorted(intervals):
         begin, until = max(0, start) // LOAD_GRAIN * LOAD_GRAIN, -(-end // LOAD_GRAIN) * LOAD_GRAIN

@@ -1,7 +1,7 @@
-"""Counts values in buckets of a fixed relative width, so that the counts of runs add up exactly, in any order.
+"""Histograms that count values in buckets of a fixed relative width, so that the counts of runs add up exactly, in any order.
 
-Each value below 64 has its own bucket; above, each power of two has 32 buckets. A value is read back as the middle of its bucket, which
-is at most 1.6 % off.
+Each value below 64 has its own bucket. Above that, each power of two has 32 buckets. A value is read back as the middle of its bucket,
+with an error of at most 1.6%.
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ RELATIVE_ERROR: Final = 1 / 64
 
 
 def bucket_of(value: int) -> int:
-    """The bucket of a value."""
+    """Return the bucket of a value."""
     shift = value.bit_length() - _BITS
     return value if shift <= 0 else (shift << (_BITS - 1)) + (value >> shift)
 
 
 def middle_of(bucket: int) -> float:
-    """The middle of a bucket."""
+    """Return the middle of a bucket."""
     shift = (bucket >> (_BITS - 1)) - 1
     if shift <= 0:
         return float(bucket)
@@ -42,7 +42,7 @@ class Percentile:
 
 @attrs.define
 class Histogram:
-    """Counts by bucket."""
+    """Counts of values, by bucket."""
 
     counts: dict[int, int] = attrs.field(factory=dict)
 
@@ -57,10 +57,9 @@ class Histogram:
             self.counts[bucket] = self.counts.get(bucket, 0) + count
 
     def percentiles(self, shares: Iterable[float], waits: Histogram | None = None) -> list[Percentile | None]:
-        """The smallest value that at least this share of all values does not exceed; None if nothing was counted.
+        """Return the smallest value that at least this share of all values does not exceed; None if nothing was counted.
 
-        `waits` are lower bounds of values that are unknown. If one of them is not above a percentile, the percentile is a lower bound,
-        too.
+        `waits` are lower bounds of values that are unknown. If a wait is not above a percentile, the percentile is a lower bound, too.
         """
         unknown = {} if waits is None else waits.counts
         both = Histogram(dict(self.counts))

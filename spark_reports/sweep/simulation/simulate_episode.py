@@ -1,7 +1,7 @@
-"""Simulates one episode of a run, and measures it.
+"""Simulates one episode of a run and measures it.
 
-An act that is impossible when its time comes is left out: a broker that did not come back cannot crash again. `EpisodeResult.acts` lists
-the acts that were executed, so that a scenario of them replays the episode exactly.
+An act that is impossible when its time comes is left out. For example, a broker that did not come back cannot crash again.
+`EpisodeResult.acts` lists the acts that were executed, so that a scenario with these acts replays the episode exactly.
 """
 
 from __future__ import annotations
@@ -24,10 +24,10 @@ from spark_reports.sweep.simulation.episode_meter import ACKS_ALL, EpisodeMeter
 from spark_reports.sweep.simulation.episodes import Episode
 
 HEAL_STEP: Final = 30 * SECOND
-"""How much an episode is prolonged at a time while the cluster has not recovered."""
+"""The time by which an episode is prolonged while the cluster has not recovered, µs."""
 
 MAX_HEAL: Final = 900 * SECOND
-"""How much it is prolonged at most."""
+"""The maximum time by which an episode is prolonged in total, µs."""
 
 
 @attrs.frozen
@@ -39,11 +39,11 @@ class EpisodeResult:
         end: the virtual time of its end, µs.
         acts: the acts that were executed, each with its time.
         events: the number of events.
-        meter: what was measured.
-        lost: records that are permanently lost, each counted once.
-        lost_acknowledged: as in `core.lab.durability_account`.
-        lost_read: as in `core.lab.durability_account`.
-        duplicated: records that retries appended again.
+        meter: the measurements.
+        lost: the number of records that are permanently lost. Each record counts once.
+        lost_acknowledged: the number of those that were acknowledged (`core.lab.durability_account`).
+        lost_read: the number of those that a consumer has read (`core.lab.durability_account`).
+        duplicated: the number of records that retries appended again.
         recovered: whether all brokers run and every partition has a leader and a full ISR at the end.
     """
 
@@ -60,7 +60,7 @@ class EpisodeResult:
 
 
 def simulate_episode(grid: Grid, cell: Cell, episode: Episode, sink: Sink | None = None) -> EpisodeResult:
-    """Simulate an episode to its end; `sink` gets its events."""
+    """Simulate an episode to its end. Its events go to `sink`."""
     topics: dict[str, bool] = {}
     for producing in cell.producers:
         topics[producing.topic] = topics.get(producing.topic, False) or producing.acks in ACKS_ALL
@@ -119,7 +119,7 @@ def _do(cluster: Cluster, act: Act, done: list[tuple[int, Act]]) -> None:
 
 
 def _has_recovered(cluster: Cluster) -> bool:
-    """Whether every broker runs, and every partition has its leader and a full ISR."""
+    """Whether every broker runs, and every partition has a leader and a full ISR."""
     return all(broker.state is BrokerState.RUNNING for broker in cluster.brokers.values()) and all(
         not is_offline(registration) and not is_under_replicated(registration)
         for registration in cluster.controller.replication.partitions.values()

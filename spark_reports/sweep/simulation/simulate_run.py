@@ -1,4 +1,4 @@
-"""Simulates one run: a cell of the grid under a seed, from its faults to a row of numbers."""
+"""Simulates one run, which is a cell of the grid under a seed. The result is a row of numbers."""
 
 from __future__ import annotations
 
@@ -17,24 +17,25 @@ from spark_reports.sweep.simulation.simulate_episode import simulate_episode
 
 @attrs.frozen
 class Run:
-    """The result of a cell and a seed: one row.
+    """The result of a cell and a seed, which is one row.
 
     Attributes:
-        cell, seed: which.
+        cell, seed: the cell and the seed of the run.
         episodes: the number of simulated episodes.
-        simulated_us: their virtual time together.
+        simulated_us: the total virtual time of the episodes, µs.
         faults: the number of faults that began in the horizon.
         events: the number of events.
-        acked, failed, duplicated: records that were acknowledged, given up, and appended again by retries.
-        lost: records that are permanently lost, each counted once; lost_acknowledged, lost_read: as in `core.lab.durability_account`.
+        acked, failed, duplicated: the numbers of records that were acknowledged, given up, and appended again by retries.
+        lost: the number of records that are permanently lost. Each record counts once.
+        lost_acknowledged, lost_read: the numbers of those that were acknowledged, and that a consumer has read.
         losing: the numbers of the episodes that lost acknowledged records.
-        unclean: unclean elections.
-        read_down_us, write_down_us, stalled_us: time without reads, time without writes, and, apart from that, time in which acks=all
-            writes waited; summed over partitions.
-        not_whole: episodes after which the cluster did not recover in time.
-        unanswered: records without an answer at the end of an episode.
-        latencies: produce latencies of acknowledged records in µs, as pairs of bucket and count.
-        waits: how long the other records had waited when they were given up or the episode ended, likewise.
+        unclean: the number of unclean elections.
+        read_down_us, write_down_us, stalled_us: the time without reads, the time without writes, and, in addition to that, the time in
+            which acks=all writes waited, µs. Each is a sum over partitions.
+        not_whole: the number of episodes after which the cluster did not recover in time.
+        unanswered: the number of records without an answer at the end of an episode.
+        latencies: the produce latencies of acknowledged records, µs, as pairs of bucket and count.
+        waits: the waits of the other records until they were given up or the episode ended, µs, as pairs of bucket and count.
     """
 
     cell: int
@@ -126,7 +127,7 @@ class Chunk:
 
 @attrs.frozen
 class FinishedChunk:
-    """The rows of a chunk, and the processor time that they took, in s."""
+    """The rows of a chunk, and the processor time that they took, seconds."""
 
     chunk: Chunk
     runs: tuple[Run, ...]
@@ -134,7 +135,7 @@ class FinishedChunk:
 
 
 class RunFailed(Exception):
-    """A run failed because of a bug in the laboratory; the message names the cell, the seed, and the error."""
+    """The failure of a run because of a bug in the laboratory. The message names the cell, the seed, and the error."""
 
 
 def simulate_chunk(grid: Grid, chunk: Chunk) -> FinishedChunk:
@@ -151,18 +152,18 @@ def simulate_chunk(grid: Grid, chunk: Chunk) -> FinishedChunk:
             runs.append(simulate_run(grid, cell, seed))
         except Exception as failure:
             raise RunFailed(f"cell {chunk.cell}, seed {seed}: {type(failure).__name__}: {failure}") from failure
-        # A cluster contains reference cycles; this frees it now instead of at some later collection.
+        # A cluster contains reference cycles. This call frees it now instead of at some later collection.
         gc.collect(1)
     return FinishedChunk(chunk, tuple(runs), time.process_time() - begun)
 
 
 def as_row(run: Run) -> list[Any]:
-    """A run as plain data, in the order of `FIELDS`."""
+    """Return a run as plain data, in the order of `FIELDS`."""
     return [getattr(run, name) for name in FIELDS]
 
 
 def from_row(row: Iterable[Any]) -> Run:
-    """The run from such data, also after JSON has turned tuples into lists."""
+    """Return the run from plain data, even if JSON has turned tuples into lists."""
     values = dict(zip(FIELDS, row, strict=True))
     values["losing"] = tuple(values["losing"])
     for name in ("latencies", "waits"):

@@ -1,4 +1,4 @@
-"""The result of a sweep: one row for each cell, from its runs."""
+"""The result of a sweep, with one row for each cell."""
 
 from __future__ import annotations
 
@@ -21,23 +21,24 @@ SHOWN_SEEDS: Final = 8
 
 @attrs.frozen
 class CellResult:
-    """The row of a cell.
+    """The result row of a cell.
 
     Attributes:
         cell: the cell.
         runs: the number of runs.
-        settled: whether it needed no more runs, because its interval was narrow enough.
+        settled: whether the cell needed no more runs, because its interval was narrow enough.
         losing: the seeds of the runs that lost acknowledged records, in order.
-        loss: the proportion of these runs: the probability of a loss within the horizon.
-        lost_acknowledged: lost acknowledged records in a run, mean; lost_acknowledged_most: in the worst run.
-        lost_read, lost_read_most: the same for records that a consumer read, acknowledged or not.
-        write_down, read_down, stalled: for each partition and run, the time without writes, the time without reads, and, apart from
-            that, the time in which acks=all writes waited; µs, mean.
-        unacknowledged: write_down and stalled together.
-        latencies: percentiles of produce latency, µs, in what was simulated; None if nothing was sent.
-        acked, failed, unanswered, duplicated: records of all runs.
-        faults, episodes, unclean, not_whole, events: of all runs.
-        simulated_us: the virtual time of all runs.
+        loss: the probability of a loss within the horizon, estimated by the proportion of losing runs.
+        lost_acknowledged: the mean number of lost acknowledged records in a run.
+        lost_acknowledged_most: the number of lost acknowledged records in the worst run.
+        lost_read, lost_read_most: the same numbers for records that a consumer read, acknowledged or not.
+        write_down, read_down, stalled: the mean times for each partition and run, µs: without writes, without reads, and, in addition
+            to `write_down`, with waiting acks=all writes.
+        unacknowledged: the sum of `write_down` and `stalled`, µs.
+        latencies: the percentiles of produce latency in the simulated time, µs; None if nothing was sent.
+        acked, failed, unanswered, duplicated: the numbers of records in all runs.
+        faults, episodes, unclean, not_whole, events: the numbers over all runs (see `simulate_run.Run`).
+        simulated_us: the virtual time of all runs, µs.
     """
 
     cell: Cell
@@ -80,8 +81,9 @@ class SweepResult:
 
 
 def cell_result(cell: Cell, runs: Sequence[Run], *, settled: bool = False) -> CellResult:
-    """The row of a cell; `runs` are in order of their seeds. All bootstraps use the same seed, so cells with the same numbers get the
-    same bounds.
+    """Return the row of a cell. `runs` are in order of their seeds.
+
+    All bootstraps use the same seed, so cells with the same numbers get the same bounds.
     """
     latencies, waits = Histogram(), Histogram()
     for run in runs:
@@ -125,13 +127,11 @@ COLUMNS: Final = (
     "latency_p50_us", "latency_p99_us", "latency_p999_us", "p50_at_least", "p99_at_least", "p999_at_least",
     "acked", "failed", "unanswered", "duplicated", "faults", "episodes", "unclean_elections", "not_whole", "events", "simulated_us", "losing_seeds",
 )  # fmt: skip
-"""The columns of `cells.csv`; bounds are those of 95 % intervals. If a percentile depends on records without an answer, `…_at_least` is
-true.
-"""
+"""The columns of `cells.csv`. Bounds are those of 95% intervals. `…_at_least` is true if a percentile depends on unanswered records."""
 
 
 def as_row(outcome: CellResult) -> list[Any]:
-    """The row of a cell in the order of `COLUMNS`, with numbers rounded so that they print the same everywhere."""
+    """Return the row of a cell in the order of `COLUMNS`. Numbers are rounded so that they print the same everywhere."""
     estimates = [
         *_bounds(outcome.loss, 6), *_bounds(outcome.lost_acknowledged, 3), outcome.lost_acknowledged_most,
         *_bounds(outcome.lost_read, 3), outcome.lost_read_most,

@@ -1,4 +1,4 @@
-"""Estimates with 95 % confidence intervals: Wilson's for a proportion, and a bootstrap for a mean."""
+"""Estimates with 95% confidence intervals: Wilson's for a proportion, and a bootstrap for a mean."""
 
 from __future__ import annotations
 
@@ -10,20 +10,21 @@ from typing import Final
 import attrs
 
 Z: Final = 1.959963984540054
-"""Two-sided 95 % quantile of the normal distribution."""
+"""The two-sided 95% quantile of the normal distribution."""
 
 RESAMPLES: Final = 1_000
 """The number of resamples of a bootstrap."""
 
 MAX_BLOCKS: Final = 400
-"""The largest number of values that a bootstrap draws from. More values are first averaged in blocks of equal size, which preserves the
-spread of the mean.
+"""The maximum number of values that a bootstrap draws from.
+
+More values are first averaged in blocks of equal size, which preserves the spread of the mean.
 """
 
 
 @attrs.frozen
 class Estimate:
-    """A number with the bounds of its 95 % confidence interval."""
+    """A number with the bounds of its 95% confidence interval."""
 
     value: float
     low: float
@@ -36,7 +37,7 @@ class Estimate:
 
 
 def wilson(hits: int, runs: int) -> Estimate:
-    """A proportion with Wilson's score interval, which is sound for proportions near 0 and 1 and for few runs.
+    """Return a proportion with Wilson's score interval, which is sound for proportions near 0 and 1 and for few runs.
 
     Raises:
         ValueError: there are no runs.
@@ -47,12 +48,12 @@ def wilson(hits: int, runs: int) -> Estimate:
     scale = 1 + Z * Z / runs
     centre = (share + Z * Z / (2 * runs)) / scale
     half = Z * (share * (1 - share) / runs + Z * Z / (4 * runs * runs)) ** 0.5 / scale
-    # At 0 and 1 the bound is exact; rounding must not show.
+    # At 0 and 1, the bound is exact, so rounding must not show.
     return Estimate(share, 0.0 if hits == 0 else centre - half, 1.0 if hits == runs else centre + half)
 
 
 def bootstrap(values: Sequence[float], seed: str) -> Estimate:
-    """A mean with its percentile bootstrap interval; the same values and seed give the same bounds.
+    """Return a mean with its percentile bootstrap interval. The same values and seed give the same bounds.
 
     Raises:
         ValueError: there are no values.
@@ -69,7 +70,7 @@ def bootstrap(values: Sequence[float], seed: str) -> Estimate:
 
 
 def _blocks(values: Sequence[float]) -> list[float]:
-    """The values, or the means of blocks of them; values that do not fill a block join the last one."""
+    """Return the values, or the means of blocks of values. Values that do not fill a block join the last block."""
     if len(values) <= MAX_BLOCKS:
         return list(values)
     size = len(values) // MAX_BLOCKS
