@@ -154,7 +154,7 @@ class Broker(BrokerContext):
         self.refresh_settings()
 
     def refresh_settings(self) -> None:
-        """Read the settings that hot paths use from the configuration again."""
+        """Update the copies of settings that hot paths use."""
         self.withdraw_idle_fetches()
         timeout = self.fetch_timeout
         super().refresh_settings()
@@ -366,7 +366,7 @@ class Broker(BrokerContext):
         )
 
     def withdraw_idle_fetches(self) -> None:
-        """Stop eliding the fetches that this broker sends or serves, because a state that the network relies on is about to change."""
+        """Stop eliding the idle fetches that this broker sends or serves, because they might no longer be idle."""
         self.fetch_manager.break_silence()
         self.fetcher_manager.withdraw_idle_fetches()
 

@@ -95,7 +95,7 @@ class BrokerContext(PartitionContext):
         return self.long_poll(broker_address(follower), broker_address(leader), fetcher, rank)
 
     def refresh_settings(self) -> None:
-        """Read the settings that hot paths use from the configuration again; times in µs, sizes in bytes."""
+        """Update the copies of settings that hot paths use; times are in µs, sizes in bytes."""
         settings, me = self.settings, self.id
         self.lag_max = settings.us("replica.lag.time.max.ms", broker=me)
         self.isr_check_interval = self.lag_max // 2 if self.release.halved_isr_check else self.lag_max
@@ -177,7 +177,7 @@ class BrokerContext(PartitionContext):
 
     @abstractmethod
     def withdraw_idle_fetches(self) -> None:
-        """Stop eliding the fetches that this broker sends or serves, because a state that the network relies on is about to change."""
+        """Stop eliding the idle fetches that this broker sends or serves, because they might no longer be idle."""
 
     @abstractmethod
     def is_disk_slow(self) -> bool:

@@ -469,7 +469,7 @@ class ReplicationControlManager:
     def check_reassignment(self, tp: TopicPartition, replicas: tuple[int, ...] | None) -> None:
         """Check a request to move a partition to other replicas, or to cancel its reassignment if `replicas` is None.
 
-        The brokers must be registered, but can be fenced (`#validateManualPartitionAssignment`). Only the tool refuses fenced brokers.
+        The brokers must be registered, but can be fenced (`#validateManualPartitionAssignment`). Only Kafka's tool refuses fenced brokers.
 
         Raises:
             KafkaError: Kafka refuses the request.
