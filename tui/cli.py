@@ -83,7 +83,7 @@ def _command(argv: Sequence[str]) -> int:
 def parser_for(command: str) -> Parser:
     """Return the parser that a command needs.
 
-    It contains only the command's own group, or all groups if the word is not a command. To build all groups takes some milliseconds.
+    The parser contains only the command's own group, or all groups if the word is not a command. Building all groups takes milliseconds.
     """
     parser = Parser(
         prog="isrlab",

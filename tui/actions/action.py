@@ -1,4 +1,4 @@
-"""Actions: their keys, their labels, when they are impossible, and what they do.
+"""Actions, with their keys, labels, conditions, and effects.
 
 An action builds acts for the cluster, asks for input that leads to acts, or calls a method of the screen. `refuse` returns the reason
 why an action is impossible now. The footer shows such an action grayed out, and pressing its key shows the reason.
@@ -35,7 +35,7 @@ class Action(ReprMixin):
         check: function that returns the reason why the action is impossible now, or None.
         build: function that returns the acts.
         ask: function that returns the question, or the text prompt, that leads to acts.
-        call: name of the method of the main screen to call.
+        call: name of the function to call (`MainScreen` maps names to functions).
         page: name of the screen that the action opens.
         effect: function that describes what the action would do now. It is called only if the action is possible.
         shown: display name of the key, if it differs from the default display name.

@@ -11,7 +11,7 @@ from tui.actions.context import MOST_BROKERS, ActionContext, Question, numbered
 
 
 def move_replica(context: ActionContext) -> Question:
-    """Ask to which log directory of the selected broker the selected partition's replica moves."""
+    """Ask for the log directory to which the selected partition's replica on the selected broker moves."""
     broker, p = context.the_broker, context.the_partition
     copy = p.copy_on(broker.id)
     options: list[tuple[str, tuple[Act, ...], str, str | None]] = []

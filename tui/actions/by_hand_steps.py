@@ -1,4 +1,4 @@
-"""Single protocol steps for the pace `by-hand`: their questions, and when they are impossible."""
+"""Single protocol steps for the pace `by-hand`, with their questions and conditions."""
 
 from __future__ import annotations
 

@@ -17,7 +17,7 @@ from core.lab.views.view import BrokerView, ClusterView, PartitionView
 from core.sim.repr_mixin import ReprMixin
 
 MOST_BROKERS: Final = 12
-"""The maximum number of other brokers that a question lists."""
+"""The maximum number of brokers that a question lists in addition to the selected broker."""
 
 
 @attrs.frozen(repr=False)
@@ -27,7 +27,7 @@ class ActionContext(ReprMixin):
     Attributes:
         view: the cluster.
         broker, partition, event: the selected broker, partition, and event, or None.
-        focus: the panel that has the keyboard focus: `brokers`, `grid`, `events` or `timeline`.
+        focus: the panel that has the keyboard focus: `brokers`, `grid`, `events`, or `timeline`.
         playing: whether virtual time runs.
         speed: virtual seconds per wall second.
         pace: whether the cluster runs on its own or by hand.
@@ -106,7 +106,7 @@ class TextPrompt(ReprMixin):
 
 @attrs.frozen(repr=False)
 class Option(ReprMixin):
-    """An answer to a question: its key, its words, and either its acts or a further text prompt.
+    """An answer to a question: its key, its label, its note, and either its acts or a further text prompt.
 
     If the answer is impossible now, `refused` is the reason.
     """

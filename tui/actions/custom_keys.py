@@ -1,4 +1,4 @@
-"""The keys of actions: those of the registry, with changes from a keymap file.
+"""The keys of actions. A keymap file can change the default keys of the registry.
 
 The file is `keys.toml` in `$XDG_CONFIG_HOME/isrlab` (by default `~/.config/isrlab`), or the file that `--keys` names:
 
@@ -58,7 +58,7 @@ class Keymap(ReprMixin):
     changed: Mapping[str, tuple[str, ...]] = attrs.field(factory=dict)
 
     def keys(self, action: str) -> tuple[str, ...]:
-        """Return Textual's names of an action's keys. The first key is the one shown."""
+        """Return Textual's names of an action's keys. Only the first key is shown."""
         return self.changed.get(action) or BY_ID[action].keys
 
     def key(self, action: str) -> str:

@@ -1,4 +1,4 @@
-"""Descriptions of what an action would do now, with current numbers. The palette and the help show them."""
+"""Texts that describe the current effect of an action, with numbers. The command palette and the help show these texts."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ def _partitions(count: int) -> str:
 def _without(context: ActionContext, broker: int) -> tuple[list[PartitionView], int, int]:
     """Return the impact of losing a broker.
 
-    Returns the partitions that the broker leads, the number of those that no other live member of the ISR could lead, and the number of
-    partitions whose ISR would fall below its minimum.
+    Returns the partitions that the broker leads, how many of them have no other live ISR member, and the number of partitions whose ISR
+    would fall below its minimum.
     """
     view = context.view
     led = [p for p in view.partitions if p.leader == broker]

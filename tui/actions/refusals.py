@@ -19,7 +19,7 @@ READ_ONLY: Final = "the session is read-only; without --read-only, the first act
 
 
 def always(context: ActionContext) -> str | None:
-    """Return None: the action is always possible."""
+    """Return None, because the action is always possible."""
     return None
 
 

@@ -133,7 +133,8 @@ def _both_ways(node: str, word: str, links: dict[tuple[str, str], str]) -> Itera
 def faults_text(view: ClusterView) -> tuple[str, ...]:
     """Return texts for all faults, from the longest to the shortest.
 
-    The first text names all faults, the next ones name some, and the last one is only the count. Returns an empty tuple without faults.
+    The first text names all faults, the following texts name some of them, and the last text is only the count. Without faults, returns an
+    empty tuple.
     """
     own = tuple([(b.id, b.state is BrokerState.PAUSED, b.failed_dirs, b.disk_delay_us) for b in view.brokers])
     key = (view.cut_links, view.held_links, view.changed_links, view.loss_ppm, own)

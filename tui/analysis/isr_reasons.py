@@ -25,7 +25,7 @@ def _column(event: EventTuple, name: str) -> object:
 
 
 class IsrReasons:
-    """Finds the reasons and caches them, so that it searches the events once for each change of a partition."""
+    """Finds and caches the reasons. The events are searched only once for each change of a partition."""
 
     def __init__(self) -> None:
         self._ring: EventRing | None = None

@@ -255,7 +255,7 @@ class Series(ReprMixin):
         return Series(self.times[:count], {name: values[:count] for name, values in self.values.items()}, self.step)
 
     def add(self, time: int, values: Mapping[str, float]) -> None:
-        """Add a sample. If there are too many samples, drop every second one and double the interval."""
+        """Add a sample. If there are too many samples, drop every second sample and double the interval."""
         self.times.append(time)
         for name, value in values.items():
             self.values.setdefault(name, []).append(value)
@@ -272,7 +272,7 @@ class MetricsHistory:
         self._branches: dict[str, Series] = {}
 
     def observe(self, view: ClusterView, branch: str, origin: str, lags: Callable[[], Values | None] | None = None) -> None:
-        """Take a sample if the interval since the last one has passed.
+        """Take a sample if the interval since the last sample has passed.
 
         Args:
             view: the cluster.

@@ -126,7 +126,7 @@ class Playground(App[int]):
         self.use_palette(display.palette_for(self.console))
 
     def get_driver_class(self) -> type[Driver]:
-        """Return the driver class. In a terminal, this is a driver that handles a terminal that closes."""
+        """Return the driver class. In a terminal, return `TerminalDriver`, which quits the application when the terminal closes."""
         found = super().get_driver_class()
         if found.__name__ != "LinuxDriver":
             return found
@@ -172,7 +172,7 @@ class Playground(App[int]):
         """Ends the current session and opens another.
 
         Raises:
-            KafkaError, ValueError: the cluster cannot be built; the old session continues.
+            KafkaError, ValueError: the cluster cannot be built. The old session continues.
         """
         loaded = load_session(target, own_process=self.loaded.own_process)
         self.end_session()

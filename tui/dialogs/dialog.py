@@ -89,7 +89,7 @@ class TypeAheadScreen(AnsweredOnce[Result]):
     def write_ahead(self, line: Input, character: str, before: str = "") -> None:
         """Insert a character that was typed before the input line had the focus.
 
-        Characters that were typed later stay behind it. If the line still contains the initial text `before`, that text is replaced.
+        Characters that were typed later remain after it. If the line still contains the initial text `before`, that text is replaced.
         """
         at = self._written
         if at == 0 and line.value == before:

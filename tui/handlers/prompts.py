@@ -58,7 +58,7 @@ class Prompts:
             self.drop_message()
 
     def ask(self, question: Question, answered: Callable[[Option | None], None], *, leaves: bool = False) -> None:
-        """Asks a question. `leaves` tells whether the question is about quitting the playground."""
+        """Asks a question. `leaves` is True if the question asks whether to quit the playground."""
         self.screen.app.push_screen(QuestionDialog(question, self.screen.paint, asks_to_leave=leaves), answered)
 
     def ask_text(

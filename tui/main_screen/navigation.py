@@ -1,4 +1,4 @@
-"""Keys whose meaning depends on the focused panel or the open page, and the changes between panels and pages."""
+"""The handler of keys whose meaning depends on the focused panel or the open page, and of changes between panels and pages."""
 
 from __future__ import annotations
 

@@ -202,7 +202,7 @@ class Presenter:
             else f"unclean ON: the next check is in {at}; {by_key}."
         )
 
-    # --- the selected thing ----------------------------------------------------------------------------------------
+    # --- the selection ---------------------------------------------------------------------------------------------
 
     def selected_in_full(
         self, frame: Frame, paint: Palette, width: int, rows: int = 0, *, everything: bool = False

@@ -1,4 +1,4 @@
-"""Compares two runs side by side: this session and a run under another release, or two branches of this session. Marks differences."""
+"""Compares two runs side by side, and marks differences: this session and a run under another release, or two branches of this session."""
 
 from __future__ import annotations
 

@@ -26,7 +26,7 @@ COMMITTED: Final = "━"
 PENDING: Final = "╌"
 """Records between the replica's high watermark and its LEO."""
 DIVERGED: Final = "≠"
-"""Records that differ from the reference log."""
+"""Records that differ from the log of the latest elected leader."""
 LOST: Final = "✖"
 EXPOSED: Final = "◬"
 

@@ -1,4 +1,4 @@
-"""The lines of the event log: all events of a ring, events that match some words, or notable events with folded consequences.
+"""The lines of the event log: all events of a ring buffer, events that match some words, or notable events with folded consequences.
 
 When a broker that leads ninety partitions dies, ninety elections follow at the same moment. The log shows them as one line, `b55 fenced: 92
 new leaders ▸`, which the user can open. Only events about a single partition or link are folded, and only if several have the same cause.

@@ -15,7 +15,7 @@ from core.lab.views.view import PartitionView
 from core.sim.repr_mixin import ReprMixin
 
 LEAST_WINDOW: Final = 10
-"""Minimum number of records in a window that does not start at offset 0."""
+"""The minimum number of records in a window that does not start at offset 0."""
 
 
 @attrs.frozen(repr=False)

@@ -6,7 +6,7 @@ import re
 from typing import Final
 
 MOST_RECORDS: Final = 10_000_000
-"""Maximum number of records in one request."""
+"""The maximum number of records in one request."""
 
 _UNITS: Final = {"": 1, "k": 1_000, "m": 1_000_000}
 

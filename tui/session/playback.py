@@ -26,14 +26,14 @@ FRAME_BUDGET: Final = 0.012
 """The maximum time that the simulation takes in one frame, in seconds."""
 
 MAX_FRAME: Final = 0.25
-"""The maximum wall time that one frame counts, in seconds. A frame can come later if the terminal was stopped or the machine slept."""
+"""The maximum wall time of one frame, in seconds. A later frame, for example after the machine slept, counts as this time."""
 
 
 class Playback:
     """Moves a history forward with wall time.
 
     Attributes:
-        playing: whether virtual time advances by itself.
+        playing: whether virtual time advances on its own.
         speed: virtual seconds per wall second, or `AS_FAST_AS_IT_CAN`.
         reached: the actual speed if the budget does not allow `speed`, otherwise None. At `AS_FAST_AS_IT_CAN`, always the actual speed.
     """

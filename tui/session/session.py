@@ -64,7 +64,7 @@ class Session(History):
 
     @property
     def task_verb(self) -> str:
-        """The verb that describes the running task, before its `task_target`."""
+        """The verb that describes the running task. The header shows it before the `task_target`."""
         match self.task:
             case TravelTask() | LogReplayTask():
                 return "going to"

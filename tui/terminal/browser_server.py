@@ -51,7 +51,7 @@ HEADERS: Final = {
     "Referrer-Policy": "no-referrer",
     "Cache-Control": "no-store",
 }
-"""The headers of every response. No other page can frame the response, and its address, which contains the token, is not sent elsewhere."""
+"""The headers of every response. No page can embed it in a frame. Its address, which contains the token, is not sent to other sites."""
 
 
 class _Tab:
@@ -142,7 +142,7 @@ class PlayServer(Server):
         raise web.HTTPSeeOther(f"/{self._token}/{secrets.token_urlsafe(TAB_BYTES)}/")
 
     async def handle_index(self, request: web.Request) -> web.StreamResponse:
-        """The page: without the font it would fetch from elsewhere, and calling back at the name it was asked for by."""
+        """Return the page without its external font. The page connects to its websocket under the host name of the request."""
         name = request.match_info["tab"]
         self._refuse_more(name)
         page = await super().handle_index(request)

@@ -66,13 +66,13 @@ class TerminalDriver(LinuxDriver):
     """
 
     def __init__(self, app: App[Any], **how: Any) -> None:
-        """See `LinuxDriver`."""
+        """Create the driver. See `LinuxDriver` for the arguments."""
         super().__init__(app, **how)
         self._file: Any = HangupSafeFile(self._file, self._leave)
         self._watch: threading.Thread | None = None
 
     def _leave(self) -> None:
-        # Called from the thread that writes or from the thread that watches. Unless SIGHUP is ignored, it has arrived before.
+        # Called from the thread that writes or from the thread that watches. Unless SIGHUP is ignored, the signal has already arrived.
         with contextlib.suppress(RuntimeError):  # the application has already quit
             self._app.call_later(self._app.exit, 128 + signal.SIGHUP)
 

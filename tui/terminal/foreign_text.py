@@ -1,4 +1,4 @@
-"""Protection against control characters and markup in text from outside that Textual's own widgets show.
+"""Protects Textual's own widgets against control characters and markup in text from outside.
 
 In the lines that panels paint, `tui.rendering.rows` escapes control characters. Dialogs are Textual widgets, so their text goes through
 `plain_text`. Text that a user types or pastes into an input line is kept unchanged, and `ControlCharacterFilter` protects the terminal.
