@@ -100,7 +100,7 @@ class KafkaRaftClient:
         name: the address of that node.
         quorum: the quorum.
         epoch: the voter's epoch (in Kafka, in the `quorum-state` file).
-        voted_for: the voter that this voter has voted for in this epoch; '' if none (`quorum-state`).
+        voted_for: the candidate that this voter has voted for in this epoch; '' if none (`quorum-state`).
         leader: the leader of the epoch; '' if it is unknown (`quorum-state`).
         log: the voter's replica of the log, with committed and uncommitted entries.
         role: the role of the running process.
