@@ -1,4 +1,4 @@
-"""Finds the scenarios of the library that comes with isrlab by their names."""
+"""Finds scenarios by name in the library that comes with isrlab."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from scenarios.errors import InputError, did_you_mean
 from scenarios.language.script import Scenario, load_script
 
 FOLDER: Final = Path(__file__).with_name("library")
-"""The folder of the scripts."""
+"""The folder of the scripts in the library."""
 
 PLAYGROUND: Final = "playground"
 """The scenario that `isrlab play` shows by default: a running cluster of three brokers."""

@@ -1,6 +1,6 @@
-"""Errors in input: the place, the field, the problem, and what would be right.
+"""Errors in input, which contain the place, the field, the problem, and a remedy.
 
-Every refusal of a script, a log, or a name is an `InputError`. The command line prints its lines and exits with code 2.
+Every refusal of a script, a log, or a name is an `InputError`. The command line prints the lines of the error and exits with code 2.
 """
 
 from __future__ import annotations
@@ -10,12 +10,12 @@ from collections.abc import Iterable, Sequence
 from typing import Final, NamedTuple
 
 MAX_SHOWN: Final = 20
-"""The largest number of mistakes in a script that are shown. The others are only counted."""
+"""The largest number of mistakes in a script that are shown. Further mistakes are only counted."""
 
 _LONGEST: Final = 250
 _MOST_COMPARED: Final = 2_000
 _MOST_LISTED: Final = 40
-"""Limits of `did_you_mean`: the length of a word, the number of words it is compared with, and the number of words that are listed."""
+"""Limits of `did_you_mean`: the length of a word, the number of words that are compared with it, and the number of listed words."""
 
 
 class Place(NamedTuple):
@@ -77,7 +77,7 @@ class ScriptMistakes(ScriptError):
 
     @property
     def lines(self) -> tuple[str, ...]:
-        """The first `MAX_SHOWN` mistakes, one per line, and the number of the others."""
+        """The first `MAX_SHOWN` mistakes, one per line, and the number of further mistakes."""
         shown = [str(wrong) for wrong in self.mistakes[:MAX_SHOWN]]
         more = len(self.mistakes) - len(shown)
         if more:

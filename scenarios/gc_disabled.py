@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 @contextlib.contextmanager
 def gc_disabled() -> Iterator[None]:
-    """Disable garbage collection within the block. The block must not create cyclic garbage. Examples are imports and reading a script."""
+    """Disable garbage collection within the block, which must not create cyclic garbage. For example, a block can import modules."""
     was_on = gc.isenabled()
     gc.disable()
     try:

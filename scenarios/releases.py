@@ -7,7 +7,7 @@ from scenarios.errors import did_you_mean
 
 
 def release_named(text: str) -> Release:
-    """Return the release with a name. The name can contain guards to switch off (`core.kafka.release.GUARDS`).
+    """Return a release by name. The name can contain guards to switch off (`core.kafka.release.GUARDS`).
 
     Raises:
         ValueError: the release or the guard does not exist. The message contains the most similar name.

@@ -1,6 +1,6 @@
 """Creates Java's archive of Spark's classes (`spark.class_archive`), once for each environment.
 
-Run it as `python -m spark_reports.make_class_archive`.
+To create the archive, run `python -m spark_reports.make_class_archive`.
 
 The program simulates a small session and reports on it, so that the archive contains the classes that reports need. `make` runs the
 program when it installs Spark. Two runs at the same time and interrupted runs do no harm: the archive appears only when it is complete.
@@ -37,7 +37,7 @@ from spark_reports.spark.master import LOCAL_MASTER
 from spark_reports.spark.session import spark_session
 
 EVENTS: Final = session_settings.SMALL_EVENTS * 5 // 4
-"""The number of events of the session. It exceeds the limit for small sessions, because the code for larger sessions loads more classes."""
+"""The number of events of the simulated session. The number is above the limit of small sessions, whose code path loads fewer classes."""
 
 HOUR: Final = 3600.0
 """The number of seconds in an hour."""
@@ -77,7 +77,7 @@ def prepare() -> Path:
 
 
 def _delete_leftovers(place: Path) -> None:
-    """Delete the files that a killed run left behind. They are recognized by their age, because no run takes an hour."""
+    """Delete files that a killed run left behind. Such files are older than an hour, and no run takes an hour."""
     for scratch in place.glob(f"{_MAKING}*"):
         with contextlib.suppress(OSError):
             if time.time() - scratch.stat().st_mtime > HOUR:
@@ -110,7 +110,7 @@ def _simulate(path: Path) -> None:
 
 
 def main() -> int:
-    """Create the archive. A failure is reported, but the exit code is always 0."""
+    """Create the archive. If this fails, the failure is reported and the exit code is 0."""
     remark("Preparing Java's archive of Spark's classes (a minute, once) …")
     try:
         with raise_on_signals():

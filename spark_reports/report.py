@@ -1,7 +1,7 @@
 """`isrlab report`: finds the logs of sessions, summarizes them with Spark, and prints the tables or writes them to files.
 
 Errors that can be found without Spark, such as a file that is not a log, are reported before Spark starts. If one session is unusable,
-the others are still reported. Only finished tables leave Spark.
+the report covers the other sessions. Spark returns only finished tables.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ from spark_reports.tables.result import Report, Result
 from spark_reports.thread_pool import pool_of
 
 SHOWN_ROWS: Final = 100
-"""The largest number of rows of a table on the terminal. If a table has more rows, the worst are shown. Files contain all rows."""
+"""The largest number of rows of a table on the terminal. If a table has more rows, the worst rows are shown. Files contain all rows."""
 
 JSON_ROWS: Final = 10_000
 """The largest number of rows of a table in a JSON document."""
@@ -66,19 +66,19 @@ def main_report(
 
     Args:
         paths: the logs, in the forms that `logs.find_logs` accepts.
-        out_dir: the directory or address (`hdfs:`, `s3a:` …) to which each table is written as a Parquet dataset of its name. An existing
+        out_dir: the directory or address (`hdfs:`, `s3a:` …) to which each table is written as a Parquet dataset of its name; an existing
             dataset is replaced.
-        csv: whether to write the tables as CSV instead of Parquet. CSV cannot be written to an address.
-        parquet: whether to write Parquet also if `csv` is set.
+        csv: whether to write the tables as CSV instead of Parquet; CSV cannot be written to an address.
+        parquet: whether to write Parquet even if `csv` is set.
         compare: whether to print only the comparison of sessions instead of all tables.
         master: a Spark master or a Spark Connect URL; None: the cores of this machine.
         as_json: whether to print one JSON document instead of tables.
         quiet: whether to omit progress.
-        html: the path of an HTML page with charts and tables. In this case, nothing is written to stdout unless `as_json` is set.
+        html: the path of an HTML page with charts and tables; with a path, stdout is used only if `as_json` is set.
         conf: Spark settings in the form `name=value`.
 
     Returns:
-        0, or 2 if a log is unusable. The other logs are still reported.
+        0, or 2 if a log is unusable, although the other logs are still reported.
     """
 
     progress = Progress(styled(sys.stderr), quiet=quiet)

@@ -1,8 +1,8 @@
 """Orders the rows of a table by severity.
 
 If not all rows are shown, the worst rows are shown, and the output names the order. A table names the columns that define the order, the
-most important first. The greatest value is the worst. Texts are compared by `RANKS`. The same columns sort DataFrames in Spark and
-fetched rows in Python.
+most important first. The greatest value is the worst. Texts are compared by `RANKS`. DataFrames in Spark and fetched rows in Python are
+sorted by the same columns.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ STATE_WORDS: Final[Mapping[PartitionStatus, str]] = {
     PartitionStatus.UNDER_REPLICATED: "under-replicated",
     PartitionStatus.HEALTHY: "in sync",
 }
-"""The values of `state` columns. A leader that does not serve has no value here; it appears in the windows without reads and writes."""
+"""The values of `state` columns. A leader that does not serve has no value here, but appears in the windows without reads and writes."""
 
 RANKS: Final[Mapping[str, tuple[str, ...]]] = {
     "state": tuple(STATE_WORDS[status] for status in sorted(STATE_WORDS, reverse=True)),
@@ -66,7 +66,7 @@ def sorted_rows(rows: Sequence[tuple[object, ...]], columns: Sequence[str], wors
 
 
 def in_words(worst: Sequence[str]) -> str:
-    """Return the order in words."""
+    """Return the order of severity in words."""
     words = [
         name.removeprefix(LEAST).removesuffix("_us").replace("_", " ") + (", lowest first" if name.startswith(LEAST) else "")
         for name in worst

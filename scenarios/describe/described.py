@@ -22,7 +22,7 @@ class ElrColumn(enum.StrEnum):
     NOT_AVAILABLE = "N/A"
     """The tool has these columns, but the broker does not send their values."""
     LISTED = "listed"
-    """The column lists broker ids. The list can be empty."""
+    """The column contains a list of broker ids, which can be empty."""
 
 
 @attrs.frozen
@@ -30,7 +30,7 @@ class DescribedPartition:
     """One partition row.
 
     Attributes:
-        topic, partition: the topic and the partition number.
+        topic, partition: the topic and the number of the partition.
         leader: the broker id, or -1 if the partition has no leader (printed as `none` or `-1`).
         replicas: the assigned replicas in order, including those being added or removed.
         isr: the in-sync replicas in the order printed.
@@ -40,7 +40,7 @@ class DescribedPartition:
         marked_for_deletion: whether the row ends with `MarkedForDeletion: true`.
         observers: the replicas that by design stay outside the ISR (`Observers` or `LiveObservers` of Confluent Server).
         offline: the replicas that are not available (`Offline` of Confluent Server); None if the column is absent.
-        aside: the columns that Kafka's own tool does not print, as (name, value). They are never printed again.
+        aside: the columns that Kafka's own tool does not print, as (name, value); `render` omits them.
     """
 
     topic: str
@@ -80,7 +80,7 @@ class DescribedTopic:
         config: the settings as (name, value as written), in the order printed.
         rows: the partitions in order; empty if only the headline was printed (`--topics-with-overrides`).
         marked_for_deletion: whether the headline ends with `MarkedForDeletion: true`.
-        headed: whether the text contains a headline. Filters omit it.
+        headed: whether the text contains a headline; the filters of Kafka's tool omit headlines.
         aside: the columns of the headline that Kafka's own tool does not print, as (name, value).
     """
 

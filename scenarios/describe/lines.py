@@ -30,10 +30,10 @@ KNOWN_COLUMNS: Final = frozenset(
         "markedfordeletion",
     }
 )
-"""The columns that Kafka's tool prints, as returned by `column_key`."""
+"""The columns that Kafka's tool prints, in the form of `column_key`."""
 
 CONFLUENT_COLUMNS: Final = frozenset({"offline", "observers", "liveobservers"})
-"""The additional columns in a row of Confluent Server's tool, as returned by `column_key`."""
+"""The additional columns in a row of Confluent Server's tool, in the form of `column_key`."""
 
 _HEADLINE_COLUMNS: Final = frozenset({"topicid", "partitioncount", "replicationfactor", "configs", "markedfordeletion"})
 _ROW_COLUMNS: Final = (KNOWN_COLUMNS | CONFLUENT_COLUMNS) - {"topic", "topicid", "partitioncount", "replicationfactor", "configs"}
@@ -70,11 +70,11 @@ class DescribeLine:
     line: int
     columns: list[tuple[str, str]]
     wrapped: list[str] = attrs.Factory(list)
-    """Further pieces of the `Configs` column. If there are any, `Configs` is the last column."""
+    """Further pieces of the `Configs` column; empty unless `Configs` is the last column."""
 
     @property
     def keys(self) -> set[str]:
-        """The columns of this line, as returned by `column_key`."""
+        """The columns of this line, in the form of `column_key`."""
         return {column_key(name) for name, _ in self.columns}
 
 
@@ -92,7 +92,7 @@ def shown(text: str) -> str:
 def split_lines(text: str, note: Callable[[int, str], None]) -> list[DescribeLine]:
     """Return the describe lines of a text, in order.
 
-    If a row does not name its topic, it belongs to the topic above it, and a note reports this.
+    A row that does not name its topic belongs to the topic above it. A note reports such rows.
 
     Args:
         text: the text as pasted or read.
@@ -113,8 +113,8 @@ class _Splitter:
         found: the describe lines so far.
         previous: the line that the next line can continue.
         configs: the `Configs` column of that line, if the next line can continue it.
-        lone: a line that contains only `Topic: name`. It is used only if the next line continues it.
-        above: the topic that was described last, with its line number. A row without a topic belongs to this topic.
+        lone: a line that contains only `Topic: name`; the line is used only if the next line continues it.
+        above: the topic that was described last, with its line number; a row without a topic belongs to this topic.
         nameless: the rows without a topic, by the line number in `above`: (line number of the first row, topic, number of rows).
     """
 
@@ -259,7 +259,7 @@ def split_settings(text: str) -> tuple[list[tuple[str, str]], list[str]]:
 
 
 def _may_follow(keys: set[str]) -> frozenset[str]:
-    """Return the columns that the wrapped rest of a line can begin with. `keys` are the columns that the line has."""
+    """Return the columns with which the wrapped rest of a line can begin. `keys` are the columns that the line already has."""
     own = keys - _EITHER
     if own & _ROW_COLUMNS:
         return _ROW_COLUMNS - {"partition"}
@@ -268,7 +268,7 @@ def _may_follow(keys: set[str]) -> frozenset[str]:
 
 @attrs.define
 class _OpenConfigs:
-    """A `Configs` column at the end of a line. The next line can continue it."""
+    """A `Configs` column at the end of a line, which the next line can continue."""
 
     of_line: DescribeLine
     empty: bool
@@ -286,7 +286,7 @@ class _OpenConfigs:
     def take(self, piece: str) -> str | None:
         """Join a piece to the column.
 
-        Returns None if the piece does not belong to the column, a note if this is uncertain, and '' if it is certain.
+        Returns '' if the piece certainly belongs to the column, a note if this is uncertain, and None if the piece does not belong to it.
         """
         if " " in piece.replace(", ", ",") or "\t" in piece or not ("=" in piece or "," in piece or piece.isdecimal() or self.after_comma):
             return None

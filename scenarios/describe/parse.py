@@ -1,6 +1,6 @@
 """Reads the text of `kafka-topics --describe` of any release, as people copy it from terminals, web pages, and tickets.
 
-A text that contradicts itself is refused with the line and a remedy. Each line or column that cannot be used is reported in a
+If a text contradicts itself, the error contains the line and a remedy. Each line or column that cannot be used is reported in a
 note. The work is linear in the length of the text.
 """
 
@@ -25,16 +25,16 @@ _NO_LEADER_WORDS: Final = frozenset({"none", "-1"})
 _LISTED: Final = re.compile(r"(?:\d{1,10}(?:\s*,\s*\d{1,10})*)?")
 
 MAX_NOTES: Final = 1_000
-"""The largest number of notes on single lines, and of other notes. Further notes are only counted: another text can cause millions."""
+"""The largest number of notes on lines, and also of other notes. Further notes are only counted: a wrong file can cause millions."""
 
 _NAMED: Final = 8
-"""The number of gaps between rows that a note lists. The other missing partitions are only counted."""
+"""The number of gaps between rows that a note lists. Partitions in further gaps are only counted."""
 
 
 def parse_describe(text: str, source: str = "<stdin>") -> DescribeImport:
     """Return the topics that a text describes, with notes of the form `source:line: ...` on the parts that could not be used.
 
-    Rows are ordered by partition, topics by appearance. If the headline of a topic is missing because a filter omits it, the topic is
+    Rows are ordered by partition, and topics by appearance. If the headline of a topic is missing because a filter omits it, the topic is
     built from its rows. If the rows are missing, the topic has only its headline. If some rows are missing, a note lists the gaps.
 
     Raises:
@@ -279,7 +279,7 @@ class _Reader:
         return self._ids(value, column, line), ElrColumn.LISTED
 
     def _ids(self, text: str, column: str, line: int) -> tuple[int, ...]:
-        """Return broker ids that are separated by commas. An empty text lists none."""
+        """Return the broker ids in a text, which are separated by commas. An empty text contains no ids."""
         known = self._lists.get(text)
         if known is not None:
             return known

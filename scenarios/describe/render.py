@@ -1,7 +1,8 @@
 """Prints topics byte for byte as `kafka-topics --describe` of a release prints them, with its filters.
 
 Kafka source: `TopicCommand.TopicDescription#printDescription`, `TopicCommand.PartitionDescription#printDescription` and
-`TopicCommand.DescribeOptions`. A filter suppresses the headlines; several filters are OR-ed. `core.kafka.health` defines the filters.
+`TopicCommand.DescribeOptions`. A filter suppresses the headlines. Several filters select the rows that match any of them.
+`core.kafka.health` defines the filters.
 """
 
 from __future__ import annotations
@@ -29,15 +30,15 @@ def render_describe(
     """Return the text of `kafka-topics --describe` in the format of a release. Each line ends with a newline.
 
     Args:
-        topics: the topics to print, in this order. A topic that was read without a headline is printed without one.
+        topics: the topics in the order to print; a topic that was read without a headline is printed without a headline.
         release: the release whose `describe_*` columns select the format.
         under_replicated: the option `--under-replicated-partitions`.
         unavailable: the option `--unavailable-partitions`.
         under_min_isr: the option `--under-min-isr-partitions`.
         at_min_isr: the option `--at-min-isr-partitions`.
-        topics_with_overrides: the option `--topics-with-overrides`, which prints only the headlines of topics with their own settings. It
-            cannot be combined with filters.
-        live_brokers: the brokers that the tool sees. A leader that is not one of them is unavailable. None: the brokers are not known.
+        topics_with_overrides: the option `--topics-with-overrides`, which prints only the headlines of topics with their own settings; not
+            valid together with filters.
+        live_brokers: the brokers that the tool sees, or None if they are not known; a leader that is not one of them is unavailable.
 
     Raises:
         ValueError: two options cannot be combined, or a filter needs `min.insync.replicas` and its value is not a number.

@@ -2,8 +2,8 @@
 
 Up to 2.1, the tool read the names from ZooKeeper and printed them sorted. Since then, the tool asks the brokers and prints their
 answers in the order of a Java hash table. The first table has a capacity for the requested names (`KafkaAdminClient#describeTopics`).
-It is copied, and the copy is put into another table (`DescribeTopicsResult#allTopicNames`). If more than eight names fall into one
-bucket of a table with 64 or more buckets, Java keeps them in a tree, in a different order. That order is not modeled.
+This table is copied, and the names are put into a third table (`DescribeTopicsResult#allTopicNames`). If more than eight names fall into
+one bucket of a table with 64 or more buckets, Java keeps the names in a tree. The order of names in such a tree is not modeled.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from scenarios.describe.described import DescribedTopic
 from scenarios.io.time_limit import TimeLimitExceeded, time_limit
 
 PATTERN_SECONDS: Final = 5
-"""The time limit in seconds for matching a pattern with all topics. Some patterns backtrack endlessly, here and in Java."""
+"""The time limit for matching a pattern with all topics, in seconds. Some patterns backtrack endlessly, both in Python and in Java."""
 
 _SHOWN: Final = 80
 """The number of characters of a pattern that a message shows."""

@@ -21,7 +21,7 @@ from scenarios.describe.described import DescribedPartition, DescribedTopic, Des
 from scenarios.describe.parse import missing_partitions
 
 _NAMED: Final = 8
-"""The number of partitions that a note lists. The others are only counted."""
+"""The number of partitions that a note lists. Further partitions are only counted."""
 
 _MOST_PLACED: Final = 100_000
 """The largest number of partitions of a topic that can be placed although the text does not show their placement."""
@@ -38,10 +38,10 @@ def to_cluster_spec(
 ) -> tuple[ClusterSpec, tuple[str, ...]]:
     """Return a cluster that starts as the text shows it, and notes on conclusions and on omitted parts.
 
-    The brokers are all ids that the text mentions. They have no racks.
+    The cluster has a broker without a rack for each id that the text mentions.
 
     Args:
-        imported: the result of `parse_describe`. Its notes are not repeated.
+        imported: the result of `parse_describe`, whose notes are not repeated.
         settings, network, pace: the values for the cluster.
 
     Raises:
@@ -133,7 +133,7 @@ def _as_described(row: DescribedPartition) -> PartitionSpec:
 
 
 def _placed(brokers: list[int], factor: int, number: int) -> PartitionSpec:
-    """Return a placement in turn on the brokers for a partition that the text omits. Replicas on running brokers are in sync."""
+    """Return a partition that the text omits. Its replicas are on successive brokers, and those on running brokers are in sync."""
     return PartitionSpec(tuple(brokers[(number + place) % len(brokers)] for place in range(min(factor, len(brokers)))))
 
 

@@ -1,1 +1,1 @@
-"""Exports of one moment of a log or of a scenario: Kafka's metrics and checkpoint files. Also exports a log as a trace for Perfetto."""
+"""Exports Kafka's metrics and checkpoint files at one moment of a log or of a scenario, and exports logs as traces for Perfetto."""

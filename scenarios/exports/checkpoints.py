@@ -32,7 +32,7 @@ MAX_FILES: Final = 1_100_000
 """The largest number of files in a tree: one for each of a million replicas, and several for each log directory."""
 
 MAX_BYTES: Final = 32 * 1024 * 1024
-"""The size of the largest file in a tree, in bytes. The offsets of 200,000 partitions in one log directory take a quarter of this size."""
+"""The size of the largest file in a tree, in bytes. A file with the offsets of 200,000 partitions has a quarter of this size."""
 
 _DEEPEST: Final = 3
 _DIRECTORY: Final = re.compile(r"broker-(\d{1,10})/log-dir-(\d{1,3})")
@@ -55,7 +55,7 @@ def tree_of(cluster: Cluster) -> Tree:
 
 
 def files_of(disk: Disk, broker: int, broker_epoch: int, number: int, cluster_id: str) -> dict[str, str]:
-    """Return the current files of one log directory, by path within the directory. The result is empty for an offline directory."""
+    """Return the current files of one log directory, by path within the directory. An offline directory has no files."""
     directory = disk.dirs[number - 1]
     if not directory.online:
         return {}

@@ -49,8 +49,8 @@ def lines(samples: Iterable[Sample], broker: int | None = None, pattern: str | N
 
     Args:
         samples: the values of the metrics.
-        broker: the broker whose metrics are selected. None: all brokers.
-        pattern: a part of the MBean's name, or a shell pattern for the whole name. None: all metrics.
+        broker: the broker whose metrics are selected, or None for all brokers.
+        pattern: a part of the MBean's name, a shell pattern for the whole name, or None for all metrics.
     """
     for sample in samples:
         if broker is not None and sample.broker != broker:

@@ -1,7 +1,7 @@
-"""Writes an event log as a Chrome trace for ui.perfetto.dev and chrome://tracing, with a track for each broker and arrows from each cause.
+"""Writes an event log as a Chrome trace for ui.perfetto.dev and chrome://tracing, with a track for each broker and arrows to effects.
 
 Format: https://docs.google.com/document/d/1CvAClvFfyA5R-PhYUmn5OOQtYMH4h6I0nSsKchNAySU (Trace Event Format), JSON object
-form. Times are virtual µs. Arrows are flow events. They attach only to slices, so every event is a slice of 1 µs.
+form. Times are virtual µs. Arrows are flow events, which attach only to slices. Every event is therefore a slice of 1 µs.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ class _Tracks:
         self._clients = 0
 
     def of(self, kind: str, columns: dict[str, Any]) -> int:
-        """Return the thread id of the track of an event."""
+        """Return the thread id of an event's track."""
         if kind in ("act", "setting-changed"):
             return PEOPLE
         if kind in _CONTROLLERS:
@@ -54,7 +54,7 @@ class _Tracks:
         return broker + 1
 
     def node(self, name: str) -> int:
-        """Return the thread id of the track of a node. The name is that of a broker, the controller, or a client."""
+        """Return the thread id of a node's track. The node is a broker, the controller, or a client."""
         if name.startswith("b") and name[1:].isdecimal():
             return self.broker(int(name[1:]))
         if name not in self.named:

@@ -1,7 +1,7 @@
 """Escapes characters of untrusted text that would move the cursor, control the terminal, or hide other text.
 
-Names, notes, and file names come from scripts, logs, and describe texts that other people wrote. A terminal obeys control characters in
-them (OSC 52 writes the clipboard), a line break forges a line, and a bidirectional override changes the order in which text is shown.
+Names, notes, and file names come from scripts, logs, and describe texts that other people wrote. A terminal obeys control characters
+(OSC 52 writes the clipboard), a line break forges a line, and a bidirectional override changes the order in which text is shown.
 Each such character is replaced by its Python escape: `\\x1b`, `\\n`, `\\u2028`.
 """
 
@@ -47,12 +47,12 @@ def escape_line(line: str) -> str:
 
 
 def escape_text(text: str) -> str:
-    """Escape a text of several lines. Its line breaks and tabs are kept."""
+    """Escape a text of several lines, except for its line breaks and tabs."""
     return text if text.isprintable() else text.translate(_TEXT)
 
 
 def escape_json(document: str) -> str:
-    """Escape the strings of a JSON document with JSON's own escapes, so that its meaning is unchanged."""
+    """Escape the strings of a JSON document with JSON's own escapes, which do not change the meaning of the document."""
     if document.isascii() and "\x7f" not in document:
         return document  # JSON has control characters below 32 only between its values.
     return "".join(char if _TEXT[ord(char)] == ord(char) else _json_escape(char) for char in document)

@@ -1,8 +1,8 @@
 """Writes the output files of a command atomically: a file appears under its name only when it is complete.
 
-Until a file is complete, it has a temporary name in the same directory (`.isrlab-….part`). Only a killed process leaves it behind, so
-an error never damages an existing file. An existing file is replaced and its permissions are kept. A symbolic link is kept, and its
-target is replaced. A pipe, a device, or `/dev/stdout` is written directly. A command never writes a file that it also reads.
+Until a file is complete, it has a temporary name in the same directory (`.isrlab-….part`). Only a killed process leaves such a file
+behind. An error never damages an existing file. An existing file is replaced, and its permissions are kept. A symbolic link is kept,
+and its target is replaced. A pipe, a device, or `/dev/stdout` is written directly. A command never writes a file that it also reads.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from scenarios.errors import InputError
 from scenarios.io.standard_streams import OutputLost
 
 STDOUT: Final = 1
-"""The file descriptor that `-` means."""
+"""The file descriptor of stdout, which the name `-` means."""
 
 _STREAMS: Final = {"/dev/stdin": 0, "/dev/stdout": STDOUT, "/dev/stderr": 2}
 _DESCRIPTOR: Final = re.compile(r"/dev/fd/(\d{1,9})|/proc/self/fd/(\d{1,9})")
@@ -139,7 +139,7 @@ class OutputFile:
         self._part = None
 
     def _keep_before(self) -> None:
-        """Keep the file that will be replaced as a hard link, if the file system supports one."""
+        """Keep the file that will be replaced as a hard link, if the file system supports hard links."""
         self._revocable = not os.path.exists(self._target)
         if not self._revocable:
             before = os.path.join(os.path.dirname(self._target), f".isrlab-{os.getpid()}-{next(_numbers)}.part")
@@ -155,7 +155,7 @@ class OutputFile:
             self._before = None
 
     def revoke(self) -> None:
-        """Remove the file although it has appeared. Restore the file that it replaced if that file was kept."""
+        """Remove the file although it has appeared. If the replaced file was kept, restore that file."""
         with contextlib.suppress(OSError):
             if self._before is not None:
                 os.replace(self._before, self._target)
@@ -261,7 +261,7 @@ def write_atomically(path: str | Path, text: str) -> None:
 
 @contextlib.contextmanager
 def atomic_entries(directory: str | Path) -> Iterator[Path]:
-    """Provide a temporary directory whose entries are moved to `directory` at the end of the block. They replace entries of the same names.
+    """Provide a temporary directory. At the end of the block, its entries are moved to `directory` and replace entries of the same names.
 
     `directory` is created if it does not exist, and is removed again if it stays empty.
 
@@ -309,7 +309,7 @@ def check_outputs(outputs: Mapping[str, str | Path | None], inputs: Iterable[str
     """Refuse output files before the command starts if they cannot be written, are also inputs, or are named by two options.
 
     Args:
-        outputs: the output files, by the options that name them. None means no file, and `-` means stdout.
+        outputs: the output files, by the options that name them; the name is None for no file and `-` for stdout.
         inputs: the files that the command reads.
 
     Raises:
@@ -356,7 +356,7 @@ def same_file(one: str | Path, other: str | Path) -> bool:
 def _identity(path: str | Path | None) -> object:
     """Return a value that all names of a file share, including links.
 
-    The value is None for pipes and devices, because they can be read and written at the same time.
+    Pipes and devices can be read and written at the same time, so their value is None.
     """
     if path is None or str(path) == "-":
         return None
@@ -372,7 +372,7 @@ def _identity(path: str | Path | None) -> object:
 def stream_of(path: str | Path) -> int | None:
     """Return the file descriptor that a name such as `/dev/stdout` or `-` refers to.
 
-    If the name were opened again, the file would be overwritten from its start.
+    The descriptor is needed because opening the name again would overwrite the file from its start.
     """
     if str(path) == "-":
         return STDOUT

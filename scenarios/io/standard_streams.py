@@ -1,4 +1,4 @@
-"""Prints everything that the command line prints: results to stdout, and messages about them to stderr.
+"""Prints results to stdout and messages to stderr.
 
 Printed text can contain text that other people wrote. Both streams therefore escape control characters (`scenarios.io.escaping`), and
 characters that the encoding of the stream lacks. If stdout cannot be written, for example because the disk is full, writing raises
@@ -33,13 +33,13 @@ class OutputLost(Exception):
 
 
 class Guarded:
-    """A text stream that escapes untrusted text. All other attributes are those of the wrapped stream."""
+    """A text stream that escapes untrusted text. Attributes that are not defined here are those of the wrapped stream."""
 
     def __init__(self, stream: IO[str] | None, *, must_arrive: bool, spell_out: bool = True) -> None:
         """Wrap a stream.
 
         Args:
-            stream: the stream to wrap. None if it was closed before the program started.
+            stream: the stream to wrap, or None if the stream was closed before the program started.
             must_arrive: whether a failed write raises `OutputLost`.
             spell_out: whether control characters are escaped.
         """
@@ -91,7 +91,7 @@ class Guarded:
             self._lost(wrong)
 
     def _lost(self, wrong: OSError | ValueError) -> None:
-        """Redirect the stream to the null device. Otherwise, Python would write the buffered text again at exit, and fail again."""
+        """Redirect the stream to the null device. Without this, Python would write the buffered text again at exit, and fail again."""
         with contextlib.suppress(OSError, ValueError, AttributeError):
             nowhere = os.open(os.devnull, os.O_WRONLY)
             os.dup2(nowhere, cast("IO[str]", self._stream).fileno())
@@ -101,7 +101,7 @@ class Guarded:
 
     @property
     def styled(self) -> IO[str]:
-        """The same stream without escaping. The callers write control sequences and escape untrusted text themselves."""
+        """The same stream without escaping, for callers that write control sequences and escape untrusted text themselves."""
         return cast("IO[str]", Guarded(self._stream, must_arrive=self._must_arrive, spell_out=False))
 
 
@@ -120,7 +120,7 @@ def guarded_streams() -> Iterator[None]:
 
 
 def _fill_descriptors() -> None:
-    """Open the null device for each closed standard stream. Otherwise, the next opened file would get its descriptor and its output."""
+    """Open the null device for each closed standard stream, so that the next opened file does not get the descriptor and the output."""
     while (descriptor := os.open(os.devnull, os.O_RDWR)) <= 2:
         pass
     os.close(descriptor)

@@ -21,7 +21,7 @@ SIGNALS: Final = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
 RESEND_DELAY: Final = 0.01
-"""Seconds after which a signal is sent again if a finalizer dropped its exception."""
+"""The delay in seconds after which a signal is sent again if a finalizer dropped its exception."""
 
 
 class Terminated(BaseException):
@@ -83,7 +83,7 @@ _signals: _Signals | None = None
 def raise_on_signals() -> Iterator[None]:
     """Raise `Terminated` within the block when one of `SIGNALS` arrives. Signals that this process ignores (`nohup`) remain ignored.
 
-    Python handles signals only in the main thread. In another thread, or inside another block of this kind, this function has no effect.
+    Python handles signals only in the main thread. In other threads, and inside another such block, this context manager has no effect.
     """
     global _signals
     if _signals is not None or threading.current_thread() is not threading.main_thread():
@@ -106,9 +106,9 @@ def raise_on_signals() -> Iterator[None]:
 
 @contextlib.contextmanager
 def defer_signals() -> Iterator[None]:
-    """Defer a signal to the end of the block. The block, for example an import, is therefore never left half done.
+    """Defer a signal to the end of the block, so that the block (for example, an import) is never left half done.
 
-    Only the main thread is interrupted. In another thread, or outside `raise_on_signals`, this function has no effect.
+    Only the main thread is interrupted. In other threads, and outside `raise_on_signals`, this context manager has no effect.
     """
     signals = _signals
     if signals is None or threading.current_thread() is not threading.main_thread():

@@ -47,7 +47,7 @@ def take(file: IO[bytes], source: str, most: int = MAX_BYTES) -> bytes:
 
 
 def decode(data: bytes, source: str, right: str = "use a text file in UTF-8") -> str:
-    """Decode the bytes of a file. `right` says in error messages which file to use.
+    """Decode the bytes of a file. `right` is the part of error messages that says which file to use.
 
     Raises:
         ScriptError: the data is binary, or has an encoding other than UTF-8 and UTF-16.
@@ -76,7 +76,7 @@ def read_text(path: str | Path, right: str = "use a text file in UTF-8", remedy:
 
 
 def _unmarked_utf_16(data: bytes) -> str | None:
-    """Return the UTF-16 encoding of a file that has no byte order mark and starts with ASCII characters. None for other encodings."""
+    """Return the UTF-16 encoding of a file that has no byte order mark and starts with ASCII characters, or None for other encodings."""
     start = data[:_LOOKED_AT]
     if len(start) < 4 or len(data) % 2:
         return None

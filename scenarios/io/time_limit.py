@@ -15,9 +15,9 @@ class TimeLimitExceeded(Exception):
 
 @contextlib.contextmanager
 def time_limit(seconds: float) -> Iterator[None]:
-    """Interrupt the block after `seconds` of wall time. Regular expressions check for signals as they backtrack, so they stop too.
+    """Interrupt the block after `seconds` of wall time. A regular expression can also be interrupted.
 
-    Only the main thread can be interrupted. In another thread, this function has no effect.
+    Only the main thread can be interrupted. In other threads, this context manager has no effect.
 
     Raises:
         TimeLimitExceeded: the limit is exceeded.

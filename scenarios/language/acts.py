@@ -2,7 +2,7 @@
 
 Acts are built from the fields and types of their classes in `core.lab.acts`, so a new act needs no change here. Scripts write
 field names with dashes, times as durations, and shares as percentages: `loss_ppm` is `loss: 5%`. Acts have three short forms. A single
-value is the first field of the act. A list of brokers stands for one act per broker. A list of two nodes is a link.
+value means the first field of the act. A list of brokers means one act per broker. A list of two nodes means a link.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ from scenarios.language.values import (
 )
 
 DURATIONS: Final = frozenset({"latency", "jitter", "every", "delay", "skew", "since"})
-"""Fields that are times in µs. Scripts write them as durations."""
+"""Fields that contain times in µs. Scripts write these times as durations."""
 
 BROKERS: Final = frozenset({"broker", "follower", "leader", "to"})
 """Fields of acts that contain the number of a broker."""
@@ -61,7 +61,7 @@ WORDS: Final[dict[str, tuple[str, ...]]] = {
     "reset": ("earliest", "latest"),
     "unflushed": ("drawn", "lost", "kept"),
 }
-"""Fields that accept only certain words, with the accepted words."""
+"""The accepted words of fields that accept only certain words."""
 
 
 def read_acts(word: str, node: Node) -> tuple[Act, ...]:
@@ -175,7 +175,7 @@ def _checked(name: str, node: Node, of_topic: bool, of_broker: bool) -> str:
 
 
 def _value(act: type[Act], name: str, node: Node) -> Any:
-    """Read the value of one field of an act. The type and the name of the field determine how the value is written."""
+    """Read the value of one field of an act. The type and the name of the field determine the format of the value."""
     kind = _kind(act, name)
     if name in SIGNED:
         return _within(node, name, as_signed(node, as_duration if name in DURATIONS else as_ppm))

@@ -1,4 +1,4 @@
-"""Reads the `cluster:` part of a script into a `ClusterSpec`, and writes a `ClusterSpec` as such a part.
+"""Reads the `cluster:` part of a script into a `ClusterSpec`, and writes a `ClusterSpec` in this form.
 
 Scripts, the headers of event logs, and the files that `isrlab import` writes use the same format. Reading a written spec returns
 an equal spec.
@@ -87,7 +87,7 @@ KAFKA_TOPIC_CONFIGS: Final = frozenset(
         "unclean.leader.election.enable",
     ]
 )
-"""The topic configs of Kafka. The laboratory keeps the values of those that it does not model, so that `describe` can print them."""
+"""The topic configs of Kafka. The laboratory does not model all of them, but keeps all their values so that `describe` can print them."""
 
 _CLUSTER_HINT: Final = "for example 'brokers: 3' with 'topics: {orders: {partitions: 1}}'"
 
@@ -100,11 +100,11 @@ def read_cluster(node: Node, *, recorded: bool = False) -> ClusterSpec:
 
     Args:
         node: the value to read.
-        recorded: whether a recorded session started from this cluster. If so, combinations of leader, ISR, and ELR that Kafka never
-            has are accepted.
+        recorded: whether a recorded session started from this cluster; combinations of leader, ISR, and ELR that Kafka never
+            has are then accepted.
 
     Raises:
-        ScriptError: the cluster contains mistakes. The error reports all of them.
+        ScriptError: the cluster contains mistakes. The error reports all mistakes.
     """
     with node.document.together():
         fields = as_fields(node, _CLUSTER_HINT)
@@ -166,7 +166,7 @@ def _read_brokers(node: Node, dirs: int) -> tuple[BrokerSpec, ...]:
 
 
 def _read_controllers(node: Node, brokers: tuple[BrokerSpec, ...]) -> tuple[str, ...]:
-    """Read the voters: the number of dedicated ones (c1, c2 …), `{combined: true}`, `{combined: [ids of brokers]}`, or a list of names."""
+    """Read the voters: a number of dedicated controllers (c1, c2 …), `{combined: true}`, `{combined: [broker ids]}`, or a list of names."""
     if isinstance(node, Items):
         return each(node, "write the controllers by name, for example [c1, c2, c3]", as_node_name)
     if isinstance(node, Fields):
@@ -287,7 +287,7 @@ def _is_topic_name(name: str) -> bool:
 
 
 def read_topic_config(node: Node, lenient: bool = False) -> tuple[tuple[str, str], ...]:
-    """Read the overrides of a topic as written. If `lenient` is true, unknown names are kept; imported clusters need this."""
+    """Read the overrides of a topic as written. If `lenient` is true, unknown names are kept, as imported clusters need."""
     fields = as_fields(node, "write overrides by their Kafka names, for example {min.insync.replicas: 2}")
     with node.document.together():
         read = [(name, fields.tried(partial(_read_config, name=name, lenient=lenient), None)) for name in fields.values]

@@ -33,12 +33,12 @@ OPERATORS: Final[dict[str, Callable[[Any, Any], bool]]] = {
 
 @attrs.frozen(repr=False)
 class Names:
-    """The names that a script declares. The parser checks conditions against them.
+    """The names that a script declares, against which the parser checks conditions.
 
     Attributes:
-        topics: the number of partitions of each topic; -1 if the number is not known. None: any topic is valid.
-        brokers: the broker ids. None: any broker is valid.
-        clients: the names of clients. None: any client is valid.
+        topics: the number of partitions of each topic, or -1 if the number is not known; None if any topic is valid.
+        brokers: the broker ids; None if any broker is valid.
+        clients: the names of clients; None if any client is valid.
     """
 
     topics: dict[str, int] | None = None
@@ -231,7 +231,7 @@ class Happened(Condition):
 
 @attrs.frozen(repr=False)
 class Order(Condition):
-    """A condition that requires matching events in this order. Other events can occur between them."""
+    """A condition that requires matching events in this order. Other events can occur between the matching events."""
 
     patterns: tuple[EventPattern, ...]
 
@@ -267,7 +267,7 @@ def _shown(event: tuple[Any, ...]) -> str:
 
 
 def kinds_of(condition: Condition) -> set[str]:
-    """Return the kinds of events that a condition reads. A run must keep the events of these kinds."""
+    """Return the kinds of events that a condition reads. A run must keep all events of a kind that a condition reads."""
     kinds: set[str] = set()
     for part in condition.parts():
         if isinstance(part, Happened):
@@ -288,7 +288,7 @@ def ages(condition: Condition) -> bool:
 
 
 def comparison(reading: str, arguments: tuple[Any, ...], op: str, value: Any) -> Compare:
-    """Build `reading(arguments) op value` for a short form of `expect`. The value must have the type of the reading."""
+    """Build `reading(arguments) op value` for a short form of `expect`. `value` must have the type of the reading."""
     left = reading_term(READINGS[reading], arguments)
     right = Term(show(value, left.type), left.type, lambda _moment: value, literal=True)
     return Compare(f"{left.text} {op} {right.text}", left, op, right)

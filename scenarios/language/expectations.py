@@ -1,6 +1,6 @@
 """Reads the expectations of a script: conditions, and tables such as `{orders-0: {leader: 2, 1: 15/4}, lost: 0}`.
 
-Each value in a table becomes a separate expectation with its own place in the file. An error therefore points to that value.
+Each value in a table becomes a separate expectation with its own place in the file. An error therefore points to a single value.
 """
 
 from __future__ import annotations
@@ -32,11 +32,11 @@ class Under:
     """The releases that a step or an expectation applies to. A release must meet all criteria.
 
     Attributes:
-        before: the upper bound. The release must be older than this release.
-        since: the lower bound. The release must be this release or newer.
-        only: the releases that apply; empty: any release.
+        before: the first release that is not included, or None.
+        since: the first release that is included, or None.
+        only: the only releases that are included; empty for any release.
         guarded: the guards that must all be in force in the release.
-        unguarded: the guards of which at least one must not be in force in the release; empty: no criterion.
+        unguarded: the guards of which at least one must not be in force in the release; empty for no criterion.
     """
 
     before: str | None = None
@@ -253,7 +253,7 @@ class _Table:
             raise node.key_error(key, wrong.problem, wrong.remedy) from None
 
     def compared(self, node: Node, reading: Reading, arguments: tuple[Any, ...]) -> tuple[Place, Condition]:
-        """Compare a reading with a value of the table. The value can begin with an operator, for example `">= 3"`; the default is `==`."""
+        """Compare a reading with a value of the table. A value can begin with an operator, for example `">= 3"`. The default is `==`."""
         op = "=="
         if isinstance(node, Text) and (match := _OPERATOR.match(node.text)) is not None:
             op = match[1]

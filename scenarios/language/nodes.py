@@ -1,7 +1,7 @@
 """Parses YAML text into nodes. A node has its place in the file, the path of its field, and its value as written.
 
 The nodes are built from the events of the YAML parser, not by YAML's constructors. Values such as `4.1` and `1_000` therefore stay
-text, and errors point to the exact place. Scripts cannot contain repeated keys, anchors, aliases, tags, more than one document,
+text, and errors point to the exact place. Scripts cannot contain duplicate keys, anchors, aliases, tags, more than one document,
 nesting deeper than `MAX_DEPTH`, or control characters.
 """
 
@@ -28,7 +28,7 @@ MAX_ITEMS: Final = MAX_PARTITIONS
 """The largest number of entries in a list or mapping: the number of partitions of the largest topic."""
 
 MAX_VALUES: Final = 4_000_000
-"""The largest number of values in a script. Placing 200,000 partitions with three replicas, an ISR, and a leader takes 2.6 million."""
+"""The largest number of values in a script. A script that places 200,000 partitions on three replicas has 2.6 million values."""
 
 MAX_MISTAKES: Final = 1_000
 """The number of mistakes after which the reader stops."""
@@ -137,7 +137,7 @@ class Text(Node):
 
     Attributes:
         text: the text of the value.
-        quoted: whether the value is in quotes or is a block scalar.
+        quoted: whether the value is in quotes, or is a block scalar.
         inline: whether the value is on one line, so that the column of each character is known.
     """
 
@@ -205,7 +205,7 @@ class Fields(Node):
         return otherwise if node is None else node.tried(read, otherwise)
 
     def read_needed(self, key: str, remedy: str, read: Callable[[Any], T], otherwise: D) -> T | D:
-        """Read a required value like `read`. A missing or empty value is also recorded as a mistake."""
+        """Return the result of `read` for the value of a required key. A missing or empty value is also recorded as a mistake."""
         return self.tried(lambda fields: fields.need(key, remedy).tried(read, otherwise), otherwise)
 
     def only(self, *known: str) -> bool:

@@ -1,4 +1,4 @@
-"""Reads the initial state of a partition: replicas, ISR, and leader. To start from a moment of a real cluster, also leader epoch and logs.
+"""Reads the initial state of a partition: replicas, ISR, and leader, and optionally the leader epoch and logs of a real cluster.
 
 `{replicas: [1, 2, 3], isr: [1, 2], leader: 1, leader-epoch: 7, leo: 60, hw: 60, epochs: [[0, 0], [7, 40]], logs: {3: {leo: 50, hw: 45, epochs: [[0, 0]]}}}`:
 `leo`, `hw`, `log-start`, and `epochs` apply to every replica. `logs` contains the differences of single replicas by broker.
@@ -67,7 +67,8 @@ def _read_logs(fields: Fields, replicas: tuple[int, ...], leader_epoch: int) -> 
 def _read_log(broker: int, own: Fields | None, common: Fields, leader_epoch: int) -> LogSpec:
     """Return the log of one replica.
 
-    A value comes from `own` or else from `common`. By default, the HW equals the LEO, and all records have the leader epoch `leader_epoch`.
+    The values are taken from `own`, or else from `common`. By default, the HW equals the LEO, and all records
+    have the leader epoch `leader_epoch`.
     """
 
     def word(name: str) -> Node | None:

@@ -1,4 +1,4 @@
-"""The readings of conditions: each has a name, its arguments, its type, and a function that reads it from a frozen view.
+"""The readings of conditions. A reading has a name, arguments, a type, and a function that takes its value from a frozen view.
 
 Readings use the snapshots of `core.lab.views.view` and the recorded events, never the running cluster. A reading that has
 no value at the moment, such as the high watermark of a partition without a leader, returns None. Every comparison with None is false.
@@ -46,7 +46,7 @@ class Reading:
 
     Attributes:
         name: the name.
-        arguments: the kinds of the arguments: `partition`, `broker`, `client`, or `partition-or-client`. A trailing `?` means optional.
+        arguments: the kinds of the arguments: `partition`, `broker`, `client`, or `partition-or-client`, with a trailing `?` if optional.
         type: the type of the value.
         meaning: one line of documentation.
         read: the function that reads the value from a moment.
@@ -162,7 +162,7 @@ def _latency(share: float) -> Callable[..., Any]:
     """Return a function that reads a percentile (nearest rank) of the time that a producer's batches waited for their answers, in µs.
 
     A batch that was given up counts with the time until then. A batch that has waited longer than `STALL_BOUND` counts with its wait so
-    far. Without these batches, the percentile would be too low.
+    far. If only acknowledged batches counted, the percentile would be too low.
     """
 
     def read(moment: Moment, client: str) -> Any:

@@ -90,9 +90,9 @@ class Step:
     Attributes:
         place: the place of the step in the file.
         at: the virtual time at which the step is due in µs, or None.
-        wait: the time after the previous step in µs, or None.
+        wait: the time after the previous step in µs.
         until: the condition that the step waits for, or None.
-        within: the time limit of `until` in µs. If the condition is not true by then, the step fails.
+        within: the time limit of `until` in µs; if the condition is not true by then, the step fails.
         acts: the acts that are executed when the step is due.
         expects: the expectations that are checked right after the acts.
         under: the releases in which the step applies.
@@ -114,8 +114,8 @@ class Step:
 class Scenario:
     """A loaded script.
 
-    `cluster_place` is the place of the cluster in the file, for errors that only a run can find. `without` are the guards that are switched
-    off in every run. The names in `releases` include them.
+    `cluster_place` is the place of the cluster in the file, for errors that only a run can find. `without` contains the guards that are
+    switched off in every run. The names in `releases` include these guards.
     """
 
     name: str
@@ -160,8 +160,8 @@ def load_script(path: str | FilePath) -> Scenario:
 def read_script(text: str, source: str) -> Scenario:
     """Read the scenario in a text. `source` is the name of the text in errors.
 
-    ScriptError: the script has mistakes. The error contains all of them.
-        ScriptError: the script has mistakes. If there are several, the error is a `ScriptMistakes` with all of them.
+Raises:
+    ScriptError: the script has mistakes. The error contains all mistakes.
     """
     root = parse(text, source)
     with gc_disabled(), root.document.together(everything=True):
@@ -259,7 +259,7 @@ def _declared(spec: ClusterSpec, acts: tuple[Act, ...]) -> Names:
 
 
 class _StepReader:
-    """Reads one step: first its acts, then, when the acts of all steps are known, its conditions."""
+    """Reads one step. The acts are read first, and the conditions are read when the acts of all steps are known."""
 
     def __init__(self, node: Node, spec: ClusterSpec | None, pace: Pace) -> None:
         self.node = as_fields(node, "a step is a mapping, for example '- at: 1s' with 'kill: 2' below")
@@ -403,7 +403,7 @@ class _StepReader:
 
 
 def releases_of(scenario: Scenario, wanted: Sequence[Release]) -> tuple[Release, ...]:
-    """Return the wanted releases or, if there are none, those that the scenario names. In all of them, guards in `without` are off."""
+    """Return the wanted releases or, if there are none, the scenario's releases. The scenario's guards in `without` are switched off."""
     if wanted:
         return tuple(release_without(release.name, scenario.without) for release in wanted)
     return tuple(release_named(name) for name in scenario.releases)

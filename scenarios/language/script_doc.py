@@ -49,7 +49,7 @@ expect:
   - expect: isr(placed-0) < 3
     under: {since: "2.4"}
 """
-"""A script that shows every part of the language. A test runs the script."""
+"""A script that shows every part of the language. A test runs this script."""
 
 _HEAD: Final = f"""# Scripts
 

@@ -1,4 +1,4 @@
-"""Splits conditions into tokens. Each token has its column."""
+"""Splits conditions into tokens with their columns."""
 
 from __future__ import annotations
 

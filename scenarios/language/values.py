@@ -16,7 +16,7 @@ from scenarios.errors import did_you_mean
 from scenarios.language.nodes import Fields, Items, Node, Text, shortened
 
 MAX_COUNT: Final = 10**12
-"""The largest count or size in a script. Larger numbers do not occur in Kafka."""
+"""The largest count or size in a script. Larger numbers have no meaning in Kafka."""
 
 MAX_DURATION: Final = 10 * 365 * 86_400 * SECOND
 """The longest duration in a script: ten years of virtual time, in µs."""
@@ -54,7 +54,7 @@ def as_text(node: Node, remedy: str = "write a word") -> str:
 
 
 def as_setting(node: Node, setting: Setting) -> str:
-    """Read the value of a setting. Only a list or a class can be empty. An empty value is written as ''."""
+    """Read the value of a setting. Only a setting that is a list or a class can be empty. Scripts write an empty value as ''."""
     if setting.type in ("list", "class") and isinstance(node, Text) and not node.empty:
         return node.text.strip()
     return as_text(node, "write a value")
@@ -197,7 +197,7 @@ def each(node: Node, remedy: str, read: Callable[[Node], T]) -> tuple[T, ...]:
     """Read every item of a list with the same function.
 
     Raises:
-        ScriptError: at least one item is invalid. The error contains all mistakes.
+        ScriptError: at least one item is invalid. The error contains the mistakes of all items.
     """
     items = as_items(node, remedy)
     with node.document.together():
@@ -221,5 +221,5 @@ def write_ppm(ppm: int) -> str:
 
 
 def write_signed(value: int, write: Callable[[int], str]) -> str:
-    """Return a value as scripts write it. The value can be negative."""
+    """Return a value, which can be negative, as scripts write it."""
     return write(value) if value >= 0 else f"-{write(-value)}"

@@ -31,8 +31,8 @@ class BranchLog:
 
         Args:
             start: the function that starts the session again from its beginning.
-            branch: the branch to write. The file ends at the present end of the branch.
-            path: the file. If its name ends in `.zst`, the file is compressed.
+            branch: the branch to write, up to its current end.
+            path: the file, which is compressed if its name ends in `.zst`.
             header: the first line of the file.
 
         Raises:

@@ -28,7 +28,7 @@ _BOUNDS: Final = {
 """The smallest and largest value of columns whose bounds differ from `_COUNT`."""
 
 _COUNT: Final = (-1, _MOST)
-"""The smallest and largest value of all other columns. -1 means none."""
+"""The smallest and largest value of columns that are not in `_BOUNDS`. The value -1 means none."""
 
 _BROKERS: Final = frozenset({"broker", "leader", "old_leader", "follower", "sender", "held_by"})
 """Columns that contain a broker id, or -1 for none. Columns of type `tuple[int, ...]` also contain broker ids."""
@@ -56,7 +56,7 @@ def _bounded(name: str, type_: Any) -> Any:
 
 
 class WrongEvent(Exception):
-    """An event that no session of the cluster can record. The message says what would be right.
+    """An event that no session of the cluster can record. The message contains a remedy.
 
     Attributes:
         event: the decoded event; None if its kind is not known.
@@ -68,7 +68,7 @@ class WrongEvent(Exception):
 
 
 class _Reading:
-    """The decoder of a kind, and the indexes of the columns that are checked against the cluster. 0: the kind lacks the column."""
+    """The decoder of a kind, and the indexes of the columns that are checked against the cluster, or 0 if there is no such column."""
 
     __slots__ = ("broker_ats", "brokers_ats", "creates", "decode", "partition_at", "topic_at", "words")
 

@@ -14,7 +14,7 @@ _struct_types: Final[dict[str, Callable[..., msgspec.Struct]]] = {}
 
 
 def _struct_type(kind: str) -> Callable[..., msgspec.Struct]:
-    """Return the msgspec struct of a kind. The struct is created on first use. It encodes about ten times as fast as a dict."""
+    """Return the msgspec struct of a kind, which is created on first use. A struct is encoded about ten times as fast as a dict."""
     made = _struct_types.get(kind)
     if made is None:
         made = _struct_types[kind] = msgspec.defstruct(KINDS[kind].__name__, STAMP + columns_of(KINDS[kind]), gc=False)
@@ -22,7 +22,7 @@ def _struct_type(kind: str) -> Callable[..., msgspec.Struct]:
 
 
 def to_structs(events: Iterable[tuple[Any, ...]]) -> list[msgspec.Struct]:
-    """The events as msgspec structs, to be encoded together."""
+    """Return events as msgspec structs, which can be encoded together."""
     return [(_struct_types.get(event[3]) or _struct_type(event[3]))(*event) for event in events]
 
 

@@ -1,6 +1,6 @@
 """Checks a whole event log: each line is an event, sequence numbers have no gaps, times never decrease, and causes precede their effects.
 
-A reader stops at the first invalid line. This check continues and reports every problem with its line number.
+A reader stops at the first invalid line. The check continues after an invalid line, and reports every problem with its line number.
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ def check_log(path: str | Path) -> Checked:
 
 
 def _problems(path: Path, decode: LineDecoder, checked: Checked) -> Iterator[tuple[int, str]]:
-    """Yield each problem after the header, with its line number. The line number 0 means a problem of the whole file."""
+    """Yield each problem after the header, with its line number or 0 for a problem of the whole file."""
     end: End | None = None
     last_seq = last_time = 0
     missing: list[tuple[int, int]] = []

@@ -1,8 +1,8 @@
 """Opens event logs: plain JSON Lines, or JSON Lines compressed with Zstandard (`.jsonl.zst`).
 
 A compressed log is a sequence of frames, one for each flush, so flushed events remain readable if the process is killed. The readable
-part of an incomplete last frame is also read. Readers detect compression by the first bytes of a file, writers by its
-name. Zstandard is imported only when a compressed log is read or written.
+part of an incomplete last frame is also read. When a file is read, its first bytes show whether it is compressed. When a file is written,
+its name decides. Zstandard is imported only when a compressed log is read or written.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _CHUNK: Final = 1 << 18
 _PIECE: Final = 1 << 10
 
 MOST_PER_BYTE: Final = 300
-"""The largest accepted ratio of uncompressed to compressed size. Event logs have a ratio of 10 to 20. A file of zeros has 30,000."""
+"""The largest accepted ratio of uncompressed to compressed size. The ratio of event logs is 10 to 20. A file of zeros has 30,000."""
 
 MOST_UNPACKED: Final = 1 << 24
 """The uncompressed size that is accepted at any ratio, in bytes."""

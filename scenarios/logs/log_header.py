@@ -19,7 +19,7 @@ FORMAT: Final = "event-log"
 """The value of `isrlab` in the header."""
 
 VERSION: Final = 1
-"""The version of the format. It increases when a kind or a column changes its meaning or is removed."""
+"""The version of the format. The version increases when a kind or a column changes its meaning or is removed."""
 
 
 class Header(msgspec.Struct, omit_defaults=False):

@@ -112,7 +112,7 @@ class LogReader:
         self._file.close()
 
     def problem(self) -> str:
-        """Return a message if the log was not closed, and '' if it was closed. The result is known after the last event."""
+        """Return a message if the log was not closed, and '' if it was closed. The message is known only after the last event."""
         if self.torn:
             return f"{self.source}:{self.torn}: the last line is torn (the process was killed while it wrote); it is skipped"
         if self.end is None:

@@ -1,8 +1,8 @@
-"""Writes the event log of a session: JSON Lines, written while the session runs, and readable even if the process was killed.
+"""Writes the event log of a session as JSON Lines. The log is written during the session, and is readable even if the process is killed.
 
-Line 1 is the header: format and version, release, seed, settings, and the cluster as a script writes it. Each further
-line is one event with its columns by name. A log that was closed ends with a line `{"end": true, ...}`; without it, the process was
-killed. The columns are those of `core.kafka.events`; EVENTLOG.md lists them.
+Line 1 is the header: format and version, release, seed, settings, and the cluster as scripts write it. Each further
+line is one event with its columns by name. A log that was closed ends with a line `{"end": true, ...}`. If this line is missing, the
+process was killed. The columns are those of `core.kafka.events` and are listed in EVENTLOG.md.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ FLUSH_SECONDS: Final = 1.0
 """The interval between writes in seconds of wall time. A killed process loses at most the events of this interval."""
 
 ENCODED_AT_ONCE: Final = 200
-"""The number of events that are encoded together. Encoding them together takes half the time of encoding them one by one."""
+"""The number of events that are encoded together, which takes half the time of encoding events one by one."""
 
 MAX_BUFFERED: Final = 20_000
 """The number of encoded events in memory at which they are written immediately."""
@@ -138,7 +138,7 @@ class LogWriter:
         self._output.file.seek(0, 2)
 
     def _cut_frames(self, keep: int) -> None:
-        """Keep the first `keep` lines of a compressed log. Remove later frames, and compress the frame that is partly kept again."""
+        """Keep the first `keep` lines of a compressed log. Remove later frames, and recompress the frame that is partly kept."""
         while self._frames and self._frames[-1][0] >= keep:
             self._lines_written, start = self._frames.pop()
             self._output.file.truncate(start)

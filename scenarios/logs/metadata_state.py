@@ -35,8 +35,8 @@ class MetadataState:
         topics: the topics in order of creation.
         live_brokers: the brokers that are not fenced.
         release: the release under which the session ran.
-        printed_already: whether the metadata was read from a describe text. Such a text shows that some brokers are alive and says
-            nothing about the others. The topics keep the order of the text.
+        printed_already: whether the metadata was read from a describe text; such a text keeps the order of its topics, and shows only
+            of some brokers that they are alive.
     """
 
     topics: tuple[DescribedTopic, ...]

@@ -1,4 +1,4 @@
-"""A recorded session: its cluster, and its acts with their virtual times. It is read from an event log, and can be written as a script.
+"""Recorded sessions, each with its cluster and with its acts at their virtual times. Sessions are read from logs and written as scripts.
 
 An `act` event contains the fields of the act as JSON (`core.lab.recorded_acts` decodes them). The event log alone is therefore enough
 to play a session again or to save it as a script, which produces the same event log.
@@ -85,7 +85,7 @@ def session_script(
         acts: the acts in order of time.
         end: the virtual time at which the session ended, in µs.
         name: the name of the scenario.
-        notes: bookmarks as (time, text). Each becomes a step that has only a note.
+        notes: the bookmarks as (time, text), each of which becomes a step that has only a note.
     """
     by_hand = spec.pace is Pace.BY_HAND
     steps: list[dict[str, Any]] = []

@@ -52,7 +52,7 @@ class Replayed:
 
 
 class _Differs(Exception):
-    """The replay differs from the log: (line, what the log says, what the replay says)."""
+    """The replay differs from the log. The arguments are the line number, the text in the log, and the text in the replay."""
 
 
 class _Holding:

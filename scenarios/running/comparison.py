@@ -1,7 +1,7 @@
 """Compares runs of one scenario under several releases: the first event that differs, and the final values.
 
-Two runs with the same seed produce the same events until a rule of one release has a different effect. That event is the first
-difference. The final values show its consequences.
+Two runs with the same seed produce the same events until a rule of one release has a different effect. The
+final values show the consequences of this first difference.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class Difference:
     """The first event that differs between two runs.
 
     Attributes:
-        number: the sequence number of the event. All earlier events are the same.
+        number: the sequence number of the event; all earlier events are the same.
         time: the virtual time of the earlier of the two events, in µs.
         partition: the partition of the event; '' if it has none.
         after: the sentence of the last act before the difference; '' if there was no act.
@@ -53,7 +53,7 @@ class Difference:
 
 @attrs.frozen
 class Comparison:
-    """Runs of one scenario. `differences` compares each further run with the first. None means that all events are the same."""
+    """Runs of one scenario. `differences` compares each further run with the first run, and is None for a run with the same events."""
 
     scenario: str
     outcomes: tuple[Outcome, ...]
@@ -80,7 +80,7 @@ class Same:
             self._further(event)
 
     def difference(self) -> Difference | None:
-        """Return the first difference, which is known after the run."""
+        """Return the first difference. It is known only after the run."""
         reference = self._reference
         if self.found is not None:
             at, first, second = self.found

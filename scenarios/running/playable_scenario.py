@@ -1,4 +1,4 @@
-"""A run of a scenario that is watched on a screen. It implements `core.lab.history.playable.Playable`.
+"""A run of a scenario that is watched on a screen, as an implementation of `core.lab.history.playable.Playable`.
 
 This module is imported when the first scenario is played, because a cluster without a scenario does not need the script language.
 """

@@ -1,7 +1,7 @@
 """Runs a scenario under a release and a seed: executes its steps and checks its expectations.
 
 A `Run` can advance in pieces: `advance_to(time)` runs to a virtual time. A screen can therefore play a scenario at any speed and get
-exactly the events of a headless run. `run_scenario` runs to the end at once.
+exactly the events of a headless run. `run_scenario` runs a scenario to the end at once.
 """
 
 from __future__ import annotations
@@ -140,7 +140,7 @@ class LiveMoment:
 
 @attrs.frozen
 class Standing:
-    """The state of a run without its cluster. Lists that only grow are shared and stored with their current length.
+    """The state of a run without its cluster. Lists to which a run only appends are shared, and are stored with their current lengths.
 
     Attributes:
         index: the index of the next step.
@@ -164,7 +164,7 @@ class Run:
 
     Attributes:
         scenario, release, seed: the scenario, the release, and the seed of the run.
-        cluster: the running cluster. Callers can execute acts on it between two calls.
+        cluster: the running cluster, on which callers can execute acts between two calls.
         expectations: the expectations that apply to this release, in the order of the script.
         notes: the notes of the executed steps, as (time, note).
     """
@@ -228,7 +228,7 @@ class Run:
         self._moment = LiveMoment(self.cluster, self._recorded)
 
     def standing(self) -> Standing:
-        """Return the current state. Another run can continue from this state and a keyframe of the cluster."""
+        """Return the current state of the run. Another run can continue from this state and a keyframe of the cluster."""
         number = {id(check): at for at, check in enumerate(self._planned)}
         return Standing(
             self._index,
@@ -304,7 +304,7 @@ class Run:
 
         Args:
             time: the virtual time in µs.
-            steps: the largest number of steps to execute. A screen that plays a scenario by hand executes one step at a time.
+            steps: the largest number of steps to execute; a screen that plays a scenario by hand executes one step at a time.
 
         Returns:
             The number of executed steps.
@@ -385,7 +385,7 @@ class Run:
         return True
 
     def _wait_until(self, step: Step, time: int) -> bool:
-        """Run the cluster until the condition of the step holds or its time limit is reached. Return False if this is later than `time`."""
+        """Run the cluster until the condition of the step holds or its time limit is reached. Return False if `time` comes first."""
         assert step.until is not None
         cluster, check = self.cluster, self._until[id(step)]
         deadline = self._entered + step.within

@@ -34,7 +34,7 @@ def parse_watchpoint(text: str, view: ClusterView) -> Watchpoint:
     """Parse a text into a watchpoint.
 
     Raises:
-        ValueError: the text is not a watchpoint. The message says what would be right.
+        ValueError: the text is not a watchpoint. The message contains a remedy.
     """
     names = Names(
         {topic.name: topic.partitions for topic in view.topics},

@@ -56,7 +56,7 @@ def elect(state: State, live: frozenset[int], partitions: list[TopicPartition] |
     """Return the lines that the tool prints, and the number of failed elections.
 
     Args:
-        partitions: the partitions to elect leaders for. None means all partitions. Partitions that need no election are then not mentioned.
+        partitions: the partitions to elect leaders for. None means all partitions, of which those that need no election are not mentioned.
 
     Raises:
         InputError: a partition does not exist.

@@ -1,7 +1,7 @@
 """The exact output of `kafka-reassign-partitions` (`tools/reassign/ReassignPartitionsCommand`): generate, execute, verify, list, cancel.
 
-The functions work on a frozen moment. They return the output of Kafka's tool at that moment, and change nothing. In a script, the acts
-`reassign` and `cancel-reassignment` move partitions. `as_acts` writes a plan as such acts.
+The functions work on a frozen moment, return the output of Kafka's tool at that moment, and change nothing. In a script, the acts
+`reassign` and `cancel-reassignment` move partitions. `as_acts` writes a plan as acts.
 """
 
 from __future__ import annotations
@@ -130,7 +130,7 @@ def document(text: str) -> dict[str, Any]:
 
 
 def entries(found: dict[str, Any], name: str) -> list[dict[str, Any]]:
-    """Return the objects in the list `name` of a document. The result is empty if the document does not have the list.
+    """Return the objects in the list `name` of a document, or no objects if the document does not have the list.
 
     Raises:
         InputError: the value is not a list of objects.

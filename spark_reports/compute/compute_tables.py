@@ -1,8 +1,8 @@
 """Computes the tables of a report. Several summaries are computed at the same time.
 
 A small report spends most of its time on preparing queries, not on running them. Therefore, two queries with generated code aggregate
-the frequent events. A second session of the same Spark processes the remaining rows (some ten thousand). This session interprets its
-plans and keeps all rows in one partition, because generating code and shuffling would take longer than they save.
+the frequent events. A second session of the same Spark processes the remaining rows (some ten thousand). The second session interprets
+its plans and keeps all rows in one partition, because generating code and shuffling would take longer than they save.
 """
 
 from __future__ import annotations
@@ -40,13 +40,13 @@ PARALLEL_SUMMARIES: Final = 3
 """The number of summaries that are computed at the same time."""
 
 CHARTED_PARTITIONS: Final = 60
-"""The number of partitions with a chart in an HTML report. The sessions with charts share this number."""
+"""The number of partitions with a chart in an HTML report, shared among the sessions with charts."""
 
 CHARTED_PARTITIONS_EACH: Final = 5
 """The smallest number of partitions with a chart for each session with charts."""
 
 CHARTED_SESSIONS: Final = 12
-"""The largest number of sessions with charts in an HTML report. The worst sessions have charts."""
+"""The largest number of sessions with charts in an HTML report, which shows charts of the worst sessions."""
 
 CHART_ROWS: Final = 12_000
 """The largest number of rows for each kind of chart."""
@@ -62,7 +62,7 @@ class Computation:
     Attributes:
         inputs: the inputs of the summaries.
         logs: the sessions.
-        wanted: the largest number of rows to show for each table; 0: only sessions and overview are shown.
+        wanted: the largest number of rows to show for each table, or 0 to show only sessions and overview.
         write: the functions that write each table.
         progress: the function that shows progress.
     """
@@ -108,7 +108,7 @@ class Computation:
         return table, result
 
     def _sessions(self, overview: Result) -> Result:
-        """Return the sessions by name. If there are too many, return the sessions of the overview in its order."""
+        """Return the sessions by name. If there are too many, return only the sessions in the overview, in the order of the overview."""
         frame = self.inputs.sessions.select(*SESSION_SHOWN)
         if self.write:
             Table("sessions", "", "", ("session",), (), frame, self.inputs.single_partition).written(self.write, len(self.logs))
@@ -172,7 +172,7 @@ def compute_tables(loaded: LoadedLogs, wanted: int, write: Sequence[Write], char
     """Compute every table of the sessions and, if `charts` is set, the rows for charts.
 
     Args:
-        wanted: the largest number of rows to show for each table; 0: only sessions and overview are shown.
+        wanted: the largest number of rows to show for each table, or 0 to show only sessions and overview.
         write: the functions that write each table.
     """
     sessions = session_table(loaded.interpreting, loaded.logs)

@@ -35,10 +35,10 @@ class LoadedLogs:
 
     Attributes:
         frames: the events of the usable sessions.
-        interpreting: the Spark session that interprets its plans. It processes small numbers of rows.
+        interpreting: the Spark session that interprets its plans, for small numbers of rows.
         found: the event kinds that occur among the infrequent events.
         logs: the usable sessions.
-        refused: the number of unusable sessions. Each of them was reported.
+        refused: the number of unusable sessions, each of which was reported.
     """
 
     frames: EventFrames
@@ -64,7 +64,7 @@ def load_logs(
     links: Path | None,
     complain: Complain,
 ) -> LoadedLogs:
-    """Load JSON Lines and datasets in one pass over each, and find the usable sessions.
+    """Load all JSON Lines and datasets, each in one pass, and find the usable sessions.
 
     Args:
         here: the logs on this machine that are not staged.
@@ -122,7 +122,7 @@ def load_logs(
 def _dataset_logs(
     spark: SparkSession, dataset: str, kinds: Collection[str], columns: Collection[str]
 ) -> tuple[list[SessionLog], list[str]]:
-    """Return the sessions of a dataset, and the errors of unusable ones."""
+    """Return the usable sessions of a dataset, and the errors of unusable sessions."""
     from pyspark.errors import PySparkException
 
     try:

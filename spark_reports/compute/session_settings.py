@@ -22,7 +22,7 @@ INTERPRETED: Final = {
 
 
 def spark_settings(master: str) -> dict[str, str]:
-    """Return the settings of a session for reports. Settings of the user override them."""
+    """Return the settings of a session for reports. The user's settings override these settings."""
     chosen = {"spark.sql.sources.partitionColumnTypeInference.enabled": "false"}
     if is_local(master):
         chosen |= {

@@ -60,7 +60,7 @@ def summary_inputs(frames: EventFrames, sessions: DataFrame, found: frozenset[st
 def single_partition_inputs(
     frames: EventFrames, interpreting: SparkSession, sessions: DataFrame, found: frozenset[str], few: bool
 ) -> SummaryInputs:
-    """Return inputs for the session `interpreting`. All frames except those of frequent events have one partition.
+    """Return inputs for the session `interpreting`. All frames have one partition, except for frames of frequent events.
 
     Args:
         sessions: a row for each session, as a frame of the session `interpreting`.

@@ -23,7 +23,7 @@ from spark_reports.spark.session import spark_session
 def convert_logs(paths: Sequence[str], out: str, master: str | None, settings: Mapping[str, str], say: Say) -> None:
     """Convert logs to JSON Lines or to Parquet.
 
-    If `out` ends in `.jsonl` or `.jsonl.zst`, or if the input is a dataset, the output is JSON Lines. Otherwise, it is Parquet.
+    If `out` ends in `.jsonl` or `.jsonl.zst`, or if the input is a dataset, the output is JSON Lines. Otherwise, the output is Parquet.
 
     Args:
         paths: the logs, in the forms that `logs.find_logs` accepts.

@@ -77,7 +77,7 @@ def _with_tail(lines: Iterable[tuple[bytes, bool]]) -> Iterator[bytes]:
 
 
 def write_lines(out: Path, lines: Iterator[bytes]) -> int:
-    """Write lines to a file. If its name ends in `.zst`, the file is compressed. The file appears only when it is complete."""
+    """Write lines to a file, compressed if its name ends in `.zst`. The file appears only when it is complete."""
     pack = packer() if is_packed_name(out) else bytes
     count = 0
     with atomic_file(out) as file:

@@ -1,6 +1,6 @@
 """Converts logs from JSON Lines to a Parquet dataset.
 
-The dataset has a directory for each session (`session=NAME`). Its rows are the events in order of time, and two rows that are not
+The dataset has a directory for each session (`session=NAME`). The rows are the events in order of time, and two rows that are not
 events: the header line, and the text after the last event (the end line, a truncated line, or nothing). An event's line is not stored,
 because `rows_to_lines` rebuilds it from the columns. If rebuilding would change a line, the column `line` keeps its text.
 
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 
 _ROW_GROUP_BYTES: Final = 8 << 20
-"""The size of the row groups in a Parquet file. It is so small that all cores share a file of 10^6 events."""
+"""The size of the row groups in a Parquet file, in bytes, so small that all cores can share a file of 10^6 events."""
 
 
 def parquet_target(files: Sequence[Path], out: str) -> str:
@@ -75,8 +75,8 @@ def to_parquet(spark: SparkSession, logs: Sequence[tuple[Path, LogParts]], targe
     """Add logs to the dataset at an address. Each log becomes a session.
 
     Raises:
-        ReportError: the dataset already contains a session with that name, or Spark finds a different number of events. In the first case,
-            nothing is written.
+        ReportError: the dataset already contains a session with that name, or Spark finds a different number of events. If the
+            name exists, nothing is written.
     """
     from pyspark.sql import functions as F
 
@@ -106,7 +106,7 @@ def to_parquet_locally(logs: Sequence[tuple[Path, LogParts]], dataset: Path, say
     """Add logs to a dataset on this machine without Spark. Each log becomes a session that appears only when it is complete.
 
     Returns:
-        The logs that are left for Spark. For example, pyarrow rejects lines in which a key occurs twice.
+        The logs that are left for Spark because, for example, pyarrow rejects lines in which a key occurs twice.
     """
     import pyarrow as pa
 

@@ -36,7 +36,7 @@ def find_logs(paths: Iterable[str | Path]) -> FoundLogs:
 
     A directory means all its `*.jsonl` and `*.jsonl.zst` files, by name, and the sessions of a dataset. A pattern (`*`, `?`,
     `[…]`) means all matches, unless a file has exactly that name. An address (`hdfs:`, `s3a:` …) means JSON Lines if it ends in
-    `.jsonl`, and otherwise a dataset. `file:` means this machine.
+    `.jsonl`, and otherwise a dataset. A path after `file:` is on this machine.
 
     Raises:
         ReportError: a directory or a pattern contains no log.
@@ -67,12 +67,12 @@ def find_logs(paths: Iterable[str | Path]) -> FoundLogs:
 
 
 def is_remote(text: str) -> bool:
-    """Whether a text is an address (`hdfs:`, `s3a:` …) that only Spark can read. `file:` means this machine."""
+    """Whether a text is an address (`hdfs:`, `s3a:` …) that only Spark can read. A path after `file:` is on this machine."""
     return _ADDRESS.match(text) is not None and not text.lower().startswith("file:")
 
 
 def local_path(text: str) -> str:
-    """Return a local path. The path can begin with `file:`."""
+    """Return a local path without the prefix `file:`, which is optional."""
     return unquote(urlsplit(text).path) if _ADDRESS.match(text) else text
 
 

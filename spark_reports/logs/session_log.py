@@ -31,14 +31,14 @@ class SessionLog:
     Attributes:
         path: the path of the file or dataset, for messages.
         session: the short unique name of the session, which is the name of the file without `.jsonl`.
-        release, seed, scenario, settings: the values in the header. `scenario` is None for a session that a person played.
+        release, seed, scenario, settings: the values in the header; `scenario` is None for a session that a person played.
         events: the number of events, which is the `seq` of the last event.
         end_us: the virtual time of the end, or of the last event if the session did not end normally.
-        ended: whether there is an end line. Without it, the process was killed.
-        torn: whether the last line is incomplete. An incomplete line is skipped.
+        ended: whether there is an end line; if the end line is missing, the process was killed.
+        torn: whether the last line is incomplete; an incomplete line is skipped.
         capped_min_isr: whether the release caps min.insync.replicas at the number of replicas.
-        min_isr: the values of min.insync.replicas at the start, by topic. The key of the cluster's value is empty.
-        threads: the values of num.network.threads and num.io.threads that are set at the start, by setting. For the value of a single
+        min_isr: the values of min.insync.replicas at the start, by topic; the key of the cluster's value is empty.
+        threads: the values of num.network.threads and num.io.threads that are set at the start, by setting; for the value of a single
             broker, a space and the broker id follow the name.
         readable: the path or address that Spark reads: the file, its unpacked copy, or an address of another machine.
     """

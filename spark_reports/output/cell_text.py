@@ -1,4 +1,4 @@
-"""The text of the cells and headings of tables. It is the same on the terminal and on the page."""
+"""The text of the cells and headings of tables, which is the same on the terminal and on the page."""
 
 from __future__ import annotations
 
@@ -57,5 +57,5 @@ def _acks(value: int) -> str:
 
 
 def _number(column: str, value: int) -> str:
-    """Return a number as text. Counts have separators, but ids do not."""
+    """Return a number as text. Counts have thousands separators, but ids do not."""
     return str(value) if column in ("partition", "broker", "seed", "change") else f"{value:,}"

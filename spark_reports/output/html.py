@@ -1,8 +1,8 @@
 """A report as one self-contained HTML file, without network access, other files, or a server. Charts are inline SVG.
 
 The page's content security policy allows its one script (by hash) and its style sheet, and forbids loading anything. Names from a log
-are always escaped, and unprintable characters are spelled out. Without JavaScript, everything works except sorting, filtering, and the
-switch between dark and light. The page then follows the settings of the reader's system.
+are always escaped, and unprintable characters are spelled out. Without JavaScript, only sorting, filtering, and the switch between dark
+and light do not work, and the page follows the settings of the reader's system.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ ROWS: Final = 300
 """The number of rows of a table on the page. The Parquet files have all rows."""
 
 ALWAYS: Final = 4
-"""The number of figures that the page shows even if they are zero: lost records, and the times for which clients were blocked."""
+"""The number of figures that the page shows even if they are zero: lost records, and the times when clients were blocked."""
 
 CURVES: Final = 24
 """The largest number of high watermark charts for each session."""

@@ -36,7 +36,7 @@ class Progress:
 
     @contextlib.contextmanager
     def watching(self, spark: SparkSession) -> Iterator[None]:
-        """Show the stages that Spark is working on while the block runs. They are shown only on a terminal."""
+        """Show the stages that Spark is working on while the block runs, but only on a terminal."""
         if not self._live or not hasattr(spark, "_jsparkSession"):
             yield
             return

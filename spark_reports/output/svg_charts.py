@@ -1,7 +1,7 @@
 """Charts of a session as inline SVG: the leader, ISR, and availability of each partition over time, and its high watermark.
 
-Colors are classes of the page's style sheet, so charts follow dark mode, light mode, and print. Each color is accompanied by a
-pattern, by a word in wide bars, and by the title under the pointer. Charts over time take the available width.
+Colors are classes of the page's style sheet, so charts follow dark mode, light mode, and print. The meaning of each color
+is also shown by a pattern, by a word in wide bars, and by the title under the pointer. Charts over time take the available width.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ LANE: Final = 44
 """The height of the lane of a partition, which shows leader, ISR, and availability."""
 
 SEGMENTS: Final = 4_000
-"""The largest number of bars in a chart. If there are more, the shortest harmless bars are merged into their neighbors."""
+"""The largest number of bars in a chart. If there are more bars, the shortest harmless bars are merged into their neighbors."""
 
 CURVE: Final = (300, 88)
 """The width and height of a high watermark chart."""
@@ -34,14 +34,14 @@ _STATES: Final = {
     "under min": "s-min",
     "offline": "s-offline",
 }
-"""The class of each ISR state. The worst state is last."""
+"""The class of each ISR state, with the worst state last."""
 
 _CLOSED: Final = {
     "stalled": ("u-stalled", "acks=all waits"),
     "writes": ("u-writes", "no writes"),
     "reads": ("u-reads", "no reads or writes"),
 }
-"""The class and the words for each operation that clients cannot do. The worst is last."""
+"""The class and the words for each operation that clients cannot do, with the worst case last."""
 
 _PATTERNS: Final = {
     "s-under": '<path d="M-2 8L8 -2M-2 18L18 -2"/>',
@@ -50,7 +50,7 @@ _PATTERNS: Final = {
     "u-stalled": '<circle cx="4" cy="4" r="1.7"/>',
     "u-writes": '<path d="M-2 8L8 -2M-2 18L18 -2"/>',
 }
-"""The pattern of each class, which distinguishes the class without color: strokes, a grid, or dots. Other classes are plain."""
+"""The pattern of each class, which distinguishes the class without color: strokes, a grid, or dots. Unlisted classes have no pattern."""
 
 _STEPS: Final = tuple(
     n * unit
@@ -88,7 +88,7 @@ def patterns() -> str:
 
 
 def joined(states: Sequence[Row]) -> int:
-    """Return the number of short bars that `timeline` omits. The bars before them are extended."""
+    """Return the number of short bars that `timeline` omits because there is no space."""
     of: dict[tuple[str, int], list[Row]] = {}
     for row in states:
         of.setdefault((row["topic"], row["partition"]), []).append(row)

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 BLOCK_BYTES: Final = 32 << 20
-"""The number of bytes of JSON Lines that are parsed together. They become one row group."""
+"""The number of bytes of JSON Lines that are parsed together and become one row group."""
 
 
 def has_arrow() -> bool:
@@ -27,7 +27,7 @@ def has_arrow() -> bool:
 
 
 class NotStageable(Exception):
-    """The input differs from the output of this program, or staging was stopped. Spark's parser then finds the problem."""
+    """The input differs from the output of this program, or staging was stopped. Spark's parser reports the problem if there is one."""
 
 
 def arrow_schema(columns: Collection[str]) -> pyarrow.Schema:
@@ -65,7 +65,7 @@ def line_blocks(file: BinaryIO, *, ended: bool, torn: bool) -> Iterator[bytes]:
 
 
 def block_to_table(block: bytes, schema: pyarrow.Schema) -> pyarrow.Table:
-    """Parse lines into rows of a schema. Other fields are dropped.
+    """Parse lines into rows of a schema. Fields that are not in the schema are dropped.
 
     Raises:
         pyarrow.ArrowInvalid, ValueError: a line is not JSON with the types of the schema.
@@ -82,7 +82,7 @@ def block_to_table(block: bytes, schema: pyarrow.Schema) -> pyarrow.Table:
 
 
 def check_rows(table: pyarrow.Table, block: bytes, before: int, kinds: Collection[str], columns: Collection[str]) -> None:
-    """Check that every line is an event with a known kind and its required columns, and that its number is one more than the last.
+    """Check that every line is an event with a known kind and its required columns, and that each number is one more than the previous one.
 
     The first number must be one more than `before`.
 

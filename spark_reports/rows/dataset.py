@@ -19,8 +19,8 @@ class Dataset:
 
     Attributes:
         address: the address of the dataset.
-        prefix: the prefix that distinguishes its sessions from those of other datasets; can be empty.
-        infrequent: the address of its infrequent events; None if they are not staged.
+        prefix: the prefix, possibly empty, that distinguishes the dataset's sessions from those of other datasets.
+        infrequent: the address of the dataset's infrequent events, or None if these events are not staged.
     """
 
     address: str
@@ -32,7 +32,7 @@ def read_dataset(spark: SparkSession, path: str, columns: Collection[str] | None
     """Read a dataset of `isrlab log convert`, or the part of one session, with `schema.dataset_schema`.
 
     Args:
-        columns: the event columns to read; None: all columns.
+        columns: the event columns to read, or None for all columns.
         prefix: the prefix for the names of sessions.
     """
     from pyspark.sql import functions as F

@@ -1,7 +1,7 @@
 """Combines all sources of events into the DataFrames from which summaries are computed.
 
 Spark parses JSON Lines once and caches the result. The columns of frequent events are stored side by side. All other columns are in
-one struct, which is null for frequent events, because every cached column costs time. Parquet is not cached but read again.
+one struct, which is null for frequent events, because every cached column costs time. Parquet files are not cached but read again.
 """
 
 from __future__ import annotations

@@ -31,8 +31,8 @@ def lines_to_rows(
     `columns` that its kind requires.
 
     Args:
-        staging: a directory on this machine for links with plain names, because Spark interprets some characters in paths. If Spark runs
-            elsewhere, the value is None, and Spark uses the original paths.
+        staging: a directory on this machine for links with plain names, because Spark interprets some characters in paths; None if Spark
+runs elsewhere and uses the original paths.
     """
     from pyspark.sql import functions as F
 
@@ -74,7 +74,7 @@ def lines_to_rows(
 def _missing_columns(kinds: Collection[str], columns: Collection[str]) -> str:
     """Return SQL that is true if a row lacks one of `columns` that its kind requires.
 
-    The condition is one text instead of several Column objects, because each of them costs milliseconds.
+    The condition is one text instead of several Column objects, because each Column object costs milliseconds.
     """
     cases = []
     for kind in kinds:
@@ -95,7 +95,7 @@ def frequent_columns(columns: Collection[str]) -> list[str]:
 
 
 def _link(staging: Path, number: int, path: Path) -> Path:
-    """Create a link to a log. Its name has no characters that are special in Hadoop's file patterns."""
+    """Create a link to a log. The name of the link has no characters that are special in Hadoop's file patterns."""
     link = staging / f"{number:06d}.jsonl"
     if not link.is_symlink():
         link.symlink_to(path.resolve())

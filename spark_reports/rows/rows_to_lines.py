@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 def row_to_line() -> Column:
     """Return the expression for the line of an event, as `scenarios.logs.line_encoder.encode_event` writes it.
 
-    Columns of other kinds are null, and `to_json` omits them. Therefore, kinds whose orders of columns agree share an expression.
+    Columns of other kinds are null, and `to_json` omits them. Kinds whose orders of columns agree therefore share an expression.
     """
     from pyspark.sql import functions as F
 

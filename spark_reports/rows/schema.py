@@ -1,6 +1,6 @@
 """The Spark schema of an event log: one wide table with the columns of all event kinds, all nullable.
 
-It follows from `core.kafka.events`, where each kind declares its columns. A column has the same type in every kind. The same schema
+The schema follows from `core.kafka.events`, where each kind declares its columns. A column has the same type in every kind. The same schema
 reads the header and the last line of a log (`HEADER_FIELD` and `END_FIELD` distinguish them from events). `CORRUPT_FIELD` contains the
 text of a line that is not JSON of these types.
 """
@@ -15,7 +15,7 @@ from pyspark.sql.types import ArrayType, BooleanType, DataType, IntegerType, Lon
 from core.kafka.events import EVENTS, column_types
 
 SESSION: Final = "session"
-"""The column with the session of an event. Logs do not have this column; it is added when they are read."""
+"""The column with the session of an event. Logs do not contain the session, so this column is added when a log is read."""
 
 HEADER_FIELD: Final = "isrlab"
 """The field that occurs only in the first line of a log."""
@@ -80,10 +80,10 @@ FREQUENT_KINDS: Final = frozenset(
 """The event kinds that occur in every round trip. Nearly all events of a session have these kinds."""
 
 LINE: Final = "line"
-"""The column of a dataset with the text of a line that is not an event or that rebuilding would change. It is otherwise null."""
+"""The column of a dataset with the text of a line that is not an event or that rebuilding would change, otherwise null."""
 
 DATASET_HEADER: Final = "log-header"
-"""The kind of the dataset row with the first line of the log. Its `seq` is 0."""
+"""The kind of the dataset row with the first line of the log, whose `seq` is 0."""
 
 DATASET_TAIL: Final = "log-tail"
 """The kind of the dataset row with the text after the last event: an end line, an incomplete line, or nothing."""
@@ -95,7 +95,7 @@ def dataset_schema(columns: Collection[str] | None = None) -> StructType:
 
 
 SESSION_SHOWN: Final = (SESSION, "release", "seed", "scenario", "events", "end_us", "ended", "torn")
-"""The columns of a session that are shown. The other columns are for the summaries."""
+"""The columns of a session that are shown. The columns that are not listed here are for the summaries."""
 
 
 def session_schema() -> StructType:

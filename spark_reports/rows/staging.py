@@ -1,9 +1,10 @@
-"""Converts logs on this machine to Parquet in a scratch directory while Spark starts. This is called staging.
+"""Staging, which converts logs on this machine to Parquet in a scratch directory while Spark starts.
 
-Spark parses JSON Lines slowly: for 10⁶ events, its parser takes several times longer than all summaries together. pyarrow is faster.
+Spark parses JSON Lines slowly: for 10⁶ events, its parser takes several times longer than all summaries together. The parser of
+pyarrow is faster.
 
-Infrequent events (a few in a hundred) are also written to a separate dataset, because most summaries need only these. Otherwise, Spark
-would scan all events before the first summary. Without pyarrow, nothing is staged.
+Infrequent events (a few in a hundred) are also written to a separate dataset, because most summaries need only infrequent events.
+Otherwise, Spark would scan all events before the first summary. Without pyarrow, nothing is staged.
 """
 
 from __future__ import annotations
@@ -47,7 +48,7 @@ class StagedDataset:
 
     Attributes:
         infrequent: the dataset with its infrequent events.
-        markers: its rows that are not events.
+        markers: the rows of the dataset that are not events.
     """
 
     infrequent: Path
@@ -113,7 +114,7 @@ def stage_logs(
 
 
 def escape_session(session: str) -> str:
-    """Escape the name of a session for the name of a partition directory. Spark unescapes it."""
+    """Escape the name of a session for the name of a partition directory, which Spark unescapes."""
     return _UNSAFE.sub(lambda found: f"%{ord(found[0]):02X}" if found[0].isascii() else found[0], session)
 
 

@@ -2,8 +2,8 @@
 
 At every start, Java loads, verifies, and links some twenty thousand classes of Spark, which takes longer than a small report. Java can
 keep the linked classes in a file: the AOT cache since Java 25 (JEP 483, 514), and before that an archive of class data (JEP 350). If
-the file belongs to another Java, other jars, or other options, Java silently ignores it. The file therefore affects only speed. Its
-name identifies the Java and the jars that it was created for.
+the file belongs to another Java, other jars, or other options, Java silently ignores it. The file therefore affects only speed. The
+name of the file identifies the Java and the jars that the file was created for.
 """
 
 from __future__ import annotations
@@ -28,15 +28,15 @@ _SILENT: Final = "-Xlog:disable"
 
 
 def spark_jars(spark_home: Path) -> list[Path]:
-    """Return all jars of a PySpark installation, in the order of the archive. The result is empty if there are none."""
+    """Return all jars of a PySpark installation, in the order of the archive. An installation without jars has an empty result."""
     return sorted((spark_home / "jars").glob("*.jar"))
 
 
 def archive_path(java: Java, jars: Sequence[Path], environ: Mapping[str, str] = os.environ) -> Path:
     """Return the path of the archive of these jars for this Java, whether or not the file exists.
 
-    The archive is in the virtual environment of this program. Without a virtual environment, it is in the user's cache
-    (`XDG_CACHE_HOME`). Another Java or other jars have a different file.
+    The archive is in the virtual environment of this program. Without a virtual environment, the archive is in the user's
+    cache (`XDG_CACHE_HOME`). Each Java and each set of jars have their own file.
     """
     in_environment = sys.prefix != sys.base_prefix
     cache = Path(sys.prefix) / "var" if in_environment else Path(environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
@@ -51,7 +51,7 @@ def options_to_use(archive: Path) -> list[str]:
 
 
 def options_to_make(archive: Path) -> list[str]:
-    """Return Java's options for writing an archive. Java writes the classes that it has loaded when it exits normally."""
+    """Return Java's options for writing an archive. At a normal exit, Java writes the classes that it has loaded."""
     return [f"-XX:{'AOTCacheOutput' if archive.suffix == '.aot' else 'ArchiveClassesAtExit'}={archive}", _SILENT]
 
 
@@ -62,7 +62,7 @@ def stale(archive: Path) -> list[Path]:
 
 
 def _digest(words: Sequence[str], files: Sequence[Path]) -> str:
-    """Return a digest of words and files (path, size, and time). A missing file is represented by its path."""
+    """Return a digest of words and of the paths, sizes, and times of files. A missing file is represented by its path."""
     told = [*words]
     for file in files:
         try:

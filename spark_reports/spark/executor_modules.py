@@ -20,7 +20,7 @@ def ship_modules(spark: SparkSession, master: str | None) -> Iterator[None]:
     """Provide this program's modules and attrs to the Python workers of a session. The runs of a sweep need nothing else.
 
     In local mode, workers find the modules in the same place as this process. Elsewhere, each executor downloads a zip file when it
-    starts. The file therefore exists until the block ends.
+    starts. The zip file therefore exists until the block ends.
     """
     if is_local(master or LOCAL_MASTER):
         yield

@@ -113,8 +113,8 @@ def java_home(java: Java, scratch: Path, jars: Sequence[Path] = ()) -> Path:
     """Return a directory for JAVA_HOME: the Java's own directory, or a directory in `scratch` whose `bin/java` is a script.
 
     Args:
-        jars: all jars of Spark. The script uses them instead of a class path that contains only Spark's jar directory and its
-            configuration directory. A longer class path is not changed.
+        jars: all jars of Spark; the script uses the jars instead of a class path that contains only Spark's jar directory and its
+            configuration directory, and does not change longer class paths.
 
     Raises:
         ReportError: scripts in `scratch` cannot be run.

@@ -1,6 +1,4 @@
-"""Spark masters: checks whether a master is valid, is on this machine, and answers.
-
-This module also reads the Spark settings of `--conf`.
+"""Checks whether a Spark master is valid, is on this machine, and answers. Also reads the Spark settings of `--conf`.
 """
 
 from __future__ import annotations
@@ -56,7 +54,7 @@ def read_conf(given: Iterable[str]) -> dict[str, str]:
     """Read Spark settings in the form of `--conf`: `spark.executor.memory=2g`.
 
     Raises:
-        ReportError: a text is not a setting.
+        ReportError: a text is not a Spark setting.
     """
     settings = {}
     for text in given:
@@ -68,10 +66,10 @@ def read_conf(given: Iterable[str]) -> dict[str, str]:
 
 
 def check_master(master: str) -> None:
-    """Refuse a master that is invalid or does not answer. Spark itself would try for minutes.
+    """Refuse a master that is invalid or does not answer. Spark itself would try to connect for minutes.
 
     Raises:
-        ReportError: the master is refused. The message contains examples of masters, or the address that does not answer.
+        ReportError: the master is refused. The message contains examples of valid masters, or the address that does not answer.
     """
     if not _MASTER.fullmatch(master):
         remedy = did_you_mean(master, _MASTERS, f"for example {', '.join(_MASTERS[1:5])}")

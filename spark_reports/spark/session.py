@@ -1,4 +1,4 @@
-"""Starts Spark, by default on the cores of this machine, or on any `--master`. No other module starts Spark.
+"""Starts Spark on the cores of this machine, or on any `--master`. No other module starts Spark.
 
 The JVM writes its warnings to a file in a scratch directory. If Spark does not start, the error shows the end of that file.
 """
@@ -45,13 +45,13 @@ def spark_session(
     """Provide a running Spark session. The session and its JVM end when the block ends.
 
     Args:
-        master: a Spark master or a Spark Connect URL. None means `local[*]`.
-        settings: Spark settings by name. They override the settings of this function.
-        environ: the environment with JAVA_HOME and PATH. None means the environment of this process.
-        brief: whether Java has little to compute. If so, local Java compiles fast and does not optimize, so that a small report needs 40 %
-            less processor time.
-        record: the file to which local Java writes an archive of the classes that it loaded (`class_archive`) if the block does not fail.
-            The function waits until the file is written.
+        master: a Spark master or a Spark Connect URL; None means `local[*]`.
+        settings: Spark settings by name, which override the settings of this function.
+        environ: the environment with JAVA_HOME and PATH; None means the environment of this process.
+        brief: whether Java has little to compute; local Java then uses only its fast compiler, and a small report needs 40 % less
+            processor time.
+        record: the file to which local Java writes an archive of the classes that it loaded (`class_archive`) if the block does not fail;
+            the session ends only when the file is written.
 
     Raises:
         ReportError: PySpark or Java is missing, Spark does not start (the message contains the end of Spark's log), or Spark failed in the
@@ -123,7 +123,7 @@ def spark_session(
 
 
 def _archived(java: Java, spark_home: Path, record: Path | None, environ: Mapping[str, str]) -> tuple[list[str], list[Path]]:
-    """Return Java's options for using or writing its archive of Spark's jars, and the jars. Both are empty if there is no archive."""
+    """Return Java's options for using or writing its archive of Spark's jars, and the jars. Without an archive, both results are empty."""
     jars = spark_jars(spark_home)
     if not jars:
         return [], []
@@ -151,7 +151,7 @@ def _environment(base: Mapping[str, str], variables: Mapping[str, str]) -> Itera
 
 
 def _is_not_about_dead_jvm(record: logging.LogRecord) -> bool:
-    """Whether a message of py4j is not about a JVM that has ended. The failure itself is reported elsewhere."""
+    """Whether a message of py4j is not about a JVM that has ended. The end of the JVM is reported elsewhere."""
     return record.msg not in ("Exception while sending command.", "KeyboardInterrupt while sending command.")
 
 
@@ -159,7 +159,7 @@ def _stop(context: Any, gateway: Any, *, at_once: bool, seconds: int) -> None:
     """End the session and its JVM, and remove all references to them, so that another session can start.
 
     Args:
-        at_once: whether to kill the JVM. This is safe if all its files are in its scratch directory and no executors run elsewhere.
+        at_once: whether to kill the JVM, which is safe if all its files are in its scratch directory and no executors run elsewhere.
         seconds: the time limit for the JVM to exit.
     """
     if gateway is None:

@@ -44,7 +44,7 @@ OUTSIDE_SCRATCH: Final = frozenset({"spark.local.dir", "spark.driver.extraJavaOp
 
 
 def settings_for(master: str, scratch: Path, brief: bool, archived: Sequence[str]) -> dict[str, str]:
-    """Return the settings that depend on the master. `archived` are Java's options for its class archive."""
+    """Return the settings that depend on the master. `archived` contains Java's options for its class archive."""
     if not is_on_this_machine(master):
         return {}
     loopback = {"spark.driver.host": "127.0.0.1", "spark.driver.bindAddress": "127.0.0.1"}
@@ -106,5 +106,5 @@ def environment_variables(
 
 
 def _log4j(scratch: Path) -> Path:
-    """Return the path of the configuration of Spark's log. Its directory contains no other configuration."""
+    """Return the path of the configuration of Spark's log, in a directory without any other configuration."""
     return scratch / "conf" / "log4j2.properties"

@@ -1,4 +1,4 @@
-"""Summaries, each of which answers one question about sessions. A summary is a function from DataFrames to a table.
+"""Summaries of sessions. A summary is a function from DataFrames to a table that answers one question.
 
 `leaders`, `replicas`, `clients`, and `cluster` contain the summaries by subject. Each module is named after its table. `intermediate`
 contains the DataFrames that several summaries share. `overview` combines the tables into figures for each session, `chart_data` selects

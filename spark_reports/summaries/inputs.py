@@ -16,7 +16,7 @@ T = TypeVar("T")
 
 
 class Lazy(Generic[T]):
-    """A value that several summaries share. It is computed when the first summary needs it, while other summaries are already running."""
+    """A value that several summaries share and that is computed when the first summary needs it, while other summaries are running."""
 
     def __init__(self, make: Callable[[], T]) -> None:
         self._make = make
@@ -24,7 +24,7 @@ class Lazy(Generic[T]):
         self._made: T | None = None
 
     def __call__(self) -> T:
-        """Return the value. The first call computes it."""
+        """Return the value, which the first call computes."""
         with self._lock:
             if self._made is None:
                 self._made = self._make()
@@ -50,9 +50,9 @@ class SummaryInputs:
 
     Attributes:
         events: all events, with their `session` and the required columns of `schema.event_schema`.
-        infrequent: the infrequent events, which are cached. Most summaries need only these events.
+        infrequent: the infrequent events, which are cached, because most summaries need only these events.
         sessions: a row for each session (`schema.session_schema`).
-        found: the event kinds that occur among `infrequent` (`occurring_kinds`). Other kinds can be included.
+        found: the event kinds that occur among `infrequent` (`occurring_kinds`), and possibly more kinds.
         states_once, unserved_once, stalled_once, event_counts_once, lag_counts_once: the sources of the properties with these names.
         single_partition: whether all frames except `events` have one partition, so that nothing needs to be shuffled.
     """
@@ -70,27 +70,27 @@ class SummaryInputs:
 
     @property
     def states(self) -> DataFrame:
-        """The result of `partition_states.partition_states`."""
+        """The states of partitions, as returned by `partition_states.partition_states`."""
         return self.states_once()
 
     @property
     def unserved(self) -> DataFrame:
-        """The result of `stall_intervals.unserved_intervals`."""
+        """The intervals without service to clients, as returned by `stall_intervals.unserved_intervals`."""
         return self.unserved_once()
 
     @property
     def stalled(self) -> DataFrame:
-        """The result of `stall_intervals.stalled_intervals`."""
+        """The stalls, as returned by `stall_intervals.stalled_intervals`."""
         return self.stalled_once()
 
     @property
     def event_counts(self) -> DataFrame:
-        """The result of `event_counts.event_counts`."""
+        """The counts of frequent events, as returned by `event_counts.event_counts`."""
         return self.event_counts_once()
 
     @property
     def lag_counts(self) -> DataFrame:
-        """The result of `lag_counts.lag_counts`."""
+        """The counts of lags, as returned by `lag_counts.lag_counts`."""
         return self.lag_counts_once()
 
     def events_of(self, kinds: Iterable[str]) -> DataFrame:

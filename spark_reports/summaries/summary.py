@@ -36,9 +36,9 @@ class Summary:
         notes: the meaning of the columns, for people.
         kinds: the event kinds that the table needs.
         columns: the event columns that it needs, apart from `session`, `seq`, `t`, `cause`, and `kind`.
-        schema: the schema of the table. Columns that end in `_us` are in µs.
-        keys: the columns that identify a row. Rows are sorted by them.
-        compute: the function that computes the table from the inputs. It is pure: the same rows produce the same table.
+        schema: the schema of the table; columns that end in `_us` are in µs.
+        keys: the columns that identify a row and by which rows are sorted.
+        compute: the function that computes the table from the inputs; a pure function, so the same rows produce the same table.
         worst: the columns that define the worst rows (`severity`), the most important first.
     """
 

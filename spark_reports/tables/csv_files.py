@@ -1,7 +1,7 @@
-"""Writes tables as CSV. A long table is written to several files.
+"""Writes tables as CSV files, of which a long table has several.
 
 Columns keep their names, times are in µs, and a missing value is empty. A spreadsheet runs a text that begins with `=`, `+`, `-`, or
-`@` as a formula. Such a text therefore gets a leading apostrophe, as people type it in spreadsheets. Numbers are not changed. Control
+`@` as a formula. To prevent this, a text with such a beginning gets a leading apostrophe. Numbers are not changed. Control
 characters are spelled out.
 """
 

@@ -15,8 +15,8 @@ class Result:
 
     Attributes:
         name, title, notes: the same values as in the summary.
-        columns: the names in order. A name that ends in `_us` means a time in µs.
-        rows: all rows, sorted by the keys, or the worst rows, worst first, if `more` is not 0. Values are str, int, bool, or None.
+        columns: the names of the columns in order; a name that ends in `_us` means a time in µs.
+        rows: all rows, sorted by the keys, or the worst rows, worst first, if `more` is not 0; values are str, int, bool, or None.
         more: the number of rows of the table that are not in `rows`.
         by_row: whether the first column contains the name of a figure, which determines the unit of the value in the row.
         worst: the columns that define the worst rows (`severity`).
@@ -48,7 +48,7 @@ class Result:
         return attrs.evolve(self, rows=rows[:most], more=self.count - most)
 
     def shown(self) -> str:
-        """Return which rows are shown, in words, or '' if all rows are shown."""
+        """Return a sentence on the rows that are shown, or '' if all rows are shown."""
         if not self.more:
             return ""
         order = f"the worst by {in_words(self.worst)}" if self.worst else "the first ones"
@@ -60,8 +60,8 @@ class Report:
     """A complete report.
 
     Attributes:
-        tables: the tables in the order of the output. The first is `sessions`. The second is `overview`, with the worst session first.
-        totals: the figures of all sessions together (`summaries.overview.FIGURES`), computed from all rows. None means not known.
+        tables: the tables in the order of the output: `sessions`, `overview` with the worst session first, and then the summaries.
+        totals: the figures of all sessions together (`summaries.overview.FIGURES`), computed from all rows; None if not known.
         drawn: the data of the charts (`summaries.registry.CHARTS`); empty without charts.
         partitions: the number of partitions of all sessions, including those without a chart.
     """

@@ -1,6 +1,6 @@
-"""A table that Spark has computed. A limited number of rows can be fetched to show, and all rows can be written to files.
+"""Tables that Spark has computed. A limited number of rows can be fetched for display, and all rows can be written to files.
 
-The driver never holds a whole table, regardless of the number of sessions. If a table has too many rows, the worst are fetched.
+The driver never holds a whole table, regardless of the number of sessions. Of a table with too many rows, the worst are fetched.
 Up to `PART_ROWS` sorted rows are written to one file. Longer tables are written to several files of about that size.
 """
 
@@ -47,7 +47,7 @@ class Table:
     single_partition: bool
 
     def fetched(self, most: int) -> Result:
-        """Return at most this number of rows: all rows, sorted by the keys, or the worst rows."""
+        """Return all rows, sorted by the keys, or the worst rows if there are more than `most`."""
         rows = _rows(self.frame.orderBy(*self.keys), most + 1)
         count = len(rows)
         if count > most:

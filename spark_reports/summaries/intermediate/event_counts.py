@@ -1,7 +1,7 @@
 """Counts the frequent events in one pass, grouped by all columns that summaries distinguish.
 
-A million events become some ten thousand rows, which stay in memory. All summaries that need only counts read these rows. Otherwise,
-each of these summaries would scan all events.
+A million events become some ten thousand rows, which stay in memory. All summaries that need only counts read these rows instead
+of scanning all events.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ HARMED: Final = ("records-lost", "lost-records-seen", "records-recovered", "reco
 """The event kinds that record the harmed or recovered records."""
 
 LOST: Final = ("lost_acknowledged", "lost_read")
-"""The columns of lost records. Logs of an earlier isrlab version lack them."""
+"""The columns of lost records, which logs of an earlier isrlab version lack."""
 
 SUMS: Final = ("records", "span", "bytes", *LOST)
 """The columns that are summed."""
@@ -45,8 +45,8 @@ def event_counts(events: DataFrame) -> DataFrame:
     The rows are `session, topic, partition, kind`. Requests have the `broker` that received them and their `step` (in units of
     `meter.TICK`). Batches that were acknowledged after more than `STALL_BOUND` have their producer (`late`) and the time of the first
     send (`sent_us`). `acks`, `latency_us`, `attempt`, and `retry` are set if the event has them. The other columns are the count `events`
-    and the sums of `records`, `span` (offsets), `bytes`, `lost_acknowledged`, and `lost_read`. The last two are null if an earlier isrlab
-    version wrote the log.
+    and the sums of `records`, `span` (offsets), `bytes`, `lost_acknowledged`, and `lost_read`. `lost_acknowledged` and `lost_read` are
+    null if an earlier isrlab version wrote the log.
     """
     request = _in(REQUESTS)
     return (

@@ -20,11 +20,11 @@ PROGRESS_COLUMNS: Final = ("topic", "partition", "leader_epoch", "to_offset", "o
 def high_watermark_stalls(events: DataFrame) -> DataFrame:
     """Return rows `session, topic, partition, from_us, to_us` for the intervals in which the high watermark did not advance.
 
-    In these intervals, the high watermark stayed below the log end for longer than `STALL_BOUND`.
+    A row means that the high watermark stayed below the log end without advancing for longer than `STALL_BOUND`.
 
     If the high watermark has not advanced by the end of the log, `to_us` is null, even for a short interval. An interval begins when the
-    high watermark advances but stays below the log end, or at the next append. It ends when the high watermark advances, or when a leader
-    takes over.
+    high watermark advances but stays below the log end, or at the next append. An interval ends when the high watermark advances, or when a
+    leader takes over.
     Events of a leader in a past epoch do not count.
     """
     # This query sorts many events. It therefore uses a hash instead of names (`lag_counts`).

@@ -25,7 +25,7 @@ _OWN_END: Final = (
 def lag_counts(events: DataFrame) -> DataFrame:
     """Return the number of `samples` in which a `follower` or a high watermark (follower -1) was `behind` by a number of records, by topic.
 
-    This query sorts half of all events. It therefore shuffles them once and uses hashes instead of names: `of_topic` hashes session and
+    The query sorts half of all events. To save time, events are shuffled once, and hashes replace names: `of_topic` hashes session and
     topic, and another hash identifies the partition. With 10^5 partitions, two share a hash in one of 3·10^9 sessions.
     """
     known = events.where(F.col("kind").isin(*LAG_KINDS)).selectExpr(

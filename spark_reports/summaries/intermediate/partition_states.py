@@ -19,7 +19,7 @@ STATE_KINDS: Final = ("partition-changed", "setting-changed", "act")
 """The event kinds that `partition_states` needs."""
 
 STATE_COLUMNS: Final = ("topic", "partition", "leader", "replicas", "isr", "adding", "name", "subject", "new", "act", "args")
-"""The event columns that it needs."""
+"""The event columns that `partition_states` needs."""
 
 PARTITION: Final = ("session", "topic", "partition")
 """The columns that identify a partition."""
@@ -35,7 +35,7 @@ def offline() -> Column:
 def under_replicated() -> Column:
     """Return the condition that a partition with a leader has fewer in-sync replicas than replicas.
 
-    Replicas that are being added do not count. This is `core.kafka.health.is_under_replicated`.
+    Replicas that are being added do not count. The same condition in the engine is `core.kafka.health.is_under_replicated`.
     """
     return ~offline() & (F.size("isr") < F.size("replicas") - F.size("adding"))
 
@@ -43,7 +43,7 @@ def under_replicated() -> Column:
 def under_min() -> Column:
     """Return the condition that a partition with a leader has fewer in-sync replicas than the effective min.insync.replicas.
 
-    This is `core.kafka.health.is_under_min_isr`.
+The same condition in the engine is `core.kafka.health.is_under_min_isr`.
     """
     return ~offline() & (F.size("isr") < F.col("min_isr"))
 
@@ -51,7 +51,7 @@ def under_min() -> Column:
 def at_min() -> Column:
     """Return the condition that an under-replicated partition has exactly the effective number of min.insync.replicas.
 
-    This is `PartitionStatus.AT_MIN_ISR`.
+The same condition in the engine is `PartitionStatus.AT_MIN_ISR`.
     """
     return under_replicated() & (F.size("isr") == F.col("min_isr"))
 

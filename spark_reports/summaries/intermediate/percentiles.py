@@ -1,7 +1,7 @@
 """Exact percentiles by nearest rank, from counts of distinct values.
 
-The p50 of n values is the ceil(50 n / 100)-th smallest value, so it is always a value that occurred. All arithmetic is in integers.
-Nothing is rounded or sampled.
+The p50 of n values is the ceil(50 n / 100)-th smallest value, so a percentile is always a value that occurred. All arithmetic is in
+integers, and nothing is rounded or sampled.
 """
 
 from __future__ import annotations

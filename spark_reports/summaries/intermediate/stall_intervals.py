@@ -6,7 +6,7 @@
 - The high watermark stays below the log end for longer than `STALL_BOUND`. The stall starts when the high watermark stops advancing.
 - The leader's disk is so slow that a write waits for longer than `STALL_BOUND`.
 
-Such an interval is a stall only while the leader serves all clients of the topic and the ISR is not under min.insync.replicas.
+A blocked partition is stalled only while the leader serves all clients of the topic and the ISR is not under min.insync.replicas.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ NOT_YET_LEADING: Final = "leader has not taken over yet"
 def unserved_intervals(states: DataFrame, down: DataFrame, cuts: DataFrame, clients: DataFrame, leads: DataFrame) -> DataFrame:
     """Return rows `session, topic, partition, from_us, to_us, why` for the intervals in which a leader does not serve clients.
 
-    According to the controller, the partition has this leader. `why` is the reason.
+    The leader is the one that the controller elected. `why` is the reason.
     """
     led = states.where("leader >= 0 AND until > t")
     silent = led.join(
@@ -113,7 +113,7 @@ def _count(intervals: DataFrame, name: str) -> DataFrame:
 def _intervals_where(facts: dict[str, DataFrame], condition: str) -> DataFrame:
     """Return rows `session, topic, partition, from_us, to_us` for the intervals in which a condition is true.
 
-    The condition depends on the counts of open intervals, and each row is the time between two changes of these counts.
+    The condition is SQL on the counts of open intervals. Each row is the time between two changes of a count.
     """
     ends = reduce(lambda one, other: one.unionByName(other, allowMissingColumns=True), (_count(*fact[::-1]) for fact in facts.items()))
     order = Window.partitionBy(*PARTITION).orderBy("at")
@@ -125,7 +125,7 @@ def _intervals_where(facts: dict[str, DataFrame], condition: str) -> DataFrame:
 def blocked_intervals(states: DataFrame, down: DataFrame, cuts: DataFrame, still: DataFrame, disks: DataFrame) -> DataFrame:
     """Return rows `session, topic, partition, from_us, to_us, why` for the intervals in which a partition is blocked.
 
-    The intervals include the times at which the leader does not serve clients.
+    A partition can be blocked whether or not its leader serves clients.
 
     Args:
         still: the result of `end_with_session`.

@@ -1,4 +1,4 @@
-"""Leadership by broker: the number of led partitions, the time, and the part of this time as the preferred leader."""
+"""Leadership by broker: the number of partitions that the broker led, the total time, and the time as the preferred leader."""
 
 from __future__ import annotations
 

@@ -1,6 +1,7 @@
 """The time for which a topic or a broker had at least one partition in a degraded state.
 
-A degraded partition is under-replicated, at min ISR, under min ISR, stalled, or offline. A broker has the partitions of its replicas.
+A degraded partition is under-replicated, at min ISR, under min ISR, stalled, or offline. The partitions of a broker are
+those of which the broker has a replica.
 
 Partitions that are in the same state at the same time, or immediately after each other, form one window, as in an operator's alarm.
 """
