@@ -160,8 +160,8 @@ def load_script(path: str | FilePath) -> Scenario:
 def read_script(text: str, source: str) -> Scenario:
     """Read the scenario in a text. `source` is the name of the text in errors.
 
-Raises:
-    ScriptError: the script has mistakes. The error contains all mistakes.
+    Raises:
+        ScriptError: the script has mistakes. The error contains all mistakes.
     """
     root = parse(text, source)
     with gc_disabled(), root.document.together(everything=True):

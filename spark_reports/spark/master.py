@@ -1,5 +1,4 @@
-"""Checks whether a Spark master is valid, is on this machine, and answers. Also reads the Spark settings of `--conf`.
-"""
+"""Checks whether a Spark master is valid, is on this machine, and answers. Also reads the Spark settings of `--conf`."""
 
 from __future__ import annotations
 

@@ -43,7 +43,7 @@ def under_replicated() -> Column:
 def under_min() -> Column:
     """Return the condition that a partition with a leader has fewer in-sync replicas than the effective min.insync.replicas.
 
-The same condition in the engine is `core.kafka.health.is_under_min_isr`.
+    The same condition in the engine is `core.kafka.health.is_under_min_isr`.
     """
     return ~offline() & (F.size("isr") < F.col("min_isr"))
 
@@ -51,7 +51,7 @@ The same condition in the engine is `core.kafka.health.is_under_min_isr`.
 def at_min() -> Column:
     """Return the condition that an under-replicated partition has exactly the effective number of min.insync.replicas.
 
-The same condition in the engine is `PartitionStatus.AT_MIN_ISR`.
+    The same condition in the engine is `PartitionStatus.AT_MIN_ISR`.
     """
     return under_replicated() & (F.size("isr") == F.col("min_isr"))
 
