@@ -1,4 +1,4 @@
-"""The ranges of the numbers in acts. They are the same for acts from a script, a log, or the playground."""
+"""The ranges of the numbers in acts. The ranges are the same for acts from a script, a log, or the playground."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ MAX_DRIFT_PPM: Final = MILLION // 2
 """The largest drift of a clock, parts per million: it runs at most 50% too fast or 50% too slow."""
 
 MAX_DISK_DELAY: Final = 10 * SECOND
-"""The longest time that a slow disk takes for a write, µs. It is a third of replica.socket.timeout.ms."""
+"""The longest time that a slow disk takes for a write, µs: a third of replica.socket.timeout.ms."""
 
 MAX_RECORD_BYTES: Final = 2**31 - 1
 """The largest size of a record."""

@@ -62,7 +62,7 @@ class PowerLoss(Act, word="power-loss", does="cut the power of a broker's machin
     """Cut the power of a broker's machine. Some or all records above a log's recovery point can be lost.
 
     `unflushed` says how much of that tail had reached the disk by itself: `drawn` (for each log, from the seed), `lost`
-    (nothing), or `kept` (everything). `keep` replaces `unflushed`. It gives, by partition, the offset up to which the log had
+    (nothing), or `kept` (everything). If `keep` is given, it replaces `unflushed`. `keep` has the offset up to which each log had
     reached the disk. Other partitions keep everything.
     """
 
@@ -139,7 +139,7 @@ class MoveReplica(Act, word="move-replica", does="move a replica to another log 
 
 @attrs.frozen(eq=False, repr=False)
 class SlowDisk(Act, word="slow-disk", does="slow down the disk writes of a broker; 0 restores the speed"):
-    """Make each write to a broker's disk take `delay`. The writes of fetchers and of producers' batches queue up. 0 ends it."""
+    """Make each write to a broker's disk take `delay`. Writes of fetchers and of producers' batches queue up. 0 restores the speed."""
 
     broker: int
     delay: int
@@ -223,14 +223,14 @@ class Link(Act, word="link", does="change a link's latency, jitter, or loss, or 
 
 @attrs.frozen(eq=False, repr=False)
 class Hold(Act, word="hold", does="hold back messages from one node to another"):
-    """Hold back every message from the first node to the second until `release`. Their order is kept."""
+    """Hold back every message from the first node to the second until `release`, and keep their order."""
 
     between: tuple[str, str]
 
 
 @attrs.frozen(eq=False, repr=False)
 class Release(Act, word="release", does="deliver held messages"):
-    """Deliver the messages that `hold` held back. With `messages`, deliver only that many, oldest first. The others stay held."""
+    """Deliver the messages that `hold` held back. With `messages`, deliver only that many, oldest first. The other messages stay held."""
 
     between: tuple[str, str]
     messages: int | None = None
@@ -324,7 +324,7 @@ class DeleteRecords(Act, word="delete-records", does="delete a partition's recor
 
 @attrs.frozen(eq=False, repr=False)
 class SetClock(Act, word="clock", does="set a node's clock to a wrong time, or make it run too fast or too slow"):
-    """Set the clock of a broker, a client, or the controller. `skew` is how far it is ahead. `drift` is how fast it gains from now on.
+    """Set the clock of a broker, a client, or the controller. `skew` is the time by which it is ahead; `drift` is its gain.
 
     If `skew` is negative, the clock is behind. Brokers and the controller measure the durations of their settings by their clocks.
     Retention compares the broker's time of day with the timestamps of records, which come from the clock of the producer.
@@ -354,7 +354,7 @@ class Produce(Act, word="produce", does="produce a burst of records"):
     """The size of one record, bytes."""
     producer: str = "producer"
     idempotence: bool = False
-    """enable.idempotence of a new producer. It is on by default in Kafka since 3.0; here, it is off unless a script sets it."""
+    """enable.idempotence of a new producer. Kafka turns it on by default since 3.0; here, it is off unless a script sets it."""
     to: int | None = None
     config: tuple[tuple[str, str], ...] = ()
     """Kafka settings of a new producer, by name (`core.kafka.clients.client_config`)."""
@@ -362,7 +362,7 @@ class Produce(Act, word="produce", does="produce a burst of records"):
 
 @attrs.frozen(eq=False, repr=False)
 class Load(Act, word="load", does="produce steadily until stop-load"):
-    """Produce `rate` records per second until `stop-load`. They are sent at intervals of `every`. `config` is the same as for `produce`."""
+    """Produce `rate` records per second, sent at intervals of `every`, until `stop-load`. `config` is the same as for `produce`."""
 
     topic: str
     rate: int
@@ -371,14 +371,14 @@ class Load(Act, word="load", does="produce steadily until stop-load"):
     bytes: int = 100
     producer: str = "load"
     idempotence: bool = False
-    """enable.idempotence of a new producer. It is on by default in Kafka since 3.0; here, it is off unless a script sets it."""
+    """enable.idempotence of a new producer. Kafka turns it on by default since 3.0; here, it is off unless a script sets it."""
     config: tuple[tuple[str, str], ...] = ()
     """Kafka settings of a new producer, by name (`core.kafka.clients.client_config`)."""
 
 
 @attrs.frozen(eq=False, repr=False)
 class StopLoad(Act, word="stop-load", does="stop a steady producer"):
-    """Stop a steady producer. Requests that it has sent are still answered."""
+    """Stop a steady producer. Requests that the producer has sent are still answered."""
 
     producer: str = "load"
 
@@ -396,7 +396,7 @@ class Consume(Act, word="consume", does="start a consumer on a topic"):
     """Start a consumer that reads every partition of a topic. `reset` is its auto.offset.reset: earliest or latest.
 
     `rack` is its client.rack. With `replica.selector.class: RackAwareReplicaSelector`, leaders send it to a replica in that rack (KIP-392).
-    With `since`, it starts at the first record of that virtual time (offsetsForTimes). If there is none, it starts at the end.
+    With `since`, it starts at the first record of that virtual time (offsetsForTimes). If there is no such record, it starts at the end.
     `config` has settings by their Kafka names: request.timeout.ms, metadata.max.age.ms.
     """
 
@@ -449,7 +449,7 @@ class Fetch(Act, word="fetch", does="by hand: a follower fetches, and the leader
 
 @attrs.frozen(eq=False, repr=False)
 class Arrive(Act, word="arrive", does="by hand: a follower's fetch reaches the leader and waits there", by_hand=True):
-    """In by-hand mode, let a follower's fetch reach the leader. It updates the leader's view, and waits in the leader's purgatory."""
+    """In by-hand mode, let a follower's fetch reach the leader. The fetch updates the leader's view and waits in its purgatory."""
 
     follower: int
     leader: int | None = None

@@ -1,6 +1,6 @@
-"""A simulated cluster. It is built from a spec, changed by acts, and shown by views.
+"""A simulated cluster, which is built from a spec, changed by acts, and shown by views.
 
-The same spec, release, seed and acts produce the same events, byte for byte.
+The same spec, release, seed, and acts produce the same events, byte for byte.
 """
 
 from __future__ import annotations

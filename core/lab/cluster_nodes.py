@@ -51,7 +51,7 @@ class ClusterNodes(Simulation):
         account: the durability account.
         settings: the controller's settings.
         exposure: the monitor that finds committed records that the next election can lose.
-        snapshots: the taker of the cluster's snapshots. It is not part of the cluster's state.
+        snapshots: the object that takes snapshots of the cluster; not part of the cluster's state.
         page_cache: the random stream that decides how much of an unflushed tail survives a power loss.
         brokers: the brokers, by id.
         controller: the controller. In a quorum, it is the state that the committed log produces.
@@ -137,7 +137,7 @@ class ClusterNodes(Simulation):
 
     @property
     def switched_to_by_hand(self) -> bool:
-        """Whether a cluster that was built to run by itself is in by-hand mode. Its loads are paused until it runs by itself again."""
+        """Whether a cluster that was built to run by itself is in by-hand mode. In this mode, its loads are paused."""
         return self.network.at_once
 
     @property

@@ -1,6 +1,6 @@
 """The durability account of a cluster: which records were accepted, acknowledged, duplicated, and lost, and how long partitions were available.
 
-The account is exact, record by record. It observes the nodes: it reads all logs, but nothing that it knows flows back into
+The account is exact, record by record. It only observes the nodes: it reads all logs, but nothing that it knows flows back into
 the protocol. A record is identified by its term and its offset (`core.kafka.log.leader_term`).
 
 There are two levels of harm:
@@ -53,8 +53,8 @@ class Loss(NamedTuple):
         end: the offset after the last one.
         acknowledged: whether the records were acknowledged to the producer.
         read: whether a consumer has read them.
-        event: the sequence number of the event that caused the loss. If the log of the later leader once had the records, it is the
-            truncation or power loss that removed them. Otherwise, it is the election of that leader.
+        event: the sequence number of the event that caused the loss. If the log of the later leader once had the records, the event is the
+            truncation or power loss that removed them. Otherwise, the event is the election of that leader.
     """
 
     tp: TopicPartition
@@ -78,7 +78,8 @@ class Losses:
     Attributes:
         lost: the offsets that were acknowledged or read but are not in the leader's log, by term.
         cuts: the records that truncation or power loss removed from each broker's log.
-        shortened: the former log end of each broker whose log was cut. Until it is that long again, a leader can take it for longer.
+        shortened: the former log end of each broker whose log was cut. Until a log reaches that end again, a leader can overestimate
+            its length.
         loss_causes: the events that removed lost records, as found in comparisons with a leader's log, newest last.
     """
 
@@ -97,7 +98,7 @@ class PartitionAccount:
         acked: the acknowledged offsets, by term.
         read: the offsets that a consumer has read, by term.
         lost: the lost offsets, by term.
-        committed: the committed offsets, by term, as of the last `add_committed`. It lacks those that a later leader's log lacks.
+        committed: the committed offsets, by term, as of the last `add_committed`. Offsets that a later leader's log lacks are left out.
         committed_end: the end of `committed`.
         losses: the records that the partition has lost or might have lost; None if there are none.
         registered_leader: the leader according to the controller.
@@ -164,7 +165,7 @@ class PartitionAccount:
         self.committed_end = max(self.committed_end, log.high_watermark)
 
     def observed(self) -> dict[Term, OffsetSet]:
-        """Return the offsets that someone outside the cluster has observed, by term. They were acknowledged or read."""
+        """Return the acknowledged or read offsets, by term, which someone outside the cluster has observed."""
         both = dict(self.acked)
         for term, read in self.read.items():
             acked = both.get(term)

@@ -159,7 +159,7 @@ class ExposureMonitor:
 
 @attrs.define(slots=True, eq=False)
 class _HighWatermarkWatcher:
-    """A waiter at a leader for its high watermark to advance."""
+    """A watcher that waits at a leader for the high watermark to advance."""
 
     exposure: ExposureMonitor
     partition: Partition

@@ -130,7 +130,7 @@ class ClusterSpec(ReprMixin):
     controller: str = ""
 
     def with_features(self, features: tuple[tuple[str, int], ...]) -> ClusterSpec:
-        """Return the same cluster with these feature levels added to its own. A new level replaces the old one."""
+        """Return the same cluster with these feature levels added to its own. A given level replaces the cluster's own level."""
         return attrs.evolve(self, features=tuple({**dict(self.features), **dict(features)}.items())) if features else self
 
     def racks(self) -> dict[int, str | None]:

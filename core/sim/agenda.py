@@ -9,7 +9,7 @@ from core.sim.errors import Standstill
 from core.sim.units import format_duration
 
 END: Final = 2**62
-"""The order that comes after all others. It means that everything that is due at a time has been handled."""
+"""The order that comes after all others. `Agenda.at` has this value if nothing more is due now."""
 
 
 class Entry(NamedTuple):
@@ -17,7 +17,7 @@ class Entry(NamedTuple):
 
     Attributes:
         time: the time at which the message is due, virtual µs.
-        order: the number that breaks ties between equal times. It counts schedulings. Entries of long polls have a fixed order
+        order: the number of the scheduling, which breaks ties between equal times. Entries of long polls have a fixed order
             below zero (`core.sim.long_polling`).
         node: the address of the node that handles the message.
         sender: the address of the sender. For a timer, the sender is the node itself.
@@ -73,7 +73,7 @@ class Agenda:
         heapq.heappush(self.entries, _new_entry(Entry, (time, order, node, sender, connection, message, cause)))
 
     def add_in_order(self, time: int, order: int, node: str, sender: str, connection: int, message: object, cause: int) -> None:
-        """Schedule a message with a fixed order among the entries of the same time. The order does not depend on when it is scheduled."""
+        """Schedule a message with a fixed order among the entries of the same time. When it is scheduled does not matter."""
         self.in_order += 1
         heapq.heappush(self.entries, _new_entry(Entry, (time, order, node, sender, connection, message, cause)))
 

@@ -1,8 +1,8 @@
 """A component's own clock, which can be wrong by a skew and can run too fast or too slow by a drift.
 
 Virtual time is the true time. A broker or controller measures durations (session, lag, expiry, intervals) by its own clock:
-a clock that gains 10 % measures 10 s after 9.1 s. Retention compares the timestamps of records, which their producers set
-(CreateTime), with the broker's time of day. There, skew matters too.
+a clock that gains 10% measures 10 s after 9.1 s. Retention compares the timestamps of records, which their producers set
+(CreateTime), with the broker's time of day. In this comparison, skew matters, too.
 """
 
 from __future__ import annotations

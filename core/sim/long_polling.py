@@ -175,13 +175,13 @@ class LongPoll:
         self.request = None
 
     def client_timer(self, time: int, incarnation: int, timer: Timer, cause: int) -> None:
-        """Arm a timer of the client, for example for a request that has been outstanding for too long. Its order does not depend on now."""
+        """Arm a timer of the client, for example for a request that has been outstanding for too long. When it is armed does not matter."""
         self.polls.links.agenda.add_in_order(time, CLIENT_TIMERS + self.order, self.client, self.client, incarnation, timer, cause)
 
     # --- what the server says ---------------------------------------------------------------------------------------
 
     def serve(self, server: PolledServer) -> None:
-        """Set the end that serves the polls from now on. It has something to say until it falls silent."""
+        """Set the end that serves the polls from now on. This end has something to say until it falls silent."""
         self.break_silence()
         self.server_end = server
 
@@ -196,7 +196,7 @@ class LongPoll:
         self.silent = False
 
     def elide_answer(self, request: object) -> bool:
-        """Skip the empty answer to a request that has waited in vain, and all that follows from it. Return False if that is impossible."""
+        """Skip the empty answer to a request that has waited without news, and all that follows from it. Return False if that is impossible."""
         return self.request == request and self._elide(sent=False)
 
     def answer(self, answer: object) -> None:
@@ -204,7 +204,7 @@ class LongPoll:
         self._send(self.server, self.client, answer, reply=True)
 
     def server_timer(self, time: int, incarnation: int, timer: Timer, cause: int) -> None:
-        """Arm a timer of the server, for the end of a request's wait. Its order does not depend on now."""
+        """Arm a timer of the server, for the end of a request's wait. When it is armed does not matter."""
         self.polls.links.agenda.add_in_order(time, self.order, self.server, self.server, incarnation, timer, cause)
 
     # --- what follows from both --------------------------------------------------------------------------------------
@@ -219,7 +219,7 @@ class LongPoll:
             links.send(sender, node, message, journal.now, journal.cause, reply=reply)
 
     def _elide(self, *, sent: bool) -> bool:
-        """Start the elision. The request is `sent` now, or else its empty answer is. Return False if the elision is impossible."""
+        """Start the elision. If `sent`, the request leaves now; otherwise, its empty answer does. Return False if this is impossible."""
         polls = self.polls
         if self.client_end is None or not self.silent or self.elided or not polls.elides:
             return False

@@ -2,7 +2,7 @@
 
 A message takes the link's latency plus jitter. For each loss that is drawn, it also takes a retransmission timeout, which doubles each
 time: below the protocol, TCP repeats what is lost. On a cut link, messages wait until the link heals, because TCP keeps
-retransmitting. They are dropped if the sender gives up the connection or if a process at either end dies. A process that does not run
+retransmitting. Messages are dropped if the sender gives up the connection or if a process at either end dies. A process that does not run
 refuses connections at once.
 
 TCP delivers messages once and in order. But a proxy between a client and a server can repeat a request (`proxied`), or spread
@@ -72,7 +72,7 @@ class Network:
         given_up: the number of times that the opener of a connection gave it up, by (opener, other).
         at_once: whether messages take no time on any link, as in by-hand mode.
         lose_next: the directions that lose their next message for good, in by-hand mode.
-        polls: long polls over the network. Their elision ends before a link or connection changes.
+        polls: the long polls over the network. Their elision ends before a link or connection changes.
     """
 
     __slots__ = (
@@ -124,7 +124,7 @@ class Network:
         return state
 
     def ticket(self, sender: str, node: str, *, reply: bool) -> int:
-        """Return the number that identifies the connection of a message. It changes when the connection breaks. It is odd for replies.
+        """Return the number that identifies a message's connection. The number changes when the connection breaks. It is odd for replies.
 
         A request travels on the connection that its sender opened, a reply on the one that its receiver opened.
         """

@@ -1,6 +1,6 @@
 """A node of the simulation: a state machine that handles one message at a time, and responds with messages.
 
-No node reads another node's fields. Everything goes through the network, which can delay, hold or lose it.
+No node reads another node's fields. Everything goes through the network, which can delay, hold, or lose messages.
 """
 
 from __future__ import annotations

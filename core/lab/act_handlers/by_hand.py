@@ -29,7 +29,7 @@ def _fetch(cluster: ClusterNodes, act: acts.Fetch) -> find.CheckThenDo:
 
 
 def _run_fetcher(cluster: ClusterNodes, fetcher: Fetcher, max_wait: int, min_bytes: int, max_records: int) -> None:
-    """Run a fetcher once. It first sends the requests that must come before the fetch, and then the fetch."""
+    """Run a fetcher once. The fetcher first sends the requests that must come before the fetch, and then the fetch."""
     if fetcher.in_flight:
         fetcher.abandon()
     fetcher.end_back_offs()

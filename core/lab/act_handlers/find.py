@@ -1,4 +1,4 @@
-"""Looks up the nodes and topics that an act names. If one does not exist, `ActRefused` is raised with a list of those that do."""
+"""Looks up the nodes and topics that an act names. If a node or topic does not exist, `ActRefused` lists the existing ones."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The KRaft control plane with a single controller that never fails. The quorum shares parts of this module."""
+"""The KRaft control plane with a single controller that never fails. The module `quorum` uses parts of this module."""
 
 from __future__ import annotations
 

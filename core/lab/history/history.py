@@ -1,4 +1,4 @@
-"""A cluster that can be played, rewound and branched.
+"""A cluster that can be played, rewound, and branched.
 
 The session can go back to every moment of its past. It restores the nearest keyframe and repeats the steps after it. When it goes
 forward again, it repeats the acts of people. An act in the past starts a new branch. The old future stays under its name.
@@ -200,7 +200,7 @@ class History:
         self.cancel_task()
 
     def record_branch_end(self) -> None:
-        """Makes the end of the branch a moment at which a script can end. This is called before the session leaves that end."""
+        """Makes the end of the branch a moment at which a script can end. The session calls this method before it leaves the end."""
         if not self.in_the_past:
             self.replay_run.finish_present_moment()
             self._branch_end = self.replay_run.position
@@ -273,7 +273,7 @@ class History:
     # --- back ------------------------------------------------------------------------------------------------------
 
     def travel(self, destination: Destination, then: Callable[[], None] | None = None) -> None:
-        """Goes to a destination on this branch by the shorter route. Calls `then` after an arrival by keyframe."""
+        """Goes to a destination on this branch by the shorter route. Calls `then` on arrival, unless the route leads forward."""
         ahead = (
             not destination.reached(self.replay_run)
             if destination.position is None
@@ -307,7 +307,7 @@ class History:
     def back_to_when(self, watchpoint: Watchpoint, what: str = "that moment", then: Callable[[bool], None] | None = None) -> TravelTask:
         """Goes back to the last moment at which a watchpoint came true.
 
-        `then` receives whether there is such a moment. After the returned task has finished, its `found` says so, too.
+        `then` is called with True if there is such a moment, otherwise with False. The `found` of the finished task is the moment.
         """
         self.pause()
         self.record_branch_end()
@@ -355,7 +355,7 @@ class History:
             then()
 
     def _last_common_seq(self, branch: Branch) -> int:
-        """Returns the last event that another branch shares with this one. Without a different act, it is the last in the log."""
+        """Returns the last event that another branch shares with this one. If no act differs, this is the last event in the log."""
         parting = self.branch.last_common_seq(branch)
         return self._log.last if parting is None else parting
 

@@ -42,8 +42,8 @@ MAX_OBJECTS: Final = 500_000
 LARGE_CLUSTER_REPLICAS: Final = 3_000
 """A cluster with more replicas is large.
 
-A whole keyframe of a large cluster takes longer than a few frames. One is taken when the first screen is shown. Others are taken only
-while the session travels through time and no screen shows the cluster move. Keyframes that store changes only are taken anywhere.
+A whole keyframe of a large cluster takes longer than a few frames. One is taken when the first screen is shown. More are taken only
+while the session travels through time and no screen shows the cluster move. Keyframes that store only changes can be taken at any time.
 """
 
 MAX_REPLICAS_OF_FIRST_KEYFRAME: Final = 20_000
@@ -91,7 +91,7 @@ def no_time() -> float:
 
 
 class KeyframeCache:
-    """Takes and keeps keyframes.
+    """A cache that takes and keeps keyframes.
 
     A keyframe is due when its cost is a small share of the work since the last one. If the cache holds too many keyframes or objects,
     it drops every second keyframe and doubles the distance between two.

@@ -1,6 +1,6 @@
 """A `ClusterView` that is updated incrementally. Only the parts that events name as changed are rebuilt.
 
-It serves a screen that is drawn many times a second. Everything else calls `Cluster.view()`, which builds the whole view.
+This view serves a screen that is drawn many times a second. Everything else calls `Cluster.view()`, which builds the whole view.
 
 Every change of a cluster is an event, so the view of a partition that no event has named is still right. Two things change
 without an event:
@@ -116,7 +116,7 @@ class IncrementalView:
         self._topics: tuple[int, tuple[TopicView, ...]] = (-1, ())
         self._diverged = self._exposed = 0
         self._next_in_round = 0
-        # The times since which records may be uncommitted, in order: the last move of the high watermark, or the first append after that.
+        # The times since which records might be uncommitted, in order: the last move of the high watermark, or the first append after that.
         self._uncommitted: dict[TopicPartition, int] = {}
         self._stalled: dict[TopicPartition, None] = {}
         self._slow: dict[int, None] = {}  # the brokers whose disk made writes wait at the last call
@@ -126,7 +126,7 @@ class IncrementalView:
         return self.cluster is cluster
 
     def on_event(self, event: tuple) -> None:
-        """Mark what an event of the cluster changes."""
+        """Mark the parts of the view that an event changes."""
         kind = event[3]
         at = _TOPIC_AT[kind]
         if at:
@@ -178,8 +178,8 @@ class IncrementalView:
 
         Args:
             also: the partitions to rebuild whether or not they have changed.
-            shown: the partitions whose offsets must be exact. The other partitions keep the offsets of an earlier view. None for all.
-            most: the maximum number of other partitions to rebuild. Later calls rebuild the rest. None for no limit.
+            shown: the partitions whose offsets must be exact; None for all. The other partitions keep the offsets of an earlier view.
+            most: the maximum number of other partitions to rebuild; None for no limit. Later calls rebuild the rest.
         """
         partitions = self.cluster.controller.replication.partitions
         known = len(partitions) == len(self._views) and all(tp in self._index for tp in self._changed)

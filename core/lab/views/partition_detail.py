@@ -42,7 +42,7 @@ class ReplicaDetail:
         checkpointed_hw: the high watermark in `replication-offset-checkpoint`; -1 if there is none.
         checkpointed_recovery_point: the recovery point in `recovery-point-offset-checkpoint`; -1 if there is none.
         checkpointed_log_start: the log start offset in `log-start-offset-checkpoint`; -1 if there is none.
-        diverged: the offset ranges at which the replica holds other records than the leader's log.
+        diverged: the offset ranges at which the replica holds different records from the leader's log.
     """
 
     broker: int
@@ -104,7 +104,7 @@ class WaitingWrite:
 
 @attrs.frozen
 class LeaderState:
-    """The knowledge of a partition's leader, and what it waits for.
+    """The state of a partition's leader.
 
     Attributes:
         broker: the leader.

@@ -1,4 +1,4 @@
-"""Breadth-first search through all states of a simulation: every order of messages, timers, faults and acts.
+"""Breadth-first search through all states of a simulation: every order of messages, timers, faults, and acts.
 
 States with the same fingerprint are visited once. The search is breadth-first, so the first bad state that it finds is one of the nearest.
 """
@@ -45,7 +45,7 @@ def search(
     limit: int = 100_000,
     table: Table | None = None,
 ) -> Outcome:
-    """Search for the nearest bad state. Afterwards, the simulation is in that state. If the search is complete, it is in its former state.
+    """Search for the nearest bad state. Afterwards, the simulation is in that state, or in its former state if the search is complete.
 
     Args:
         simulation: the simulation in the state where the search begins.

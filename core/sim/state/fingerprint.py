@@ -28,7 +28,7 @@ Way = Callable[[Any], Form]
 
 
 class Fingerprints:
-    """Takes fingerprints of a simulation, and of further objects that belong to it.
+    """An object that takes fingerprints of a simulation and of further objects that belong to it.
 
     Attributes:
         also: those further objects, for example the memory of an observer.

@@ -227,7 +227,7 @@ class Snapshot(Generic[Root]):
 
 
 class Snapshots:
-    """The taker of a simulation's snapshots. Each snapshot shares all unchanged states with the last one."""
+    """An object that takes snapshots of a simulation. Each snapshot shares all unchanged states with the last one."""
 
     OUTSIDE: ClassVar = ("_objects",)
 

@@ -85,7 +85,7 @@ class ProcessWorkers:
         raise ReportError(f"worker processes died {ATTEMPTS} times in a row; if memory is short, give a smaller number with --processes")
 
     def _run(self, grid: Grid, chunks: Iterator[Chunk], undone: list[Chunk]) -> Iterator[FinishedChunk]:
-        """Yield the results of one pool. `undone` holds the chunks that it still owes if it breaks."""
+        """Yield the results of one pool. `undone` collects the chunks that a broken pool has not finished."""
         under_way: dict[Future[FinishedChunk], Chunk] = {}
         # Creating the pool starts a process that tracks its locks.
         with _terminal_signals_blocked():

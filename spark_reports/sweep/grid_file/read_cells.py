@@ -189,7 +189,7 @@ def _size(cell: Cell) -> int:
 
 
 def _check_cell(cell: Cell, seen: dict[object, int], place: Node) -> None:
-    """Refuse a duplicate or impossible cell. The first one is enough, because most others would fail for the same reason."""
+    """Refuse a duplicate or impossible cell. Only the first one is reported: most others fail for the same reason."""
     key = (cell.release.name, cell.spec, cell.producers)
     if key in seen:
         raise place.error(f"cell {cell.number} is the same as cell {seen[key]}", "each cell must be different")

@@ -19,7 +19,7 @@ from spark_reports.sweep.grid.grid import Cell, FaultWindow, Grid, ProducerLoad
 from spark_reports.sweep.simulation.draw_faults import DrawnFault, FaultAct, draw_faults
 
 START_GRAIN: Final = 10 * SECOND
-"""The grain of the start of episodes, µs. Loads change at multiples of `LOAD_GRAIN`.
+"""Episodes begin at multiples of this time, µs. Loads change at multiples of `LOAD_GRAIN`.
 
 A fault can come at any µs, so it meets every phase of the periods of producers and brokers.
 """
@@ -33,7 +33,7 @@ If the workload's own interval is longer, it is used instead.
 """
 
 MAX_DRAIN: Final = 10 * SECOND
-"""The time before the end of an episode at which producers stop, µs, so that their records are answered. At most half of `after`."""
+"""The maximum time between the stop of producers and the end of an episode, µs. In this time, their records are answered."""
 
 
 @attrs.frozen
