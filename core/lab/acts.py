@@ -324,7 +324,7 @@ class DeleteRecords(Act, word="delete-records", does="delete a partition's recor
 
 @attrs.frozen(eq=False, repr=False)
 class SetClock(Act, word="clock", does="set a node's clock to a wrong time, or make it run too fast or too slow"):
-    """Set the clock of a broker, a client, or the controller. `skew` is the time by which it is ahead; `drift` is its gain.
+    """Set the clock of a broker, a client, or the controller. `skew` is how far it is ahead, and `drift` is how fast it gains.
 
     If `skew` is negative, the clock is behind. Brokers and the controller measure the durations of their settings by their clocks.
     Retention compares the broker's time of day with the timestamps of records, which come from the clock of the producer.

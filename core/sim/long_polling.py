@@ -196,7 +196,7 @@ class LongPoll:
         self.silent = False
 
     def elide_answer(self, request: object) -> bool:
-        """Skip the empty answer to a request that has waited without news, and all that follows from it. Return False if that is impossible."""
+        """Skip the empty answer to a request that has waited without news, and all that follows. Return False if that is impossible."""
         return self.request == request and self._elide(sent=False)
 
     def answer(self, answer: object) -> None:
