@@ -26,13 +26,13 @@ def lines_to_rows(
 ) -> DataFrame:
     """Return the events of the given kinds, with the given columns, from all logs, and every unusable line.
 
-        The columns are `session`, the envelope, those of `columns` that frequent kinds have, the others in `rest` (null for frequent
-        kinds), and `bad`. `bad` is true for a line that is not JSON, has a field with a wrong type, has an unknown kind, or lacks one of
-        `columns` that its kind requires.
+    The columns are `session`, the envelope, those of `columns` that frequent kinds have, the others in `rest` (null for frequent
+    kinds), and `bad`. `bad` is true for a line that is not JSON, has a field with a wrong type, has an unknown kind, or lacks one of
+    `columns` that its kind requires.
 
-        Args:
-            staging: a directory on this machine for links with plain names, because Spark interprets some characters in paths; None if Spark
-    runs elsewhere and uses the original paths.
+    Args:
+        staging: a directory on this machine for links with plain names, because Spark interprets some characters in paths; None if Spark
+            runs elsewhere and uses the original paths.
     """
     from pyspark.sql import functions as F
 
