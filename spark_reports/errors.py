@@ -1,4 +1,4 @@
-"""The error of reports and sweeps for problems that the user can fix."""
+"""The exception of reports and sweeps, which is raised for problems that the user can fix."""
 
 from __future__ import annotations
 

@@ -47,7 +47,7 @@ _BLANK: Final = re.compile(r"(?:[A-Za-z0-9_.-]+[ \t]*\|)?[>\s]*")
 """Matches a line that is empty apart from quote marks and the prefix of a container's log."""
 
 _DESCRIBES: Final = re.compile(r"(?:^|\s)(?:Topic|Partition):")
-"""Matches the start of a description anywhere in a line."""
+"""Matches `Topic:` or `Partition:` anywhere in a line."""
 
 _COLUMN: Final = re.compile(
     r"(?:(?<=\t)|(?<=  )|^)([A-Z][A-Za-z]*(?: [A-Z][A-Za-z]*)+):|(?:(?<=\s)|^)((?:Adding |Removing )?[A-Z][A-Za-z]*):"
@@ -92,7 +92,7 @@ def shown(text: str) -> str:
 def split_lines(text: str, note: Callable[[int, str], None]) -> list[DescribeLine]:
     """Return the describe lines of a text, in order.
 
-    A row that does not name its topic belongs to the topic above it. A note reports such rows.
+    A row that does not name its topic belongs to the topic above it. A note reports the rows without a topic.
 
     Args:
         text: the text as pasted or read.
@@ -167,7 +167,7 @@ class _Splitter:
         self._forget()
 
     def _describes(self, number: int, text: str) -> bool:
-        """Process a line that begins with Topic or Partition. Return whether the line was processed."""
+        """Process a line that begins with Topic or Partition. Return False if this is not a describe line."""
         columns = split_columns(text)
         if column_key(columns[0][0]) == "topic":
             if len(columns) > 1:

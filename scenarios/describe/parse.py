@@ -45,7 +45,7 @@ def parse_describe(text: str, source: str = "<stdin>") -> DescribeImport:
 
 @attrs.define
 class _Draft:
-    """A topic while it is being read."""
+    """The parts of a topic that have been read so far."""
 
     headline: DescribedTopic | None = None
     headline_at: int = 0

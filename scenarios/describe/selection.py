@@ -119,9 +119,9 @@ def in_printed_order(topics: Iterable[DescribedTopic], release: Release) -> list
 
 
 def _iterated(names: list[str], capacity: int) -> list[str]:
-    """Return names in the iteration order of a Java hash table (`java.util.HashMap`). `names` is the order of insertion.
+    """Return names in the iteration order of a Java hash table (`java.util.HashMap`). `names` is in the order of insertion.
 
-    The table doubles while it is more than three quarters full. Names in one bucket keep the order of insertion.
+    The capacity doubles until the table is at most three quarters full. Names in one bucket keep the order of insertion.
     """
     while len(names) > capacity * 3 // 4:
         capacity *= 2

@@ -45,7 +45,7 @@ class OutputFile:
 
     Attributes:
         path: the name of the file.
-        file: the open file. `appear` can replace this object.
+        file: the open file, which `appear` can replace.
     """
 
     def __init__(self, path: str | Path) -> None:
@@ -348,7 +348,7 @@ def _check_output(option: str, path: Path) -> None:
 
 
 def same_file(one: str | Path, other: str | Path) -> bool:
-    """Whether two names refer to the same file, even if the file does not exist. False for pipes, devices, and invalid names."""
+    """Whether two names refer to the same file, even if it does not exist. Pipes, devices, and invalid names are never the same file."""
     found = _identity(one)
     return found is not None and found == _identity(other)
 

@@ -127,7 +127,7 @@ def _from_fields(act: type[Act], node: Fields) -> Act:
 
 
 def _partition_of(value: Node, topic: Node | None) -> TopicPartition:
-    """Read a partition in the form `orders-0`. If the act also names a topic, the two must agree."""
+    """Read a partition in the form `orders-0`. If the act also names a topic, the two topics must agree."""
     tp = as_partition(value)
     if topic is not None and as_text(topic) != tp.topic:
         raise value.error(f"{tp} is not a partition of {as_text(topic)}", "leave 'topic' out or write the partition's number")

@@ -194,7 +194,7 @@ class _Parser:
         )
 
     def fitted(self, literal: Term, reading: Term, token: Token) -> Term:
-        """Read a literal on the left side again, as a value of the type on the right side."""
+        """Read a literal on the left side again, now that the type of the right side is known."""
         if token.kind != "word":
             return literal
         return self.literal(token, reading) or literal

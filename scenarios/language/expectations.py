@@ -59,7 +59,7 @@ class Under:
 
 
 ALWAYS: Final = Under()
-"""Applies to every release."""
+"""The criterion that every release meets."""
 
 
 @attrs.frozen
@@ -122,7 +122,7 @@ def read_release(node: Node) -> str:
 
 
 def read_condition(node: Node, names: Names) -> Condition:
-    """Read a condition. An error points to the character of the mistake."""
+    """Read a condition. An error points to the character where the mistake is."""
     text = as_text(node, "write a condition, for example lost == 0")
     assert isinstance(node, Text)
     try:

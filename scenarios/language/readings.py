@@ -42,7 +42,7 @@ class Moment(Protocol):
 
 @attrs.frozen(repr=False)
 class Reading:
-    """A reading, which is one name of the condition language.
+    """A value that conditions can read, with its name in the condition language.
 
     Attributes:
         name: the name.

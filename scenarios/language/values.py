@@ -81,7 +81,7 @@ def as_bool(node: Node) -> bool:
 
 
 def as_word(node: Node, known: Iterable[str]) -> str:
-    """Read one of the known words."""
+    """Read a word, which must be one of the known words."""
     words = list(known)
     text = as_text(node, f"write one of {', '.join(words)}")
     if text not in words:

@@ -2,7 +2,7 @@
 
 A compressed log is a sequence of frames, one for each flush, so flushed events remain readable if the process is killed. The readable
 part of an incomplete last frame is also read. When a file is read, its first bytes show whether it is compressed. When a file is written,
-its name decides. Zstandard is imported only when a compressed log is read or written.
+its name determines whether it is compressed. Zstandard is imported only when a compressed log is read or written.
 """
 
 from __future__ import annotations

@@ -35,9 +35,9 @@ MAX_BUFFERED: Final = 20_000
 class LogWriter:
     """Writes a session's log. Call the writer with each event tuple.
 
-    A thread writes the buffered events at least once a second. `close` writes the rest and the end line. If the name ends in `.zst`,
-    each write is a Zstandard frame. The file appears under its name at `begin`, or otherwise at `close`, and replaces an existing file only
-    then. Each call can raise `Terminated`, but a call never leaves a gap between events.
+    A thread writes the buffered events at least once a second. `close` writes the remaining events and the end line. If the name ends
+    in `.zst`, each write is a Zstandard frame. The file appears under its name at `begin`, or otherwise at `close`, and replaces an existing
+    file only then. Each call can raise `Terminated`, but a call never leaves a gap between events.
     """
 
     def __init__(self, path: str | Path, header: Header) -> None:

@@ -119,7 +119,7 @@ def as_junit(results: Sequence[Result]) -> str:
 
 
 def escape(text: str) -> str:
-    """Escape a text for XML, including control characters, which XML cannot contain. (`xml.sax.saxutils` is slow to import.)"""
+    """Escape a text for XML, including control characters, which XML cannot contain. The module `xml.sax.saxutils` is slow to import."""
     return escape_value(text).replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;").replace('"', "&quot;")
 
 

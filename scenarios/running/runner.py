@@ -385,7 +385,7 @@ class Run:
         return True
 
     def _wait_until(self, step: Step, time: int) -> bool:
-        """Run the cluster until the condition of the step holds or its time limit is reached. Return False if `time` comes first."""
+        """Run the cluster until the condition of the step holds or its time limit is reached. Return False if `time` is reached first."""
         assert step.until is not None
         cluster, check = self.cluster, self._until[id(step)]
         deadline = self._entered + step.within

@@ -111,7 +111,7 @@ def read_topics(text: str) -> list[str]:
 
 
 def document(text: str) -> dict[str, Any]:
-    """Parse the JSON object in a file for the tool.
+    """Parse the JSON object in the text of a file for the tool.
 
     Raises:
         InputError: the text is not a JSON object of version 1. If Kafka's tool reports the same error, the message is Kafka's.
@@ -191,7 +191,7 @@ def write_plan(plan: Plan) -> str:
 
 
 def generate(state: State, topics: Sequence[str], brokers: Sequence[int], seed: int = 0) -> list[str]:
-    """Return the output of `--generate`: the current assignment, and a proposed one over some brokers.
+    """Return the output of `--generate`: the current assignment, and a proposed assignment to the given brokers.
 
     The proposal follows `AdminUtils#assignReplicasToBrokers` with a random start.
 

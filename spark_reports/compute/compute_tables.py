@@ -43,7 +43,7 @@ CHARTED_PARTITIONS: Final = 60
 """The number of partitions with a chart in an HTML report, shared among the sessions with charts."""
 
 CHARTED_PARTITIONS_EACH: Final = 5
-"""The smallest number of partitions with a chart for each session with charts."""
+"""The smallest number of partitions that have a chart in each session with charts."""
 
 CHARTED_SESSIONS: Final = 12
 """The largest number of sessions with charts in an HTML report, which shows charts of the worst sessions."""
@@ -154,7 +154,7 @@ class Computation:
 
 
 def _rank_partitions(tables: Mapping[str, Table]) -> DataFrame:
-    """Rank the partitions of each session from 1. Partitions that lost records come first, then those that were unavailable the longest."""
+    """Rank the partitions of each session from 1 on: first those that lost records, then those that were unavailable the longest."""
     made = {
         "availability": "1 AS known, 0 AS lost, 0 AS closed_us, offline_us, under_replicated_us",
         "unavailability": "0 AS known, 0 AS lost, lasts_us AS closed_us, 0 AS offline_us, 0 AS under_replicated_us",

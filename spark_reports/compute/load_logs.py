@@ -31,7 +31,7 @@ Complain = Callable[[str], None]
 
 @attrs.frozen
 class LoadedLogs:
-    """Loaded events, and the sessions that can be reported.
+    """The loaded events and the usable sessions.
 
     Attributes:
         frames: the events of the usable sessions.

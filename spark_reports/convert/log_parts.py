@@ -18,7 +18,7 @@ Say = Callable[[str], None]
 """A function that writes a message for the user."""
 
 NO_NEWLINE: Final = "no-newline"
-"""The tail of a log whose last line lacks its line break."""
+"""The value of `tail` for a log whose last line lacks its line break."""
 
 BASE64: Final = "base64:"
 """The prefix of an incomplete line that is not valid UTF-8, because the line was cut within a character."""

@@ -4,7 +4,7 @@ The dataset has a directory for each session (`session=NAME`). The rows are the 
 events: the header line, and the text after the last event (the end line, a truncated line, or nothing). An event's line is not stored,
 because `rows_to_lines` rebuilds it from the columns. If rebuilding would change a line, the column `line` keeps its text.
 
-On this machine, pyarrow writes the dataset, five times as fast as Spark. Elsewhere, Spark writes it.
+On this machine, pyarrow writes the dataset, five times as fast as Spark. On other machines, Spark writes the dataset.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 
 _ROW_GROUP_BYTES: Final = 8 << 20
-"""The size of the row groups in a Parquet file, in bytes, so small that all cores can share a file of 10^6 events."""
+"""The size of the row groups in a Parquet file, in bytes. Row groups are small enough for all cores to share a file of 10^6 events."""
 
 
 def parquet_target(files: Sequence[Path], out: str) -> str:

@@ -77,7 +77,7 @@ def local_path(text: str) -> str:
 
 
 def escape_glob(path: Path) -> str:
-    """Escape a path for Spark. In local paths, Spark interprets only the characters of patterns."""
+    """Escape a path for Spark. In a local path, only the characters of glob patterns are special to Spark."""
     return re.sub(r"([\\*?{}\[\]])", r"\\\1", str(path))
 
 

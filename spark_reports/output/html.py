@@ -37,7 +37,7 @@ Rows = list[Mapping[str, Any]]
 
 
 def render(report: Report) -> str:
-    """Return the page."""
+    """Return the report as an HTML page."""
     style = (_HERE / "page.css").read_text(encoding="utf-8")
     script = (_HERE / "page.js").read_text(encoding="utf-8")
     allowed = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()

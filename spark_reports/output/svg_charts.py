@@ -34,14 +34,14 @@ _STATES: Final = {
     "under min": "s-min",
     "offline": "s-offline",
 }
-"""The class of each ISR state, with the worst state last."""
+"""The CSS class of each ISR state, with the worst state last."""
 
 _CLOSED: Final = {
     "stalled": ("u-stalled", "acks=all waits"),
     "writes": ("u-writes", "no writes"),
     "reads": ("u-reads", "no reads or writes"),
 }
-"""The class and the words for each operation that clients cannot do, with the worst case last."""
+"""The CSS class and the words for each operation that clients cannot do, with the worst case last."""
 
 _PATTERNS: Final = {
     "s-under": '<path d="M-2 8L8 -2M-2 18L18 -2"/>',
@@ -79,7 +79,7 @@ class _Bar:
 
 
 def patterns() -> str:
-    """Return the pattern definitions, which a page contains once."""
+    """Return the SVG definitions of the patterns, which a page contains once."""
     made = "".join(
         f'<pattern id="p-{look}" class="{look}" width="8" height="8" patternUnits="userSpaceOnUse"><rect width="8" height="8"/>{drawn}</pattern>'
         for look, drawn in _PATTERNS.items()

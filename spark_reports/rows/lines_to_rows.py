@@ -89,7 +89,7 @@ def is_infrequent() -> str:
 
 
 def frequent_columns(columns: Collection[str]) -> list[str]:
-    """Return those of `columns` that a frequent kind has."""
+    """Return the elements of `columns` that at least one frequent kind has."""
     have = {name for kind in FREQUENT_KINDS for name in column_types(KINDS[kind])}
     return [name for name in columns if name in have]
 

@@ -26,7 +26,7 @@ def row_to_line() -> Column:
 
 
 def column_orders() -> list[tuple[list[str], list[str]]]:
-    """Return orders of columns, each with its kinds. The columns of each kind occur in the kind's own order in one of them."""
+    """Return lists of columns, each with its event kinds. The columns of a kind have the kind's own order in its list."""
     orders: list[tuple[list[str], list[str]]] = []
     for event in EVENTS:
         columns = list(event.columns)

@@ -151,7 +151,7 @@ def _environment(base: Mapping[str, str], variables: Mapping[str, str]) -> Itera
 
 
 def _is_not_about_dead_jvm(record: logging.LogRecord) -> bool:
-    """Whether a message of py4j is not about a JVM that has ended. The end of the JVM is reported elsewhere."""
+    """Whether to keep a log message of py4j. Messages about a JVM that has ended are dropped, because the end is reported elsewhere."""
     return record.msg not in ("Exception while sending command.", "KeyboardInterrupt while sending command.")
 
 

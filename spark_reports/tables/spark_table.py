@@ -1,6 +1,6 @@
 """Tables that Spark has computed. A limited number of rows can be fetched for display, and all rows can be written to files.
 
-The driver never holds a whole table, regardless of the number of sessions. Of a table with too many rows, the worst are fetched.
+The driver never holds a whole table, regardless of the number of sessions. If a table is too long, only the worst rows are fetched.
 Up to `PART_ROWS` sorted rows are written to one file. Longer tables are written to several files of about that size.
 """
 
@@ -24,7 +24,7 @@ PART_ROWS: Final = 200_000
 """The largest number of rows in one file."""
 
 Write = Callable[[str, "DataFrame"], None]
-"""A function that writes the table with a name. The rows are sorted, with one partition for each file."""
+"""A function that writes a table under a name. The rows of the table are sorted, with one partition for each file."""
 
 
 @attrs.frozen

@@ -25,7 +25,7 @@ def high_watermark_stalls(events: DataFrame) -> DataFrame:
     If the high watermark has not advanced by the end of the log, `to_us` is null, even for a short interval. An interval begins when the
     high watermark advances but stays below the log end, or at the next append. An interval ends when the high watermark advances, or when a
     leader takes over.
-    Events of a leader in a past epoch do not count.
+    Events of a leader in a past epoch are ignored.
     """
     # This query sorts many events. It therefore uses a hash instead of names (`lag_counts`).
     history = Window.partitionBy("of_partition").orderBy("seq")

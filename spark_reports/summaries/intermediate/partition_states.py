@@ -1,7 +1,7 @@
 """The committed states of each partition, from one `partition-changed` event to the next.
 
 A state also ends when min.insync.replicas changes, because that setting decides whether the partition accepts acks=all writes. The
-topic's value has priority over the cluster's value, and the default is 1. Values of single brokers do not count. Since 3.7, the value is
+topic's value has priority over the cluster's value, and the default is 1. Values of single brokers are ignored. Since 3.7, the value is
 limited to the number of replicas.
 """
 

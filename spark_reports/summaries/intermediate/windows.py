@@ -9,7 +9,7 @@ from pyspark.sql import functions as F
 
 
 def number_windows(intervals: DataFrame, of: Sequence[str]) -> DataFrame:
-    """Add the column `window` to intervals: the number of the window of each interval.
+    """Add the column `window`, which contains the number of each interval's window.
 
     Args:
         intervals: rows with `from_us`, `to_us`, and the columns `of`.
