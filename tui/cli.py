@@ -88,9 +88,9 @@ def parser_for(command: str) -> Parser:
     parser = Parser(
         prog="isrlab",
         description="A laboratory for Kafka's replication protocol: play with a cluster, run scenarios, and report on sessions.",
-        epilog="exit codes: 0 all expectations held, 1 an expectation failed, 2 invalid input, 74 cannot write to stdout",
+        epilog="exit codes: 0 if all expectations held, 1 if an expectation failed, 2 if the input is invalid, 74 if stdout cannot be written",
     )
-    parser.add_argument("--version", action=Version, nargs=0, help="print the version, and whether the engine is compiled")
+    parser.add_argument("--version", action=Version, nargs=0, help="print the version and whether the engine is compiled")
     commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True, parser_class=Parser)
     for group in [group for group, names in GROUPS.items() if command in names] or GROUPS:
         group.add_commands(commands)

@@ -194,31 +194,31 @@ _LONGEST_MS: Final = 3_650 * 86_400_000
 """The longest time that the laboratory's clock can measure, which is ten years."""
 
 _ALL: Final = (
-    Setting("min.insync.replicas", "int", 1, "topic", True, "How many in-sync replicas a write with acks=all needs.", least=1),
+    Setting("min.insync.replicas", "int", 1, "topic", True, "The number of in-sync replicas that a write with acks=all needs.", least=1),
     Setting(
         "unclean.leader.election.enable", "boolean", False, "topic", True,
         "Whether a replica outside the ISR can become leader when no member of the ISR is alive. Records that it lacks are lost.", older_defaults=(("0.10.2", True),),
     ),
     Setting(
         "replica.lag.time.max.ms", "long", 30_000, "broker", False,
-        "A follower that has not caught up for this long leaves the ISR. Leaders check periodically, so it can take up to 1.5 times as long.",
+        "A follower that has not caught up for this long leaves the ISR. Leaders check this periodically, so the removal can take up to 1.5 times as long.",
         least=1, most=MAX_LONG, older_defaults=(("2.4", 10_000),),
     ),
     Setting(
         "replica.lag.max.messages", "long", 4_000, "broker", False,
-        "A follower that lacks more records than this leaves the ISR. Only in releases before 0.9.", least=1, most=MAX_LONG,
+        "A follower that lacks more records than this leaves the ISR. This setting exists only in releases before 0.9.", least=1, most=MAX_LONG,
     ),
     Setting(
         "replica.fetch.wait.max.ms", "int", 500, "broker", False,
-        "How long a leader delays the answer to a follower's fetch when there are no new records.",
+        "The maximum time that a leader delays the answer to a follower's fetch if there are no new records.",
     ),
     Setting("replica.fetch.min.bytes", "int", 1, "broker", False, "A leader answers a follower's fetch as soon as this many bytes are available."),
-    Setting("replica.fetch.max.bytes", "int", 1_048_576, "broker", False, "The maximum bytes per partition in an answer to a follower."),
-    Setting("replica.fetch.response.max.bytes", "int", 10_485_760, "broker", False, "The maximum bytes of all partitions in an answer to a follower."),
-    Setting("replica.fetch.backoff.ms", "int", 1_000, "broker", False, "How long a follower waits after an error before it fetches the partition again."),
+    Setting("replica.fetch.max.bytes", "int", 1_048_576, "broker", False, "The maximum number of bytes per partition in an answer to a follower."),
+    Setting("replica.fetch.response.max.bytes", "int", 10_485_760, "broker", False, "The maximum number of bytes of all partitions in an answer to a follower."),
+    Setting("replica.fetch.backoff.ms", "int", 1_000, "broker", False, "The time that a follower waits after an error before it fetches the partition again."),
     Setting(
         "replica.socket.timeout.ms", "int", 30_000, "broker", False,
-        "How long a follower waits for an answer before it closes the connection.", least=1,
+        "The time that a follower waits for an answer before it closes the connection.", least=1,
     ),
     Setting(
         "num.replica.fetchers", "int", 1, "broker", True,
@@ -226,13 +226,13 @@ _ALL: Final = (
     ),
     Setting(
         "replica.high.watermark.checkpoint.interval.ms", "long", 5_000, "broker", False,
-        "How often a broker writes the high watermarks to disk.", least=1, most=MAX_LONG,
+        "The interval at which a broker writes its high watermarks to disk.", least=1, most=MAX_LONG,
     ),
     Setting("default.replication.factor", "int", 1, "broker", False, "The replication factor of a topic that does not specify one.", least=1),
-    Setting("num.partitions", "int", 1, "broker", False, "The number of partitions of a topic that does not specify it.", least=1),
+    Setting("num.partitions", "int", 1, "broker", False, "The number of partitions of a topic that does not specify one.", least=1),
     Setting(
         "broker.heartbeat.interval.ms", "int", 2_000, "broker", False,
-        "How often a broker sends a heartbeat to the controller.", least=1,
+        "The interval at which a broker sends heartbeats to the controller.", least=1,
     ),
     Setting("broker.session.timeout.ms", "int", 9_000, "controller", False, "The controller fences a broker that sends no heartbeat for this long.", least=1),
     Setting(
@@ -242,7 +242,7 @@ _ALL: Final = (
     ),
     Setting(
         "controller.quorum.election.timeout.ms", "int", 1_000, "controller", False,
-        "How long a voter waits for votes before it starts another election. A random delay of up to the same length is added.", least=1,
+        "The time that a voter waits for votes before it starts another election. A random delay of at most the same length is added.", least=1,
     ),
     Setting(
         "auto.leader.rebalance.enable", "boolean", True, "controller", False,
@@ -250,11 +250,11 @@ _ALL: Final = (
     ),
     Setting(
         "leader.imbalance.check.interval.seconds", "long", 300, "controller", False,
-        "The seconds between checks for leaders that are not the preferred leaders.", least=1, most=MAX_LONG,
+        "The interval, in seconds, at which the controller checks for leaders that are not the preferred leaders.", least=1, most=MAX_LONG,
     ),
     Setting(
         "unclean.leader.election.interval.ms", "long", 300_000, "controller", False,
-        "How often the controller checks for partitions without a leader that an unclean election can bring online.",
+        "The interval at which the controller checks for partitions without a leader that an unclean election can bring online.",
         least=1, most=MAX_LONG,
     ),
     Setting(
@@ -263,7 +263,7 @@ _ALL: Final = (
     ),
     Setting(
         "zookeeper.session.timeout.ms", "int", 18_000, "broker", False,
-        "If ZooKeeper does not hear from a broker for this long, its session expires, and the controller considers it dead. Only in releases with ZooKeeper.",
+        "If ZooKeeper does not hear from a broker for this long, its session expires, and the controller considers the broker dead. This setting exists only in releases with ZooKeeper.",
         least=1, older_defaults=(("2.4", 6_000),),
     ),
     Setting(
@@ -277,23 +277,23 @@ _ALL: Final = (
     Setting("num.io.threads", "int", 8, "broker", True, "The number of threads that process requests (RequestHandlerAvgIdlePercent).", least=1),
     Setting(
         "leader.replication.throttled.rate", "long", MAX_LONG, "broker", True,
-        "The maximum bytes per second that a broker sends to followers of throttled partitions.", least=1, most=MAX_LONG,
+        "The maximum number of bytes per second that a broker sends to followers of throttled partitions.", least=1, most=MAX_LONG,
     ),
     Setting(
         "follower.replication.throttled.rate", "long", MAX_LONG, "broker", True,
-        "The maximum bytes per second that a broker copies as a follower of throttled partitions.", least=1, most=MAX_LONG,
+        "The maximum number of bytes per second that a broker copies as a follower of throttled partitions.", least=1, most=MAX_LONG,
     ),
     Setting(
         "leader.replication.throttled.replicas", "list", "", "topic", True,
-        "The leaders that are throttled, as partition:broker,…, or *. By default, the leaders of partitions that are being reassigned.",
+        "The leaders that are throttled, in the form partition:broker,… or *. By default, these are the leaders of partitions that are being reassigned.",
     ),
     Setting(
         "follower.replication.throttled.replicas", "list", "", "topic", True,
-        "The followers that are throttled, as partition:broker,…, or *. By default, the replicas that a reassignment adds.",
+        "The followers that are throttled, in the form partition:broker,… or *. By default, these are the replicas that a reassignment adds.",
     ),
     Setting(
         "replica.selector.class", "class", "", "broker", False,
-        "Which replica consumers read from. If empty, the leader; with RackAwareReplicaSelector, a replica in the consumer's rack (KIP-392).",
+        "The rule for the replica that consumers read from. If empty, they read from the leader. With RackAwareReplicaSelector, they read from a replica in their rack (KIP-392).",
         classes=("org.apache.kafka.common.replica.LeaderSelector", "org.apache.kafka.common.replica.RackAwareReplicaSelector"),
     ),
     Setting(
@@ -306,42 +306,42 @@ _ALL: Final = (
     ),
     Setting(
         "log.roll.ms", "long", 604_800_000, "broker", True,
-        "The maximum age of a segment. A new segment starts when the first batch of the current one is older.", least=1, most=_LONGEST_MS, of_topic="segment.ms",
+        "The maximum age of a segment. A new segment starts when the first batch of the current segment is older.", least=1, most=_LONGEST_MS, of_topic="segment.ms",
     ),
     Setting(
         "log.flush.interval.messages", "long", MAX_LONG, "broker", True,
-        "A log is flushed to disk when this many records are not flushed. By default, only when a segment is closed.",
+        "A log is flushed to disk when it has this many unflushed records. By default, it is flushed only when a segment is closed.",
         least=1, most=MAX_LONG, of_topic="flush.messages",
     ),
     Setting(
         "log.flush.interval.ms", "long", MAX_LONG, "broker", True,
-        "A log is flushed to disk when it has not been flushed for this long. This is checked only every log.flush.scheduler.interval.ms.",
+        "A log is flushed to disk when it has not been flushed for this long. Brokers check this only every log.flush.scheduler.interval.ms.",
         least=0, most=MAX_LONG, of_topic="flush.ms",
     ),
     Setting(
         "log.flush.scheduler.interval.ms", "long", MAX_LONG, "broker", False,
-        "How often a broker checks for logs that are due for a flush by log.flush.interval.ms. By default, never.", least=1, most=MAX_LONG,
+        "The interval at which a broker checks for logs that log.flush.interval.ms requires it to flush. By default, it never checks.", least=1, most=MAX_LONG,
     ),
     Setting(
         "log.retention.ms", "long", 604_800_000, "broker", True,
-        "A segment is deleted when its newest record is older than this. -1: never.", least=-1, most=_LONGEST_MS, of_topic="retention.ms",
+        "A segment is deleted when its newest record is older than this. -1 means never.", least=-1, most=_LONGEST_MS, of_topic="retention.ms",
     ),
     Setting(
         "log.retention.bytes", "long", -1, "broker", True,
-        "The oldest segments are deleted as long as the rest of the log has at least this size. -1: never.",
+        "The oldest segments are deleted as long as the rest of the log has at least this size. -1 means never.",
         least=-1, most=MAX_LONG, of_topic="retention.bytes",
     ),
     Setting(
         "log.retention.check.interval.ms", "long", 300_000, "broker", False,
-        "How often a broker checks for old segments to delete.", least=1, most=_LONGEST_MS,
+        "The interval at which a broker checks for old segments to delete.", least=1, most=_LONGEST_MS,
     ),
     Setting(
         "log.flush.offset.checkpoint.interval.ms", "int", 60_000, "broker", False,
-        "How often a broker writes the recovery points to disk.", least=1,
+        "The interval at which a broker writes its recovery points to disk.", least=1,
     ),
     Setting(
         "log.flush.start.offset.checkpoint.interval.ms", "int", 60_000, "broker", False,
-        "How often a broker writes the log start offsets to disk.", least=1,
+        "The interval at which a broker writes its log start offsets to disk.", least=1,
     ),
     Setting(
         "num.recovery.threads.per.data.dir", "int", 2, "broker", True,

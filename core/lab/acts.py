@@ -51,19 +51,19 @@ class Act(ReprMixin):
 
 
 @attrs.frozen(eq=False, repr=False)
-class Kill(Act, word="kill", does="kill -9 a broker's process; its logs survive"):
-    """Kill a broker's process at once (kill -9). Its logs stay as they are, in the machine's page cache."""
+class Kill(Act, word="kill", does="kill a broker's process (kill -9); its logs survive"):
+    """Kill the broker's process (`kill -9`). Its logs stay as they are, in the page cache of the machine."""
 
     broker: int
 
 
 @attrs.frozen(eq=False, repr=False)
-class PowerLoss(Act, word="power-loss", does="cut the power of a broker's machine; unflushed records may be lost"):
-    """Cut the power of a broker's machine. Some or all records above a log's recovery point can be lost.
+class PowerLoss(Act, word="power-loss", does="cut the power of a broker's machine; unflushed records can be lost"):
+    """Cut the power of the broker's machine. Some or all records above the recovery point of a log can be lost.
 
-    `unflushed` says how much of that tail had reached the disk by itself: `drawn` (for each log, from the seed), `lost`
-    (nothing), or `kept` (everything). If `keep` is given, it replaces `unflushed`. `keep` has the offset up to which each log had
-    reached the disk. Other partitions keep everything.
+    `unflushed` determines how many of these records had already reached the disk: `drawn` (a random number for each log, from the
+    seed), `lost` (none), or `kept` (all). Alternatively, `keep` gives the offset up to which the log of each partition had reached
+    the disk. Partitions that are not in `keep` lose nothing.
     """
 
     broker: int
@@ -73,28 +73,28 @@ class PowerLoss(Act, word="power-loss", does="cut the power of a broker's machin
 
 @attrs.frozen(eq=False, repr=False)
 class Shutdown(Act, word="shutdown", does="shut a broker down cleanly (controlled shutdown)"):
-    """Shut down a broker cleanly (SIGTERM): leaderships move away, high watermarks are written, and then the process ends."""
+    """Shut the broker down cleanly (SIGTERM). Its leaderships move to other brokers, it writes its high watermarks, and its process ends."""
 
     broker: int
 
 
 @attrs.frozen(eq=False, repr=False)
 class Start(Act, word="start", does="start a stopped broker"):
-    """Start a stopped broker's process again."""
+    """Start the process of a stopped broker again."""
 
     broker: int
 
 
 @attrs.frozen(eq=False, repr=False)
 class Pause(Act, word="pause", does="pause a broker's process, as a long GC pause does"):
-    """Pause a broker's process, as a long GC pause or SIGSTOP does. It processes and sends nothing, and messages wait."""
+    """Pause the broker's process, as a long GC pause or SIGSTOP does. It processes nothing and sends nothing, and messages wait."""
 
     broker: int
 
 
 @attrs.frozen(eq=False, repr=False)
 class Resume(Act, word="resume", does="resume a paused broker"):
-    """Resume a paused process."""
+    """Resume a paused broker."""
 
     broker: int
 
@@ -104,7 +104,7 @@ class Resume(Act, word="resume", does="resume a paused broker"):
 
 @attrs.frozen(eq=False, repr=False)
 class FailDir(Act, word="fail-dir", does="make a log directory of a broker fail"):
-    """Make a log directory of a broker fail, as a broken disk does. Its replicas go offline.
+    """Make a log directory of the broker fail, as if its disk died. The replicas in it go offline.
 
     The broker halts if it has no other directory, or if its release cannot run with a failed one.
     """
@@ -115,7 +115,7 @@ class FailDir(Act, word="fail-dir", does="make a log directory of a broker fail"
 
 @attrs.frozen(eq=False, repr=False)
 class RepairDir(Act, word="repair-dir", does="replace a failed log directory; the broker uses it after its next start"):
-    """Replace a failed log directory with an empty one. If `empty` is false, restore it with its contents.
+    """Replace a failed log directory with an empty one. With `empty: false`, restore the directory with its contents.
 
     The broker uses the directory after its next start.
     """
@@ -127,9 +127,9 @@ class RepairDir(Act, word="repair-dir", does="replace a failed log directory; th
 
 @attrs.frozen(eq=False, repr=False)
 class MoveReplica(Act, word="move-replica", does="move a replica to another log directory of its broker"):
-    """Move a replica to another log directory of its broker. A copy catches up and then takes over.
+    """Move a replica to another log directory of its broker, as `kafka-reassign-partitions` does with log_dirs.
 
-    `kafka-reassign-partitions` does the same with log_dirs.
+    A copy of the replica catches up with the replica, and then replaces it.
     """
 
     partition: TopicPartition
@@ -138,8 +138,11 @@ class MoveReplica(Act, word="move-replica", does="move a replica to another log 
 
 
 @attrs.frozen(eq=False, repr=False)
-class SlowDisk(Act, word="slow-disk", does="slow down the disk writes of a broker; 0 restores the speed"):
-    """Make each write to a broker's disk take `delay`. Writes of fetchers and of producers' batches queue up. 0 restores the speed."""
+class SlowDisk(Act, word="slow-disk", does="slow down the disk writes of a broker, or restore the normal speed"):
+    """Make each write to a broker's disk take `delay`. A delay of 0 restores the normal speed.
+
+    Writes by the broker's fetchers and writes of producers' batches wait in the same queue.
+    """
 
     broker: int
     delay: int
@@ -149,22 +152,22 @@ class SlowDisk(Act, word="slow-disk", does="slow down the disk writes of a broke
 
 
 @attrs.frozen(eq=False, repr=False)
-class KillController(Act, word="kill-controller", does="kill -9 a dedicated controller"):
-    """Kill a dedicated controller's process at once. Its log and its vote stay on disk. A combined one dies with its broker (`kill`)."""
+class KillController(Act, word="kill-controller", does="kill a dedicated controller (kill -9)"):
+    """Kill the process of a dedicated controller. Its log and its vote stay on disk. A combined controller is killed with its broker (`kill`)."""
 
     node: str
 
 
 @attrs.frozen(eq=False, repr=False)
 class StartController(Act, word="start-controller", does="start a killed controller"):
-    """Start a dedicated controller's process again."""
+    """Start the process of a dedicated controller again."""
 
     node: str
 
 
 @attrs.frozen(eq=False, repr=False)
 class PauseController(Act, word="pause-controller", does="pause a dedicated controller, as a long GC pause does"):
-    """Pause a dedicated controller. When it resumes, it is a zombie: it keeps its old state until it learns of a newer epoch."""
+    """Pause a dedicated controller. After it resumes, it keeps its old state until it learns of a newer epoch."""
 
     node: str
 
@@ -181,9 +184,10 @@ class ResumeController(Act, word="resume-controller", does="resume a paused cont
 
 @attrs.frozen(eq=False, repr=False)
 class Cut(Act, word="cut", does="cut the link between two nodes"):
-    """Cut the link between two nodes. With `one-way`, cut only the direction from the first node to the second.
+    """Cut the link between two nodes. With `one-way`, cut the link only in the direction from the first node to the second.
 
-    A node is `b1`, `controller` (or `c1`; with ZooKeeper, the broker that is the controller), `zookeeper`, or a client.
+    A node is a broker such as `b1`, a controller such as `c1`, `controller`, `zookeeper`, or a client. With ZooKeeper, `controller` is
+    the broker that is the controller.
     """
 
     between: tuple[str, str]
@@ -206,11 +210,12 @@ class Isolate(Act, word="isolate", does="cut all links of a node"):
 
 @attrs.frozen(eq=False, repr=False)
 class Link(Act, word="link", does="change a link's latency, jitter, or loss, or make a client's proxy repeat or reorder requests"):
-    """Change the latency and jitter (µs) and the loss (parts per million) of a link, in both directions.
+    """Change the latency, the jitter, or the loss of a link in both directions. Loss is the share of messages that are lost.
 
     TCP retransmits lost messages, and neither repeats nor reorders messages. A proxy between a client and a broker can repeat a
-    request, or send it on a different connection from the one before it. `duplicate` is the share of requests on a client's link that
-    such a proxy delivers twice. `reorder` is the share that it lets later requests overtake. Each answer arrives once, and in order.
+    request, or send a request on a different connection than the previous one. `duplicate` is the share of requests on a client's
+    link that such a proxy delivers twice. `reorder` is the share of requests that later requests can overtake. Each response arrives
+    once and in order.
     """
 
     between: tuple[str, str]
@@ -223,14 +228,14 @@ class Link(Act, word="link", does="change a link's latency, jitter, or loss, or 
 
 @attrs.frozen(eq=False, repr=False)
 class Hold(Act, word="hold", does="hold back messages from one node to another"):
-    """Hold back every message from the first node to the second until `release`, and keep their order."""
+    """Hold back every message from the first node to the second until `release`. The messages stay in order."""
 
     between: tuple[str, str]
 
 
 @attrs.frozen(eq=False, repr=False)
 class Release(Act, word="release", does="deliver held messages"):
-    """Deliver the messages that `hold` held back. With `messages`, deliver only that many, oldest first. The other messages stay held."""
+    """Deliver the messages that `hold` held back. With `messages`, deliver only that many, oldest first. The others remain held."""
 
     between: tuple[str, str]
     messages: int | None = None
@@ -243,8 +248,8 @@ class Release(Act, word="release", does="deliver held messages"):
 class Set(Act, word="set", does="change a Kafka setting while it runs"):
     """Change a Kafka setting for the whole cluster, for a topic, or for a broker.
 
-    A running cluster refuses a setting that Kafka reads only at start. `force` sets it anyway, as if the brokers had restarted
-    with it and nothing else had happened.
+    If Kafka reads a setting only when a broker starts, the act is refused in a running cluster. With `force`, the setting changes
+    anyway, as if the brokers had restarted with the new value and nothing else had happened.
     """
 
     name: str
@@ -256,7 +261,7 @@ class Set(Act, word="set", does="change a Kafka setting while it runs"):
 
 @attrs.frozen(eq=False, repr=False)
 class CreateTopic(Act, word="create-topic", does="create a topic"):
-    """Create a topic. `replicas` assigns its partitions to brokers."""
+    """Create a topic. `replicas` assigns the replicas of its partitions to brokers."""
 
     topic: str
     partitions: int = 1
@@ -267,9 +272,10 @@ class CreateTopic(Act, word="create-topic", does="create a topic"):
 
 @attrs.frozen(eq=False, repr=False)
 class CreatePartitions(Act, word="create-partitions", does="give a topic more partitions"):
-    """Increase the number of partitions of a topic to `partitions` (`kafka-topics --alter`). `replicas` assigns the new ones to brokers.
+    """Increase the number of a topic's partitions to `partitions` (`kafka-topics --alter`).
 
-    Clients learn of the new partitions with their next metadata update, after metadata.max.age.ms (5 minutes) at the latest.
+    `replicas` assigns the replicas of the new partitions to brokers. Clients learn of the new partitions with their next metadata
+    update, at the latest after metadata.max.age.ms (5 minutes by default).
     """
 
     topic: str
@@ -279,7 +285,7 @@ class CreatePartitions(Act, word="create-partitions", does="give a topic more pa
 
 @attrs.frozen(eq=False, repr=False)
 class Elect(Act, word="elect", does="elect preferred leaders, or leaders from outside the ISR"):
-    """Elect preferred or unclean leaders, for one partition or for all of them (`kafka-leader-election`)."""
+    """Elect preferred leaders, or leaders outside the ISR, for one partition or for all partitions (`kafka-leader-election`)."""
 
     election: str = "preferred"
     partition: TopicPartition | None = None
@@ -287,7 +293,10 @@ class Elect(Act, word="elect", does="elect preferred leaders, or leaders from ou
 
 @attrs.frozen(eq=False, repr=False)
 class Reassign(Act, word="reassign", does="move a partition to other replicas, or change their number or order"):
-    """Move a partition to other replicas (`kafka-reassign-partitions --execute`). Added replicas must catch up before removed ones go."""
+    """Move a partition to other replicas (`kafka-reassign-partitions --execute`).
+
+    Added replicas must catch up before the replaced replicas are removed.
+    """
 
     partition: TopicPartition
     replicas: tuple[int, ...]
@@ -302,10 +311,10 @@ class CancelReassignment(Act, word="cancel-reassignment", does="cancel a running
 
 @attrs.frozen(eq=False, repr=False)
 class Unregister(Act, word="unregister", does="unregister a broker"):
-    """Unregister a broker (`kafka-cluster unregister`, KRaft). The broker loses its registration and leaderships, and leaves ISRs.
+    """Unregister a broker (`kafka-cluster unregister`, only with KRaft). The broker loses its leaderships and leaves ISRs.
 
-    Its replicas remain assigned to it, so reassign them first. If the process still runs, the controller refuses its heartbeats.
-    The broker then joins no ISR, and registers again only after a restart.
+    Its replicas remain assigned to it, so reassign them first. If the broker's process still runs, the controller refuses its
+    heartbeats. The broker does not join any ISR, and registers again only after a restart.
     """
 
     broker: int
@@ -313,9 +322,9 @@ class Unregister(Act, word="unregister", does="unregister a broker"):
 
 @attrs.frozen(eq=False, repr=False)
 class DeleteRecords(Act, word="delete-records", does="delete a partition's records below an offset"):
-    """Delete the records of a partition below an offset, so that consumers can no longer read them (`kafka-delete-records`).
+    """Delete the records of a partition below an offset (`kafka-delete-records`). Consumers can no longer read them.
 
-    Without an offset, delete all records below the high watermark.
+    Without an offset, all records below the high watermark are deleted.
     """
 
     partition: TopicPartition
@@ -324,10 +333,11 @@ class DeleteRecords(Act, word="delete-records", does="delete a partition's recor
 
 @attrs.frozen(eq=False, repr=False)
 class SetClock(Act, word="clock", does="set a node's clock to a wrong time, or make it run too fast or too slow"):
-    """Set the clock of a broker, a client, or the controller. `skew` is how far it is ahead, and `drift` is how fast it gains.
+    """Set the clock of a broker, a client, or the controller.
 
-    If `skew` is negative, the clock is behind. Brokers and the controller measure the durations of their settings by their clocks.
-    Retention compares the broker's time of day with the timestamps of records, which come from the clock of the producer.
+    `skew` is the time by which the clock is ahead; if negative, the clock is behind. `drift` is the rate at which the clock gains
+    time from now on. Brokers and the controller measure the durations of their settings with their clocks. Retention compares the
+    time of day of the broker with the timestamps of records, which come from the clock of the producer.
     """
 
     node: str
@@ -340,10 +350,11 @@ class SetClock(Act, word="clock", does="set a node's clock to a wrong time, or m
 
 @attrs.frozen(eq=False, repr=False)
 class Produce(Act, word="produce", does="produce a burst of records"):
-    """Produce records once, through a producer client. Without `partition`, they are spread over the topic's partitions.
+    """Produce records once. Without `partition`, the records are spread over the partitions of the topic.
 
-    In by-hand mode, `to` names the broker that the producer still considers the leader. `config` has settings of a new producer by their
-    Kafka names: delivery.timeout.ms, request.timeout.ms, metadata.max.age.ms, retries, max.in.flight.requests.per.connection.
+    If the pace is `by-hand`, `to` is the broker that the producer still considers the leader. `config` contains settings of a new
+    producer by their Kafka names: delivery.timeout.ms, request.timeout.ms, metadata.max.age.ms, retries,
+    max.in.flight.requests.per.connection.
     """
 
     topic: str
@@ -351,10 +362,10 @@ class Produce(Act, word="produce", does="produce a burst of records"):
     partition: int | None = None
     acks: str = "all"
     bytes: int = 100
-    """The size of one record, bytes."""
+    """The size of a record in bytes."""
     producer: str = "producer"
     idempotence: bool = False
-    """enable.idempotence of a new producer. Kafka turns it on by default since 3.0; here, it is off unless a script sets it."""
+    """enable.idempotence of a new producer. Kafka enables it by default since 3.0; here, it is disabled by default."""
     to: int | None = None
     config: tuple[tuple[str, str], ...] = ()
     """Kafka settings of a new producer, by name (`core.kafka.clients.client_config`)."""
@@ -362,7 +373,10 @@ class Produce(Act, word="produce", does="produce a burst of records"):
 
 @attrs.frozen(eq=False, repr=False)
 class Load(Act, word="load", does="produce steadily until stop-load"):
-    """Produce `rate` records per second, sent at intervals of `every`, until `stop-load`. `config` is the same as for `produce`."""
+    """Produce `rate` records per second until `stop-load`. The producer sends one batch every `every`.
+
+    `config` has the same meaning as for `produce`.
+    """
 
     topic: str
     rate: int
@@ -371,21 +385,21 @@ class Load(Act, word="load", does="produce steadily until stop-load"):
     bytes: int = 100
     producer: str = "load"
     idempotence: bool = False
-    """enable.idempotence of a new producer. Kafka turns it on by default since 3.0; here, it is off unless a script sets it."""
+    """enable.idempotence of a new producer. Kafka enables it by default since 3.0; here, it is disabled by default."""
     config: tuple[tuple[str, str], ...] = ()
     """Kafka settings of a new producer, by name (`core.kafka.clients.client_config`)."""
 
 
 @attrs.frozen(eq=False, repr=False)
 class StopLoad(Act, word="stop-load", does="stop a steady producer"):
-    """Stop a steady producer. Requests that the producer has sent are still answered."""
+    """Stop a steady producer. Batches that it has already sent are still answered."""
 
     producer: str = "load"
 
 
 @attrs.frozen(eq=False, repr=False)
 class Acks(Act, word="acks", does="change a producer's acks"):
-    """Change a producer's acks for the requests that it sends from now on: 0, 1, or all."""
+    """Change the acks of a producer to 0, 1, or all, for the batches that it sends from now on."""
 
     acks: str
     producer: str = "load"
@@ -393,11 +407,12 @@ class Acks(Act, word="acks", does="change a producer's acks"):
 
 @attrs.frozen(eq=False, repr=False)
 class Consume(Act, word="consume", does="start a consumer on a topic"):
-    """Start a consumer that reads every partition of a topic. `reset` is its auto.offset.reset: earliest or latest.
+    """Start a consumer that reads every partition of a topic.
 
-    `rack` is its client.rack. With `replica.selector.class: RackAwareReplicaSelector`, leaders send it to a replica in that rack (KIP-392).
-    With `since`, it starts at the first record of that virtual time (offsetsForTimes). If there is no such record, it starts at the end.
-    `config` has settings by their Kafka names: request.timeout.ms, metadata.max.age.ms.
+    `reset` is its auto.offset.reset: `earliest` or `latest`. `rack` is its client.rack. With `replica.selector.class:
+    RackAwareReplicaSelector`, leaders redirect the consumer to a replica in this rack (KIP-392). With `since`, the consumer starts
+    at the first record of that virtual time or later (offsetsForTimes). If no such record exists, it starts at the end. `config`
+    contains settings by their Kafka names: request.timeout.ms, metadata.max.age.ms.
     """
 
     topic: str
@@ -420,11 +435,12 @@ class StopConsume(Act, word="stop-consume", does="stop a consumer"):
 
 
 @attrs.frozen(eq=False, repr=False)
-class SetPace(Act, word="pace", does="step a running cluster by hand, or let it run on its own again"):
-    """Switch a running cluster to another pace: `by-hand` or `timeline`.
+class SetPace(Act, word="pace", does="step a running cluster by hand, or let it run by itself again"):
+    """Change the pace of a running cluster to `by-hand` or `timeline`.
 
-    In by-hand mode, followers fetch and loads produce only when an act says so. Messages that are in transit arrive at once. Brokers
-    keep their other tasks, but virtual time passes only when you let it. Back on the timeline, everything runs by itself again.
+    If the pace is `by-hand`, followers fetch and loads produce only when an act tells them to, and messages arrive at once. Brokers
+    continue with their other tasks, but virtual time passes only when you advance it. If the pace is `timeline`, everything runs by
+    itself.
     """
 
     pace: str
@@ -434,11 +450,11 @@ class SetPace(Act, word="pace", does="step a running cluster by hand, or let it 
 
 
 @attrs.frozen(eq=False, repr=False)
-class Fetch(Act, word="fetch", does="by hand: a follower fetches, and the leader answers at once", by_hand=True):
-    """In by-hand mode, run one turn of a follower's fetcher. The follower asks, the leader answers at once, and the follower appends.
+class Fetch(Act, word="fetch", does="make a follower fetch, and answer at once", by_hand=True):
+    """Run one turn of a follower's fetcher: the follower sends a fetch, the leader answers at once, and the follower appends.
 
-    Because the answer is immediate, it carries the high watermark from before this fetch. If a fetcher must first truncate, it does
-    so in this turn too. If the follower fetches from several leaders, `leader` picks one.
+    Because the answer is immediate, it contains the high watermark from before this fetch. If the fetcher must truncate first, it
+    does so in the same turn. If the follower fetches from several leaders, `leader` selects one.
     """
 
     follower: int
@@ -448,19 +464,19 @@ class Fetch(Act, word="fetch", does="by hand: a follower fetches, and the leader
 
 
 @attrs.frozen(eq=False, repr=False)
-class Arrive(Act, word="arrive", does="by hand: a follower's fetch reaches the leader and waits there", by_hand=True):
-    """In by-hand mode, let a follower's fetch reach the leader. The fetch updates the leader's view and waits in its purgatory."""
+class Arrive(Act, word="arrive", does="deliver a follower's fetch to the leader, where it waits", by_hand=True):
+    """Deliver a follower's fetch to the leader. The fetch updates the leader's view of the follower, and waits in the purgatory."""
 
     follower: int
     leader: int | None = None
 
 
 @attrs.frozen(eq=False, repr=False)
-class Answer(Act, word="answer", does="by hand: the leader answers a waiting fetch", by_hand=True):
-    """In by-hand mode, let the waiting fetch of a follower leave the purgatory. The leader reads log and HW now and delivers the answer.
+class Answer(Act, word="answer", does="answer a waiting fetch", by_hand=True):
+    """Answer a follower's fetch that waits in the purgatory. The leader reads the log and the high watermark at this moment.
 
-    `records` limits the records in the answer. `lost` loses the answer on its way. `corrupt` flips bits of its records,
-    so that their checksums are wrong.
+    `records` is the maximum number of records in the answer. `lost` drops the answer on its way. `corrupt` flips bits of the
+    records, so that their checksums are wrong.
     """
 
     follower: int
@@ -471,18 +487,19 @@ class Answer(Act, word="answer", does="by hand: the leader answers a waiting fet
 
 
 @attrs.frozen(eq=False, repr=False)
-class Fence(Act, word="fence", does="by hand: the controller fences a broker", by_hand=True):
-    """In by-hand mode, let the controller notice that a broker's session has expired."""
+class Fence(Act, word="fence", does="make the controller fence a broker", by_hand=True):
+    """Make the controller notice that the session of a broker has expired."""
 
     broker: int
 
 
 @attrs.frozen(eq=False, repr=False)
-class Bounce(Act, word="bounce", does="by hand: restart a broker faster than the controller notices", by_hand=True):
-    """In by-hand mode, restart a broker's process so fast that the controller does not notice.
+class Bounce(Act, word="bounce", does="restart a broker faster than the controller notices", by_hand=True):
+    """Restart a broker's process so fast that the controller does not notice.
 
-    `clean` writes the high-watermark checkpoint first, as a shutdown does. Otherwise, the last checkpoint counts. With
-    `keep`, the machine restarts instead, and those partitions keep only records below the given offsets.
+    With `clean`, the broker first writes the high-watermark checkpoint, as in a clean shutdown. Otherwise, it uses the last
+    checkpoint. With `keep`, the machine restarts instead of the process. The given partitions then keep only the records below the
+    given offsets.
     """
 
     broker: int
@@ -491,15 +508,15 @@ class Bounce(Act, word="bounce", does="by hand: restart a broker faster than the
 
 
 @attrs.frozen(eq=False, repr=False)
-class Checkpoint(Act, word="checkpoint", does="by hand: a broker checkpoints its high watermarks", by_hand=True):
-    """In by-hand mode, write a broker's high watermarks to disk."""
+class Checkpoint(Act, word="checkpoint", does="make a broker write its high watermarks to disk", by_hand=True):
+    """Write the high watermarks of a broker to disk."""
 
     broker: int
 
 
 @attrs.frozen(eq=False, repr=False)
-class CheckIsr(Act, word="check-isr", does="by hand: a broker checks its ISRs for followers to remove", by_hand=True):
-    """In by-hand mode, run a broker's isr-expiration task over the partitions that it leads."""
+class CheckIsr(Act, word="check-isr", does="make a broker check its ISRs for followers to remove", by_hand=True):
+    """Run the isr-expiration task of a broker for the partitions that it leads."""
 
     broker: int
 

@@ -234,69 +234,69 @@ _ALL: Final = (
     ),
     Reading("state", ("broker",), WORD, "the state of a broker's process", _of_broker(lambda view: str(view.state)), _STATES),
     Reading("fenced", ("broker",), BOOL, "whether the controller has fenced a broker", _of_broker(lambda view: view.fenced)),
-    Reading("leaders", ("broker",), NUMBER, "how many partitions a broker leads", _of_broker(lambda view: view.leaders)),
-    Reading("accepted", ("partition?",), NUMBER, "records that a leader has appended", _account("accepted")),
-    Reading("acked", ("partition-or-client?",), NUMBER, "records acknowledged to producers", _account("acked")),
-    Reading("committed", ("partition?",), NUMBER, "records below the high watermark", _committed),
-    Reading("exposed", ("partition?",), NUMBER, "committed records that at least one electable replica lacks", _account("exposed")),
-    Reading("lost", ("partition?",), NUMBER, "acknowledged or read records that the leader's log lacks, each counted "
+    Reading("leaders", ("broker",), NUMBER, "the number of partitions that a broker leads", _of_broker(lambda view: view.leaders)),
+    Reading("accepted", ("partition?",), NUMBER, "the number of records that leaders have appended", _account("accepted")),
+    Reading("acked", ("partition-or-client?",), NUMBER, "the number of records that were acknowledged to producers", _account("acked")),
+    Reading("committed", ("partition?",), NUMBER, "the number of records below the high watermark", _committed),
+    Reading("exposed", ("partition?",), NUMBER, "the number of committed records that at least one electable replica lacks", _account("exposed")),
+    Reading("lost", ("partition?",), NUMBER, "the number of acknowledged or read records that the leader's log lacks, each counted "
         "once", _account("lost")),
     Reading(
-        "lost-acknowledged", ("partition?",), NUMBER, "lost records that were acknowledged to their producer (acks 1 or all)",
+        "lost-acknowledged", ("partition?",), NUMBER, "the number of lost records that were acknowledged to their producer (acks 1 or all)",
         _account("lost_acknowledged"),
     ),
-    Reading("lost-read", ("partition?",), NUMBER, "lost records that a consumer had read, whether acknowledged or "
+    Reading("lost-read", ("partition?",), NUMBER, "the number of lost records that a consumer had read, whether acknowledged or "
         "not", _account("lost_read")),
-    Reading("duplicated", ("partition?",), NUMBER, "records that were appended twice", _account("duplicated")),
-    Reading("diverged", ("partition?",), NUMBER, "offsets at which replicas permanently have different records", _account("diverged")),
-    Reading("sent", ("client",), NUMBER, "records that a producer has sent", _of_client("sent")),
-    Reading("failed", ("client",), NUMBER, "records that a producer has given up on", _of_client("failed")),
-    Reading("retries", ("client",), NUMBER, "batches that a producer has retried", _of_client("retries")),
-    Reading("in-flight", ("client",), NUMBER, "batches that a producer is waiting for", _of_client("in_flight")),
+    Reading("duplicated", ("partition?",), NUMBER, "the number of records that were appended twice", _account("duplicated")),
+    Reading("diverged", ("partition?",), NUMBER, "the number of offsets at which replicas permanently have different records", _account("diverged")),
+    Reading("sent", ("client",), NUMBER, "the number of records that a producer has sent", _of_client("sent")),
+    Reading("failed", ("client",), NUMBER, "the number of records that a producer has given up on", _of_client("failed")),
+    Reading("retries", ("client",), NUMBER, "the number of batches that a producer has retried", _of_client("retries")),
+    Reading("in-flight", ("client",), NUMBER, "the number of batches whose responses a producer is waiting for", _of_client("in_flight")),
     Reading(
         "p50-latency", ("client",), DURATION,
-        "the median time from a batch's first send until it is acknowledged or given up; for a batch without an answer for "
-        "more than 1 s, until now", _latency(50),
+        "the median time from the first send of a producer's batch until its acknowledgment or failure, or until now if the "
+        "batch has waited for more than 1 s", _latency(50),
         ages=True,
     ),
-    Reading("p99-latency", ("client",), DURATION, "the 99th percentile of the same", _latency(99), ages=True),
-    Reading("max-latency", ("client",), DURATION, "the maximum of the same", _latency(100), ages=True),
-    Reading("longest-wait", ("client",), DURATION, "how long a producer's oldest batch has been without an "
+    Reading("p99-latency", ("client",), DURATION, "the 99th percentile of the times that p50-latency measures", _latency(99), ages=True),
+    Reading("max-latency", ("client",), DURATION, "the maximum of the times that p50-latency measures", _latency(100), ages=True),
+    Reading("longest-wait", ("client",), DURATION, "the time that a producer's oldest batch has waited for an "
         "answer", _longest_wait, ages=True),
-    Reading("read", ("client",), NUMBER, "records that a consumer has read", _of_client("read")),
+    Reading("read", ("client",), NUMBER, "the number of records that a consumer has read", _of_client("read")),
     Reading("position", ("client", "partition"), NUMBER, "a consumer's next offset", _position),
-    Reading("reads-from", ("client", "partition"), BROKER, "the broker that a consumer fetches from: the leader, or the "
-        "replica that the leader named", _reads_from),
+    Reading("reads-from", ("client", "partition"), BROKER, "the broker that a consumer fetches from, which is the leader or "
+        "the replica that the leader chose", _reads_from),
     Reading(
         "status", ("partition",), WORD, "the state of a partition as clients experience it",
         _of_partition(lambda view: status_word(view.status)), tuple(status_word(each) for each in PartitionStatus), ages=True,
     ),
     Reading(
         "stalled", ("partition?",), NUMBER,
-        "partitions whose acks=all writes wait although leader and ISR look healthy (for one partition: 1 or 0)", _stalled, ages=True,
+        "the number of partitions whose acks=all writes wait although the leader and the ISR look healthy; for one partition, 1 or 0", _stalled, ages=True,
     ),
-    Reading("urp", (), NUMBER, "under-replicated partitions (UnderReplicatedPartitions)", _count(is_under_replicated)),
-    Reading("offline", (), NUMBER, "partitions without a leader (OfflinePartitionsCount)", _count(is_offline)),
+    Reading("urp", (), NUMBER, "the number of under-replicated partitions (UnderReplicatedPartitions)", _count(is_under_replicated)),
+    Reading("offline", (), NUMBER, "the number of partitions without a leader (OfflinePartitionsCount)", _count(is_offline)),
     Reading(
-        "under-min-isr", (), NUMBER, "partitions with a leader whose ISR is smaller than the effective min.insync.replicas "
+        "under-min-isr", (), NUMBER, "the number of partitions with a leader whose ISR is smaller than the effective min.insync.replicas "
             "(UnderMinIsrPartitionCount)",
         _count(lambda view: is_under_min_isr(view, view.min_isr)),
     ),
     Reading(
-        "at-min-isr", (), NUMBER, "partitions with a leader whose ISR has exactly the effective min.insync.replicas "
+        "at-min-isr", (), NUMBER, "the number of partitions with a leader whose ISR has exactly the effective min.insync.replicas "
             "(AtMinIsrPartitionCount)",
         _count(lambda view: is_at_min_isr(view, view.min_isr)),
     ),
-    Reading("controller-epoch", (), NUMBER, "the active controller's epoch, with a controller "
+    Reading("controller-epoch", (), NUMBER, "the epoch of the active controller of a controller "
         "quorum", lambda moment: moment.view().controller_epoch),
     Reading(
-        "active-controllers", (), NUMBER, "controllers that consider themselves active (ActiveControllerCount)",
+        "active-controllers", (), NUMBER, "the number of controllers that consider themselves active (ActiveControllerCount)",
         lambda moment: moment.view().active_controllers,
     ),
     Reading("majority", (), BOOL, "whether a majority of the controllers runs and can communicate", lambda moment: moment.view().majority),
-    Reading("unclean-elections", (), NUMBER, "unclean elections so far", lambda moment: moment.view().unclean_elections),
-    Reading("isr-shrinks", (), NUMBER, "ISR shrinks so far", lambda moment: moment.view().isr_shrinks),
-    Reading("isr-expands", (), NUMBER, "ISR expansions so far", lambda moment: moment.view().isr_expands),
+    Reading("unclean-elections", (), NUMBER, "the number of unclean elections so far", lambda moment: moment.view().unclean_elections),
+    Reading("isr-shrinks", (), NUMBER, "the number of ISR shrinks so far", lambda moment: moment.view().isr_shrinks),
+    Reading("isr-expands", (), NUMBER, "the number of ISR expansions so far", lambda moment: moment.view().isr_expands),
 )  # fmt: skip
 
 READINGS: Final[dict[str, Reading]] = {reading.name: reading for reading in _ALL}

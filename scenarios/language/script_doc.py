@@ -125,13 +125,14 @@ def document() -> str:
         words = f" ({', '.join(reading.words)})" if reading.words else ""
         parts.append(f"| `{reading.written}` | {reading.type} | {reading.meaning}{words} |\n")
     parts.append(
-        "\n## Acts\n\nA single value is the first field (`kill: 2`). A list of brokers runs the act for each in turn (`fetch: [1, 2]`).\n"
+        "\n## Acts\n\nA single value is the value of the first field (`kill: 2`). With a list of brokers, the act runs for each broker in turn (`fetch: [1, 2]`).\n"
         "`set` also accepts settings by name: `set: {min.insync.replicas: 2, topic: orders}`.\n"
     )
     for word, act in ACTS.items():
         fields = [f"`{as_written(field.name)}`" + ("" if field.default is attrs.NOTHING else "?") for field in attrs.fields(act)]
         meaning = " ".join((inspect.getdoc(act) or "").split())
-        parts.append(f"\n**{word}**: {', '.join(fields) or 'no fields'}. {meaning}\n")
+        pace = " Requires the pace `by-hand`." if act.by_hand else ""
+        parts.append(f"\n**{word}**: {', '.join(fields) or 'no fields'}. {meaning}{pace}\n")
     return "".join(parts)
 
 

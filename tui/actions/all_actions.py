@@ -83,7 +83,7 @@ ACTIONS: Final[tuple[Action, ...]] = (
         "go-to", ("g",), "go to", "Go to a virtual time (12s, 1m30s), or to an event by its number (#120).", TIME, call="go_to", footer=33,
     ),
     Action(
-        "undo", ("left_curly_bracket",), "undo", "Go back to just before the last act. An action there starts a branch, and the old future is kept.",
+        "undo", ("left_curly_bracket",), "undo", "Go back to just before the last act. If you then act, a new branch starts, and the old branch is kept.",
         TIME, refusals.nothing_done, call="undo", shown="{", footer=32,
     ),
     Action(
@@ -143,7 +143,7 @@ ACTIONS: Final[tuple[Action, ...]] = (
         ask=fault_questions.power_loss,
     ),
     Action(
-        "slow-disk", ("Z",), "slow disk", "Make each disk write of the broker take time, or no longer.", BROKER, refusals.needs_broker,
+        "slow-disk", ("Z",), "slow disk", "Slow down each disk write of the broker, or restore the normal speed.", BROKER, refusals.needs_broker,
         ask=fault_questions.slow_disk,
     ),
     Action(
@@ -168,12 +168,12 @@ ACTIONS: Final[tuple[Action, ...]] = (
         ask=fault_questions.link_quality,
     ),
     Action(
-        "hold", ("H",), "hold messages", "Hold back the messages in one direction of a link, or release them, for example for "
-            "a late request.", NETWORK,
+        "hold", ("H",), "hold messages", "Hold back the messages in one direction of a link, or release them, for example to "
+            "make a request arrive late.", NETWORK,
         refusals.needs_broker, ask=fault_questions.hold,
     ),
     Action(
-        "unclean", ("u",), "unclean on/off", f"Turn {UNCLEAN} on or off: can a replica outside the ISR become leader?", CLUSTER,
+        "unclean", ("u",), "unclean on/off", f"Turn {UNCLEAN} on or off. If it is on, a replica outside the ISR can become leader.", CLUSTER,
         build=_toggle_unclean, effect=effect_texts.unclean, footer=11,
     ),
     Action(
@@ -197,7 +197,7 @@ ACTIONS: Final[tuple[Action, ...]] = (
     ),
     Action("create-topic", ("T",), "create topic", "Create a topic.", CLUSTER, ask=admin_questions.create_topic),
     Action(
-        "controllers", ("M",), "controllers", "Kill, start, freeze or thaw a dedicated controller.", CLUSTER, fault_questions.no_controllers,
+        "controllers", ("M",), "controllers", "Kill, start, freeze, or thaw a dedicated controller.", CLUSTER, fault_questions.no_controllers,
         ask=fault_questions.controllers,
     ),
     Action(
@@ -219,24 +219,24 @@ ACTIONS: Final[tuple[Action, ...]] = (
     ),
     Action(
         "by-hand", ("b",), "by hand",
-        "Step the cluster by hand, or let it run on its own again. By hand, virtual time is paused, and followers fetch and "
-        "clients produce only when you tell them to.", HAND, by_hand_steps.cannot_toggle, build=by_hand_steps.toggle, effect=by_hand_steps.toggled, footer=25,
+        "Step the cluster by hand, or let it run by itself again. If the pace is by-hand, virtual time is paused, and "
+        "followers fetch and clients produce only when you tell them to.", HAND, by_hand_steps.cannot_toggle, build=by_hand_steps.toggle, effect=by_hand_steps.toggled, footer=25,
     ),
     Action(
         "by-hand-round", ("v",), "fetch round",
-        "By hand: the fetches of the selected partition's followers arrive at its leader, which answers each with the number "
-        "of records that you enter.",
+        "If the pace is by-hand, deliver the fetches of the selected partition's followers to its leader, which answers each "
+        "fetch with the number of records that you enter.",
         HAND, by_hand_steps.no_round, ask=by_hand_steps.fetch_round, footer=26,
     ),
     Action(
         "by-hand-step", ("E",), "single step",
-        "By hand: a single fetch, arrival, answer, lost answer, fencing, restart, checkpoint, or ISR check of the selected broker.", HAND,
+        "If the pace is by-hand, run a single step of the selected broker: a fetch, arrival, answer, lost answer, fencing, restart, checkpoint, or ISR check.", HAND,
         by_hand_steps.no_step, ask=by_hand_steps.step, footer=27,
     ),
     Action("screen-overview", ("1",), "overview", "Show brokers, partitions, and events.", SCREENS, call="leave_page_now"),
     Action(
         "screen-partition", ("2",), "partition",
-        "Show the selected partition in detail: which replicas hold its high watermark back, what is waiting, and the "
+        "Show the selected partition in detail: the replicas that hold back its high watermark, the requests that wait, and the "
         "replicas' disks and logs side by side.",
         SCREENS, page="partition", footer=18,
     ),
@@ -252,19 +252,19 @@ ACTIONS: Final[tuple[Action, ...]] = (
     ),
     Action(
         "screen-durability", ("5",), "durability",
-        "Show the durability account: lost and exposed records by partition and producer, with the event that caused it.", SCREENS,
+        "Show the durability account: lost and exposed records by partition and producer, with the events that caused the loss.", SCREENS,
         page="durability", footer=44,
     ),
     Action(
         "screen-settings", ("6",), "settings",
-        "Show every Kafka setting: its value, where it is set, its default, and what a change does. Enter edits "
-        "it.", SCREENS, page="settings",
+        "Show every Kafka setting: its value, where it is set, its default, and the effect of a change. Press Enter to edit "
+        "a setting.", SCREENS, page="settings",
         footer=45,
     ),
     Action(
         "screen-scenarios", ("7",), "scenarios",
-        "Show the library by topic, and what each scenario shows. Enter starts one under the release that you "
-        "choose.", SCREENS, page="scenarios",
+        "Show the scenarios of the library by topic, each with a description. Press Enter to start a scenario under the release "
+        "that you choose.", SCREENS, page="scenarios",
         footer=46,
     ),
     Action(
@@ -291,7 +291,7 @@ ACTIONS: Final[tuple[Action, ...]] = (
         "list.", SCREEN, call="order", footer=28),
     Action(
         "only", ("t",), "kafka-topics filter",
-        "Show only unavailable, under-min-isr, at-min-isr, or under-replicated partitions, as kafka-topics does; then all.", SCREEN,
+        "Show only unavailable, under-min-isr, at-min-isr, or under-replicated partitions, as kafka-topics does, or all partitions.", SCREEN,
         call="only", footer=41,
     ),
     Action(
@@ -300,7 +300,7 @@ ACTIONS: Final[tuple[Action, ...]] = (
         call="zoom", shown="⏎", footer=29,
     ),
     Action(
-        "colours", ("C",), "colours", "Choose a palette (colour-blind-safe, high contrast, light …), or ASCII instead of glyphs.", SCREEN,
+        "colours", ("C",), "colors", "Choose a palette (color-blind-safe, high contrast, light …), or ASCII instead of glyphs.", SCREEN,
         call="colours",
     ),
     Action("help", ("question_mark", "f1"), "help", "Show this page.", SCREEN, call="show_help", shown="?", footer=16),
@@ -314,7 +314,7 @@ ACTIONS: Final[tuple[Action, ...]] = (
     Action(
         "copy", ("y",), "copy",
         "Copy to the clipboard: the selected event, or the selected partition as kafka-topics --describe prints it. In a "
-        "detail view, copy all of its text.", SCREEN, call="copy", footer=40,
+        "detail view, copy the whole text.", SCREEN, call="copy", footer=40,
     ),
     Action(
         "save", ("S",), "save",
@@ -341,7 +341,7 @@ MOVES: Final = (
     ("Tab", "move between panels: brokers, partitions, events, timeline"),
     ("← → Enter", "on the timeline: choose a mark and go to it"),
     ("PgUp PgDn Home", "scroll further"),
-    ("Ctrl+Z", "suspend the playground; fg in the shell comes back to it"),
+    ("Ctrl+Z", "suspend the playground; the shell command fg resumes it"),
     ("right click", "open a menu of actions for a broker or a partition"),
 )
 """Navigation keys for the help screen, each with a description."""

@@ -28,12 +28,14 @@ def add_commands(commands: Any) -> None:
     describe = commands.add_parser("describe", help="print kafka-topics --describe for any moment of a log or a scenario")
     describe.add_argument("source", metavar="LOG|SCENARIO", help="an event log, a scenario, or the output of kafka-topics --describe")
     describe.add_argument("--at", metavar="TIME", help="the virtual time, for example 12s; by default the end")
-    describe.add_argument("--release", metavar="R", help="the Kafka release to run, and whose output format to use")
-    describe.add_argument("--topic", metavar="T", help="topics whose whole name matches this Java regular expression; a comma stands for |")
-    for name in FILTERS:
-        describe.add_argument(f"--{name}-partitions", action="store_true", help="same as in kafka-topics")
+    describe.add_argument("--release", metavar="R", help="the Kafka release to run, which also determines the output format")
     describe.add_argument(
-        "--topics-with-overrides", action="store_true", help="print only topics with their own settings, without partitions"
+        "--topic", metavar="T", help="print only topics whose whole name matches this Java regular expression; a comma means |"
+    )
+    for name in FILTERS:
+        describe.add_argument(f"--{name}-partitions", action="store_true", help=f"print only {name} partitions, as kafka-topics does")
+    describe.add_argument(
+        "--topics-with-overrides", action="store_true", help="print only topics that override settings, without their partitions"
     )
     describe.set_defaults(command=_describe)
 

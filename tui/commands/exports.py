@@ -25,10 +25,10 @@ def add_commands(commands: Any) -> None:
     )
     checkpoints.add_argument("--at", metavar="TIME", help="the virtual time, for example 12s; by default the end")
     checkpoints.add_argument(
-        "-o", "--output", metavar="DIR", help="write to this directory: broker-1/log-dir-1/replication-offset-checkpoint …"
+        "-o", "--output", metavar="DIR", help="write to this directory, for example broker-1/log-dir-1/replication-offset-checkpoint"
     )
     checkpoints.add_argument(
-        "--check", metavar="DIR", help="compare with the files in this directory, and report differences; exit 1 if there are any"
+        "--check", metavar="DIR", help="compare with the files in this directory and report differences; exit with 1 if there are any"
     )
     checkpoints.set_defaults(command=_checkpoints)
 

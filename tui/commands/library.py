@@ -13,10 +13,10 @@ from tui.exit_codes import HELD
 
 def add_commands(commands: Any) -> None:
     """Add the commands `scenarios list` and `scenarios show`."""
-    library = commands.add_parser("scenarios", help="the library of scenarios")
+    library = commands.add_parser("scenarios", help="list the scenarios of the library, or print one")
     library_commands = library.add_subparsers(title="commands", metavar="COMMAND", required=True, parser_class=Parser)
-    listing = library_commands.add_parser("list", help="list the scenarios, one name per line; on a terminal, also what each shows")
-    listing.add_argument("-l", "--long", action="store_true", help="also print what each scenario shows when the output is piped")
+    listing = library_commands.add_parser("list", help="list the scenarios, one name per line; on a terminal, also describe each scenario")
+    listing.add_argument("-l", "--long", action="store_true", help="describe each scenario even if the output is piped")
     listing.set_defaults(command=_list)
     show = library_commands.add_parser("show", help="print a scenario's script")
     show.add_argument("name", metavar="NAME")

@@ -17,16 +17,19 @@ def add_commands(commands: Any) -> None:
     log = commands.add_parser("log", help="check an event log, or write it in another format")
     log_commands = log.add_subparsers(title="commands", metavar="COMMAND", required=True, parser_class=Parser)
     check = log_commands.add_parser(
-        "check", help="report every wrong line: sequence numbers, times, causes, or an incomplete last line; exit 2 if there is one"
+        "check",
+        help="report every line with a wrong sequence number, time, or cause, and an incomplete last line; exit with 2 if there are any",
     )
     check.add_argument("logs", nargs="+", metavar="LOG", help="event logs, or directories of *.jsonl files")
     check.set_defaults(command=_log_check)
     export = log_commands.add_parser("export", help="convert a session for another program")
     export.add_argument("log", metavar="LOG")
-    export.add_argument("--perfetto", metavar="FILE", required=True, help="a Chrome trace, for ui.perfetto.dev; '-' is stdout")
+    export.add_argument(
+        "--perfetto", metavar="FILE", required=True, help="write a Chrome trace for ui.perfetto.dev to this file; '-' is stdout"
+    )
     export.set_defaults(command=_log_export)
 
-    converting = log_commands.add_parser("convert", help="convert JSON Lines to Parquet and back, byte for byte; compressed (.zst) or not")
+    converting = log_commands.add_parser("convert", help="convert JSON Lines, compressed (.zst) or not, to Parquet and back, byte for byte")
     converting.add_argument(
         "logs", nargs="+", metavar="LOG", help="event logs, directories of event logs, or a directory that 'log convert' wrote"
     )
@@ -35,33 +38,35 @@ def add_commands(commands: Any) -> None:
         "--output",
         metavar="OUT",
         required=True,
-        help="a *.jsonl or *.jsonl.zst file, or a directory: for Parquet, or for the JSON Lines of a dataset",
+        help="write to this directory as Parquet, or convert a dataset to this directory or to this *.jsonl or *.jsonl.zst file",
     )
     add_spark_options(converting)
     converting.add_argument("-q", "--quiet", action="store_true", help="print nothing")
     converting.set_defaults(command=_log_convert)
 
-    replaying = commands.add_parser("replay", help="replay event logs and compare every event; exit 1 if one differs")
+    replaying = commands.add_parser("replay", help="replay event logs and compare every event; exit with 1 if any event differs")
     replaying.add_argument("logs", nargs="+", metavar="LOG", help="event logs, or directories of *.jsonl files")
     replaying.set_defaults(command=_replay)
 
-    report = commands.add_parser("report", help="summarise event logs with Spark, one or several side by side")
+    report = commands.add_parser("report", help="summarize event logs with Spark; several logs are compared side by side")
     report.add_argument(
         "logs",
         nargs="+",
         metavar="LOG",
-        help="event logs, directories or glob patterns, the output of 'log convert', or addresses such as hdfs: or s3a:",
+        help="event logs, directories, glob patterns, the output of 'log convert', or addresses such as hdfs: or s3a:",
     )
     report.add_argument("-o", "--output", metavar="DIR", help="write each table to this directory, as Parquet by default")
     report.add_argument(
-        "--csv", action="store_true", help="with -o: write CSV, one file for each table (and NAME-2.csv … beyond 200,000 rows)"
+        "--csv",
+        action="store_true",
+        help="with -o: write CSV, one file for each table; after 200,000 rows, a table continues in NAME-2.csv and so on",
     )
-    report.add_argument("--parquet", action="store_true", help="with -o: write Parquet, also in addition to --csv")
+    report.add_argument("--parquet", action="store_true", help="with -o: write Parquet, even if --csv is given")
     report.add_argument("--compare", action="store_true", help="print only the table that compares sessions")
-    report.add_argument("--html", metavar="FILE", help="write one HTML file with charts and tables, instead of tables on the terminal")
+    report.add_argument("--html", metavar="FILE", help="write one HTML file with charts and tables, instead of printing tables")
     add_spark_options(report)
     report.add_argument(
-        "--json", action="store_true", help="print the tables as one JSON document, with at most the 10,000 worst rows of each"
+        "--json", action="store_true", help="print the tables as one JSON document, with at most the 10,000 worst rows of each table"
     )
     report.add_argument("-q", "--quiet", action="store_true", help="show no progress")
     report.set_defaults(command=_report)

@@ -19,25 +19,27 @@ if TYPE_CHECKING:
 
 def add_commands(commands: Any) -> None:
     """Add the commands `reassign` and `leader-election`."""
-    reassign = commands.add_parser("reassign", help="print what kafka-reassign-partitions prints, for any moment of a log or a scenario")
+    reassign = commands.add_parser("reassign", help="print the output of kafka-reassign-partitions for any moment of a log or a scenario")
     _add_moment(reassign)
     action = reassign.add_mutually_exclusive_group(required=True)
     for name, about in (
-        ("generate", "propose an assignment of topics to brokers"),
-        ("execute", "start the moves of a plan; print the steps for a script to stderr"),
+        ("generate", "propose a plan that assigns topics to brokers"),
+        ("execute", "start the moves of a plan, and print the same moves as script steps to stderr"),
         ("verify", "print the status of the moves of a plan"),
         ("list", "list the moves in progress"),
         ("cancel", "cancel the moves of a plan"),
     ):
         action.add_argument(f"--{name}", dest="action", action="store_const", const=name, help=about)
-    reassign.add_argument("--reassignment-json-file", metavar="FILE", help="the plan; '-' is stdin")
-    reassign.add_argument("--topics-to-move-json-file", metavar="FILE", help="for --generate")
-    reassign.add_argument("--broker-list", metavar="1,2,3", help="for --generate")
-    reassign.add_argument("--throttle", metavar="BYTES", help="for --execute: bytes per second")
+    reassign.add_argument("--reassignment-json-file", metavar="FILE", help="the file with the plan; '-' is stdin")
+    reassign.add_argument("--topics-to-move-json-file", metavar="FILE", help="for --generate: the file with the topics; '-' is stdin")
+    reassign.add_argument("--broker-list", metavar="1,2,3", help="for --generate: the brokers to assign the topics to")
+    reassign.add_argument("--throttle", metavar="BYTES", help="for --execute: the maximum number of bytes that the moves copy per second")
     reassign.add_argument("--additional", action="store_true", help="for --execute: start even if other moves are in progress")
     reassign.set_defaults(command=_reassign)
 
-    election = commands.add_parser("leader-election", help="print what kafka-leader-election prints, for any moment of a log or a scenario")
+    election = commands.add_parser(
+        "leader-election", help="print the output of kafka-leader-election for any moment of a log or a scenario"
+    )
     _add_moment(election)
     election.add_argument("--election-type", required=True, choices=["preferred", "unclean", "PREFERRED", "UNCLEAN"])
     election.add_argument("--topic", metavar="T")

@@ -14,13 +14,13 @@ if TYPE_CHECKING:
 
 def add_run_options(parser: argparse.ArgumentParser, *, several: bool = False) -> None:
     """Add the options `--release` and `--seed`. If `several` is set, `--release` can be given several times."""
-    about = "the Kafka release to run, for example 0.10.2 or '4.3 without GUARD'"
+    about = "the Kafka release to run, for example 0.10.2, or '4.3 without GUARD' to remove a guard"
     if several:
         parser.add_argument(
             "--release",
             metavar="R",
             action="append",
-            help=f"{about}; give it several times to compare releases side by side, with the first difference",
+            help=f"{about}; repeat this option to compare releases side by side and to see the first difference",
         )
     else:
         parser.add_argument("--release", metavar="R", help=about)
@@ -60,9 +60,11 @@ def features_of(texts: Sequence[str] | None) -> tuple[tuple[str, int], ...]:
 def add_spark_options(parser: argparse.ArgumentParser) -> None:
     """Add the options `--master` and `--conf`."""
     parser.add_argument(
-        "--master", metavar="URL", help="where Spark runs: local[N], spark://host:7077, local-cluster[…], sc://host for Spark Connect"
+        "--master", metavar="URL", help="the Spark master: local[N], local-cluster[…], spark://host:7077, or, for Spark Connect, sc://host"
     )
-    parser.add_argument("--conf", metavar="NAME=VALUE", action="append", default=[], help="a Spark setting; can be given several times")
+    parser.add_argument(
+        "--conf", metavar="NAME=VALUE", action="append", default=[], help="a Spark setting; repeat this option for several settings"
+    )
 
 
 def release_of(text: str | None) -> Release | None:
@@ -130,12 +132,18 @@ def log_files(paths: Sequence[str]) -> list[str]:
 def add_display_options(parser: argparse.ArgumentParser) -> None:
     """Add the display options of the playground."""
     group = parser.add_argument_group("display")
-    group.add_argument("--fps", metavar="N", help="frames per second, 1 to 60")
-    group.add_argument("--slow-link", action="store_true", help="write as little as possible: two frames per second, no mouse")
-    group.add_argument("--ascii", action="store_true", help="use ASCII instead of glyphs (same as ISRLAB_ASCII=1)")
-    group.add_argument("--palette", metavar="NAME", help="dark, light, colour-blind, contrast, sixteen, or plain (same as NO_COLOR=1)")
+    group.add_argument("--fps", metavar="N", help="the number of frames per second, from 1 to 60")
     group.add_argument(
-        "--keys", metavar="FILE", help="a keymap file; by default ~/.config/isrlab/keys.toml, if it exists; 'isrlab keys' prints a keymap"
+        "--slow-link", action="store_true", help="write as little as possible to the terminal: two frames per second, and no mouse"
+    )
+    group.add_argument("--ascii", action="store_true", help="use ASCII instead of glyphs (same as ISRLAB_ASCII=1)")
+    group.add_argument(
+        "--palette", metavar="NAME", help="the palette: dark, light, colour-blind, contrast, sixteen, or plain (same as NO_COLOR=1)"
+    )
+    group.add_argument(
+        "--keys",
+        metavar="FILE",
+        help="the keymap file; by default, ~/.config/isrlab/keys.toml if it exists; 'isrlab keys' prints a keymap to start from",
     )
 
 

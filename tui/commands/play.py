@@ -30,20 +30,20 @@ if TYPE_CHECKING:
 def add_commands(commands: Any) -> None:
     """Add the commands `play` and `keys`."""
     play = commands.add_parser(
-        "play", help="open the playground on a scenario, an old session, or a real cluster's kafka-topics --describe output"
+        "play", help="open the playground with a scenario, an old session, or the kafka-topics --describe output of a real cluster"
     )
     add_target_options(play)
     play.add_argument("--log", metavar="FILE", help="write the session's event log to this file")
     play.add_argument(
         "--record",
         metavar="FILE",
-        help="save the session when it ends: as a scenario script, or as an event log if FILE ends in .jsonl or .jsonl.zst",
+        help="when the session ends, save it as a scenario script, or as an event log if FILE ends in .jsonl or .jsonl.zst",
     )
     add_display_options(play)
     play.set_defaults(command=_play)
 
-    keys = commands.add_parser("keys", help="print the playground's keymap, as a file that you can edit")
-    keys.add_argument("--keys", metavar="FILE", help="a keymap file to check and print, instead of the current one")
+    keys = commands.add_parser("keys", help="print the playground's keymap as a file that you can edit")
+    keys.add_argument("--keys", metavar="FILE", help="the keymap file to check and print, instead of the current keymap")
     keys.set_defaults(command=_keys)
 
 
@@ -58,9 +58,11 @@ def add_target_options(parser: argparse.ArgumentParser) -> None:
     )
     add_run_options(parser)
     add_feature_option(parser)
-    parser.add_argument("--at", metavar="TIME", help="with a LOG: the virtual time to open it at, for example 12s; by default its end")
     parser.add_argument(
-        "--read-only", action="store_true", help="with a LOG: open it read-only; otherwise, the first action starts a branch"
+        "--at", metavar="TIME", help="the virtual time at which to open a LOG, for example 12s; by default, the end of the log"
+    )
+    parser.add_argument(
+        "--read-only", action="store_true", help="open a LOG read-only; without this option, the first action starts a branch"
     )
 
 

@@ -23,14 +23,16 @@ if TYPE_CHECKING:
 
 def add_commands(commands: Any) -> None:
     """Add the command `run`."""
-    run = commands.add_parser("run", help="run scenarios without a screen, and check their expectations")
+    run = commands.add_parser("run", help="run scenarios without the playground, and check their expectations")
     run.add_argument(
-        "scenarios", nargs="*", metavar="SCENARIO", help="scenarios from the library, or script files; by default the whole library"
+        "scenarios", nargs="*", metavar="SCENARIO", help="scenarios from the library, or script files; by default, the whole library"
     )
     add_run_options(run, several=True)
     add_feature_option(run)
     run.add_argument(
-        "--log", metavar="FILE", help="write the event log to this file; if the path ends in '/', one log for each run in this directory"
+        "--log",
+        metavar="FILE",
+        help="write the event log to this file; if the path ends in '/', write one log for each run to this directory",
     )
     run.add_argument("--json", action="store_true", help="print the results as one JSON document")
     run.add_argument("--junit", metavar="FILE", help="write the results as JUnit XML")

@@ -24,14 +24,14 @@ def add_commands(commands: Any) -> None:
     serve = commands.add_parser("serve", help="serve the playground to a browser; every tab has its own session")
     add_target_options(serve)
     serve.add_argument(
-        "--host", metavar="ADDRESS", default=HOST, help=f"the address to listen on; by default {HOST}, which only this machine can reach"
+        "--host", metavar="ADDRESS", default=HOST, help=f"the address to listen on; by default, {HOST}, which only this machine can reach"
     )
-    serve.add_argument("--port", metavar="N", default=PORT, help=f"the port to listen on; by default {PORT}")
+    serve.add_argument("--port", metavar="N", default=PORT, help=f"the port to listen on; by default, {PORT}")
     serve.add_argument(
         "--max-sessions",
         metavar="N",
         default=SESSIONS,
-        help=f"the maximum number of open tabs, each of which is a process; by default {SESSIONS}",
+        help=f"the maximum number of open tabs, each of which runs in its own process; by default, {SESSIONS}",
     )
     add_display_options(serve)
     serve.set_defaults(command=_serve)

@@ -13,30 +13,32 @@ from tui.exit_codes import BAD_INPUT
 def add_commands(commands: Any) -> None:
     """Add the command `sweep`."""
     sweep = commands.add_parser(
-        "sweep", help="run a grid of settings with many seeds of random faults, and report what each cell loses, and how often"
+        "sweep", help="run a grid of settings with many seeds of random faults, and report how often and how much each cell loses"
     )
-    sweep.add_argument("grid", metavar="GRID", help="a grid file, or a built-in grid: weekly-crashes, power-and-racks")
-    sweep.add_argument("--runs", metavar="N", help="the number of runs of each cell, with seeds 1 to N; by default 100")
+    sweep.add_argument("grid", metavar="GRID", help="a grid file, or a built-in grid: weekly-crashes or power-and-racks")
+    sweep.add_argument("--runs", metavar="N", help="the number of runs of each cell, with seeds 1 to N; by default, 100")
     sweep.add_argument(
         "--until-width",
         metavar="W",
-        help="stop running a cell when the 95 %% confidence interval of its P(loss) is at most this wide, for example 0.05",
+        help="stop running a cell when the 95 %% confidence interval of its probability of loss is at most this wide, for example 0.05",
     )
     sweep.add_argument(
         "-o",
         "--output",
         metavar="DIR",
-        help="keep finished runs in this directory, and write CSV, JSON, HTML, and scenarios of seeds that lose records",
+        help="keep finished runs in this directory, and write the results to it: CSV, JSON, HTML, and scenarios of seeds that lose records",
     )
     sweep.add_argument("--html", metavar="FILE", help="write the report to this file")
     add_spark_options(sweep)
-    sweep.add_argument("--processes", metavar="N", help="run on N processes of this machine, without Spark")
+    sweep.add_argument("--processes", metavar="N", help="run the sweep in N processes on this machine, without Spark")
     sweep.add_argument("--json", action="store_true", help="print the table as one JSON document")
     sweep.add_argument("-q", "--quiet", action="store_true", help="show no progress")
-    sweep.add_argument("--cell", metavar="C", help="with --seed and --scenario: the cell to write as a scenario")
-    sweep.add_argument("--seed", metavar="N", help="the seed to write as a scenario")
+    sweep.add_argument("--cell", metavar="C", help="with --seed and --scenario: the cell of the run to write as a scenario")
+    sweep.add_argument("--seed", metavar="N", help="with --cell and --scenario: the seed of the run to write as a scenario")
     sweep.add_argument(
-        "--scenario", metavar="FILE", help="write the run of that cell and seed as a scenario that reproduces the loss; '-' is stdout"
+        "--scenario",
+        metavar="FILE",
+        help="with --cell and --seed: write this run to a scenario file that reproduces the loss; '-' is stdout",
     )
     sweep.set_defaults(command=_sweep)
 

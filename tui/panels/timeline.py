@@ -74,10 +74,10 @@ LOOKS: Final[Mapping[str, tuple[str, str]]] = {
 """The glyph and the style role of each type of mark, the most important first. A cell with several marks shows the most important one."""
 
 WORDS: Final[Mapping[str, str]] = {
-    "bookmark": "a bookmark", "loss": "records lost, or logs diverged", "error": "records exposed, refused, or duplicated; a "
-        "partition offline",
-    "truncation": "a log truncated", "election": "a leader or controller elected", "shrink": "an ISR shrank", "expand": "an ISR grew",
-    "fenced": "a broker fenced or unregistered", "fault": "something stopped, paused, or cut", "act": "an act",
+    "bookmark": "a bookmark", "loss": "records were lost, or logs diverged", "error": "records were exposed, refused, or duplicated, or a "
+        "partition went offline",
+    "truncation": "a log was truncated", "election": "a leader or controller was elected", "shrink": "an ISR shrank", "expand": "an ISR grew",
+    "fenced": "a broker was fenced or unregistered", "fault": "a node stopped or paused, or a link was cut", "act": "an act",
 }  # fmt: skip
 """The meaning of each type of mark, for the help screen."""
 

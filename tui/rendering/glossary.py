@@ -31,7 +31,7 @@ class Term(ReprMixin):
 SYMBOLS: Final = (
     Term(states.LEADER, "leader", "This replica leads the partition, according to the controller.", "leader"),
     Term(states.BELIEVES, "considers itself the leader", "The controller has elected another leader, and this broker does not "
-        "know yet.", "warn"),
+        "know that yet.", "warn"),
     Term(states.IN_ISR, "in the ISR, or up", "For a replica: it is alive and in sync. For a broker: it is running and not fenced.", "good"),
     Term(states.OUT, "out of the ISR, or fenced", "For a replica: it is alive but not in sync. For a broker: it is running, "
         "but the controller considers it dead.", "warn"),
@@ -45,8 +45,8 @@ SYMBOLS: Final = (
     Term("◌", "starting, or shutting down", "The broker is starting or shutting down.", "warn"),
     Term(states.COMMITTED * 2, "committed", "The part of a replica's log below its own high watermark.", "committed"),
     Term(states.PENDING * 2, "not committed", "The part of a replica's log between its high watermark and its log end.", "pending"),
-    Term(states.MISSING * 2, "missing", "The records that the longest replica has and this replica lacks.", "missing"),
-    Term("▸", "the selected cell", "In the event log: a line that Enter opens, or an act.", "key"),
+    Term(states.MISSING * 2, "missing", "The records that the longest log has and this replica lacks.", "missing"),
+    Term("▸", "the selected cell", "In the event log, a line that Enter opens, or an act.", "key"),
 )  # fmt: skip
 """The symbols of brokers and replicas. `STATUS_LOOKS` has the symbols of partitions, and the timeline has its own symbols."""
 
@@ -55,11 +55,11 @@ STATES: Final = {
     PartitionStatus.LEADER_UNAVAILABLE: "The elected leader does not serve clients: it is dead or paused, cut off from the "
         "clients, or has not taken over yet.",
     PartitionStatus.UNDER_MIN_ISR: "The ISR is smaller than min.insync.replicas: writes with acks=all are refused.",
-    PartitionStatus.STALLED: "The leader serves, but a member of the ISR does not fetch. Nothing is committed, and writes with "
+    PartitionStatus.STALLED: "The leader serves clients, but a member of the ISR does not fetch. Nothing is committed, and writes with "
         "acks=all wait.",
     PartitionStatus.AT_MIN_ISR: "Replicas are missing from the ISR. If one more leaves, writes with acks=all are refused.",
     PartitionStatus.UNDER_REPLICATED: "Under-replicated: replicas are missing from the ISR. Reads and writes continue.",
-    PartitionStatus.HEALTHY: "All replicas are in the ISR, and the leader serves.",
+    PartitionStatus.HEALTHY: "All replicas are in the ISR, and the leader serves clients.",
 }  # fmt: skip
 """The effect of each state of a partition on clients."""
 
@@ -94,15 +94,15 @@ def all_terms(release: Release, *, zookeeper: bool) -> tuple[Term, ...]:
         Term("ELR", "eligible leader replicas", _elr(release)),
         Term("min ISR", "min.insync.replicas", _min_isr(release)),
         Term(
-            "acks", "", "What a producer waits for. 0: it does not wait. 1: the leader has appended the records. all (-1): the "
-                "high watermark has passed the records, so every member of the ISR has them.",
+            "acks", "", "The acknowledgment that a producer waits for. With 0, the producer does not wait. With 1, the leader has "
+                "appended the records. With all (-1), the high watermark has passed the records, so every member of the ISR has them.",
         ),
-        Term("committed", "", "A record below the high watermark: every replica that the high watermark waits for has it. No "
+        Term("committed", "", "A record below the high watermark. Every replica that the high watermark waits for has it, and no "
             "clean election loses it."),
         Term("epoch, leader", "leader epoch", _leader_epoch(release)),
         Term(
             "epoch, partition", "partition epoch",
-            "The version of a partition's leader and ISR: it rises with each change of either. A proposed change that is based "
+            "The version of a partition's leader and ISR. It rises with each change of either. A proposed change that is based "
             "on an older version is refused."
             + (" In ZooKeeper, it is the version of the partition's state znode." if zookeeper else ""),
         ),
@@ -111,7 +111,7 @@ def all_terms(release: Release, *, zookeeper: bool) -> tuple[Term, ...]:
             "The number of the active controller's term. Brokers refuse requests with an older epoch, so a controller that has "
             "been replaced can do no harm."
             if release.controller_epoch_fencing
-            else "The number of the active controller's term. Here, the check that refuses requests with an older epoch is switched off.",
+            else "The number of the active controller's term. Here, the check that refuses requests with an older epoch is disabled.",
         ),
         Term(
             "epoch, broker", "broker epoch",
@@ -121,7 +121,7 @@ def all_terms(release: Release, *, zookeeper: bool) -> tuple[Term, ...]:
         Term("unclean election", "unclean.leader.election.enable", _unclean(release, zookeeper)),
         Term("fencing", "", _fencing(zookeeper)),
         Term("LSO", "last stable offset", "The offset up to which read_committed consumers read: the first record of an open "
-            "transaction, or the high watermark. There are no transactions here, so it equals the high watermark."),
+            "transaction, or the high watermark. isrlab has no transactions, so the LSO equals the high watermark."),
         Term("truncation", "", _truncation(release)),
         Term("lost", "", "A record that was acknowledged to a producer or read by a consumer, and is no longer in the leader's log."),
         Term("exposed", "", "A committed record that an electable replica lacks."),
@@ -155,7 +155,7 @@ def _elr(release: Release) -> str:
 
 
 def _min_isr(release: Release) -> str:
-    said = "How many replicas must be in the ISR for writes with acks=all. With fewer, these writes are refused (NOT_ENOUGH_REPLICAS). "
+    said = "The number of replicas that must be in the ISR for writes with acks=all. With fewer, these writes are refused (NOT_ENOUGH_REPLICAS). "
     said += "Writes with acks=1 or acks=0 ignore it. In the column ISR/min, [1,3]/2 is an ISR of brokers 1 and 3 with a minimum of 2."
     return said + (" A value above the replication factor counts as the replication factor." if release.capped_min_isr else "")
 
@@ -167,7 +167,7 @@ def _leader_epoch(release: Release) -> str:
             said + "Logs record where each epoch starts, and a follower uses this to find where to truncate. In the columns, L3 is "
             "leader epoch 3, and 0@0 is epoch 0 from offset 0."
         )
-    return said + "In this release, logs do not record it: followers truncate to their own high watermark."
+    return said + "In this release, logs do not record it, and followers truncate to their own high watermark."
 
 
 def _unclean(release: Release, zookeeper: bool) -> str:
@@ -178,7 +178,7 @@ def _unclean(release: Release, zookeeper: bool) -> str:
     if release.elects_unclean_later:
         return (
             said
-            + "After you enable it, the controller acts at its next check: every unclean.leader.election.interval.ms, 5 minutes by default."
+            + "After you enable it, the controller acts at its next check, which happens every unclean.leader.election.interval.ms (5 minutes by default)."
         )
     return said + "After you enable it, the controller acts at the next change of the partition."
 
@@ -186,19 +186,19 @@ def _unclean(release: Release, zookeeper: bool) -> str:
 def _fencing(zookeeper: bool) -> str:
     if zookeeper:
         return (
-            "Excluding nodes with outdated state. If ZooKeeper does not hear from a broker for zookeeper.session.timeout.ms, "
-            "the broker's session expires: the controller elects new leaders for its partitions, and removes it from ISRs. "
+            "The exclusion of nodes with outdated state. If ZooKeeper does not hear from a broker for zookeeper.session.timeout.ms, the "
+            "broker's session expires. The controller then elects new leaders for the broker's partitions, and removes the broker from ISRs. "
             "Requests with an older epoch are refused."
         )
     return (
-        "Excluding nodes with outdated state. If a broker sends no heartbeat for broker.session.timeout.ms, the controller "
-        "fences it: it is removed from ISRs that have other members, and its partitions get new leaders. The controller "
-        "unfences it when heartbeats arrive again and it has caught up with the metadata. Requests with an older epoch are refused."
+        "The exclusion of nodes with outdated state. If a broker sends no heartbeat for broker.session.timeout.ms, the controller "
+        "fences the broker. It is removed from ISRs that have other members, and its partitions get new leaders. The controller "
+        "unfences the broker after the broker sends heartbeats again and has caught up with the metadata. Requests with an older epoch are refused."
     )
 
 
 def _truncation(release: Release) -> str:
-    said = "Before a follower fetches, it removes records from its log that the leader does not have. "
+    said = "Before a follower fetches, it removes the records that the leader does not have from its log. "
     return said + (
         "It uses leader epochs to find where the logs diverge." if release.truncation else "It truncates to its own high watermark."
     )

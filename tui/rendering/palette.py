@@ -168,8 +168,8 @@ ABOUT: Final = {
     "light": "on a light background",
     "colour-blind": "good blue, warning yellow, bad magenta",
     "contrast": "high contrast, nothing dimmed",
-    "sixteen": "the sixteen colours of old terminals",
-    "plain": "no colour at all",
+    "sixteen": "the sixteen colors of old terminals",
+    "plain": "no colors",
 }
 """A description of each palette."""
 

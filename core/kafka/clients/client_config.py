@@ -79,15 +79,15 @@ _BOTH: Final = (PRODUCER, CONSUMER)
 _ALL: Final = (
     ClientSetting(
         "delivery.timeout.ms", 120_000, (PRODUCER,),
-        "The producer gives up on a batch that is not acknowledged within this time. Must be at least linger.ms + request.timeout.ms.", since="2.1",
+        "The producer gives up on a batch that is not acknowledged within this time. The value must be at least linger.ms + request.timeout.ms.", since="2.1",
     ),
     ClientSetting(
-        "request.timeout.ms", 30_000, _BOTH, "A request without an answer within this time fails, and the client closes the connection.",
+        "request.timeout.ms", 30_000, _BOTH, "A request that is not answered within this time fails, and the client closes the connection.",
         least=1, older_defaults=((CONSUMER, "0.8.2", 30_000), (CONSUMER, "0.9", 40_000), (CONSUMER, "1.1", 305_000)),
     ),
     ClientSetting("metadata.max.age.ms", 300_000, _BOTH, "A client refreshes its metadata, such as partition leaders, at least this often.", least=1),
     ClientSetting(
-        "retries", MAX_INT, (PRODUCER,), "How many times the producer retries a batch after a retriable error.",
+        "retries", MAX_INT, (PRODUCER,), "The maximum number of times that the producer retries a batch after a retriable error.",
         older_defaults=((PRODUCER, "2.0", 0),),
     ),
     ClientSetting(
