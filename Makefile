@@ -1,8 +1,8 @@
-# Everything here prepares itself: it needs Python 3.11 or newer (with venv) and make, nothing else.
+# Every target installs what it needs. Only Python 3.11 or newer (with venv) and make must exist.
 #
-# `make help` lists the targets: `## what it does ## arguments` after the prerequisites of each.
+# `make help` lists the targets from the comments `## description ## arguments` after their prerequisites.
 #
-# Packages are pinned with hashes in locks/*.txt; a changed lock is installed the next time it is needed.
+# Packages are pinned with hashes in locks/*.txt. If a lock has changed, the next target that needs it installs it.
 
 SHELL := /bin/sh
 VENV := .venv
@@ -16,7 +16,7 @@ LOG ?=
 DRILLS ?=
 
 COMPILED := build/compiled
-# Once the engine was compiled, the commands that would run it compile it again when its sources have changed.
+# If the engine was compiled and its sources have changed, the commands that run it compile it again.
 FRESH := $(if $(wildcard $(STAMPS)/compiled),$(STAMPS)/compiled)
 
 .DEFAULT_GOAL := help
@@ -28,7 +28,7 @@ help: ## list these targets
 play: $(STAMPS)/play $(FRESH) ## open the playground (isrlab play ...) ## [ARGS="..."]
 	@$(BIN)/isrlab play $(ARGS)
 
-serve: $(STAMPS)/serve $(FRESH) ## open it in a browser, on this machine only ## [ARGS="..."]
+serve: $(STAMPS)/serve $(FRESH) ## serve the playground to your own browser ## [ARGS="..."]
 	@$(BIN)/isrlab serve $(ARGS)
 
 report: $(STAMPS)/spark ## summarize a session on Spark ## LOG=FILE
@@ -41,7 +41,7 @@ test: $(STAMPS)/test ## run the whole test suite (pytest ...) ## [ARGS="..."]
 fuzz: $(STAMPS)/test ## try random input (--seconds, --seed, --target) ## [ARGS="..."]
 	@$(BIN)/python -m tests.fuzz $(ARGS)
 
-mutants: $(STAMPS)/test ## plant mistakes: do tests fail? (--number) ## [ARGS="..."]
+mutants: $(STAMPS)/test ## check that tests find mistakes (--number) ## [ARGS="..."]
 	@$(BIN)/python -m tests.mutants $(ARGS)
 
 lint: $(STAMPS)/lint ## check format, style, types, import contracts
@@ -50,7 +50,7 @@ lint: $(STAMPS)/lint ## check format, style, types, import contracts
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
-compiled: $(STAMPS)/compiled ## compile the engine that isrlab runs (C compiler)
+compiled: $(STAMPS)/compiled ## compile the engine (needs a C compiler)
 	@$(BIN)/isrlab --version
 
 pure: ## go back to the engine in pure Python
@@ -58,7 +58,7 @@ pure: ## go back to the engine in pure Python
 	@rm -f $(STAMPS)/compiled
 	@$(BIN)/isrlab --version
 
-test-compiled: $(STAMPS)/test $(STAMPS)/compiler ## compare the logs of a compiled and a pure engine
+test-compiled: $(STAMPS)/test $(STAMPS)/compiler ## compare logs of the compiled and pure engines
 	@$(BIN)/python compile_core.py $(COMPILED)
 	@ISRLAB_COMPILED=$(COMPILED) $(BIN)/python -m pytest tests/core/test_compiled.py $(ARGS)
 
@@ -71,7 +71,7 @@ fidelity: $(STAMPS)/test ## compare the model with real clusters ## [DRILLS=fold
 bench: $(STAMPS)/test $(STAMPS)/compiler ## run the benchmarks
 	@for bench in tests/bench/bench_*.py; do echo "== $$bench"; $(BIN)/python $$bench $(ARGS) || exit 1; done
 
-docs: $(STAMPS)/spark ## regenerate what is made from the code
+docs: $(STAMPS)/spark ## regenerate pages and pictures from the code
 	@$(BIN)/python -m scenarios.logs.event_log_doc
 	@$(BIN)/python -m scenarios.language.script_doc
 	@$(BIN)/python -m spark_reports.summaries_doc
@@ -80,18 +80,18 @@ docs: $(STAMPS)/spark ## regenerate what is made from the code
 	@$(BIN)/python -m tui.app.screenshot docs/playground.svg --size 120x36 --seconds 19 --kill 2@10
 	@$(BIN)/python -m tui.app.screenshot docs/e1.svg --size 120x38 --scenario e1-data-loss --release 0.10.2 --steps 9
 
-sentences: $(STAMPS)/test ## print every sentence that people read ## [ARGS="..."]
+sentences: $(STAMPS)/test ## print all sentences of programs and docs ## [ARGS="..."]
 	@$(BIN)/python -m tests.sentences $(ARGS)
 
-venv: $(STAMPS)/test $(STAMPS)/lint ## prepare the environment, and run nothing
+venv: $(STAMPS)/test $(STAMPS)/lint ## install all packages, and run nothing
 
-clean: ## remove the environment and what tools left
+clean: ## remove the environment and temporary files
 	rm -rf $(VENV) build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis spark-warehouse
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 # --- the environment -------------------------------------------------------------------------------------------------
 
-# A Python that is new enough and can make environments; PYTHON=… overrides the search.
+# Find a Python that is new enough and can create virtual environments. PYTHON=… overrides the search.
 $(BIN)/python:
 	@for python in $(or $(PYTHON),python3 python3.14 python3.13 python3.12 python3.11 python); do \
 	  if $$python -c 'import sys, venv, ensurepip; sys.exit(sys.version_info < (3, 11))' >/dev/null 2>&1; then \
@@ -100,11 +100,11 @@ $(BIN)/python:
 	  fi; \
 	done; \
 	echo "isrlab needs Python 3.11 or newer with its venv module (on Debian and Ubuntu: apt install python3-venv); none was found." >&2; \
-	echo "If it is installed under another name, say so: make $(or $(MAKECMDGOALS),play) PYTHON=/path/to/python3" >&2; \
+	echo "If Python has another name on your machine, set it with: make $(or $(MAKECMDGOALS),play) PYTHON=/path/to/python3" >&2; \
 	exit 1
 
 $(STAMPS)/play: locks/play.txt pyproject.toml | $(BIN)/python
-	@echo "Installing isrlab and what it runs on …" >&2
+	@echo "Installing isrlab and its dependencies …" >&2
 	@mkdir -p $(STAMPS)
 	@$(INSTALL) -r locks/play.txt
 	@$(PIP) install --no-deps --no-build-isolation --no-index -e .
@@ -121,7 +121,7 @@ $(STAMPS)/spark: locks/spark.txt $(STAMPS)/play
 	@touch $@
 
 $(STAMPS)/test: locks/test.txt $(STAMPS)/spark
-	@echo "Installing what the tests need …" >&2
+	@echo "Installing the packages for tests …" >&2
 	@$(INSTALL) -r locks/test.txt
 	@touch $@
 
@@ -146,7 +146,7 @@ LOCK_ENV := build/lock
 COMPILE := $(LOCK_ENV)/bin/uv pip compile --quiet --upgrade --universal --python-version 3.11 --generate-hashes --no-emit-index-url \
   --no-emit-find-links --no-annotate --custom-compile-command "make lock"
 
-lock: | $(BIN)/python ## resolve the dependencies again, into locks/
+lock: | $(BIN)/python ## update the locked dependencies in locks/
 	@$(BIN)/python -m venv --clear $(LOCK_ENV)
 	@$(LOCK_ENV)/bin/python -m pip --disable-pip-version-check --no-input -q install uv
 	@$(COMPILE) pyproject.toml --group build -o locks/play.txt
