@@ -17,7 +17,7 @@ from core.kafka.admin_requests import (
 )
 from core.kafka.controller.create_partitions import create_partitions
 from core.kafka.controller.quorum_controller import QuorumController
-from core.kafka.controller.replication_control_manager import ReplicationControlManager
+from core.kafka.controller.topic_registry import TopicRegistry
 from core.kafka.errors import KafkaError
 from core.kafka.ids import broker_address
 from core.kafka.settings import Settings, render_value
@@ -32,7 +32,7 @@ class AdministeredController(Protocol):
         """The journal that the controller writes to."""
 
     @property
-    def replication(self) -> ReplicationControlManager:
+    def replication(self) -> TopicRegistry:
         """The controller's topics and partitions."""
 
     @property

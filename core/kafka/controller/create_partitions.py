@@ -10,11 +10,11 @@ from core.kafka.partition_registration import PartitionRegistration
 from core.kafka.topic_spec import PartitionSpec, TopicSpec
 
 if TYPE_CHECKING:
-    from core.kafka.controller.replication_control_manager import ReplicationControlManager
+    from core.kafka.controller.topic_registry import TopicRegistry
 
 
 def create_partitions(
-    replication: ReplicationControlManager, name: str, count: int, assignment: tuple[tuple[int, ...], ...]
+    replication: TopicRegistry, name: str, count: int, assignment: tuple[tuple[int, ...], ...]
 ) -> tuple[TopicPartition, ...]:
     """Add partitions to a topic until it has `count` of them. `assignment` places them; if empty, the controller places them.
 
@@ -54,7 +54,7 @@ def create_partitions(
 
 
 def _assigned(
-    replication: ReplicationControlManager, name: str, existing: int, count: int, factor: int, assignment: tuple[tuple[int, ...], ...]
+    replication: TopicRegistry, name: str, existing: int, count: int, factor: int, assignment: tuple[tuple[int, ...], ...]
 ) -> list[PartitionRegistration]:
     if len(assignment) != count - existing:
         raise errors.KafkaError(

@@ -11,8 +11,17 @@ from typing import Final
 import attrs
 
 from core.kafka import errors, events
+from core.kafka.controller.broker_fencing import (
+    commit_broker_registration,
+    handle_broker_fenced,
+    handle_broker_in_controlled_shutdown,
+    handle_broker_unfenced,
+    handle_broker_unregistered,
+    remove_from_isrs,
+)
 from core.kafka.controller.broker_heartbeat_manager import BrokerControlState, BrokerHeartbeatManager
-from core.kafka.controller.metadata_log import BrokerRegistration, BrokerUnregistration, ConfigRecord, MetadataLog
+from core.kafka.controller.metadata_log import BrokerRegistration, ConfigRecord, MetadataLog
+from core.kafka.controller.replica_directories import assign_replicas_to_dirs, handle_directories_offline
 from core.kafka.controller.replication_control_manager import ReplicationControlManager
 from core.kafka.durability_observer import DurabilityObserver
 from core.kafka.ids import CONTROLLER, NO_EPOCH, PRODUCER_ID_BLOCK_SIZE, broker_address
@@ -134,7 +143,7 @@ class QuorumController(Node):
     def boot_broker(self, broker: int, *, up: bool, directories: tuple[str, ...] = ()) -> int:
         """Register a broker at the start of the simulation. Returns the broker's epoch."""
         registration = BrokerRegistration(broker, len(self.metadata), 0, fenced=not up, directories=directories)
-        self._commit_broker_registration(registration)
+        commit_broker_registration(self.replication, registration)
         self.heartbeats.touch(broker, not up, -1, self.journal.now)
         self.last_contact[broker] = self.journal.now
         return registration.epoch
@@ -154,11 +163,6 @@ class QuorumController(Node):
                 self._arm_session_check()
             self.publish()
 
-    def _commit_broker_registration(self, registration: BrokerRegistration) -> None:
-        self.brokers[registration.id] = registration
-        self.metadata.append(registration)
-        self.replication.account.electable_brokers_changed()
-
     # --- registration and heartbeats -------------------------------------------------------------------------------
 
     def _register(self, request: BrokerRegistrationRequest, sender: str) -> None:
@@ -174,10 +178,10 @@ class QuorumController(Node):
             return
         registration = BrokerRegistration(broker, len(self.metadata), request.incarnation, directories=request.directories)
         journal.cause = journal.emit(events.BrokerRegistered.kind, broker, registration.epoch)
-        self._commit_broker_registration(registration)
+        commit_broker_registration(self.replication, registration)
         release = self.settings.release
         unclean = release.elr and release.unclean_broker_leaves_elr and not request.clean
-        self.replication.remove_from_isrs(broker, f"b{broker} registered anew", unclean_shutdown=unclean)
+        remove_from_isrs(self.replication, broker, f"b{broker} registered anew", unclean_shutdown=unclean)
         self.heartbeats.remove(broker)
         self.heartbeats.touch(broker, True, -1, journal.now)
         self.last_contact[broker] = journal.now
@@ -191,9 +195,9 @@ class QuorumController(Node):
             self.reply(sender, BrokerHeartbeatResponse(errors.STALE_BROKER_EPOCH, True, False))
             return
         if request.offline_dirs and any(directory in registration.directories for directory in request.offline_dirs):
-            left = self.replication.handle_directories_offline(broker, request.offline_dirs)
+            left = handle_directories_offline(self.replication, broker, request.offline_dirs)
             registration = attrs.evolve(self.brokers[broker], directories=left)
-            self._commit_broker_registration(registration)
+            commit_broker_registration(self.replication, registration)
         last_read = request.metadata_offset - 1
         states = self.heartbeats.next_state(
             broker,
@@ -205,9 +209,9 @@ class QuorumController(Node):
         )
         if states.next is not states.current:
             if states.next is BrokerControlState.UNFENCED:
-                self._unfence(registration)
+                handle_broker_unfenced(self.replication, registration)
             elif states.next is BrokerControlState.CONTROLLED_SHUTDOWN:
-                self._begin_controlled_shutdown(registration)
+                handle_broker_in_controlled_shutdown(self.replication, registration)
             elif not registration.fenced:
                 self.fence(broker, by_session=False)
         fenced = states.next in (BrokerControlState.FENCED, BrokerControlState.SHUTDOWN_NOW)
@@ -220,27 +224,12 @@ class QuorumController(Node):
             sender, BrokerHeartbeatResponse(errors.NONE, fenced, states.next is BrokerControlState.SHUTDOWN_NOW, request.offline_dirs)
         )
 
-    def _unfence(self, registration: BrokerRegistration) -> None:
-        journal = self.journal
-        journal.cause = journal.emit(events.BrokerUnfenced.kind, registration.id)
-        self._commit_broker_registration(attrs.evolve(registration, fenced=False))
-        self.replication.handle_broker_unfenced(f"b{registration.id} is back")
-
-    def _begin_controlled_shutdown(self, registration: BrokerRegistration) -> None:
-        journal = self.journal
-        journal.cause = journal.emit(events.ShutdownBegun.kind, registration.id)
-        self._commit_broker_registration(attrs.evolve(registration, in_controlled_shutdown=True))
-        self.replication.remove_from_isrs(registration.id, f"b{registration.id} shuts down")
-
     def fence(self, broker: int, *, by_session: bool) -> None:
-        """Fence a broker: remove it from every ISR, and elect new leaders for the partitions that it leads (`#handleBrokerFenced`)."""
-        journal = self.journal
-        silent = journal.now - self.last_contact.get(broker, journal.now)
+        """Fence a broker, because its session has expired, or for another reason."""
+        silent = self.journal.now - self.last_contact.get(broker, self.journal.now)
         limit = self.settings.us("broker.session.timeout.ms") if by_session else -1
-        journal.cause = journal.emit(events.BrokerFenced.kind, broker, silent, limit)
-        self._commit_broker_registration(attrs.evolve(self.brokers[broker], fenced=True))
+        handle_broker_fenced(self.replication, broker, silent, limit)
         self.heartbeats.fence(broker)
-        self.replication.remove_from_isrs(broker, f"b{broker} fenced")
 
     def check_registered(self, broker: int) -> BrokerRegistration:
         """Return a broker's registration.
@@ -259,14 +248,9 @@ class QuorumController(Node):
         Raises:
             KafkaError: the broker is not registered.
         """
-        registration, journal = self.check_registered(broker), self.journal
-        journal.cause = journal.emit(events.BrokerUnregistered.kind, broker, registration.epoch)
-        self.replication.remove_from_isrs(broker, f"b{broker} unregistered")
+        handle_broker_unregistered(self.replication, self.check_registered(broker))
         self.heartbeats.remove(broker)
         self.last_contact.pop(broker, None)
-        del self.brokers[broker]
-        self.metadata.append(BrokerUnregistration(broker, registration.epoch))
-        self.replication.account.electable_brokers_changed()
 
     def _arm_session_check(self, *, fenced: bool = False) -> None:
         if self._check_due >= 0 or self.by_hand:
@@ -346,7 +330,7 @@ class QuorumController(Node):
     def _assign_replicas_to_dirs(self, request: AssignReplicasToDirsRequest, sender: str) -> None:
         registration = self.brokers.get(request.broker)
         if registration is not None and registration.epoch == request.broker_epoch:
-            self.replication.assign_replicas_to_dirs(request.broker, request.assignments)
+            assign_replicas_to_dirs(self.replication, request.broker, request.assignments)
 
     def _metadata_fetch(self, request: MetadataFetchRequest, sender: str) -> None:
         self._waiting_fetches[request.broker] = request.offset

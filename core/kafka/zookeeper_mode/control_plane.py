@@ -13,7 +13,7 @@ from core.kafka import errors, events
 from core.kafka.admin_requests import ElectionMode
 from core.kafka.controller.metadata_log import BrokerRegistration, MetadataLog
 from core.kafka.controller.placement import UsableBroker, assign_replicas_to_brokers
-from core.kafka.controller.replication_control_manager import ReplicationControlManager
+from core.kafka.controller.topic_registry import TopicRegistry
 from core.kafka.durability_observer import DurabilityObserver
 from core.kafka.ids import NO_LEADER, TopicPartition, broker_address, broker_at
 from core.kafka.partition_registration import PartitionRegistration
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from core.kafka.zookeeper_mode.broker import ZooKeeperBroker
 
 
-class ZooKeeperReplication(ReplicationControlManager):
+class ZooKeeperReplication(TopicRegistry):
     """The partitions and topics in ZooKeeper, and the administrator's tools that request changes (Kafka: `TopicCommand` and others)."""
 
     zookeeper: ZooKeeper
@@ -115,7 +115,7 @@ class ZooKeeperReplication(ReplicationControlManager):
             journal.cause = journal.emit(
                 events.PartitionOffline.kind, tp.topic, tp.partition, old.leader, new.leader_epoch, new.isr, state.reason
             )
-        self._commit_registration(tp, old, new, state.reason)
+        self.commit_registration(tp, old, new, state.reason)
         cause = journal.cause if journal.cause != before else journal.seq
         journal.cause = before
         return cause
@@ -126,7 +126,7 @@ class ZooKeeperReplication(ReplicationControlManager):
             tp = TopicPartition(topic, number)
             old = self.partitions.get(tp)
             if old is not None and (old.replicas, old.adding, old.removing) != (replicas, adding, removing):
-                self._commit_registration(tp, old, attrs.evolve(old, replicas=replicas, adding=adding, removing=removing), "reassignment")
+                self.commit_registration(tp, old, attrs.evolve(old, replicas=replicas, adding=adding, removing=removing), "reassignment")
 
     # --- what tools ask for ----------------------------------------------------------------------------------------
 

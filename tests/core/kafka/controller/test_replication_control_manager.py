@@ -13,6 +13,7 @@ import pytest
 from core.kafka import errors, events
 from core.kafka.admin_requests import AlterConfig, ElectionMode
 from core.kafka.controller.admin_request_handler import handle_admin_request
+from core.kafka.controller.broker_fencing import commit_broker_registration
 from core.kafka.controller.metadata_log import BrokerRegistration
 from core.kafka.errors import KafkaError
 from core.kafka.ids import TopicPartition
@@ -78,7 +79,7 @@ def alter(bench: ControllerBench, isr: tuple[int, ...], *, tp: TopicPartition = 
 def shut_down(bench: ControllerBench, broker: int) -> None:
     """A broker is in controlled shutdown, by its registration."""
     known = bench.controller.brokers[broker]
-    bench.controller._commit_broker_registration(BrokerRegistration(broker, known.epoch, known.incarnation, False, True))
+    commit_broker_registration(bench.replication, BrokerRegistration(broker, known.epoch, known.incarnation, False, True))
 
 
 # Creation

@@ -1,0 +1,78 @@
+"""Fences, unfences, and unregisters brokers: what becomes of a broker's registration, its ISRs, and its leaderships.
+
+`QuorumController` decides when: by heartbeats and expired sessions (`BrokerHeartbeatManager`), and by requests.
+"""
+
+from __future__ import annotations
+
+import attrs
+
+from core.kafka import events
+from core.kafka.controller.metadata_log import BrokerRegistration, BrokerUnregistration
+from core.kafka.controller.replication_control_manager import ReplicationControlManager
+
+
+def handle_broker_fenced(replication: ReplicationControlManager, broker: int, silent: int, limit: int) -> None:
+    """Fence a broker: remove it from every ISR, and elect new leaders for the partitions that it leads (`#handleBrokerFenced`).
+
+    Args:
+        silent: the time since the broker's last heartbeat, µs.
+        limit: the session timeout that has expired, µs; -1 if the broker is fenced for another reason.
+    """
+    journal = replication.journal
+    journal.cause = journal.emit(events.BrokerFenced.kind, broker, silent, limit)
+    commit_broker_registration(replication, attrs.evolve(replication.brokers[broker], fenced=True))
+    remove_from_isrs(replication, broker, f"b{broker} fenced")
+
+
+def handle_broker_unfenced(replication: ReplicationControlManager, registration: BrokerRegistration) -> None:
+    """Unfence a broker, and try to elect a leader for every partition without one (`#handleBrokerUnfenced`)."""
+    journal = replication.journal
+    journal.cause = journal.emit(events.BrokerUnfenced.kind, registration.id)
+    commit_broker_registration(replication, attrs.evolve(registration, fenced=False))
+    for tp in list(replication.leaderless):
+        replication.change(tp, f"b{registration.id} is back")
+
+
+def handle_broker_in_controlled_shutdown(replication: ReplicationControlManager, registration: BrokerRegistration) -> None:
+    """Begin a broker's controlled shutdown: remove it from every ISR, and move its leaderships (`#handleBrokerInControlledShutdown`)."""
+    journal = replication.journal
+    journal.cause = journal.emit(events.ShutdownBegun.kind, registration.id)
+    commit_broker_registration(replication, attrs.evolve(registration, in_controlled_shutdown=True))
+    remove_from_isrs(replication, registration.id, f"b{registration.id} shuts down")
+
+
+def handle_broker_unregistered(replication: ReplicationControlManager, registration: BrokerRegistration) -> None:
+    """Remove a broker from every ISR, then delete its registration (`#handleBrokerUnregistered`)."""
+    broker, journal = registration.id, replication.journal
+    journal.cause = journal.emit(events.BrokerUnregistered.kind, broker, registration.epoch)
+    remove_from_isrs(replication, broker, f"b{broker} unregistered")
+    del replication.brokers[broker]
+    replication.metadata.append(BrokerUnregistration(broker, registration.epoch))
+    replication.account.electable_brokers_changed()
+
+
+def commit_broker_registration(replication: ReplicationControlManager, registration: BrokerRegistration) -> None:
+    """Write a broker's new registration to the metadata log."""
+    replication.brokers[registration.id] = registration
+    replication.metadata.append(registration)
+    replication.account.electable_brokers_changed()
+
+
+def remove_from_isrs(replication: ReplicationControlManager, broker: int, reason: str, *, unclean_shutdown: bool = False) -> None:
+    """Remove a broker from every ISR, and elect new leaders for the partitions that it leads.
+
+    After an unclean shutdown, the broker also leaves every ELR. Kafka: `#handleBrokerFenced`, `#handleBrokerUncleanShutdown`.
+    """
+
+    def acceptable(candidate: int) -> bool:
+        return candidate != broker and replication.is_active(candidate)
+
+    unclean = (broker,) if unclean_shutdown else ()
+    for tp in list(replication.brokers_to_isrs.get(broker, ())):
+        isr = tuple(member for member in replication.partitions[tp].isr if member != broker)
+        replication.change(tp, reason, target_isr=isr, removal=True, unclean_shutdown=unclean, acceptable=acceptable)
+    if unclean_shutdown:
+        for tp, registration in list(replication.partitions.items()):
+            if broker in registration.elr:
+                replication.change(tp, reason, unclean_shutdown=unclean, acceptable=acceptable)

@@ -1,0 +1,303 @@
+"""Topics and partitions as a control plane knows them: their creation, their registrations, and indexes for later lookups."""
+
+from __future__ import annotations
+
+import base64
+from typing import TYPE_CHECKING, Final
+
+import attrs
+
+from core.kafka import errors, events
+from core.kafka.admin_requests import ElectionMode
+from core.kafka.controller.metadata_log import BrokerRegistration, ConfigRecord, MetadataLog, PartitionRecord
+from core.kafka.controller.placement import StripedReplicaPlacer, UsableBroker
+from core.kafka.health import effective_min_isr
+from core.kafka.ids import NO_LEADER, TopicPartition
+from core.kafka.partition_registration import PartitionRegistration
+from core.kafka.release import Release
+from core.kafka.settings import SETTINGS, Settings
+from core.kafka.topic_spec import TopicSpec
+from core.sim.journal import Journal
+from core.sim.random_stream import RandomStream
+from core.sim.repr_mixin import ReprMixin
+
+if TYPE_CHECKING:
+    from core.kafka.durability_observer import DurabilityObserver
+
+
+@attrs.define(slots=True, repr=False)
+class Topic(ReprMixin):
+    """A topic.
+
+    Attributes:
+        name: the topic's name.
+        topic_id: the topic id, as Kafka prints it.
+        config: the topic's own settings, as they were written.
+        partitions: the topic's partitions, by number.
+    """
+
+    name: str
+    topic_id: str
+    config: dict[str, str]
+    partitions: list[TopicPartition]
+
+
+class TopicRegistry:
+    """The topics and partitions that a control plane keeps.
+
+    `ReplicationControlManager` extends it for KRaft, and `ZooKeeperReplication` for ZooKeeper.
+
+    Attributes:
+        settings: the settings as the controller sees them.
+        release: the rules of the release.
+        account: the durability account.
+        metadata: the metadata log.
+        journal: the event journal.
+        brokers: the broker registrations by id.
+        racks: the rack of each broker.
+        partitions: the registrations by partition, in the order of creation.
+        topics: the topics by name.
+        brokers_to_isrs: for each broker, the partitions whose ISR contains it (ordered sets; Kafka: `BrokersToIsrs`).
+        leader_counts: the number of partitions that each broker leads.
+        replica_counts: the number of replicas that each broker has.
+        directories: for brokers with several log directories, the directory of each replica.
+        leaderless: the partitions without a leader (ordered set).
+        unbalanced: the partitions whose leader is not the preferred one (ordered set).
+        controller_node: the broker whose process runs the active controller; None if the controller has its own process.
+    """
+
+    __slots__ = (
+        "_ids", "_placer", "account", "brokers", "brokers_to_isrs", "controller_node", "directories", "journal", "leader_counts",
+        "leaderless", "metadata", "partitions", "racks", "release", "replica_counts", "settings", "topics", "unbalanced",
+    )  # fmt: skip
+
+    settings: Final[Settings]
+    release: Final[Release]
+    account: Final[DurabilityObserver]
+    metadata: Final[MetadataLog]
+    journal: Final[Journal]
+    brokers: Final[dict[int, BrokerRegistration]]
+    racks: Final[dict[int, str | None]]
+    partitions: Final[dict[TopicPartition, PartitionRegistration]]
+    topics: Final[dict[str, Topic]]
+    brokers_to_isrs: Final[dict[int, dict[TopicPartition, None]]]
+    leader_counts: Final[dict[int, int]]
+    replica_counts: Final[dict[int, int]]
+    directories: Final[dict[int, dict[TopicPartition, str]]]
+    leaderless: Final[dict[TopicPartition, None]]
+    unbalanced: Final[dict[TopicPartition, None]]
+    _placer: Final[StripedReplicaPlacer]
+    _ids: Final[RandomStream]
+
+    def __init__(
+        self,
+        settings: Settings,
+        metadata: MetadataLog,
+        journal: Journal,
+        account: DurabilityObserver,
+        brokers: dict[int, BrokerRegistration],
+        racks: dict[int, str | None],
+        seed: int,
+    ) -> None:
+        self.settings = settings
+        self.release = settings.release
+        self.metadata = metadata
+        self.journal = journal
+        self.account = account
+        self.brokers = brokers
+        self.racks = racks
+        self.partitions = {}
+        self.topics = {}
+        self.brokers_to_isrs = {}
+        self.leader_counts = {}
+        self.replica_counts = {}
+        self.directories = {}
+        self.leaderless = {}
+        self.unbalanced = {}
+        self.controller_node: int | None = None
+        self._placer = StripedReplicaPlacer(RandomStream(f"{seed}:placement"))
+        self._ids = RandomStream(f"{seed}:topic-ids")
+
+    # --- who may lead ----------------------------------------------------------------------------------------------
+
+    def is_active(self, broker: int) -> bool:
+        """Whether a broker is registered, unfenced, and not shutting down (`ClusterControlManager#isActive`)."""
+        registration = self.brokers.get(broker)
+        return registration is not None and not registration.fenced and not registration.in_controlled_shutdown
+
+    def has_online_dir(self, broker: int, tp: TopicPartition) -> bool:
+        """Whether the log directory of a replica works (`#isAcceptableLeader`)."""
+        directory = self.directories.get(broker, {}).get(tp)
+        registration = self.brokers.get(broker)
+        return directory is None or registration is None or registration.has_online_dir(directory)
+
+    def min_isr(self, tp: TopicPartition) -> int:
+        """Return the effective `min.insync.replicas` of a partition's topic (`#getTopicEffectiveMinIsr`).
+
+        Since 3.7, it is at most the replication factor of the topic's first partition.
+        """
+        configured = self.settings.integer("min.insync.replicas", topic=tp.topic, broker=self.controller_node)
+        first = self.partitions[self.topics[tp.topic].partitions[0]]
+        return effective_min_isr(configured, len(first.replicas), capped=self.release.capped_min_isr)
+
+    def election_mode(self, tp: TopicPartition) -> ElectionMode:
+        """Return UNCLEAN if unclean leader election is enabled for the topic, else ONLINE.
+
+        If the topic does not override the setting, the configuration of the controller's own node applies, which can differ from the cluster's
+        (`ConfigurationControlManager#uncleanLeaderElectionEnabledForTopic`).
+        """
+        unclean = self.settings.flag("unclean.leader.election.enable", topic=tp.topic, broker=self.controller_node)
+        return ElectionMode.UNCLEAN if unclean else ElectionMode.ONLINE
+
+    # --- topics ----------------------------------------------------------------------------------------------------
+
+    def create_topic(self, spec: TopicSpec) -> None:
+        """Create a topic (`#createTopic`). The topic's assignment places it; if there is none, the controller places it.
+
+        Raises:
+            KafkaError: Kafka refuses the topic. Nothing has changed.
+            ValueError: a setting of the topic is wrong. Nothing has changed.
+        """
+        if spec.name in self.topics:
+            raise errors.KafkaError(errors.TOPIC_ALREADY_EXISTS, f"Topic '{spec.name}' already exists.")
+        for name, value in spec.config:
+            if name in SETTINGS:
+                SETTINGS[name].parse(value)
+        registrations = [self.manual_assignment(spec, number) for number in range(len(spec.assignment))] or self._place_replicas(spec)
+        for name, value in spec.config:
+            if name in SETTINGS:
+                self.settings.set(name, value, topic=spec.name)
+                self.metadata.append(ConfigRecord(name, value, spec.name, None))
+        topic_id = spec.topic_id or base64.urlsafe_b64encode(self._ids.randbytes(16)).decode().rstrip("=")
+        topic = self.topics[spec.name] = Topic(spec.name, topic_id, dict(spec.config), [])
+        journal = self.journal
+        before = journal.cause
+        journal.cause = journal.emit(
+            events.TopicCreated.kind, spec.name, topic_id, len(registrations), len(registrations[0].replicas) if registrations else 0
+        )
+        for number, registration in enumerate(registrations):
+            tp = TopicPartition(spec.name, number)
+            topic.partitions.append(tp)
+            self.commit_registration(tp, None, registration, "created")
+        journal.cause = before
+
+    def _place_replicas(self, spec: TopicSpec) -> list[PartitionRegistration]:
+        if spec.partitions < 1:
+            raise errors.KafkaError(errors.INVALID_PARTITIONS, "Number of partitions was set to an invalid non-positive value.")
+        usable = [
+            UsableBroker(broker, self.racks.get(broker), registration.fenced)
+            for broker, registration in sorted(self.brokers.items())
+            if not registration.in_controlled_shutdown
+        ]
+        try:
+            if spec.replication_factor > 0 and len(usable) < len(self.brokers) and all(broker.fenced for broker in usable):
+                raise errors.KafkaError(errors.INVALID_REPLICATION_FACTOR, "All brokers are currently fenced or in controlled shutdown.")
+            placed = self._placer.place(spec.partitions, spec.replication_factor, usable)
+        except errors.KafkaError as refusal:
+            raise errors.KafkaError(
+                refusal.code, f"Unable to replicate the partition {spec.replication_factor} time(s): {refusal.message}"
+            ) from None
+        return [self._build_partition_registration(tuple(replicas)) for replicas in placed]
+
+    def place_additional_partitions(self, name: str, count: int, factor: int) -> list[PartitionRegistration]:
+        """Return registrations for `count` more partitions of a topic."""
+        return self._place_replicas(TopicSpec(name, count, factor))
+
+    def partitions_created(self, name: str) -> None:
+        """Do nothing, because the metadata log already has the new partitions. In ZooKeeper mode, this method writes the topic's znode here."""
+
+    def partition_created(self, tp: TopicPartition, registration: PartitionRegistration) -> None:
+        """Commit the registration of a new partition."""
+        self.commit_registration(tp, None, registration, "created")
+
+    def manual_assignment(self, spec: TopicSpec, number: int) -> PartitionRegistration:
+        """Return the registration of a partition whose replicas are assigned manually.
+
+        Raises:
+            KafkaError: INVALID_REPLICA_ASSIGNMENT, if a broker is not registered or no broker of the assignment is active.
+        """
+        given = spec.assignment[number]
+        for broker in given.replicas:
+            if broker not in self.brokers:
+                raise errors.KafkaError(
+                    errors.INVALID_REPLICA_ASSIGNMENT,
+                    f"The manual partition assignment includes broker {broker}, but no such broker is registered.",
+                )
+        if given.isr is None and given.leader is None:
+            if not any(self.is_active(broker) for broker in given.replicas):
+                raise errors.KafkaError(
+                    errors.INVALID_REPLICA_ASSIGNMENT,
+                    f"All brokers specified in the manual partition assignment for partition {number} are fenced or in controlled shutdown.",
+                )
+            fresh = self._build_partition_registration(given.replicas)
+            return attrs.evolve(fresh, leader_epoch=given.leader_epoch) if given.leader_epoch else fresh
+        isr = given.isr if given.isr is not None else tuple(b for b in given.replicas if self.is_active(b))
+        leader = given.leader if given.leader is not None else next((b for b in isr if self.is_active(b)), NO_LEADER)
+        return PartitionRegistration(given.replicas, isr, leader, given.leader_epoch, 0, elr=given.elr, last_known_elr=given.last_known_elr)
+
+    def _build_partition_registration(self, replicas: tuple[int, ...]) -> PartitionRegistration:
+        """Return a new partition whose ISR is its active replicas; the first of them leads (`#buildPartitionRegistration`)."""
+        isr = tuple(broker for broker in replicas if self.is_active(broker))
+        return PartitionRegistration(replicas, isr, isr[0], 0, 0)
+
+    # --- registrations ---------------------------------------------------------------------------------------------
+
+    def commit_registration(self, tp: TopicPartition, old: PartitionRegistration | None, new: PartitionRegistration, reason: str) -> None:
+        """Write a partition's new registration to the metadata log, emit its event, and update the indexes."""
+        journal = self.journal
+        cause = journal.emit(
+            events.PartitionChanged.kind,
+            tp.topic, tp.partition, new.leader, new.leader_epoch, new.partition_epoch, new.replicas, new.isr, new.elr,
+            new.last_known_elr, new.adding, new.removing, new.recovering, reason,
+        )  # fmt: skip
+        if old is not None and old.leader != new.leader:
+            cause = journal.cause
+        self.partitions[tp] = new
+        self.metadata.append(PartitionRecord(tp, new, cause))
+        for broker in old.isr if old is not None else ():
+            if broker not in new.isr:
+                self.brokers_to_isrs[broker].pop(tp, None)
+        for broker in new.isr:
+            self.brokers_to_isrs.setdefault(broker, {})[tp] = None
+        if old is None or old.replicas != new.replicas:
+            for broker in old.replicas if old is not None else ():
+                self.replica_counts[broker] -= 1
+            for broker in new.replicas:
+                self.replica_counts[broker] = self.replica_counts.get(broker, 0) + 1
+        if old is None or old.leader != new.leader:
+            if old is not None and old.leader != NO_LEADER:
+                self.leader_counts[old.leader] -= 1
+            if new.leader != NO_LEADER:
+                self.leader_counts[new.leader] = self.leader_counts.get(new.leader, 0) + 1
+        _set_membership(self.leaderless, tp, not new.has_leader)
+        _set_membership(self.unbalanced, tp, not new.has_preferred_leader)
+        self.account.partition_changed(tp, new)
+
+    # --- what an administrator asks for ----------------------------------------------------------------------------
+
+    def elect_leaders(self, tp: TopicPartition | None, election: ElectionMode) -> list[tuple[TopicPartition, str]]:
+        """Elect leaders for one partition or (None) for all, or request it. Returns an error code for each partition."""
+        raise NotImplementedError
+
+    def check_reassignment(self, tp: TopicPartition, replicas: tuple[int, ...] | None) -> None:
+        """Check a request to move a partition to other replicas, or (None) to cancel its reassignment.
+
+        Raises:
+            KafkaError: Kafka refuses the request.
+        """
+        raise NotImplementedError
+
+    def reassign(self, tp: TopicPartition, replicas: tuple[int, ...]) -> bool:
+        """Move a partition to other replicas, or request it. Returns False if nothing changes."""
+        raise NotImplementedError
+
+    def cancel_reassignment(self, tp: TopicPartition) -> bool:
+        """Cancel a running reassignment, or request it. Returns False if nothing changes."""
+        raise NotImplementedError
+
+
+def _set_membership(index: dict[TopicPartition, None], tp: TopicPartition, wanted: bool) -> None:
+    if wanted:
+        index[tp] = None
+    else:
+        index.pop(tp, None)
