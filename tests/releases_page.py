@@ -18,11 +18,13 @@ _HEAD: Final = """# Rules by release
 
 <!-- Written by `python -m tests.releases_page` from core/kafka/release.py. -->
 
-`--release` takes one of the following: {names}. For another release, take the nearest one before it, and look below for what Kafka changed in between: the meaning of a
-rule names the release of the change, which can be older than the first one here.
+`--release` takes one of the following releases: {names}. For another release, use the nearest earlier one, and check the table for changes
+in between. The meaning of a rule names the Kafka release of the change, which can be older than the first release in the list that has the
+rule.
 
-The table lists the rules that differ, or that can be switched off. *Since* and *until* name the first and the last of these releases in which a rule is in force. A rule with ✂
-can be switched off, for example with `--release "{newest} without {guard}"`, which shows what the rule is for.
+The table lists the rules that differ between releases, or that can be switched off. *Since* and *until* name the first and the last of the
+listed releases in which a rule is in force. You can switch off a rule with ✂, for example with `--release "{newest} without {guard}"`, to
+see the purpose of the rule.
 
 | rule | in force | meaning |
 |---|---|---|

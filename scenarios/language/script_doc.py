@@ -55,66 +55,75 @@ _HEAD: Final = f"""# Scripts
 
 <!-- Written by `python -m scenarios.language.script_doc` from scenarios/language and core/lab/acts.py. -->
 
-A script is YAML: a cluster, steps, and expectations. `isrlab run FILE` runs the script and checks the expectations; `isrlab play FILE` shows it.
-Scripts are only data: nothing in them is evaluated as code, and YAML's anchors, aliases, tags, and merge keys are refused. Errors have the form
-`file:line:column: field: what is wrong; what would be right`. List items are counted from 1.
+A script is a YAML file with a cluster, steps, and expectations. `isrlab run FILE` runs the script and checks the expectations.
+`isrlab play FILE` opens the script in the playground. Scripts contain only data, no code. isrlab refuses YAML anchors, aliases, tags, and
+merge keys. Error messages have the form `file:line:column: field: what is wrong; what would be right`. They count list items from 1.
 
 ```yaml
 {EXAMPLE}```
 
-**Top level.** `scenario` (the name), `about` (`isrlab scenarios list` shows its first sentence), `releases` (the script runs under each; by default
-the current one), `without` (guards that are switched off in every run), `seed`, `cluster`, `timeline` or `steps`, and `expect` (checked at the end).
-A script that has only a `cluster` describes a cluster to play with.
+**Top level.** A script has these fields: `scenario` (its name), `about` (a description; `isrlab scenarios list` shows the first sentence),
+`releases` (the script runs under each release; by default, under the current one), `without` (guards that are switched off in every run),
+`seed`, `cluster`, `timeline` or `steps`, and `expect` (conditions to check at the end). A script can also have only a `cluster`, for
+example to open it in the playground.
 
 **cluster.** A cluster has these fields:
 
-- `brokers`: a number, with ids from 1, or a list: `[0, 1, {{id: 2, rack: a, up: false, settings: {{...}}}}]`.
+- `brokers`: the number of brokers, which get the ids 1, 2, and so on, or a list:
+  `[0, 1, {{id: 2, rack: a, up: false, settings: {{...}}}}]`.
 - `topics` by name, and `settings` by their Kafka names.
 - `network`: `latency`, `jitter`, and `loss` of every link.
 - `pace`: `timeline` or `by-hand`.
 - `startup`: the time from a broker's start to its registration. `recovery`: additional time after an unclean shutdown.
-- `controllers`: a quorum of voters. `3` means c1 to c3 on separate machines, `{{combined: true}}` means one in every broker's process,
-  `{{combined: [1, 2, 3]}}` means one in each of these, and a list such as `[c1, b2]` names the voters. By default, there is one controller that never fails.
-- `controller`: the active controller at the start, either a broker (with ZooKeeper) or a voter; by default the first one that is running.
+- `controllers`: a quorum of voters. `3` means c1 to c3 on separate machines. `{{combined: true}}` means a voter in every broker's process,
+  and `{{combined: [1, 2, 3]}}` means a voter in the processes of these brokers. A list such as `[c1, b2]` names the voters. By default, the
+  cluster has a single controller that never fails.
+- `controller`: the active controller at the start, which is either a broker (with ZooKeeper) or a voter. By default, it is the first broker
+  or voter that is running.
 - `control-plane`: `by-release` (before 3.3, a broker elected through ZooKeeper) or `kraft` (under any release).
-- `features`: levels that differ from those of a new cluster of the release. `{{eligible.leader.replicas.version: 0}}` is a cluster that was upgraded to
-  4.1 or later and has no ELR; level `1` is a 4.0 cluster that has one.
+- `features`: feature levels that differ from those of a new cluster of the release. `{{eligible.leader.replicas.version: 0}}` means a
+  cluster that was upgraded to 4.1 or later and does not keep ELRs. Level `1` means a 4.0 cluster that keeps ELRs.
 - `clients`: settings, by their Kafka names, of producers and consumers that have no settings of their own (`config` of their acts):
-  `{{delivery.timeout.ms: 8000, request.timeout.ms: 3000}}`. Other settings have the defaults of the release: before 2.1, `retries` is 0 and there is no
-  delivery.timeout.ms.
+  `{{delivery.timeout.ms: 8000, request.timeout.ms: 3000}}`. Other settings have the defaults of the release. For example, before 2.1,
+  `retries` is 0 and delivery.timeout.ms does not exist.
 
-In the acts `cut`, `heal`, `isolate`, `link`, `hold`, and `release`, `controller` means the active controller; also in `clock` without a quorum of
-voters, and in `kill-controller` and `pause-controller` with one. `kill`, `pause`, `shutdown`, and the other acts on a broker take the broker's number.
+In the acts `cut`, `heal`, `isolate`, `link`, `hold`, and `release`, `controller` means the active controller. The same applies to `clock`
+if the cluster has no quorum of voters, and to `kill-controller` and `pause-controller` if the cluster has a quorum. `kill`, `pause`,
+`shutdown`, and the other acts on a broker take the broker's number.
 
 A topic has `partitions` and `replication-factor`, or `replicas` (the brokers of each partition, the preferred leader first), or, as `isrlab import`
 writes it, `partitions: [{{replicas: [1, 2], isr: [1], leader: 1, elr: [], last-known-elr: []}}]`. It can also have `config` and `topic-id`.
 
-To start from a moment of a real cluster, such a partition can also have `leader-epoch` and, for all its replicas, `leo`, `hw`, `log-start`, and
-`epochs` (the entries of leader-epoch-checkpoint). `logs` lists the differences by broker:
+To start from a state of a real cluster, such a partition can also have `leader-epoch` and, for all its replicas, `leo`, `hw`, `log-start`,
+and `epochs` (the entries of leader-epoch-checkpoint). `logs` lists the differences by broker:
 `{{replicas: [1, 2, 3], isr: [1, 2], leader: 1, leader-epoch: 7, leo: 60, epochs: [[0, 0], [7, 40]], logs: {{3: {{leo: 50, hw: 45, epochs: [[0, 0]]}}}}}}`.
-By default, the HW equals the LEO, and all records are of the leader epoch. Records below the leader's HW count as acknowledged.
+By default, the HW equals the LEO, and all records belong to the current leader epoch. Records below the leader's HW count as acknowledged.
 
-**Steps.** A step is due `at` a time, after a `wait`, or when the condition in `until` becomes true (`within` a time, 60s by default; otherwise
-the step fails). Without any of these, it is due at once. Then its act runs, and then its `expect` is checked. `note` says what the step shows. `under`
-limits the step to some releases: `{{before: "0.11"}}`, `{{since: "2.0"}}`, a list, or the guards in force: `{{with: maximal-isr}}`,
-`{{without: maximal-isr}}`. At the pace `by-hand`, the list is called `steps`: each fetch, answer, and fencing is an act, and time advances only with
-`wait`. On a timeline, the act `pace: by-hand` starts such steps, each of which has a time `at`, and `pace: timeline` ends them.
+**Steps.** A step is due `at` a time, after a `wait`, or when the condition in `until` becomes true (`within` a time, 60s by default;
+otherwise the step fails). Without any of these fields, the step is due at once. isrlab runs the act of the step and then checks its
+`expect`. `note` describes what the step shows. `under` limits the step to some releases: `{{before: "0.11"}}`, `{{since: "2.0"}}`, a list,
+or the guards in force: `{{with: maximal-isr}}`, `{{without: maximal-isr}}`. If the pace is `by-hand`, the list is called `steps`. Each
+fetch, answer, and fencing is then an act, and time advances only with `wait`. On a timeline, the act `pace: by-hand` starts a sequence of
+such steps, and `pace: timeline` ends it. Each of these steps has a time `at`.
 
-**expect.** A condition, a table, or a list of both. In a list, `{{expect: ..., under: ..., note: ...}}` limits an expectation to some releases. A table
-has partitions (`orders-0: {{leader: 2, isr: [1, 2], hw: 5}}`), replicas within partitions (`1: 15/4` is LEO/HW on broker 1, or
-`1: {{leo: 15, epochs: [[0, 0]]}}`), brokers (`b2: {{state: stopped}}`), clients (`app: {{failed: 0}}`), and counts (`lost: 0`). For comparisons other than
-equality, write for example `"<= 5"`.
+**expect.** An expectation is a condition, a table, or a list of both. In a list, `{{expect: ..., under: ..., note: ...}}` limits an
+expectation to some releases. A table has partitions (`orders-0: {{leader: 2, isr: [1, 2], hw: 5}}`), replicas within partitions (`1: 15/4`
+is LEO/HW on broker 1, or `1: {{leo: 15, epochs: [[0, 0]]}}`), brokers (`b2: {{state: stopped}}`), clients (`app: {{failed: 0}}`), and
+counts (`lost: 0`). For comparisons other than equality, write a text such as `"<= 5"`.
 
-**Conditions.** Comparisons (`== != < <= > >=`) of readings with values or other readings, joined with `and`, `or`, `not`, and parentheses. `[1, 2]` is
-a set of brokers; compared with a number, it means the size of the set. Events: `happened KIND {{column=value, ...}}`, `never KIND {{...}}`,
-`count KIND {{...}} == 2`, and `order [KIND {{...}}, KIND]`. EVENTLOG.md lists kinds and columns; `partition=orders-0` means topic and partition. If a
-reading has no value at the moment, every comparison with it is false.
+**Conditions.** A condition consists of comparisons (`== != < <= > >=`) of readings with values or other readings. Join comparisons with
+`and`, `or`, `not`, and parentheses. `[1, 2]` is a set of brokers. If you compare a set with a number, the condition uses the size of the
+set. Conditions on events are `happened KIND {{column=value, ...}}`, `never KIND {{...}}`, `count KIND {{...}} == 2`, and
+`order [KIND {{...}}, KIND]`. EVENTLOG.md lists kinds and columns. `partition=orders-0` means topic and partition. If a reading has no value
+at the moment, every comparison with it is false.
 
-**Values.** Durations `500us`, `10ms`, `1m30s`; percentages `0.5%`; brokers `2` or `b2`; links `[1, controller]`; partitions `orders-0`.
+**Values.** Examples of durations are `500us`, `10ms`, and `1m30s`. A percentage is `0.5%`, a broker is `2` or `b2`, a link is
+`[1, controller]`, and a partition is `orders-0`.
 
-**Limits.** {MAX_BROKERS:,} brokers, {MAX_PARTITIONS:,} partitions, and {MAX_REPLICAS:,} replicas in a cluster; {MAX_BYTES >> 20} MB of text. A link
-loses at most {write_ppm(MAX_LOSS_PPM)}, because TCP repeats a message until it arrives; for a link that loses all messages, use `cut`. If a script
-has errors, it is refused with a list of all errors, each with its line and column, and exit code 2.
+**Limits.** A cluster can have {MAX_BROKERS:,} brokers, {MAX_PARTITIONS:,} partitions, and {MAX_REPLICAS:,} replicas. A script can have
+{MAX_BYTES >> 20} MB of text. A link loses at most {write_ppm(MAX_LOSS_PPM)} of its messages, because TCP repeats a message until it
+arrives. For a link that loses all messages, use `cut`. If a script has errors, isrlab refuses it with exit code 2, and lists all errors
+with their lines and columns.
 """
 
 

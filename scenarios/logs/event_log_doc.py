@@ -20,8 +20,8 @@ _HEAD: Final = f"""# The event log, version {VERSION}
 
 <!-- Written by `python -m scenarios.logs.event_log_doc` from core/kafka/events. -->
 
-A session's log is JSON Lines in UTF-8: one object per line, and each line ends with a newline. `isrlab run --log FILE` and
-`isrlab play` write it while the session runs, at least every {FLUSH_SECONDS:g} s of wall time.
+The log of a session is a JSON Lines file in UTF-8, with one object per line. Each line ends with a newline. `isrlab run --log FILE` and
+`isrlab play --log FILE` write the log while the session runs, at least every {FLUSH_SECONDS:g} s of wall time.
 
 **Line 1, the header**
 
@@ -45,33 +45,36 @@ A session's log is JSON Lines in UTF-8: one object per line, and each line ends 
 | cause | int | seq of the event that caused this one, or 0 for none (a timer) |
 | kind | string | one of the kinds below; all columns of the kind follow, in this order |
 
-Columns with the same name have the same type in all kinds, so all events fit into one wide table. Offsets are Kafka's: `to_offset` is
+Columns with the same name have the same type in all kinds, so all events fit into one wide table. Offsets are Kafka's, and `to_offset` is
 exclusive. An id or epoch of -1 means none. `acks` is -1 for all.
 
-**Units and nulls.** Columns that end in `_us` are µs, and in `_ppm` parts per million; `bytes` are bytes; offsets, `records`, `partitions`, and other
-counts are numbers. Numbers are signed 64-bit integers. No column of a kind is ever null or missing: a string that does not apply is
-empty, a list is `[]`, and a number is -1 or 0, depending on the kind. In the header, only `scenario` can be null.
+**Units and nulls.** Columns that end in `_us` are in µs, and columns that end in `_ppm` are in parts per million. `bytes` is in bytes.
+Offsets, `records`, `partitions`, and other counts are numbers. Numbers are signed 64-bit integers. No column of a kind is ever null or
+missing. If a column does not apply, a string is empty, a list is `[]`, and a number is -1 or 0, depending on the kind. In the header, only
+`scenario` can be null.
 
-**The last line** of a log that was closed is `{{"end": true, "t": 12000000, "events": 345}}`. Without this line, the
-process was killed. If the last line has no newline and is not a complete object, it was being written at that time: readers report it and skip
-it. Any other malformed line is an error.
+**The last line** of a log that was closed is `{{"end": true, "t": 12000000, "events": 345}}`. If this line is missing, the process was
+killed. If the last line has no newline and is not a complete object, the process was killed while it wrote this line. Readers report such a
+line and skip it. Any other malformed line is an error.
 
-**Compressed.** If the file name ends in `.zst`, the log is a sequence of Zstandard frames, one per flush; decompressed (`zstd -dc`), it has
-the same bytes. All commands read both formats, and detect them by the first bytes. After a kill, everything that was flushed is readable,
-and also the existing part of a frame that was being written.
+**Compression.** If the file name ends in `.zst`, the log is a sequence of Zstandard frames, one per flush. After decompression
+(`zstd -dc`), the log has the same bytes as an uncompressed log. All commands read both formats, and detect the format by the first bytes.
+If the process was killed, readers can read everything that was flushed, and the existing part of an incomplete frame.
 
-**Parquet.** `isrlab log convert` converts logs to a dataset and back, byte for byte. A session is a directory
-(`session=NAME`) of files sorted by `seq`. The columns are those of all kinds side by side, null where a kind does not have them,
-and `line`: text that cannot be derived from the columns. A row of kind `log-header` (`seq` 0) contains the header line. A row of kind
-`log-tail` contains what follows the last event: the end line, an incomplete line (`base64:…` if it is not text), nothing, or `no-newline` if
-the last line lacks its line break. An event has a `line` only if it is formatted differently than by the laboratory.
+**Parquet.** `isrlab log convert` converts logs to a Parquet dataset and back, byte for byte. A session is a directory (`session=NAME`) of
+files sorted by `seq`. The dataset has the columns of all kinds. A column is null if the kind of the row does not have it. The additional
+column `line` contains text that cannot be derived from the other columns. In a row of kind `log-header` (`seq` 0), it contains the header
+line. In a row of kind `log-tail`, it contains the text after the last event: the end line, an incomplete line (`base64:…` if it is not
+text), nothing, or `no-newline` if the last line lacks its newline. In the row of an event, it contains the line only if isrlab would format
+the event differently.
 
-**Validation.** A line is refused, with its number, if the cluster in the header cannot have such an event: if it names a broker that does
-not exist, a topic that no earlier line creates, a partition that the topic does not have, or a number out of range, such as offset −5.
+**Validation.** isrlab refuses a line, and reports its number, if the cluster in the header cannot have such an event. For example, the line
+names a broker that does not exist, a topic that no earlier line creates, a partition that the topic does not have, or a number out of
+range, such as offset −5.
 
-**Versions.** This program reads version {VERSION}, the first one, and refuses newer versions. A new kind or a new column raises the version
-only if an old reader would misunderstand the log: an older program refuses an unknown kind, with its line number.
-When the version is raised, this page lists the changes, and logs of all older versions remain readable.
+**Versions.** This program reads version {VERSION}, the first one, and refuses newer versions. A new kind or a new column changes the
+version only if an older program would misinterpret the log. An older program refuses an unknown kind, and reports its line number. If the
+version changes, this page lists the changes, and logs of all older versions remain readable.
 """
 
 

@@ -71,11 +71,12 @@ HARM: Final = Summary(
     name="harm",
     title="Exposed, lost, duplicated, and diverged records, with offsets",
     notes=(
-        "`event` is the number of the event. `to_offset` is exclusive. Exposed: `broker` lacks committed records and can become leader; "
-        "at `until_us` it no longer endangers them. Lost: the records are not in the log of leader `broker`; at `until_us` some of them "
-        "are back. `doomed_by` is the number of the event that removed the records, and `doom` is its kind. `lost_acknowledged` counts "
-        "lost records that were acknowledged, and `lost_read` those that a consumer read; a record can be both. Lost, seen: the records "
-        "were acknowledged or read after they were lost. An empty `until_us` means until the end."
+        "`event` is the number of the event. `to_offset` is exclusive. If `what` is `exposed`, `broker` lacks committed records and "
+        "can become leader. At `until_us`, the broker no longer endangers these records. If `what` is `lost`, the records are not in "
+        "the log of the leader, `broker`. At `until_us`, some of the records are back. `doomed_by` is the number of the event that "
+        "removed the records, and `doom` is the kind of this event. `lost_acknowledged` counts lost records that were acknowledged, "
+        "and `lost_read` counts lost records that a consumer read. A record can be both. If `what` is `lost, seen`, the records were "
+        "acknowledged or read after they were lost. An empty `until_us` means the end of the session."
     ),
     kinds=(*_WHAT, *_ENDS.values(), "truncated", "unflushed-lost", "broker-stopped", "leader-elected", "became-leader", "log-restarted"),
     columns=("topic", "partition", "broker", "from_offset", "to_offset", "records", "doomed_by", *LOST),

@@ -44,10 +44,10 @@ PRODUCE_ERRORS: Final = Summary(
     name="produce_errors",
     title="Produce errors by topic and acks",
     notes=(
-        "`acked` counts batches. `failed` counts attempts: answers with an error, and requests that timed out. `failed_per_million` is "
-        "their share of all acknowledged and failed attempts, rounded down. `given_up` counts batches that were not retried. Percentiles "
-        "are nearest ranks of the attempts that a batch took until it was acknowledged or given up; without such a batch they are empty. "
-        "acks -1 means all. The table of errors lists the error codes."
+        "`acked` counts batches. `failed` counts attempts that received an error or timed out. `failed_per_million` is the share of "
+        "failed attempts in all acknowledged and failed attempts, rounded down. `given_up` counts batches that were not retried. "
+        "Percentiles are nearest ranks of the number of attempts until a batch was acknowledged or given up. If there was no such "
+        "batch, the percentiles are empty. An acks of -1 means all. For the error codes, see the table `errors`."
     ),
     kinds=PRODUCED,
     columns=("topic", "acks", "attempt", "retry", "records"),

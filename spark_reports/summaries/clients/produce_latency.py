@@ -1,4 +1,4 @@
-"""The time that producers waited for acknowledgements, by topic and acks."""
+"""The time that producers waited for acknowledgments, by topic and acks."""
 
 from __future__ import annotations
 
@@ -64,13 +64,14 @@ PRODUCE_LATENCY: Final = Summary(
     name="produce_latency",
     title="Produce latency by topic and acks",
     notes=(
-        "Latency is the time from the first send of a batch to its acknowledgement, including retries. `acknowledged` counts batches, and"
-        " `records` counts their records. `given_up` batches count with the time until the producer gave up. `unanswered` batches had "
-        "waited for more than 1 s (the log records this within another second) and had no answer when the session ended; they count with "
-        "their wait so far. `unanswered_since_us` is when the first of them was sent. Percentiles over all of these batches are exact: "
-        "the nearest rank, which is the ceil(p n / 100)-th smallest of n. `at_least` names the figures that may be larger (≥), because a "
-        "batch without an answer had waited no longer than that. acks -1 means all. With acks=0 the producer does not wait. Logs of an "
-        "earlier isrlab version lack given-up and unanswered batches."
+        "Latency is the time from the first send of a batch to its acknowledgment, including retries. `acknowledged` counts batches, "
+        "and `records` counts their records. `given_up` counts batches that the producer gave up; they count with the time until then. "
+        "`unanswered` counts batches that had waited for more than 1 s and had no answer when the session ended; they count with their "
+        "waiting time until then. The log records such a batch within another second. `unanswered_since_us` is the time at which the "
+        "first unanswered batch was sent. Percentiles over all of these batches are exact nearest ranks: of n values, the ceil(p n / "
+        "100)-th smallest. `at_least` names the figures that can be higher (≥), because the waiting time of a batch without an answer "
+        "is only a lower bound. An acks of -1 means all. With acks=0, the producer does not wait. Logs of an earlier isrlab version "
+        "lack given-up and unanswered batches."
     ),
     kinds=("produce-acked", "produce-given-up", "produce-waiting"),
     columns=("topic", "partition", "producer", "acks", "latency_us", "records", "waited_us"),

@@ -48,12 +48,13 @@ RECORDS: Final = Summary(
     name="records",
     title="Records by partition",
     notes=(
-        "`accepted`: a leader appended the records. `acknowledged`: the producer got an acknowledgement (acks 1 or all). `unconfirmed`: "
-        "the producer sent the records with acks=0, which promises nothing. `lost`: the records were acknowledged, or a consumer read "
-        "them, and the authoritative log lacks them at the end; each record counts once. `lost_acknowledged` counts lost records that "
-        "were acknowledged, and `lost_read` those that a consumer read; a record can be both. For a log of an earlier isrlab version, "
-        "which did not distinguish them, both columns are empty. `recovered`: the records were lost for a while. `duplicated`: a retry "
-        "appended the records again. `diverged`: offsets at which replicas hold different records without noticing."
+        "`accepted` counts records that a leader appended. `acknowledged` counts records whose producer received an acknowledgment "
+        "(acks 1 or all). `unconfirmed` counts records that the producer sent with acks=0, so without an acknowledgment. `lost` counts "
+        "records that were acknowledged or read, and that the leader's log lacks at the end. Each record counts once. "
+        "`lost_acknowledged` counts lost records that were acknowledged, and `lost_read` counts lost records that a consumer read. A "
+        "record can be both. Both columns are empty for logs of earlier isrlab versions, which did not distinguish such records. "
+        "`recovered` counts records that were lost for some time. `duplicated` counts records that a retry appended again. `diverged` "
+        "counts offsets at which replicas hold different records without noticing."
     ),
     kinds=("append", "produce-acked", *_LOST, "records-duplicated", "records-diverged"),
     columns=("topic", "partition", "from_offset", "to_offset", "records", "acks", *LOST),

@@ -57,16 +57,17 @@ def _compute(inputs: SummaryInputs) -> DataFrame:
 
 UNAVAILABILITY: Final = Summary(
     name="unavailability",
-    title="Windows without reads, writes, or acknowledgements by partition",
+    title="Windows without reads, writes, or acknowledgments by partition",
     notes=(
-        "Reads: clients cannot read, because the partition has no leader, or because its leader is down, paused, cut off from a client of"
-        " the topic, or not leading yet (after a restart or an election). The window begins at that moment, even if the controller "
-        "notices later. Writes: clients cannot write with acks=all, for the same reasons, or because the ISR is under "
-        "min.insync.replicas. Stalled: clients can write, but acks=all writes wait for one of three reasons. An ISR member is down, "
-        "paused, or cut off from the leader, so that nothing can be committed; this counts even if nobody writes. Or the high watermark "
-        "stays below the log end for more than 1 s; the window begins when it stops advancing. Or a write waits for the leader's slow "
-        "disk for more than 1 s; logs of an earlier isrlab version lack this. This table does not cover full request queues, or a failed "
-        "log directory of several."
+        "If `what` is `reads`, clients cannot read, because the partition has no leader, or because its leader is down, paused, cut "
+        "off from a client of the topic, or not leading yet (after a restart or an election). The window begins at that moment, even "
+        "if the controller notices later. If `what` is `writes`, clients cannot write with acks=all, for the same reasons, or because "
+        "the ISR is under min.insync.replicas. If `what` is `stalled`, clients can write, but acks=all writes wait for one of three "
+        "reasons. First, an ISR member is down, paused, or cut off from the leader, so that no record can be committed. This counts "
+        "even if no producer writes. Second, the high watermark stays below the log end for more than 1 s. The window begins when the "
+        "high watermark stops advancing. Third, a write waits for the leader's slow disk for more than 1 s. Logs of earlier isrlab "
+        "versions do not contain the third reason. This table does not cover full request queues, or the failure of one of several log "
+        "directories."
     ),
     kinds=STALL_KINDS,
     columns=STALL_COLUMNS,

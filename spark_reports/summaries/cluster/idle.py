@@ -86,10 +86,11 @@ IDLE: Final = Summary(
     name="idle",
     title="Idle network and request handler threads by broker",
     notes=(
-        "These figures come from the laboratory's model of requests and their costs; they are not measurements of Kafka. Fetches without "
-        "records do not count. `…_idle_percent` covers the whole session, and `…_idle_least_percent` the busiest five seconds; both are "
-        "rounded up. The numbers of threads are those at the start of the session (num.network.threads and num.io.threads). Replicated "
-        "and consumed records count with the mean record size of the partition."
+        "These figures come from the laboratory's model of requests and their costs; they are not measurements of Kafka. Fetches "
+        "without records do not count. Columns that end in `_idle_percent` cover the whole session, and columns that end in "
+        "`_idle_least_percent` cover the busiest five seconds. Both are rounded up. The numbers of threads are those at the start of "
+        "the session (num.network.threads and num.io.threads). The size of replicated and consumed records is the mean record size of "
+        "the partition."
     ),
     kinds=REQUESTS,
     columns=("topic", "partition", "broker", "leader", "bytes", "from_offset", "to_offset"),

@@ -50,10 +50,10 @@ SETTINGS: Final = Summary(
     name="settings",
     title="Changed settings, and what followed within a minute",
     notes=(
-        "`change` is the number of the event. The other columns count what followed in the whole cluster within 60 s of virtual time. It "
-        "is not necessarily a consequence; `cause` in the log says what is. `lost`, `lost_acknowledged`, and `lost_read` count records as"
-        " in the table of records, but do not subtract recovered ones. The remaining columns count events. An empty `subject` means the "
-        "whole cluster."
+        "`change` is the number of the event. The columns after `new` count what happened in the whole cluster in the following 60 s "
+        "of virtual time. These events are not necessarily consequences of the change. To find consequences, see `cause` in the log. "
+        "`lost`, `lost_acknowledged`, and `lost_read` count records as in the table `records`, but do not subtract recovered records. "
+        "The other counts are numbers of events. An empty `subject` means the whole cluster."
     ),
     kinds=(
         "setting-changed",

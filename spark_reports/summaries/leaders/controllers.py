@@ -43,10 +43,10 @@ CONTROLLERS: Final = Summary(
     name="controllers",
     title="Controller elections",
     notes=(
-        "`event` is the number of the election event. `before` is the previous active controller; for the first election it is empty. "
-        "`without_us` is the time since the previous controller first resigned, stopped, or paused while it was active; if the log has no"
-        " such event, it is 0. A controller that cannot fail (3.3 and later, unless the cluster has a quorum) is never elected, so this "
-        "table is empty."
+        "`event` is the number of the election event. `before` is the previous active controller. It is empty for the first election. "
+        "`without_us` is the time since the previous controller first resigned, stopped, or paused while it was active. If the log has "
+        "no such event, `without_us` is 0. A single controller that cannot fail (3.3 and later without a quorum) is never elected, so "
+        "this table is empty for such a cluster."
     ),
     kinds=("controller-elected", *_GONE),
     columns=("controller", "controller_epoch", "broker"),

@@ -28,10 +28,11 @@ ELECTIONS: Final = Summary(
     name="elections",
     title="Leader elections by topic",
     notes=(
-        "`elections` counts elected leaders. `clean`: the first live member of the ISR became leader. `preferred`: leadership returned to"
-        " the first replica. `eligible`: the leader came from the ELR. `unclean`: the leader came from outside the ISR, so the records "
-        "that it lacks are lost. `last_known`: the last known leader became leader again. `offline` counts elections that found no "
-        "leader. `refused` counts requested elections that were refused."
+        "`elections` counts elected leaders. `clean` counts elections in which the first live member of the ISR became leader. "
+        "`preferred` counts elections that returned leadership to the first replica. `eligible` counts leaders from the ELR. `unclean` "
+        "counts leaders from outside the ISR; the records that such a leader lacks are lost. `last_known` counts elections in which "
+        "the last known leader became leader again. `offline` counts elections that found no leader. `refused` counts requested "
+        "elections that were refused."
     ),
     kinds=("leader-elected", "partition-offline", "election-refused"),
     columns=("topic", "election"),

@@ -34,10 +34,10 @@ LEADERSHIP: Final = Summary(
     name="leadership",
     title="Leadership by broker",
     notes=(
-        "`partitions` counts the partitions that the broker led at some time. `led_us` adds up over partitions how long it led. "
-        "`share_percent` is its share of all leadership time, rounded down. `preferred_us` is the part of `led_us` in which the broker "
-        "was the preferred leader. `taken_over` counts partitions that the broker took over from another leader, or that had no leader "
-        "before."
+        "`partitions` counts the partitions that the broker led at some time. `led_us` is the sum, over all partitions, of the time "
+        "that the broker led them. `share_percent` is the broker's share of all leadership time, rounded down. `preferred_us` is the "
+        "part of `led_us` in which the broker was the preferred leader. `taken_over` counts how often the broker became leader of a "
+        "partition that had a different leader or no leader before. The first leader of a partition does not count."
     ),
     kinds=STATE_KINDS,
     columns=STATE_COLUMNS,

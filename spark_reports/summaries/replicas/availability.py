@@ -35,11 +35,11 @@ AVAILABILITY: Final = Summary(
     name="availability",
     title="Time under-replicated, stalled, and offline by partition",
     notes=(
-        "The observed time (`observed_us`) runs from the first state of the partition in the log to the end of the session. "
-        "Under-replicated: the partition has a leader and fewer in-sync replicas than replicas; replicas that a reassignment is adding do"
-        " not count. Offline: the partition has no leader. These states are as the controller knows them: until the controller notices "
-        "that a broker is gone, the state does not change. Stalled: acks=all writes wait although the leader serves clients (see the "
-        "table of windows without reads, writes, or acknowledgements). `…_times` counts intervals."
+        "The observed time (`observed_us`) runs from the first state of the partition in the log to the end of the session. A "
+        "partition is under-replicated if it has a leader and fewer in-sync replicas than replicas. Replicas that a reassignment is "
+        "adding do not count. A partition is offline if it has no leader. Both states are those that the controller knows, so they do "
+        "not change until the controller notices that a broker has failed. A partition is stalled if acks=all writes wait although the "
+        "leader serves clients (see the table `unavailability`). Columns that end in `_times` count intervals."
     ),
     kinds=STALL_KINDS,
     columns=STALL_COLUMNS,

@@ -60,11 +60,11 @@ DEGRADED: Final = Summary(
     name="degraded",
     title="Time under-replicated, at min, under min, stalled, and offline by topic and by broker",
     notes=(
-        "`by` says whether `name` is a topic or a broker. The partitions of a broker are those that it has a replica of. `some_us` is the"
-        " time in which at least one partition was in that state. `windows` counts the windows of that time; overlapping and adjoining "
-        "intervals form one window. `longest_us` is the longest window. `partitions_us` adds up the time over partitions, and "
-        "`partitions` counts different partitions. The tables by partition define the states. A partition that is at min is also "
-        "under-replicated."
+        "`by` says whether `name` is a topic or a broker. The partitions of a broker are those of which it has a replica. `some_us` is "
+        "the time in which at least one partition was in `state`. `windows` counts the windows of this time. Overlapping and adjacent "
+        "intervals form one window. `longest_us` is the length of the longest window. `partitions_us` is the sum of the times of all "
+        "partitions, and `partitions` is the number of different partitions. The tables `availability` and `min_isr` define the "
+        "states. A partition that is at min is also under-replicated."
     ),
     kinds=STALL_KINDS,
     columns=STALL_COLUMNS,

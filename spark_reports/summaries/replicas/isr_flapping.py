@@ -46,9 +46,10 @@ ISR_FLAPPING: Final = Summary(
     name="isr_flapping",
     title="ISR changes and flapping by partition",
     notes=(
-        "This table counts committed changes, whoever caused them. It omits partitions without changes. `left` and `entered` count "
-        "replicas, and `replicas` counts different ones. `flaps` counts replicas that entered again within 60 s after they left. "
-        "`longest_away_us` is the longest time between leaving and entering again."
+        "This table counts all committed changes, regardless of their cause. It omits partitions without changes. `left` and `entered` "
+        "count how often replicas left and entered the ISR, and `replicas` counts the different replicas that did. `flaps` counts how "
+        "often a replica entered the ISR again within 60 s after it left. `longest_away_us` is the longest time between leaving and "
+        "entering again."
     ),
     kinds=("partition-changed",),
     columns=("topic", "partition", "isr"),

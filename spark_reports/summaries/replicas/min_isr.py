@@ -31,9 +31,9 @@ MIN_ISR: Final = Summary(
     name="min_isr",
     title="At and under min.insync.replicas by partition",
     notes=(
-        "`min_isr` is the effective min.insync.replicas at the end. At min: the partition is under-replicated and has exactly that many "
-        "in-sync replicas, so one more failure blocks acks=all writes. Under min: the partition has fewer in-sync replicas and refuses "
-        "acks=all writes. A partition that is offline is neither."
+        "`min_isr` is the effective min.insync.replicas at the end. A partition is at min if it is under-replicated and has exactly "
+        "`min_isr` in-sync replicas, so one more failure blocks acks=all writes. A partition is under min if it has fewer in-sync "
+        "replicas, so its leader refuses acks=all writes. An offline partition is neither at min nor under min."
     ),
     kinds=STATE_KINDS,
     columns=STATE_COLUMNS,
