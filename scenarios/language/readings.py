@@ -69,14 +69,14 @@ class Reading:
         return f"{self.name}({inside})" if inside else self.name
 
 
-def _copy(view: PartitionView | None, broker: int | None) -> ReplicaView | None:
+def _replica_on(view: PartitionView | None, broker: int | None) -> ReplicaView | None:
     """Return the replica on a broker, or the leader's replica if no broker is given."""
     if view is None:
         return None
     wanted = view.leader if broker is None else broker
-    for copy in view.copies:
-        if copy.broker == wanted:
-            return copy
+    for replica in view.replica_views:
+        if replica.broker == wanted:
+            return replica
     return None
 
 
@@ -90,8 +90,8 @@ def _of_partition(take: Callable[[PartitionView], Any]) -> Callable[..., Any]:
 
 def _of_replica(take: Callable[[ReplicaView], Any]) -> Callable[..., Any]:
     def read(moment: Moment, tp: TopicPartition, broker: int | None = None) -> Any:
-        copy = _copy(moment.partition(tp), broker)
-        return None if copy is None else take(copy)
+        replica = _replica_on(moment.partition(tp), broker)
+        return None if replica is None else take(replica)
 
     return read
 
@@ -215,21 +215,21 @@ _ALL: Final = (
     Reading("replicas", ("partition",), ROW, "the assigned replicas, the preferred leader first", _of_partition(lambda view: view.replicas)),
     Reading("min-isr", ("partition",), NUMBER, "the effective min.insync.replicas", _of_partition(lambda view: view.min_isr)),
     Reading("leo", ("partition", "broker?"), NUMBER, "the log end offset of the leader, or of a broker's "
-        "replica", _of_replica(lambda copy: copy.leo)),
+        "replica", _of_replica(lambda replica: replica.leo)),
     Reading("hw", ("partition", "broker?"), NUMBER, "the high watermark of the leader, or of a broker's "
-        "replica", _of_replica(lambda copy: copy.hw)),
+        "replica", _of_replica(lambda replica: replica.hw)),
     Reading(
         "log-start", ("partition", "broker?"), NUMBER, "the log start offset of the leader, or of a broker's replica",
-        _of_replica(lambda copy: copy.log_start),
+        _of_replica(lambda replica: replica.log_start),
     ),
-    Reading("dir", ("partition", "broker"), NUMBER, "the log directory of a replica, counted from 1", _of_replica(lambda copy: copy.dir)),
-    Reading("epochs", ("partition", "broker?"), EPOCHS, "the leader-epoch cache", _of_replica(lambda copy: copy.epochs)),
+    Reading("dir", ("partition", "broker"), NUMBER, "the log directory of a replica, counted from 1", _of_replica(lambda replica: replica.dir)),
+    Reading("epochs", ("partition", "broker?"), EPOCHS, "the leader-epoch cache", _of_replica(lambda replica: replica.epochs)),
     Reading(
-        "role", ("partition", "broker"), WORD, "the role of a replica, as its own broker sees it", _of_replica(lambda copy: copy.role), ("leader", "follower", "offline")
+        "role", ("partition", "broker"), WORD, "the role of a replica, as its own broker sees it", _of_replica(lambda replica: replica.role), ("leader", "follower", "offline")
     ),
     Reading(
         "fetch-state", ("partition", "broker"), WORD, "the state of the partition in the follower's "
-            "fetcher", _of_replica(lambda copy: copy.fetch_state),
+            "fetcher", _of_replica(lambda replica: replica.fetch_state),
         ("fetching", "truncating", "delayed", "failed", "idle"),
     ),
     Reading("state", ("broker",), WORD, "the state of a broker's process", _of_broker(lambda view: str(view.state)), _STATES),

@@ -129,7 +129,7 @@ def _values(cluster: Cluster) -> list[tuple[str, str]]:
             (f"{name} leader", "none" if partition.leader == NO_LEADER else f"b{partition.leader} in epoch {partition.leader_epoch}")
         )
         values.append((f"{name} ISR", f"[{','.join(map(str, sorted(partition.isr)))}]"))
-        values.extend((f"{name} on b{copy.broker}, LEO/HW", f"{copy.leo}/{copy.hw}") for copy in partition.copies)
+        values.extend((f"{name} on b{replica.broker}, LEO/HW", f"{replica.leo}/{replica.hw}") for replica in partition.replica_views)
     return values
 
 

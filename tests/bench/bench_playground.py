@@ -279,7 +279,10 @@ def table() -> None:
         def rows(self) -> list[list[str]]:
             found = []
             for p in session.view().partitions:
-                cells = {copy.broker: f"{'★' if copy.broker == p.leader else ' '}{'█' * 8} {copy.hw}/{copy.leo}" for copy in p.copies}
+                cells = {
+                    replica.broker: f"{'★' if replica.broker == p.leader else ' '}{'█' * 8} {replica.hw}/{replica.leo}"
+                    for replica in p.replica_views
+                }
                 found.append(
                     [str(p.tp), p.status.name, f"b{p.leader}", f"L{p.leader_epoch}", str(p.isr), *(cells.get(n, "") for n in range(1, 7))]
                 )

@@ -154,7 +154,7 @@ def _point(
         yield Comparison("ISR in order", f"{where} {tp}", recorded.isr, partitions[tp].isr, race=raced)
     for broker, replicas in point.disks.items():
         for tp, replica in replicas.items():
-            copy = next((copy for copy in partitions[tp].copies if copy.broker == broker), None)
+            copy = next((copy for copy in partitions[tp].replica_views if copy.broker == broker), None)
             place = f"{where} b{broker} {tp}"
             yield Comparison("log end offset", place, replica.leo, None if copy is None else copy.leo)
             yield Comparison("epoch entries", place, replica.epochs, None if copy is None else copy.epochs)
@@ -193,7 +193,7 @@ def _partition(where: str, recorded: RecordedPartition, model: PartitionView, *,
 
 
 def _of_leader(partition: PartitionView, what: str) -> int | None:
-    leader = next((copy for copy in partition.copies if copy.broker == partition.leader), None)
+    leader = next((copy for copy in partition.replica_views if copy.broker == partition.leader), None)
     return None if leader is None else getattr(leader, what)
 
 

@@ -177,7 +177,7 @@ class FakeCluster:
         p = self.parts[tp]
         leader, isr = p["leader"], tuple(p["isr"])
         least = min(self.settings.integer("min.insync.replicas", topic=tp.topic), len(p["replicas"]))
-        copies = tuple(
+        replica_views = tuple(
             ReplicaView(
                 broker=r, role="offline" if self.brokers[r] is BrokerState.STOPPED else ("leader" if r == leader else "follower"),
                 leo=p["leo"][r], hw=p["hws"][r], log_start=0, in_isr=r in isr, alive=self.brokers[r] is not BrokerState.STOPPED,
@@ -196,7 +196,7 @@ class FakeCluster:
         held = min(isr, key=lambda r: p["leo"][r])
         return PartitionView(
             tp=tp, leader=leader, leader_epoch=p["epoch"], partition_epoch=p["pe"], replicas=p["replicas"], isr=isr, elr=(), last_known_elr=(),
-            adding=(), removing=(), recovering=False, min_isr=least, status=status, copies=copies, held_by=(held,), accepted=max(p["leo"].values()),
+            adding=(), removing=(), recovering=False, min_isr=least, status=status, replica_views=replica_views, slowest_replicas=(held,), accepted=max(p["leo"].values()),
             acked=p["hw"], committed=p["hw"], lost=0, duplicated=0, diverged=0,
         )  # fmt: skip
 

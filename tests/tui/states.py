@@ -28,12 +28,12 @@ def replica(broker: int, leo: int, hw: int, **changes: object) -> ReplicaView:
     return attrs.evolve(view, **changes)
 
 
-def partition(*copies: ReplicaView, **changes: object) -> PartitionView:
-    """A partition led by broker 1 whose ISR is what its copies say."""
+def partition(*replica_views: ReplicaView, **changes: object) -> PartitionView:
+    """A partition led by broker 1 whose ISR is what its replicas say."""
     view = PartitionView(
-        tp=TopicPartition("orders", 0), leader=1, leader_epoch=3, partition_epoch=7, replicas=tuple(c.broker for c in copies),
-        isr=tuple(c.broker for c in copies if c.in_isr), elr=(), last_known_elr=(), adding=(), removing=(), recovering=False, min_isr=2,
-        status=PartitionStatus.HEALTHY, copies=copies, held_by=(), accepted=0, acked=0, committed=0, lost=0, duplicated=0, diverged=0,
+        tp=TopicPartition("orders", 0), leader=1, leader_epoch=3, partition_epoch=7, replicas=tuple(c.broker for c in replica_views),
+        isr=tuple(c.broker for c in replica_views if c.in_isr), elr=(), last_known_elr=(), adding=(), removing=(), recovering=False, min_isr=2,
+        status=PartitionStatus.HEALTHY, replica_views=replica_views, slowest_replicas=(), accepted=0, acked=0, committed=0, lost=0, duplicated=0, diverged=0,
     )  # fmt: skip
     return attrs.evolve(view, **changes)
 

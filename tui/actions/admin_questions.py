@@ -13,10 +13,10 @@ from tui.actions.context import MOST_BROKERS, ActionContext, Question, numbered
 def move_replica(context: ActionContext) -> Question:
     """Ask for the log directory to which the selected partition's replica on the selected broker moves."""
     broker, p = context.the_broker, context.the_partition
-    copy = p.copy_on(broker.id)
+    replica = p.replica_on(broker.id)
     options: list[tuple[str, tuple[Act, ...], str, str | None]] = []
     for number in range(1, broker.log_dirs + 1):
-        refused = "it is already there" if number == copy.dir else "the directory has failed" if number in broker.failed_dirs else None
+        refused = "it is already there" if number == replica.dir else "the directory has failed" if number in broker.failed_dirs else None
         options.append(
             (f"to directory {number}", (acts.MoveReplica(p.tp, broker.id, number),), "a copy catches up, then takes over", refused)
         )
@@ -73,7 +73,7 @@ def reassign(context: ActionContext) -> Question:
 def delete_records(context: ActionContext) -> Question:
     """Ask for the offset below which to delete the selected partition's records."""
     p = context.the_partition
-    leader = p.copy_on(p.leader)
+    leader = p.replica_on(p.leader)
     half = leader.log_start + (leader.hw - leader.log_start) // 2
     empty = "nothing is committed above the log start" if leader.hw <= leader.log_start else None
     options: list[tuple[str, tuple[Act, ...], str, str | None]] = [

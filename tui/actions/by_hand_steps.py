@@ -64,7 +64,7 @@ def no_round(context: ActionContext) -> str | None:
 
 def followers(partition: PartitionView) -> list[int]:
     """Return the live followers in replica order."""
-    return [broker for broker in partition.replicas if broker != partition.leader and partition.copy_on(broker).alive]
+    return [broker for broker in partition.replicas if broker != partition.leader and partition.replica_on(broker).alive]
 
 
 def fetch_round(context: ActionContext) -> TextPrompt:

@@ -114,9 +114,9 @@ def _count(view: ClusterView) -> _Census:
             if p.adding or p.removing:
                 reassigning[leader] += 1
         if failed:
-            for copy in p.copies:
-                if copy.broker in replicas and not copy.dir_online:
-                    replicas[copy.broker] += 1
+            for replica in p.replica_views:
+                if replica.broker in replicas and not replica.dir_online:
+                    replicas[replica.broker] += 1
     return _Census(led, offline, imbalanced, replicas)
 
 
@@ -127,10 +127,10 @@ def _controller(view: ClusterView, value: float) -> Values:
 def _max_lag(view: ClusterView) -> Values:
     found: Values = {b.id: 0.0 for b in view.brokers if b.state is not BrokerState.STOPPED}
     for p in view.partitions:
-        high_watermark = p.committed or next((copy.hw for copy in p.copies if copy.broker == p.leader), 0)
-        for copy in p.copies:
-            if copy.leo < high_watermark and high_watermark - copy.leo > found.get(copy.broker, math.inf):
-                found[copy.broker] = float(high_watermark - copy.leo)
+        high_watermark = p.committed or next((replica.hw for replica in p.replica_views if replica.broker == p.leader), 0)
+        for replica in p.replica_views:
+            if replica.leo < high_watermark and high_watermark - replica.leo > found.get(replica.broker, math.inf):
+                found[replica.broker] = float(high_watermark - replica.leo)
     return found
 
 

@@ -242,7 +242,7 @@ class MainScreen(Screen[None]):
             height,
             brokers=len(view.brokers),
             partitions=len(view.partitions),
-            replicas=max((len(p.copies) for p in view.partitions), default=1),
+            replicas=max((len(p.replica_views) for p in view.partitions), default=1),
             scenario=self.loaded.scenario() is not None,
         )
         if panels.events.has_focus and panels.events.selected is not None:

@@ -34,13 +34,13 @@ BUDGET: Final = 0.010
 
 def facts(p: PartitionView) -> list[tuple[str, str]]:
     """Return the facts of a partition that are compared, as (name, text)."""
-    leader = next((copy for copy in p.copies if copy.broker == p.leader), None)
+    leader = next((replica for replica in p.replica_views if replica.broker == p.leader), None)
     return [
         ("leader", "none" if p.offline else f"b{p.leader}"),
         ("epoch", f"L{p.leader_epoch}"),
         ("ISR", "[" + ",".join(map(str, sorted(p.isr))) + "]"),
         ("HW", "HW -" if leader is None else f"HW {leader.hw:,}"),
-        ("LEO", "LEO " + "/".join(f"{copy.leo:,}" for copy in sorted(p.copies, key=lambda copy: copy.broker))),
+        ("LEO", "LEO " + "/".join(f"{replica.leo:,}" for replica in sorted(p.replica_views, key=lambda replica: replica.broker))),
         ("lost", f"lost {lost_words(p)}" if p.lost else ""),
         ("diverged", f"≠ {p.diverged:,}" if p.diverged else ""),
     ]

@@ -50,10 +50,12 @@ class Scale:
     @staticmethod
     def of(detail: PartitionDetail, cells: int) -> Scale:
         """Return the scale for the end of the logs, which contains their latest differences and some records before."""
-        copies = detail.view.copies
-        end = max([0, *(copy.leo for copy in copies), *(end for _, _, end in detail.lost), *(end for _, end in detail.exposed)])
-        first = min((copy.log_start for copy in copies), default=0)
-        told = [copy.leo for copy in copies if copy.leo] + [copy.hw for copy in copies if copy.hw]
+        replica_views = detail.view.replica_views
+        end = max(
+            [0, *(replica.leo for replica in replica_views), *(end for _, _, end in detail.lost), *(end for _, end in detail.exposed)]
+        )
+        first = min((replica.log_start for replica in replica_views), default=0)
+        told = [replica.leo for replica in replica_views if replica.leo] + [replica.hw for replica in replica_views if replica.hw]
         told += [run.start for each in detail.replicas for run in each.runs[-2:]]
         told += [start for each in detail.replicas for start, _ in each.diverged]
         told += [start for _, start, _ in detail.lost[-4:]] + [start for start, _ in detail.exposed[-4:]]
@@ -72,10 +74,10 @@ def _styles(paint: Palette) -> tuple[Style, ...]:
 def paint_logs(detail: PartitionDetail, paint: Palette, width: int) -> list[Strip]:
     """Paints a line of offsets and a line for each replica. If records are exposed or lost, paints a line for them too."""
     scale = Scale.of(detail, max(10, width - LABEL - 12))
-    leader = next((copy for copy in detail.view.copies if copy.broker == detail.view.leader), None)
+    leader = next((replica for replica in detail.view.replica_views if replica.broker == detail.view.leader), None)
     lines = [_offsets(scale, None if leader is None else leader.hw, paint, width)]
     for each in detail.replicas:
-        lines.append(_log(detail, each, detail.view.copy_on(each.broker), scale, paint, width))
+        lines.append(_log(detail, each, detail.view.replica_on(each.broker), scale, paint, width))
     for word, glyph, style, stretches in (
         ("exposed", EXPOSED, paint.warn, detail.exposed),
         ("lost", LOST, paint.bad, tuple((start, end) for _, start, end in detail.lost)),
@@ -103,9 +105,9 @@ def _offsets(scale: Scale, high_watermark: int | None, paint: Palette, width: in
     return Row().add(" " * LABEL, paint.muted).add("".join(cells).rstrip(), paint.muted).strip(width)
 
 
-def _log(detail: PartitionDetail, disk: ReplicaDetail, copy: ReplicaView, scale: Scale, paint: Palette, width: int) -> Strip:
-    marks, style = replica_marks(detail.view, copy, paint)
-    row = Row().add(f" {marks}", style).add(f"b{copy.broker}".ljust(LABEL - 3), paint.broker)
+def _log(detail: PartitionDetail, disk: ReplicaDetail, replica: ReplicaView, scale: Scale, paint: Palette, width: int) -> Strip:
+    marks, style = replica_marks(detail.view, replica, paint)
+    row = Row().add(f" {marks}", style).add(f"b{replica.broker}".ljust(LABEL - 3), paint.broker)
     glyphs = ["·"] * scale.cells
     styles = [paint.missing] * scale.cells
     palette = _styles(paint)
@@ -113,15 +115,15 @@ def _log(detail: PartitionDetail, disk: ReplicaDetail, copy: ReplicaView, scale:
         if run.end <= scale.start:
             continue
         begin, stop = scale.at(max(run.start, scale.start)), scale.at(run.end)
-        if run.end == copy.leo and stop == begin and begin < scale.cells:
+        if run.end == replica.leo and stop == begin and begin < scale.cells:
             stop = begin + 1
-        committed = scale.at(copy.hw)
+        committed = scale.at(replica.hw)
         for cell in range(begin, stop):
-            glyphs[cell] = COMMITTED if cell < committed or copy.hw >= run.end else PENDING
-            styles[cell] = palette[run.epoch % len(palette)] if copy.alive else paint.faint
+            glyphs[cell] = COMMITTED if cell < committed or replica.hw >= run.end else PENDING
+            styles[cell] = palette[run.epoch % len(palette)] if replica.alive else paint.faint
         for cell, char in zip(range(begin, stop), str(run.epoch), strict=False):
             glyphs[cell] = char
-            styles[cell] = paint.strong if copy.alive else paint.muted
+            styles[cell] = paint.strong if replica.alive else paint.muted
     for cell, differs in enumerate(_marked(disk.diverged, scale)):
         if differs:
             glyphs[cell], styles[cell] = DIVERGED, paint.bad
@@ -132,7 +134,7 @@ def _log(detail: PartitionDetail, disk: ReplicaDetail, copy: ReplicaView, scale:
             stop += 1
         row.add("".join(glyphs[at:stop]), styles[at])
         at = stop
-    return row.add(clip(f" {copy.leo:,}", 12), paint.number if copy.alive else paint.muted).strip(width)
+    return row.add(clip(f" {replica.leo:,}", 12), paint.number if replica.alive else paint.muted).strip(width)
 
 
 def _marked(stretches: Iterable[tuple[int, int]], scale: Scale) -> list[bool]:

@@ -206,7 +206,7 @@ class MessagesPage(Page):
     def _marks(self, lane: Lane) -> dict[str, str]:
         view = self.screen.view
         p = view.partition(lane.tp)
-        return {broker_address(c.broker): replica_marks(p, c, self.paint)[0].strip()[0] for c in p.copies}
+        return {broker_address(c.broker): replica_marks(p, c, self.paint)[0].strip()[0] for c in p.replica_views}
 
     def _place(self, steps: list[LaneStep]) -> int:
         """Return the index of the selected step, or of the last step while the page follows the newest event."""

@@ -66,7 +66,7 @@ def high_watermark_reasons(detail: PartitionDetail, view: ClusterView, left: Map
         return [words, _who_could(detail), *([unclean] if unclean else []), *_gone(detail, left)]
     if p.status is PartitionStatus.LEADER_UNAVAILABLE or leads is None:
         return [not_served(p, view), *_gone(detail, left)]
-    leader = p.copy_on(p.leader)
+    leader = p.replica_on(p.leader)
     if leader.leo == leader.hw:
         return [f"{all_committed(p, view)} HW = LEO = {leader.leo:,}.", *_outsiders(detail, left)]
     waiting = leader.leo - leader.hw
@@ -128,29 +128,29 @@ def _span(first: int, last: int) -> str:
 
 def _gone(detail: PartitionDetail, left: Mapping[int, str]) -> list[str]:
     """Return when and why replicas left the ISR, for a partition without a serving leader."""
-    return [f"b{copy.broker} {left[copy.broker]}." for copy in detail.view.copies if left.get(copy.broker)]
+    return [f"b{replica.broker} {left[replica.broker]}." for replica in detail.view.replica_views if left.get(replica.broker)]
 
 
 def _outsiders(detail: PartitionDetail, left: Mapping[int, str]) -> list[str]:
     """Explain why replicas are outside the ISR, and how many records each needs before it can join."""
     p, leads = detail.view, detail.leads
     assert leads is not None
-    leader = p.copy_on(p.leader)
+    leader = p.replica_on(p.leader)
     said = []
-    for copy in p.copies:
-        if copy.in_isr or copy.broker == p.leader:
+    for replica in p.replica_views:
+        if replica.in_isr or replica.broker == p.leader:
             continue
-        follower = leads.follower(copy.broker)
+        follower = leads.follower(replica.broker)
         goal = max(leader.hw, leads.epoch_start)
-        why = f"; it {left[copy.broker]}" if left.get(copy.broker) else ""
-        if not copy.alive:
-            said.append(f"b{copy.broker} is out of the ISR and is not running{why}.")
+        why = f"; it {left[replica.broker]}" if left.get(replica.broker) else ""
+        if not replica.alive:
+            said.append(f"b{replica.broker} is out of the ISR and is not running{why}.")
         elif follower is None or follower.leo < 0:
-            said.append(f"b{copy.broker} is out of the ISR and has not fetched from this leader yet{why}.")
+            said.append(f"b{replica.broker} is out of the ISR and has not fetched from this leader yet{why}.")
         elif follower.leo < goal:
-            said.append(f"b{copy.broker} is out of the ISR: it needs {goal - follower.leo:,} more records to reach LEO {goal:,}{why}.")
+            said.append(f"b{replica.broker} is out of the ISR: it needs {goal - follower.leo:,} more records to reach LEO {goal:,}{why}.")
         else:
-            said.append(f"b{copy.broker} is out of the ISR, but has reached HW {leader.hw:,}: its next fetch may bring it back{why}.")
+            said.append(f"b{replica.broker} is out of the ISR, but has reached HW {leader.hw:,}: its next fetch may bring it back{why}.")
     return said
 
 
@@ -203,42 +203,45 @@ def _replicas(detail: PartitionDetail, paint: Palette, width: int, broker: int |
         Column("replica"), Column("role"), Column("LEO", right=True), Column("HW", right=True), Column("start", right=True, rank=2),
         Column("fetched", right=True, rank=1), Column("caught up", right=True), Column("epoch: from", rest=True, least=14, rank=3),
     )  # fmt: skip
-    longest = max((copy.leo for copy in p.copies), default=0)
+    longest = max((replica.leo for replica in p.replica_views), default=0)
     rows: list[list[Cell]] = []
     selected = -1
-    for number, copy in enumerate(p.copies):
-        if copy.broker == broker:
+    for number, replica in enumerate(p.replica_views):
+        if replica.broker == broker:
             selected = number
-        marks, style = replica_marks(p, copy, paint)
-        seen = None if leads is None else leads.follower(copy.broker)
-        live = paint.number if copy.alive else paint.muted
+        marks, style = replica_marks(p, replica, paint)
+        seen = None if leads is None else leads.follower(replica.broker)
+        live = paint.number if replica.alive else paint.muted
         late = leads is not None and seen is not None and seen.caught_up_us > leads.lag_max_us // 2
         rows.append(
             [
-                [(marks, style), (f"b{copy.broker}", paint.broker)],
-                (_role(copy, p.leader), paint.text if copy.alive else paint.muted),
-                (f"{copy.leo:,}", paint.warn if copy.alive and copy.leo < longest else live),
-                (f"{copy.hw:,}", paint.committed if copy.alive else paint.muted),
-                (f"{copy.log_start:,}", paint.muted),
-                ("leads" if copy.broker == p.leader else "?" if seen is None else ago(seen.fetched_us), paint.muted),
-                ("·" if copy.broker == p.leader else "?" if seen is None else ago(seen.caught_up_us), paint.warn if late else paint.muted),
-                (" ".join(f"{epoch}:{start}" for epoch, start in copy.epochs[-8:]) or "none", paint.muted),
+                [(marks, style), (f"b{replica.broker}", paint.broker)],
+                (_role(replica, p.leader), paint.text if replica.alive else paint.muted),
+                (f"{replica.leo:,}", paint.warn if replica.alive and replica.leo < longest else live),
+                (f"{replica.hw:,}", paint.committed if replica.alive else paint.muted),
+                (f"{replica.log_start:,}", paint.muted),
+                ("leads" if replica.broker == p.leader else "?" if seen is None else ago(seen.fetched_us), paint.muted),
+                (
+                    "·" if replica.broker == p.leader else "?" if seen is None else ago(seen.caught_up_us),
+                    paint.warn if late else paint.muted,
+                ),
+                (" ".join(f"{epoch}:{start}" for epoch, start in replica.epochs[-8:]) or "none", paint.muted),
             ]
         )
     return paint_table(columns, rows, paint, width, selected=selected)
 
 
-def _role(copy: ReplicaView, leader: int) -> str:
+def _role(replica: ReplicaView, leader: int) -> str:
     """Return the state of a replica in words."""
-    if not copy.dir_online:
-        return f"dir {copy.dir} failed"
-    if not copy.alive:
+    if not replica.dir_online:
+        return f"dir {replica.dir} failed"
+    if not replica.alive:
         return "no process"
-    if copy.role == "leader":
-        return "leads" if copy.broker == leader else f"thinks it leads, e{copy.believes_epoch}"
-    if copy.believes_leader != leader:
-        return "follows no leader" if copy.believes_leader < 0 else f"follows b{copy.believes_leader}, e{copy.believes_epoch}"
-    return copy.fetch_state
+    if replica.role == "leader":
+        return "leads" if replica.broker == leader else f"thinks it leads, e{replica.believes_epoch}"
+    if replica.believes_leader != leader:
+        return "follows no leader" if replica.believes_leader < 0 else f"follows b{replica.believes_leader}, e{replica.believes_epoch}"
+    return replica.fetch_state
 
 
 def _sets(detail: PartitionDetail, paint: Palette, width: int) -> list[Strip]:
@@ -326,18 +329,18 @@ def _disks(detail: PartitionDetail, paint: Palette, width: int, broker: int | No
     for number, disk in enumerate(detail.replicas):
         if disk.broker == broker:
             selected = number
-        copy = detail.view.copy_on(disk.broker)
+        replica = detail.view.replica_on(disk.broker)
 
         def file(offset: int) -> Cell:
             return ("-" if offset < 0 else f"{offset:,}", paint.muted if offset < 0 else paint.number)
 
         bases = [f"{segment.base:,}" for segment in disk.segments[-6:]]
         more = f"{len(disk.segments)}: " + ("… " if len(disk.segments) > 6 else "") + " ".join(bases) if bases else "none"
-        at_risk = copy.leo - disk.recovery_point
+        at_risk = replica.leo - disk.recovery_point
         rows.append(
             [
                 (f"b{disk.broker}", paint.broker),
-                (f"{copy.dir}" if copy.dir_online else f"{copy.dir} failed", paint.muted if copy.dir_online else paint.bad),
+                (f"{replica.dir}" if replica.dir_online else f"{replica.dir} failed", paint.muted if replica.dir_online else paint.bad),
                 [(f"{disk.recovery_point:,}", paint.number), (f" +{at_risk:,} in memory" if at_risk > 0 else "", paint.warn)],
                 file(disk.checkpointed_hw),
                 file(disk.checkpointed_recovery_point),

@@ -21,13 +21,13 @@ def differences(before: PartitionView | None, after: PartitionView | None) -> li
 
 
 def _facts(p: PartitionView) -> list[tuple[str, str]]:
-    leader = next((copy for copy in p.copies if copy.broker == p.leader), None)
+    leader = next((replica for replica in p.replica_views if replica.broker == p.leader), None)
     return [
         ("leader", "none" if p.offline else f"b{p.leader}"),
         ("epoch", str(p.leader_epoch)),
         ("ISR", "[" + ",".join(map(str, sorted(p.isr))) + "]"),
         ("HW", "-" if leader is None else f"{leader.hw:,}"),
-        ("LEO", " ".join(f"b{copy.broker}:{copy.leo:,}" for copy in sorted(p.copies, key=lambda copy: copy.broker))),
+        ("LEO", " ".join(f"b{replica.broker}:{replica.leo:,}" for replica in sorted(p.replica_views, key=lambda replica: replica.broker))),
         ("lost", lost_words(p)),
     ]
 

@@ -41,12 +41,12 @@ def ids(members: tuple[int, ...]) -> str:
 def not_served(p: PartitionView, view: ClusterView) -> str:
     """Return a sentence that explains why the elected leader does not serve clients."""
     leads = next((broker for broker in view.brokers if broker.id == p.leader), None)
-    name, copy = f"b{p.leader}", p.copy_on(p.leader)
-    if leads is None or not copy.alive:
+    name, replica = f"b{p.leader}", p.replica_on(p.leader)
+    if leads is None or not replica.alive:
         return f"{name} leads on paper only: it is not running; no new leader yet."
     if leads.state is BrokerState.PAUSED:
         return f"{name} leads on paper only: its process is paused; no new leader yet."
-    if copy.role != "leader":
+    if replica.role != "leader":
         return f"{name} is elected but does not serve: it does not know yet, or its log directory has failed."
     return f"{name} is the leader, but a client of the topic cannot reach it."
 
@@ -56,7 +56,7 @@ def all_committed(p: PartitionView, view: ClusterView) -> str:
     if p.lost:
         whole = f"All records of b{p.leader} are committed, but it lacks lost records: {lost_words(p)}."
     else:
-        whole = "Everything is committed." if p.copy_on(p.leader).leo else "It is empty."
+        whole = "Everything is committed." if p.replica_on(p.leader).leo else "It is empty."
     if p.status is PartitionStatus.UNDER_MIN_ISR:
         return f"Writes with acks=all are refused: ISR {ids(p.isr)} is smaller than min.insync.replicas {p.min_isr}. {whole}"
     if p.not_fetching:
@@ -73,7 +73,7 @@ def high_watermark_sentence(p: PartitionView, view: ClusterView) -> str:
     """Return a sentence that explains the position of a partition's high watermark."""
     if p.offline:
         return f"No leader: the partition waits for a live member of ISR {ids(p.isr)}" + (f" or ELR {ids(p.elr)}." if p.elr else ".")
-    leader = p.copy_on(p.leader)
+    leader = p.replica_on(p.leader)
     if p.status is PartitionStatus.LEADER_UNAVAILABLE or not leader.alive:
         return not_served(p, view)
     if leader.leo == leader.hw:
@@ -82,7 +82,7 @@ def high_watermark_sentence(p: PartitionView, view: ClusterView) -> str:
     records = "1 record waits" if waiting == 1 else f"{waiting:,} records wait"
     if is_under_min_isr(p, p.min_isr) and release_named(view.release).strict_min_isr:
         return f"ISR {ids(p.isr)} is smaller than min.insync.replicas {p.min_isr}: HW is held at {leader.hw}, {records}."
-    if p.held_by in ((p.leader,), ()):
+    if p.slowest_replicas in ((p.leader,), ()):
         return f"HW {leader.hw}: {records} for the followers' next fetch."
     return f"HW is held at {leader.hw} by {_holders(p)}: {records}."
 
@@ -92,8 +92,10 @@ def _holders(p: PartitionView) -> str:
 
     If there are many, return only the replica that has been behind for longest, and the number of others.
     """
-    ages = {copy.broker: copy.caught_up_us // 100_000 * 100_000 if copy.caught_up_us > SECOND else 0 for copy in p.copies}
-    holders = sorted(p.held_by, key=lambda broker: -ages[broker])
+    ages = {
+        replica.broker: replica.caught_up_us // 100_000 * 100_000 if replica.caught_up_us > SECOND else 0 for replica in p.replica_views
+    }
+    holders = sorted(p.slowest_replicas, key=lambda broker: -ages[broker])
     first, *others = holders
     if not others:
         return f"b{first}" + (f", last caught up {format_duration(ages[first])} ago" if ages[first] else "")
@@ -147,12 +149,15 @@ def paint_partition(
     for line in sentences:
         lines.append(Row().add(" ", paint.text).join(coloured(line, paint, paint.text)).strip(width))
     before = len(lines)
-    digits = max(5, *(len(f"{copy.leo:,}") for copy in p.copies))
+    digits = max(5, *(len(f"{replica.leo:,}") for replica in p.replica_views))
     head = "LEO".rjust(digits) + "  " + "HW".rjust(digits) + "  " + "lag".rjust(7) + "  caught up  epochs@start"
-    name = max(3, *(len(str(copy.broker)) + 1 for copy in p.copies))
+    name = max(3, *(len(str(replica.broker)) + 1 for replica in p.replica_views))
     lines.append(Row().add(" " * (3 + name) + head, paint.muted).strip(width))
-    end = next((copy.leo for copy in p.copies if copy.broker == p.leader), max((copy.leo for copy in p.copies), default=0))
-    lines += [_replica(p, copy, paint, name, digits, end, width) for copy in p.copies]
+    end = next(
+        (replica.leo for replica in p.replica_views if replica.broker == p.leader),
+        max((replica.leo for replica in p.replica_views), default=0),
+    )
+    lines += [_replica(p, replica, paint, name, digits, end, width) for replica in p.replica_views]
     if 0 < rows < len(lines):
         del lines[before:]
     second = Row().add(" ISR ", paint.muted).add(ids(p.isr), paint.text).add(" of ", paint.muted).add(ids(p.replicas), paint.text)
@@ -183,36 +188,36 @@ def paint_partition(
     return lines
 
 
-def _replica(p: PartitionView, copy: ReplicaView, paint: Palette, name: int, digits: int, end: int, width: int) -> Strip:
-    marks, style = replica_marks(p, copy, paint)
-    ahead = copy.leo - end  # relative to the leader's LEO, or to the largest LEO if there is no leader
-    if copy.broker == p.leader:
+def _replica(p: PartitionView, replica: ReplicaView, paint: Palette, name: int, digits: int, end: int, width: int) -> Strip:
+    marks, style = replica_marks(p, replica, paint)
+    ahead = replica.leo - end  # relative to the leader's LEO, or to the largest LEO if there is no leader
+    if replica.broker == p.leader:
         ago = "leads"
-    elif copy.caught_up_us < 0:
+    elif replica.caught_up_us < 0:
         ago = "never"
-    elif copy.caught_up_us < 1_000_000:
+    elif replica.caught_up_us < 1_000_000:
         ago = "now"
     else:
-        ago = f"{copy.caught_up_us / 1_000_000:.1f}s ago"
-    row = Row().add(f" {marks}", style).add(f"{'b' + str(copy.broker):<{name}}", paint.broker)
-    row.add(f"{copy.leo:,}".rjust(digits), paint.number if copy.alive else paint.muted).add("  ", paint.text)
-    row.add(f"{copy.hw:,}".rjust(digits), paint.committed if copy.alive else paint.muted).add("  ", paint.text)
+        ago = f"{replica.caught_up_us / 1_000_000:.1f}s ago"
+    row = Row().add(f" {marks}", style).add(f"{'b' + str(replica.broker):<{name}}", paint.broker)
+    row.add(f"{replica.leo:,}".rjust(digits), paint.number if replica.alive else paint.muted).add("  ", paint.text)
+    row.add(f"{replica.hw:,}".rjust(digits), paint.committed if replica.alive else paint.muted).add("  ", paint.text)
     row.add((f"{ahead:+,}" if ahead else "·").rjust(7), paint.warn if ahead else paint.faint)
     row.add(f"  {ago:<9}  ", paint.muted)
-    row.add(" ".join(f"{epoch}@{start}" for epoch, start in copy.epochs[-4:]), paint.muted)
+    row.add(" ".join(f"{epoch}@{start}" for epoch, start in replica.epochs[-4:]), paint.muted)
     believes = ""
-    if not copy.dir_online:
-        believes = f"log directory {copy.dir} has failed"
-    elif copy.moving_to:
-        believes = f"moving to log directory {copy.moving_to}, {copy.future_leo:,} copied"
-    elif copy.alive and copy.believes_leader != p.leader:
+    if not replica.dir_online:
+        believes = f"log directory {replica.dir} has failed"
+    elif replica.moving_to:
+        believes = f"moving to log directory {replica.moving_to}, {replica.future_leo:,} copied"
+    elif replica.alive and replica.believes_leader != p.leader:
         believes = (
             "follows no leader"
-            if copy.believes_leader < 0
-            else f"considers b{copy.believes_leader} the leader (epoch {copy.believes_epoch})"
+            if replica.believes_leader < 0
+            else f"considers b{replica.believes_leader} the leader (epoch {replica.believes_epoch})"
         )
-    elif copy.fetch_state in ("truncating", "delayed", "failed"):
-        believes = copy.fetch_state
+    elif replica.fetch_state in ("truncating", "delayed", "failed"):
+        believes = replica.fetch_state
     if believes:
         row.add("  " + believes, paint.warn)
     return row.strip(width)

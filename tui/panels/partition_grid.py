@@ -123,9 +123,9 @@ class Columns(ReprMixin):
         If the width is too small, the least important columns are left out first, and the offsets last.
         """
         name = min(max(9, *(len(str(p.tp)) for p in view.partitions), 0) + 1, 15 if width < 100 else 28)
-        largest = max((copy.leo for p in view.partitions for copy in p.copies), default=0)
+        largest = max((replica.leo for p in view.partitions for replica in p.replica_views), default=0)
         digits = max(3, len(str(largest)))
-        replicas = max((len(p.copies) for p in view.partitions), default=0)
+        replicas = max((len(p.replica_views) for p in view.partitions), default=0)
         isr = max((len(",".join(map(str, p.replicas))) for p in view.partitions), default=1) + 5
         ids = tuple(broker.id for broker in view.brokers)
         wide = width >= 100
@@ -194,7 +194,7 @@ def _said(p: PartitionView) -> tuple[object, ...]:
     """Return all data of a partition that a row shows."""
     return (
         p.status, p.diverged, p.leader, p.leader_epoch, p.partition_epoch, p.isr, p.replicas, p.min_isr,
-        [(copy.leo, copy.hw, copy.role, copy.in_isr, copy.alive, copy.broker) for copy in p.copies],
+        [(replica.leo, replica.hw, replica.role, replica.in_isr, replica.alive, replica.broker) for replica in p.replica_views],
     )  # fmt: skip
 
 
@@ -304,15 +304,15 @@ class GridPainter:
     def _row(self, p: PartitionView, columns: Columns, width: int, selected: bool, broker: int | None, focused: bool) -> Strip:
         row = Row().put(*self._beginning(p, columns, selected))
         window = Window.of(p)
-        by_broker = {copy.broker: copy for copy in p.copies}
+        by_broker = {replica.broker: replica for replica in p.replica_views}
         for place in range(columns.places):
             row.pad(columns.cells_at + place * columns.cell)
             if columns.brokers:
-                copy = by_broker.get(columns.brokers[place])
+                replica = by_broker.get(columns.brokers[place])
             else:
-                copy = p.copies[place] if place < len(p.copies) else None
-            if copy is not None:
-                self._cell(row, p, copy, columns, window, selected and copy.broker == broker)
+                replica = p.replica_views[place] if place < len(p.replica_views) else None
+            if replica is not None:
+                self._cell(row, p, replica, columns, window, selected and replica.broker == broker)
         return row.strip(width, (self.paint.cursor if focused else self.paint.row) if selected else None)
 
     def _beginning(self, p: PartitionView, columns: Columns, selected: bool) -> Part:
@@ -341,13 +341,13 @@ class GridPainter:
         self._beginnings[p.tp] = (key, row.part)
         return row.part
 
-    def _cell(self, row: Row, p: PartitionView, copy: ReplicaView, columns: Columns, window: Window, chosen: bool) -> None:
+    def _cell(self, row: Row, p: PartitionView, replica: ReplicaView, columns: Columns, window: Window, chosen: bool) -> None:
         paint = self.paint
-        alive = copy.alive
-        marks, style = replica_marks(p, copy, paint)
-        committed, pending, missing = bar(window, copy.hw, copy.leo, columns.bar)
+        alive = replica.alive
+        marks, style = replica_marks(p, replica, paint)
+        committed, pending, missing = bar(window, replica.hw, replica.leo, columns.bar)
         key = (
-            copy.broker if columns.label else -1,
+            replica.broker if columns.label else -1,
             columns.label,
             marks,
             id(style),
@@ -362,7 +362,7 @@ class GridPainter:
         if head is None:
             begin = Row()
             if columns.label:
-                begin.add(fit(f"b{copy.broker}", columns.label), paint.broker)
+                begin.add(fit(f"b{replica.broker}", columns.label), paint.broker)
             begin.add(marks, style).add("▸" if chosen else " ", paint.key)
             begin.add(COMMITTED * committed, paint.committed if alive else paint.faint)
             begin.add(PENDING * pending, paint.pending if alive else paint.faint)
@@ -374,13 +374,13 @@ class GridPainter:
         row.put(*head)
         if not columns.numbers:
             return
-        log_end = str(copy.leo)
+        log_end = str(replica.leo)
         if columns.both:
-            high_watermark, log_end = shown_offsets(copy.hw, copy.leo, columns.numbers)
+            high_watermark, log_end = shown_offsets(replica.hw, replica.leo, columns.numbers)
             before = min(columns.digits, columns.numbers - len(log_end) - 1)
             row.add(high_watermark.rjust(before), paint.number if alive else paint.muted).add("/", paint.muted)
             log_end = log_end.ljust(columns.numbers - before - 1)
-        row.add(log_end, (paint.warn if copy.leo < window.end else paint.text) if alive else paint.muted)
+        row.add(log_end, (paint.warn if replica.leo < window.end else paint.text) if alive else paint.muted)
 
 
 class PartitionGrid(Lines, can_focus=True):
@@ -453,7 +453,7 @@ class PartitionGrid(Lines, can_focus=True):
         key = (view.version, width)
         if view.version >= 0 and self._planned is not None and self._planned[0] == key:
             columns = self._planned[1]
-            if len(str(max((copy.leo for p in shown for copy in p.copies), default=0))) <= columns.digits:
+            if len(str(max((replica.leo for p in shown for replica in p.replica_views), default=0))) <= columns.digits:
                 return columns
         columns = Columns.plan(view, width)
         self._planned = (key, columns)
@@ -470,6 +470,6 @@ class PartitionGrid(Lines, can_focus=True):
         if event.x >= columns.cells_at and 0 <= place < columns.places:
             if columns.brokers:
                 broker = columns.brokers[place]
-            elif place < len(partition.copies):
-                broker = partition.copies[place].broker
+            elif place < len(partition.replica_views):
+                broker = partition.replica_views[place].broker
         self.post_message(self.Picked(partition.tp, broker, event.button == RIGHT))

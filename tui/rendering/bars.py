@@ -28,8 +28,8 @@ class Window(ReprMixin):
     @staticmethod
     def of(partition: PartitionView) -> Window:
         """Return the window in which all gaps of a partition are visible."""
-        end = max((copy.leo for copy in partition.copies), default=0)
-        least = min((min(copy.leo, copy.hw) for copy in partition.copies), default=0)
+        end = max((replica.leo for replica in partition.replica_views), default=0)
+        least = min((min(replica.leo, replica.hw) for replica in partition.replica_views), default=0)
         span = _nice(max(LEAST_WINDOW, (end - least) * 3 // 2))
         if span >= end:
             return Window(0, end)

@@ -392,13 +392,13 @@ class Partition:
         the HW does not pass a follower that is about to join. Since 3.7, the HW stays while the ISR is under the effective min.insync.replicas.
         """
         log, maximal_isr = self.log, self.maximal_isr
-        old, candidate, held_by = log.high_watermark, log.leo, NO_LEADER
+        old, candidate, slowest = log.high_watermark, log.leo, NO_LEADER
         for replica in self.remotes:
             leo = replica.leo
             if leo < candidate and (replica.broker in maximal_isr or self._counts_outside_isr(replica)):
                 if leo <= old:
                     return False  # this replica limits the HW
-                candidate, held_by = leo, replica.broker
+                candidate, slowest = leo, replica.broker
         broker = self.broker
         if candidate <= old or (self.under_min_isr and broker.release.strict_min_isr):
             return False
@@ -414,9 +414,9 @@ class Partition:
         event: Column = seq
         journal.cause = self.last_high_watermark = event
         if journal.sink is not null_sink:
-            if held_by == NO_LEADER:
-                held_by = broker.id
-            journal.sink((event, now, before, ADVANCED, broker.id, self.topic, self.number, self.leader_epoch, old, candidate, held_by))
+            if slowest == NO_LEADER:
+                slowest = broker.id
+            journal.sink((event, now, before, ADVANCED, broker.id, self.topic, self.number, self.leader_epoch, old, candidate, slowest))
         for entry in self.sessions:
             if not entry.dirty:
                 entry.session.mark_dirty(entry)

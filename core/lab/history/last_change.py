@@ -84,10 +84,12 @@ def tracked_values_of(partition: PartitionView | None, broker: BrokerView | None
         tp = partition.tp
         cells.append(TrackedValue("leader", f"leader of {tp}", partition.leader, _leader(tp)))
         cells.append(TrackedValue("isr", f"ISR of {tp}", sorted(partition.isr), _isr(tp)))
-        copy = next((one for one in partition.copies if broker is not None and one.broker == broker.id), None)
-        if copy is not None:
-            cells.append(TrackedValue("hw", f"high watermark of {tp} on b{copy.broker}", copy.hw, _on_replica(tp, copy.broker, _HW)))
-            cells.append(TrackedValue("leo", f"LEO of {tp} on b{copy.broker}", copy.leo, _on_replica(tp, copy.broker, _LEO)))
+        replica = next((one for one in partition.replica_views if broker is not None and one.broker == broker.id), None)
+        if replica is not None:
+            cells.append(
+                TrackedValue("hw", f"high watermark of {tp} on b{replica.broker}", replica.hw, _on_replica(tp, replica.broker, _HW))
+            )
+            cells.append(TrackedValue("leo", f"LEO of {tp} on b{replica.broker}", replica.leo, _on_replica(tp, replica.broker, _LEO)))
     if broker is not None:
         cells.append(TrackedValue("state", f"state of b{broker.id}", None, _of_broker(broker.id), all_events=True))
     return cells

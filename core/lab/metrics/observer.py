@@ -278,7 +278,7 @@ class MetricsObserver:
     def _truncated(self, now: int, event: events.Truncated) -> None:
         self._of(event).leo[event.broker] = event.from_offset
 
-    def _high_watermark(self, broker: int, topic: str, number: int, epoch: int, old: int, new: int, held_by: int) -> None:
+    def _high_watermark(self, broker: int, topic: str, number: int, epoch: int, old: int, new: int, slowest: int) -> None:
         partition = self._partitions.get(TopicPartition(topic, number))
         if partition is not None and partition.waits_at == broker:
             while partition.waiting and partition.waiting[0][0] <= new:

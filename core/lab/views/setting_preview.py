@@ -62,4 +62,6 @@ def unclean_change(partitions: Iterable[PartitionView], up: Container[int]) -> U
 
 def only_on_stopped_brokers(partition: PartitionView) -> int:
     """Return the number of records at the end of the longest log that no replica with a running process has."""
-    return max((copy.leo for copy in partition.copies), default=0) - max((copy.leo for copy in partition.copies if copy.alive), default=0)
+    return max((replica.leo for replica in partition.replica_views), default=0) - max(
+        (replica.leo for replica in partition.replica_views if replica.alive), default=0
+    )

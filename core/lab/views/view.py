@@ -108,8 +108,8 @@ class PartitionView(ReprMixin):
         replicas, isr, elr, last_known_elr, adding, removing, recovering: see the same class.
         min_isr: the effective min.insync.replicas.
         status: the status that clients experience (`core.kafka.health`).
-        copies: the replicas, in replica order.
-        held_by: the replicas that hold the high watermark back: those with the lowest LEO that the leader knows; the leader if all are equal.
+        replica_views: the replicas, in replica order.
+        slowest_replicas: the replicas that hold the high watermark back: those with the lowest LEO that the leader knows; the leader if all are equal.
         accepted, acked, lost, duplicated: the numbers of records in the durability account (`core.lab.durability_account`).
         committed: the leader's high watermark.
         diverged: the number of offsets below both high watermarks at which two live replicas hold different records.
@@ -132,8 +132,8 @@ class PartitionView(ReprMixin):
     recovering: bool
     min_isr: int
     status: PartitionStatus
-    copies: tuple[ReplicaView, ...]
-    held_by: tuple[int, ...]
+    replica_views: tuple[ReplicaView, ...]
+    slowest_replicas: tuple[int, ...]
     accepted: int
     acked: int
     committed: int
@@ -151,15 +151,15 @@ class PartitionView(ReprMixin):
         """Whether the partition has no leader."""
         return is_offline(self)
 
-    def copy_on(self, broker: int) -> ReplicaView:
+    def replica_on(self, broker: int) -> ReplicaView:
         """Return the replica on a broker.
 
         Raises:
             KeyError: the broker has no replica.
         """
-        for copy in self.copies:
-            if copy.broker == broker:
-                return copy
+        for replica in self.replica_views:
+            if replica.broker == broker:
+                return replica
         raise KeyError(broker)
 
 

@@ -92,7 +92,7 @@ def test_b5_a_lost_response_must_not_commit(guards: tuple[str, ...], high_waterm
     cluster.do(acts.Produce("t", 5))
     cluster.do(acts.Arrive(1))
     cluster.do(acts.Answer(1, lost=True))
-    assert cluster.partition_view(tp).copy_on(0).hw == high_watermark
+    assert cluster.partition_view(tp).replica_on(0).hw == high_watermark
     assert cluster.account.acked == acked
     cluster.do(acts.Kill(0))
     cluster.do(acts.Fence(0))

@@ -42,7 +42,7 @@ def running(until: int = 3 * SECOND) -> tuple[Cluster, list[EventTuple]]:
 def ends(cluster: Cluster, tp: TopicPartition) -> list[str]:
     """LEO/HW of the replicas in order."""
     view = cluster.partition_view(tp)
-    return [f"{view.copy_on(broker).leo}/{view.copy_on(broker).hw}" for broker in view.replicas]
+    return [f"{view.replica_on(broker).leo}/{view.replica_on(broker).hw}" for broker in view.replicas]
 
 
 def hand(cluster: Cluster, tp: TopicPartition, counts: tuple[int, int]) -> None:
@@ -88,7 +88,7 @@ def test_afterwards_all_goes_on() -> None:
     cluster.do(BY_ITSELF)
     cluster.run_until(cluster.now + 10 * SECOND)
     view = cluster.view()
-    assert all(copy.leo >= partition.copies[0].hw for partition in view.partitions for copy in partition.copies)
+    assert all(replica.leo >= partition.replica_views[0].hw for partition in view.partitions for replica in partition.replica_views)
     assert all(len(partition.isr) == 3 for partition in view.partitions)
     assert cluster.producer("load").sent >= sent + 2_900  # type: ignore[union-attr]
     assert cluster.producer("producer").acked == 1_000  # type: ignore[union-attr]

@@ -42,7 +42,12 @@ def an_act(dice: random.Random) -> acts.Act:
 def without_ages(view: ClusterView) -> ClusterView:
     """The view without what changes without an event: the incremental view rebuilds that in round-robin order."""
     partitions = tuple(
-        attrs.evolve(p, held_by=(), uncommitted_us=0, copies=tuple(attrs.evolve(copy, caught_up_us=0, fetch_state="") for copy in p.copies))
+        attrs.evolve(
+            p,
+            slowest_replicas=(),
+            uncommitted_us=0,
+            replica_views=tuple(attrs.evolve(replica, caught_up_us=0, fetch_state="") for replica in p.replica_views),
+        )
         for p in view.partitions
     )
     return attrs.evolve(view, partitions=partitions)
@@ -52,9 +57,9 @@ def furthest_behind(view: ClusterView) -> dict[int, float]:
     """What `lags` tells, from the offsets of every replica."""
     found = {b.id: 0.0 for b in view.brokers if b.state is not BrokerState.STOPPED}
     for p in view.partitions:
-        for copy in p.copies:
-            if copy.broker in found:
-                found[copy.broker] = max(found[copy.broker], p.committed - copy.leo)
+        for replica in p.replica_views:
+            if replica.broker in found:
+                found[replica.broker] = max(found[replica.broker], p.committed - replica.leo)
     return found
 
 
@@ -82,7 +87,7 @@ def test_the_incremental_view_equals_a_full_view(seed: int, release: str) -> Non
             tps = list(cluster.controller.replication.partitions)
             view = incremental.view([dice.choice(tps)])
             assert without_ages(view) == without_ages(cluster.view())
-            shape = tuple((p.tp, p.leader, p.isr, p.status, p.replicas, tuple(c.alive for c in p.copies)) for p in view.partitions)
+            shape = tuple((p.tp, p.leader, p.isr, p.status, p.replicas, tuple(c.alive for c in p.replica_views)) for p in view.partitions)
             assert states.setdefault(view.version, shape) == shape
             assert lags(cluster) == furthest_behind(view)
     assert len(seen) > 100

@@ -30,7 +30,7 @@ def staged(
 
 def offsets(cluster: Cluster) -> dict[int, tuple[int, int]]:
     """(LEO, HW) of each replica."""
-    return {copy.broker: (copy.leo, copy.hw) for copy in cluster.partition_view(TP).copies}
+    return {replica.broker: (replica.leo, replica.hw) for replica in cluster.partition_view(TP).replica_views}
 
 
 def epochs(cluster: Cluster, broker: int) -> tuple[tuple[int, int], ...]:

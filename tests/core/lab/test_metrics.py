@@ -131,7 +131,9 @@ def test_replicas_in_failed_directories_are_offline_until_the_broker_starts_with
         for broker, count in zip((1, 2, 3), counts, strict=True):
             assert count == len(cluster.brokers[broker].replicas.offline_partitions)
             if not any(each.repaired for each in cluster.brokers[broker].disk.dirs):
-                assert count == sum(copy.broker == broker and not copy.dir_online for one in view.partitions for copy in one.copies)
+                assert count == sum(
+                    replica.broker == broker and not replica.dir_online for one in view.partitions for replica in one.replica_views
+                )
         return counts
 
     cluster.run_until(15 * SECOND)

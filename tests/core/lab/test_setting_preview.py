@@ -67,4 +67,4 @@ def test_unclean_election() -> None:
     made.do(acts.Elect("unclean"))
     made.run_until(made.now + 60 * SECOND)
     assert [p.leader for p in made.view().partitions] == [-1, 2, 2]
-    assert made.partition_view(t2.tp).copy_on(2).leo == t2.copy_on(1).leo - 12
+    assert made.partition_view(t2.tp).replica_on(2).leo == t2.replica_on(1).leo - 12

@@ -178,7 +178,7 @@ def whole(cluster: Cluster, abandoned: dict[TopicPartition, None]) -> None:
     for partition in view.partitions:
         assert set(partition.isr) == {1, 2, 3}, partition
         assert partition.leader in (1, 2, 3)
-        assert len({copy.leo for copy in partition.copies}) == 1
+        assert len({replica.leo for replica in partition.replica_views}) == 1
     for broker in cluster.brokers.values():
         assert broker.metadata_offset == len(cluster.metadata), f"b{broker.id} has not all metadata"
         assert broker.channel.controller == active.name

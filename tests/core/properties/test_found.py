@@ -143,12 +143,12 @@ def test_a_controllers_request_is_sent_again_until_it_is_answered(release: str) 
     cluster.do(acts.Cut(("b1", "b2")))
     cluster.do(acts.Elect("preferred", TopicPartition("t", 0)))
     cluster.run_until(35 * SECOND)
-    assert cluster.partition_view(TopicPartition("t", 0)).copy_on(2).role == "follower"
+    assert cluster.partition_view(TopicPartition("t", 0)).replica_on(2).role == "follower"
     assert cluster.network.given_up[("b1", "b2")] == 1, "the fetcher of broker 1 had no answer for replica.socket.timeout.ms"
     cluster.do(acts.Heal())
     cluster.run_until(80 * SECOND)
     view = cluster.partition_view(TopicPartition("t", 0))
-    assert (view.leader, view.copy_on(2).role, sorted(view.isr)) == (2, "leader", [2, 3])
+    assert (view.leader, view.replica_on(2).role, sorted(view.isr)) == (2, "leader", [2, 3])
 
 
 @pytest.mark.parametrize("release", ["2.7", "2.8"])

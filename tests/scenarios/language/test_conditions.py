@@ -26,9 +26,31 @@ def replica(broker: int, role: str, leo: int, hw: int, *, in_isr: bool = True) -
     return ReplicaView(broker, role, leo, hw, 0, in_isr, True, "fetching", 0, ((0, 0), (1, 5)), 1, 1)
 
 
-def partition(tp: TopicPartition, leader: int, isr: tuple[int, ...], copies: tuple[ReplicaView, ...], min_isr: int = 2) -> PartitionView:
+def partition(
+    tp: TopicPartition, leader: int, isr: tuple[int, ...], replica_views: tuple[ReplicaView, ...], min_isr: int = 2
+) -> PartitionView:
     return PartitionView(
-        tp, leader, 1, 3, (1, 2, 3), isr, (3,), (), (), (), False, min_isr, PartitionStatus.UNDER_REPLICATED, copies, 2, 20, 15, 12, 2, 0, 0
+        tp,
+        leader,
+        1,
+        3,
+        (1, 2, 3),
+        isr,
+        (3,),
+        (),
+        (),
+        (),
+        False,
+        min_isr,
+        PartitionStatus.UNDER_REPLICATED,
+        replica_views,
+        2,
+        20,
+        15,
+        12,
+        2,
+        0,
+        0,
     )
 
 

@@ -93,7 +93,7 @@ async def test_single_steps_of_a_broker_take_a_count() -> None:
         await press(main_screen, pilot, ["E", "f", "2", "enter"])
         view = main_screen.selection.partition_in(main_screen.view)
         assert view is not None
-        assert view.copy_on(follower).leo == 5
+        assert view.replica_on(follower).leo == 5
 
 
 @pytest.mark.parametrize(

@@ -175,7 +175,7 @@ def test_effects_are_told_in_numbers(act) -> None:  # type: ignore[no-untyped-de
         loaded.session.replay_run.advance_to(30 * SECOND)
         loaded.session.do(acts.Start(4))
         loaded.session.replay_run.advance_to(36 * SECOND)
-        tp = next(p.tp for p in loaded.session.view().partitions if p.offline and any(c.alive for c in p.copies))
+        tp = next(p.tp for p in loaded.session.view().partitions if p.offline and any(c.alive for c in p.replica_views))
         assert "gets a leader from the live replicas" in act.words(context(loaded, tp=tp))
         return
     if act.id in ("start", "elect-preferred"):

@@ -475,7 +475,7 @@ async def test_row_and_inspector_and_account_show_one_moment() -> None:
             p = next(p for p in main_screen.view.partitions if p.tp == main_screen.selection.partition)
             row = next(line.text for line in main_screen.panels.grid.lines if line.text.startswith("►"))
             inspector = "\n".join(line.text for line in main_screen.panels.inspector.lines)
-            for copy in p.copies:
+            for copy in p.replica_views:
                 assert f"{copy.hw}/{copy.leo}" in row
                 assert re.search(rf"b{copy.broker} +{copy.leo:,} +{copy.hw:,} ", inspector)
             assert f"acked {main_screen.view.acked:,} of" in main_screen.panels.totals.lines[1].text

@@ -81,7 +81,7 @@ def test_columns_say_leader_and_whose_offsets_stand_there(width: int) -> None:
     lines = [strip.text for strip in GridPainter(COLOUR).lines(view, in_order(view, False), (width, 6))]
     head, row = lines[1], lines[2]
     assert head.count("LEO") == 3, "once for each replica"
-    first = view.partitions[0].copies[0]
+    first = view.partitions[0].replica_views[0]
     written = f"{first.hw}/{first.leo}"
     assert written in row
     assert head.index("HW/LEO") - 2 <= row.index(written) <= head.index("HW/LEO") + 2

@@ -12,7 +12,7 @@ OTHER = TopicPartition("orders", 1)
 
 
 def leo(view: object, tp: TopicPartition) -> int:
-    return next(max(copy.leo for copy in p.copies) for p in view.partitions if p.tp == tp)  # type: ignore[attr-defined]
+    return next(max(replica.leo for replica in p.replica_views) for p in view.partitions if p.tp == tp)  # type: ignore[attr-defined]
 
 
 def test_a_session_that_rests_is_looked_at_exactly() -> None:

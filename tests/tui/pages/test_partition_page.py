@@ -53,9 +53,9 @@ def test_who_holds_the_high_watermark_back_and_until_when() -> None:
     detail = cluster.partition_detail(TP)
     (said,) = high_watermark_reasons(detail, cluster.view())
     view = cluster.partition_view(TP)
-    held = view.copy_on(leader).hw
+    held = view.replica_on(leader).hw
     assert said.startswith(
-        f"HW is held at {held:,}, {view.copy_on(leader).leo - held} records wait: b{one} fetched up to {held:,}, last seen 3."
+        f"HW is held at {held:,}, {view.replica_on(leader).leo - held} records wait: b{one} fetched up to {held:,}, last seen 3."
     )
     assert detail.leads is not None
     seen = detail.leads.follower(one)

@@ -120,7 +120,7 @@ def test_a_change_is_counted_where_it_would_hold(release: str, topic: str, told:
     place = SettingsScope(topic, 1, Release.named(release))
     known = {each.setting.name: each for each in gather(settings, place)}
     assert consequences(known["min.insync.replicas"], place, view_of(own, other), settings) == told
-    unclean = attrs.evolve(other, leader=-1, copies=(replica(1, 9, 9, alive=False), replica(2, 5, 5)))
+    unclean = attrs.evolve(other, leader=-1, replica_views=(replica(1, 9, 9, alive=False), replica(2, 5, 5)))
     said = consequences(known["unclean.leader.election.enable"], place, view_of(own, unclean), settings)
     assert said == ["true would elect a leader for 1 offline partitions; the live replicas lack up to 4 records."]
 

@@ -202,7 +202,7 @@ def test_why_goes_back_through_the_causes() -> None:
 
 
 def test_a_partition_says_why_its_high_watermark_is_held() -> None:
-    p = partition(replica(1, 120, 118, role="leader"), replica(2, 118, 118, caught_up_us=3_200_000), held_by=(2,))
+    p = partition(replica(1, 120, 118, role="leader"), replica(2, 118, 118, caught_up_us=3_200_000), slowest_replicas=(2,))
     view = view_of(p)
     assert high_watermark_sentence(p, view) == "HW is held at 118 by b2, last caught up 3.2s ago: 2 records wait."
     alone = attrs.evolve(p, isr=(1,))
@@ -217,11 +217,11 @@ def test_a_partition_says_why_its_high_watermark_is_held() -> None:
 
 def test_all_who_hold_the_high_watermark_are_named() -> None:
     slow = replica(3, 118, 118, caught_up_us=5_140_000)
-    p = partition(replica(1, 120, 118, role="leader"), replica(2, 118, 118), slow, held_by=(2, 3))
+    p = partition(replica(1, 120, 118, role="leader"), replica(2, 118, 118), slow, slowest_replicas=(2, 3))
     assert high_watermark_sentence(p, view_of(p)) == "HW is held at 118 by b3 (last caught up 5.1s ago) and b2: 2 records wait."
-    many = partition(replica(1, 120, 118, role="leader"), *(replica(n, 118, 118) for n in (2, 4, 5)), slow, held_by=(2, 4, 5, 3))
+    many = partition(replica(1, 120, 118, role="leader"), *(replica(n, 118, 118) for n in (2, 4, 5)), slow, slowest_replicas=(2, 4, 5, 3))
     assert high_watermark_sentence(many, view_of(many)) == "HW is held at 118 by b3 (last caught up 5.1s ago) and 3 others: 2 records wait."
-    three = attrs.evolve(many, held_by=(2, 4, 5))
+    three = attrs.evolve(many, slowest_replicas=(2, 4, 5))
     assert high_watermark_sentence(three, view_of(three)) == "HW is held at 118 by b2, b4 and b5: 2 records wait."
 
 

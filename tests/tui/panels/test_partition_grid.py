@@ -37,7 +37,7 @@ def test_a_gap_of_one_record_shows_in_every_bar(leo: int, pending: int, missing:
     hw = max(0, shorter - pending)
     p = partition(replica(1, leo, hw), replica(2, shorter, hw))
     window = Window.of(p)
-    for copy in p.copies:
+    for copy in p.replica_views:
         committed, waiting, lacking = bar(window, copy.hw, copy.leo, width)
         assert committed + waiting + lacking == width
         assert min(committed, waiting, lacking) >= 0

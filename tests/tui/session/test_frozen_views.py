@@ -44,9 +44,9 @@ def test_a_partition_in_full_and_how_far_the_run_is_stay_as_they_were() -> None:
     session = load_session(None).session
     session.replay_run.advance_to(SECOND)
     detail, run = session.partition_detail(TopicPartition("orders", 0)), session.run_so_far()
-    leo = detail.view.copies[0].leo
+    leo = detail.view.replica_views[0].leo
     session.do(acts.Kill(1))
     session.replay_run.advance_to(3 * SECOND)
-    assert detail.view.copies[0].leo == leo < session.partition_detail(TopicPartition("orders", 0)).view.copies[0].leo
+    assert detail.view.replica_views[0].leo == leo < session.partition_detail(TopicPartition("orders", 0)).view.replica_views[0].leo
     assert len(session.run_so_far().acts) == len(run.acts) + 1
     assert session.now == 3 * SECOND

@@ -79,8 +79,8 @@ def test_a_replica_in_a_failed_directory_may_not_lead() -> None:
     first, second = (cluster.partition_view(TopicPartition("t", number)) for number in range(2))
     assert first.leader == -1, "not even uncleanly"
     assert second.leader == 1
-    assert first.copy_on(1).role == "offline"
-    assert (first.copy_on(1).dir, first.copy_on(1).dir_online, second.copy_on(1).dir_online) == (1, False, True)
+    assert first.replica_on(1).role == "offline"
+    assert (first.replica_on(1).dir, first.replica_on(1).dir_online, second.replica_on(1).dir_online) == (1, False, True)
     assert cluster.view().broker(1).failed_dirs == (1,)
 
 
@@ -168,12 +168,12 @@ def test_fol_26_a_future_replica_takes_over_when_both_logs_end_at_the_same_offse
         cluster.do(acts.MoveReplica(TP, 1, 2))
     cluster.do(acts.Load("t", 100, producer="p"))
     cluster.run_until(cluster.now + SECOND)
-    copy = cluster.partition_view(TP).copy_on(1)
-    assert (copy.dir, copy.moving_to) == (1, 2)
-    assert 0 < copy.future_leo < copy.leo
+    replica = cluster.partition_view(TP).replica_on(1)
+    assert (replica.dir, replica.moving_to) == (1, 2)
+    assert 0 < replica.future_leo < replica.leo
     cluster.run_until(cluster.now + 4 * SECOND)
-    copy = cluster.partition_view(TP).copy_on(1)
-    assert (copy.dir, copy.moving_to, copy.future_leo) == (2, 0, -1)
+    replica = cluster.partition_view(TP).replica_on(1)
+    assert (replica.dir, replica.moving_to, replica.future_leo) == (2, 0, -1)
     assert cluster.controller.replication.directories[1][TP] == "1-2-0"
     with pytest.raises(ActRefused, match="is already in log directory 2 of broker 1"):
         cluster.do(acts.MoveReplica(TP, 1, 2))
@@ -192,7 +192,7 @@ def test_a_move_goes_on_after_a_restart(power: bool) -> None:
     cluster.run_until(cluster.now + 12 * SECOND)
     cluster.do(acts.Start(2))
     cluster.run_until(cluster.now + 30 * SECOND)
-    assert cluster.partition_view(TP).copy_on(2).dir == 2
+    assert cluster.partition_view(TP).replica_on(2).dir == 2
     assert cluster.partition_view(TP).isr == (1, 2)
 
 

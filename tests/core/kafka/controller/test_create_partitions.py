@@ -65,7 +65,7 @@ def test_rcm_17_what_is_refused_and_what_is_done(release: str) -> None:
         added = cluster.partition_view(TopicPartition("foo", number))
         assert added.leader == added.replicas[0]
         assert len(set(added.isr)) == 2
-        assert added.copy_on(added.leader).role == "leader"
+        assert added.replica_on(added.leader).role == "leader"
 
 
 def test_all_brokers_fenced_or_leaving_means_no_place() -> None:

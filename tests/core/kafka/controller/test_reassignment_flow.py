@@ -42,7 +42,7 @@ def test_rcm_13_a_move_adds_first_and_removes_when_the_new_replica_is_in_sync() 
     assert sorted(moved.isr) == [0, 1, 2]
     assert moved.leader == 0
     assert moved.leader_epoch == 1
-    assert [copy.leo for copy in moved.copies] == [100, 100, 100]
+    assert [replica.leo for replica in moved.replica_views] == [100, 100, 100]
     assert TP not in cluster.brokers[3].disk.logs
     assert cluster.account.lost == 0
 

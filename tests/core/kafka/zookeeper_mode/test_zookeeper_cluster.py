@@ -55,7 +55,7 @@ class Bench:
 
     def epochs(self, broker: int) -> tuple[tuple[int, int], ...]:
         """A replica's leader-epoch cache."""
-        return self.partition.copy_on(broker).epochs
+        return self.partition.replica_on(broker).epochs
 
     def kinds(self, kind: str) -> list[EventTuple]:
         """Events of a kind."""
@@ -168,7 +168,7 @@ def test_edr_03_offsets_do_not_go_backwards() -> None:
     bench.do(acts.Shutdown(1), 3 * SECOND)
     bench.do(acts.PowerLoss(0, ((TP, 50),)), SESSION_OVER)
     bench.do(acts.Start(0), 10 * SECOND)
-    assert (bench.partition.leader, bench.partition.copy_on(0).leo, bench.cluster.brokers[1].disk.logs[TP].leo) == (0, 50, 100)
+    assert (bench.partition.leader, bench.partition.replica_on(0).leo, bench.cluster.brokers[1].disk.logs[TP].leo) == (0, 50, 100)
     for _ in range(2):
         bench.do(acts.Produce("t", 77, acks="all"))
     bench.do(acts.Start(1), 20 * SECOND)
@@ -192,7 +192,7 @@ def test_edr_04_fast_leader_changes_lose_nothing() -> None:
         _bounce(bench, 1 - leader)
         _bounce(bench, leader)
     bench.do(acts.Produce("t", 1), 3 * SECOND)
-    assert [copy.leo for copy in bench.partition.copies] == [sent + 1, sent + 1]
+    assert [replica.leo for replica in bench.partition.replica_views] == [sent + 1, sent + 1]
     assert bench.cluster.account.lost == 0
 
 
@@ -265,7 +265,7 @@ def test_d3_a_broker_stays_what_it_was_when_its_new_leader_does_not_live() -> No
     assert follower.fetcher_manager.fetch_state(TP) == "fetching"
     assert [event[4:] for event in bench.kinds("leader-unavailable")] == [(0, "t", 0, -1, 3, 0, 0), (1, "t", 0, -1, 3, 0, 0)]
     bench.do(acts.Produce("t", 5))
-    assert bench.partition.copy_on(1).leo == 10
+    assert bench.partition.replica_on(1).leo == 10
 
 
 @pytest.mark.parametrize(
@@ -297,7 +297,7 @@ def test_a_follower_keeps_its_tail_when_another_leaves_the_isr_before_0_11() -> 
     assert bench.partition.leader_epoch == 1
     assert bench.kinds("became-follower")[-1][4:][:5] == (1, "t", 0, 0, 1)
     assert not bench.kinds("truncated")
-    assert bench.partition.copy_on(1).leo >= 1_000
+    assert bench.partition.replica_on(1).leo >= 1_000
 
 
 def test_a_broker_cannot_register_while_its_former_session_lives() -> None:
@@ -392,7 +392,7 @@ def test_leader_and_isr_of_the_epoch_that_is_known_changes_nothing(release: str,
     assert (partition.leader, partition.leader_epoch, partition.isr, partition.partition_epoch) == before
     assert bench.events == []
     bench.do(acts.Produce("t", 3))
-    assert [bench.partition.copy_on(broker).leo for broker in (0, 1)] == [7, 7], "the follower fetches on"
+    assert [bench.partition.replica_on(broker).leo for broker in (0, 1)] == [7, 7], "the follower fetches on"
 
 
 def test_plc_08_topics_are_placed_as_adminutils_does_from_broker_0() -> None:

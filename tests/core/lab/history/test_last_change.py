@@ -23,8 +23,8 @@ TP = TopicPartition("orders", 0)
 def readings(view: ClusterView, broker: int) -> dict[str, Any]:
     """The cells' values by their names."""
     partition = next(p for p in view.partitions if p.tp == TP)
-    copy = next(c for c in partition.copies if c.broker == broker)
-    return {"leader": partition.leader, "isr": sorted(partition.isr), "hw": copy.hw, "leo": copy.leo}
+    replica = next(c for c in partition.replica_views if c.broker == broker)
+    return {"leader": partition.leader, "isr": sorted(partition.isr), "hw": replica.hw, "leo": replica.leo}
 
 
 @pytest.mark.parametrize("seed", range(6))
