@@ -88,7 +88,7 @@ def main_report(
         check_outputs({"--json": "-" if as_json else None, "--html": html}, found.files)
         out = _out_dir(out_dir, csv)
         if isinstance(out, Path) and f"file://{escape_glob(out)}" in found.datasets:
-            raise ReportError(f"{out}: this is the input; name another directory for the tables")
+            raise ReportError(f"{out}: this directory is the input; name another directory for the tables")
         with raise_on_signals(), contextlib.ExitStack() as whole_at_end:
             scratch = whole_at_end.enter_context(tempfile.TemporaryDirectory(prefix="isrlab-logs-"))
             logs, bad = _open_all(found.files, Path(scratch), complain)
@@ -200,7 +200,7 @@ def _out_dir(out_dir: str | Path | None, csv: bool) -> Path | str | None:
         return None
     if is_remote(str(out_dir)):
         if csv:
-            raise ReportError(f"{out_dir}: isrlab writes CSV on this machine only; to write Parquet there, leave out --csv")
+            raise ReportError(f"{out_dir}: isrlab writes CSV on this machine only; to write Parquet there, omit --csv")
         return str(out_dir)
     out = Path(local_path(str(out_dir)))
     there = next(each for each in (out, *out.absolute().parents) if each.exists())

@@ -54,17 +54,19 @@ class LogSpec(ReprMixin):
         where = f"{name} on broker {self.broker}"
         if not 0 <= self.log_start <= self.hw <= self.leo <= MAX_OFFSET:
             raise ValueError(
-                f"{where}: log start {self.log_start}, HW {self.hw} and LEO {self.leo} must be in this order, each from 0 to {MAX_OFFSET}"
+                f"{where}: log start {self.log_start}, HW {self.hw}, and LEO {self.leo} must be in ascending order, each from 0 to {MAX_OFFSET}"
             )
         for (epoch, start), (next_epoch, next_start) in itertools.pairwise(self.epochs):
             if epoch >= next_epoch or start >= next_start:
-                raise ValueError(f"{where}: leader epoch {next_epoch} from {next_start} after {epoch} from {start}; both must rise")
+                raise ValueError(
+                    f"{where}: leader epoch {next_epoch} from offset {next_start} follows epoch {epoch} from offset {start}; epochs and offsets must increase"
+                )
         if self.epochs and not (self.epochs[0][0] >= 0 and self.epochs[-1][0] <= leader_epoch):
             raise ValueError(f"{where}: its leader epochs must be from 0 to {leader_epoch}, the current leader epoch")
         if self.epochs and self.epochs[-1][1] > self.leo:
             raise ValueError(f"{where}: leader epoch {self.epochs[-1][0]} starts at {self.epochs[-1][1]}, past the LEO {self.leo}")
         if self.leo > self.log_start and not (self.epochs and self.epochs[0][1] <= self.log_start):
-            raise ValueError(f"{where}: no leader epoch covers its records from offset {self.log_start} on")
+            raise ValueError(f"{where}: no leader epoch covers the records from offset {self.log_start} onward")
 
 
 @attrs.frozen(repr=False)

@@ -85,7 +85,7 @@ class Cluster(ClusterNodes):
             ValueError: the snapshot was taken of another cluster.
         """
         if not snapshot.is_of(self):
-            raise ValueError("a cluster can only go back to a snapshot that was taken of itself")
+            raise ValueError("a cluster can go back only to its own snapshots")
         snapshot.restore()
         self.journal.sink = sink or null_sink
 

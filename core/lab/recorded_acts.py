@@ -48,9 +48,9 @@ def recorded_act(word: str, arguments: str) -> Act:
         try:
             read = values[name] = _READERS[kind](value)
         except (TypeError, ValueError, KeyError, IndexError):
-            raise ValueError(f"{word}: {written[:40]} cannot be {json.dumps(value)[:60]}; it is of type {kind}") from None
+            raise ValueError(f"{word}: {written[:40]} cannot be {json.dumps(value)[:60]}; it must be of type {kind}") from None
         if type(read) is int and not min_value(name) <= read <= max_value(name):
-            raise ValueError(f"{word}: {written[:40]} cannot be {value}; it is from {min_value(name)} to {max_value(name)}")
+            raise ValueError(f"{word}: {written[:40]} cannot be {value}; it must be from {min_value(name)} to {max_value(name)}")
     missing = [name for name, field in known.items() if field.default is attrs.NOTHING and name not in values]
     if missing:
         raise ValueError(f"{word} lacks {', '.join(missing)}")

@@ -156,7 +156,7 @@ class ClusterSpec(ReprMixin):
         if len(ids) > MAX_BROKERS:
             raise ValueError(f"{len(ids):,} brokers; use at most {MAX_BROKERS:,}")
         if self.disk_speed < 1:
-            raise ValueError("a disk reads at least 1 byte per second")
+            raise ValueError("a disk must read at least 1 byte per second")
         reject_duplicates("topic", [topic.name for topic in self.topics])
         reject_duplicates("feature", [name for name, _ in self.features])
         for name, level in self.features:

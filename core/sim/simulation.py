@@ -80,7 +80,7 @@ class Simulation:
             ValueError: the time is after the end of virtual time.
         """
         if time > MAX_TIME:
-            raise ValueError(f"virtual time ends at {MAX_TIME} µs; {time} is past it")
+            raise ValueError(f"virtual time ends at {MAX_TIME} µs, and {time} µs is later")
         agenda = self.agenda
         entries = agenda.entries
         while entries and entries[0][0] <= time:

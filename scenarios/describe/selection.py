@@ -81,7 +81,7 @@ def _as_python(pattern: str) -> str:
         if kind == "foreign" and (text != "&&" or depth):
             if text == "(?P":
                 raise re.error("Java's groups are named (?<name>...)")
-            raise ValueError(f"{pattern}: '{text}' is a part of Java's regular expressions that isrlab does not support")
+            raise ValueError(f"{pattern}: isrlab does not support '{text}' of Java's regular expressions")
         if kind == "quoted":
             parts.append(re.escape(token[kind]))
         elif kind in ("is", "isnot"):
@@ -93,7 +93,7 @@ def _as_python(pattern: str) -> str:
         elif kind == "end":
             parts.append(r"\Z")
         elif kind == "set" and depth:
-            raise ValueError(f"{pattern}: a set within a set is a part of Java's regular expressions that isrlab does not support")
+            raise ValueError(f"{pattern}: isrlab does not support a set within a set of Java's regular expressions")
         else:
             depth += (kind == "set") - (text == "]" and depth > 0)
             parts.append(text)
@@ -103,7 +103,7 @@ def _as_python(pattern: str) -> str:
 def _class(pattern: str, name: str, *, negated: bool, inside: bool) -> str:
     ranges = _CLASSES.get(name)
     if ranges is None or (negated and inside):
-        raise ValueError(f"{pattern}: the character class {name} is a part of Java's regular expressions that isrlab does not support")
+        raise ValueError(f"{pattern}: isrlab does not support the character class {name} of Java's regular expressions")
     return ranges if inside else f"[{'^' * negated}{ranges}]"
 
 

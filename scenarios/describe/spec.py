@@ -90,13 +90,13 @@ def _topic_spec(topic: DescribedTopic, imported: DescribeImport, brokers: list[i
         if topic.partitions > _MOST_PLACED:
             _refuse(
                 imported,
-                f"topic {topic.name} has no rows and {topic.partitions} partitions",
+                f"topic {topic.name} has {topic.partitions} partitions, but no partition rows",
                 f"give its partition rows; without them, at most {_MOST_PLACED} partitions can be placed",
             )
         if topic.replication_factor > len(brokers):
             _refuse(
                 imported,
-                f"topic {topic.name} has no rows and needs {topic.replication_factor} brokers for its replicas, but the text "
+                f"topic {topic.name} has no partition rows, and needs {topic.replication_factor} brokers for its replicas, but the text "
                 f"names {len(brokers)}",
                 "give its partition rows, or omit its headline",
             )

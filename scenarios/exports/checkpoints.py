@@ -121,7 +121,7 @@ def read_tree(root: str | Path) -> Tree:
     except OSError as wrong:
         raise InputError(f"{root}: cannot be read: {wrong.strerror or wrong}") from None
     if not found:
-        raise InputError(f"{root}: there is no log directory in it; a directory tree contains broker-N/log-dir-N/…")
+        raise InputError(f"{root}: the directory contains no log directory; a directory tree contains broker-N/log-dir-N/…")
     return dict(sorted(found.items()))
 
 

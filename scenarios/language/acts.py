@@ -96,7 +96,7 @@ def _listed(act: type[Act], node: Items) -> tuple[Act, ...]:
     if first not in BROKERS and first != "node":
         raise node.error(f"{act.word} does not accept a list", _example(act))
     if not node.nodes:
-        raise node.error("an empty list", _example(act))
+        raise node.error("the list is empty", _example(act))
     if len(_required(act)) > 1:
         raise node.error(f"{act.word} needs more than a list", _example(act))
     return tuple(act(**{first: value}) for value in each(node, _example(act), partial(_value, act, first)))
@@ -130,7 +130,7 @@ def _partition_of(value: Node, topic: Node | None) -> TopicPartition:
     """Read a partition in the form `orders-0`. If the act also names a topic, the two topics must agree."""
     tp = as_partition(value)
     if topic is not None and as_text(topic) != tp.topic:
-        raise value.error(f"{tp} is not a partition of {as_text(topic)}", "leave 'topic' out or write the partition's number")
+        raise value.error(f"{tp} is not a partition of {as_text(topic)}", "omit 'topic', or write the partition's number")
     return tp
 
 

@@ -85,7 +85,7 @@ class _Parser:
         condition = self.alternatives()
         if self.next.kind != "end":
             raise ConditionError(
-                self.next.offset, f"unexpected '{self.next.text}' after the end of the condition", "join conditions with and, or"
+                self.next.offset, f"unexpected '{self.next.text}' after the end of the condition", "join conditions with 'and' or 'or'"
             )
         return condition
 
@@ -154,7 +154,7 @@ class _Parser:
                 at.offset, f"{left.text} is a {left.type}, but {right.text} is a {right.type}", f"compare it with {_sample(left)}"
             )
         if op not in ("==", "!=") and not by_size and left.type not in (NUMBER, DURATION):
-            raise ConditionError(at.offset, f"a {left.type} cannot be larger or smaller", "compare it with == or !=")
+            raise ConditionError(at.offset, f"a {left.type} cannot be compared with < or >", "compare it with == or !=")
         return Compare(self.since(start.offset), left, op, right, by_size)
 
     def order(self, start: Token) -> Condition:

@@ -83,7 +83,7 @@ def read_under(node: Node) -> Under:
         with node.document.together():
             known = node.only("before", "since", "with", "without")
             if known and all(node.get(word) is None for word in ("before", "since", "with", "without")):
-                raise node.error("neither 'before' nor 'since', 'with' nor 'without'", 'for example {before: "0.11"}')
+                raise node.error("'before', 'since', 'with', and 'without' are all missing", 'for example {before: "0.11"}')
             return Under(
                 node.read("before", read_release, None),
                 node.read("since", read_release, None),
@@ -107,7 +107,7 @@ def read_guards(node: Node) -> tuple[str, ...]:
             raise item.error(f"guard {guard} appears twice", "name it once")
         found.append(guard)
     if not found:
-        raise node.error("there is no guard", "for example [maximal-isr]")
+        raise node.error("the list has no guards", "for example [maximal-isr]")
     return tuple(found)
 
 
@@ -259,7 +259,7 @@ class _Table:
             op = match[1]
             node = node.behind(match.end())
             if reading.type not in (NUMBER, DURATION) and op not in ("==", "!="):
-                raise node.error(f"a {reading.type} cannot be larger or smaller", "compare it with == or !=")
+                raise node.error(f"a {reading.type} cannot be compared with < or >", "compare it with == or !=")
         return node.place, comparison(reading.name, arguments, op, self.value(node, reading))
 
     def value(self, node: Node, reading: Reading) -> Any:

@@ -197,7 +197,7 @@ def _releases(node: Node) -> tuple[str, ...]:
         return (read_release(node),)
     found = each(node, "write a list of releases", read_release)
     if not found:
-        raise node.error("there is no release", 'for example ["0.10.2", "4.3"]')
+        raise node.error("the list has no releases", 'for example ["0.10.2", "4.3"]')
     for number, item in enumerate(node):
         if found[number] in found[:number]:
             raise item.error(f"release {found[number]} appears twice", "name each release once")
@@ -208,7 +208,7 @@ def _read_steps(root: Fields, spec: ClusterSpec | None, releases: Sequence[str])
     """Read the steps, and collect the names that conditions can use. If `spec` is None, every name is valid."""
     timeline, by_hand = root.get("timeline"), root.get("steps")
     if timeline is not None and by_hand is not None:
-        raise root.key_error("steps", "both 'timeline' and 'steps'", "a script has only one of the two")
+        raise root.key_error("steps", "the script has both 'timeline' and 'steps'", "a script has only one of the two")
     if timeline is not None and spec is not None and spec.pace is Pace.BY_HAND:
         raise root.key_error("timeline", "the cluster's pace is by-hand", "write 'steps:', or set the pace to timeline")
     if by_hand is not None and spec is not None and spec.pace is Pace.TIMELINE:
@@ -278,7 +278,7 @@ class _StepReader:
 
     def _read_acts(self, words: list[str], node: Fields) -> tuple[Act, ...]:
         if len(words) > 1 and all(word in ACTS for word in words):
-            raise node.key_error(words[1], f"a second act, '{words[1]}'", "a step has one act; write another step")
+            raise node.key_error(words[1], f"the step has a second act, '{words[1]}'", "a step has one act; write another step")
         return read_acts(self.word, node.values[self.word])
 
     def check_pace(self, pace: Pace, node: Fields) -> Pace:
@@ -294,7 +294,7 @@ class _StepReader:
         for act in self.acts:
             if isinstance(act, Set) and act.topic is not None and act.broker is not None:
                 raise self._inside(value, "broker").error(
-                    "both a topic and a broker", "a setting applies to a topic or to a broker, not to both"
+                    "the act has both a topic and a broker", "a setting applies to a topic or to a broker, not to both"
                 )
             if isinstance(act, (Produce, Load)) and act.idempotence and act.acks != "all":
                 raise self._inside(value, "acks").error("an idempotent producer needs acks all", "omit 'acks' or 'idempotence'")
@@ -379,9 +379,11 @@ class _StepReader:
             at, until, expect, note = node.get("at"), node.get("until"), node.get("expect"), node.get("note")
             when = [word for word in ("at", "wait", "until") if node.get(word) is not None]
             if len(when) > 1:
-                raise node.key_error(when[1], f"both '{when[0]}' and '{when[1]}'", "a step has only one of at, wait, until")
+                raise node.key_error(
+                    when[1], f"the step has both '{when[0]}' and '{when[1]}'", "a step has only one of at, wait, and until"
+                )
             if node.get("within") is not None and until is None:
-                raise node.key_error("within", "'within' without 'until'", "write until: <condition>")
+                raise node.key_error("within", "'within' requires 'until'", "write until: <condition>")
             for word, present in (("at", at), ("until", until)):
                 if self.pace is Pace.BY_HAND and present is not None:
                     raise node.key_error(word, f"'{word}' is not allowed at pace by-hand", "at this pace, time advances only with 'wait'")

@@ -188,7 +188,8 @@ def as_client_name(node: Node) -> str:
     text = as_text(node, "write a client's name")
     if not _CLIENT_NAME.fullmatch(text) or node_address(text) != text or text in ("controller", "zookeeper"):
         raise node.error(
-            f"{node.what()} is not a client name", "it starts with a letter, and is not the name of a broker or of the controller"
+            f"{node.what()} is not a client name",
+            "a client's name starts with a letter, and differs from the names of brokers and of the controller",
         )
     return text
 

@@ -169,7 +169,7 @@ class LineDecoder:
             if there is not None:
                 raise WrongEvent(f"topic '{topic[:40]}' already exists; an earlier line creates it", event)
         elif there is not None and event[6] != there + event[5]:
-            raise WrongEvent(f"{topic[:40]} has {there:,} partitions, and {event[5]:,} more do not make {event[6]:,}", event)
+            raise WrongEvent(f"{topic[:40]} has {there:,} partitions; adding {event[5]:,} does not result in {event[6]:,}", event)
 
 
 def _out_of_bounds(event: tuple[Any, ...]) -> str:

@@ -93,7 +93,7 @@ class _Unpacked(io.RawIOBase):
                 self._packed = memoryview(self._file.read(_CHUNK))
                 if not self._packed:
                     if not self._came:
-                        raise OSError("the file is truncated: not even its first line can be decompressed")
+                        raise OSError("the file is truncated: the first line cannot be decompressed")
                     return 0
             self._unpack()
         self._came = True

@@ -76,7 +76,7 @@ def parse_header(line: bytes, source: str) -> tuple[Header, ClusterSpec, Release
         what = (
             "no header: the event log's first line is missing" if isinstance(raw, dict) and "seq" in raw else "not an event log of isrlab"
         )
-        raise LogError(source, 1, f'{what}; it would start with {{"isrlab": "{FORMAT}", "version": {VERSION}, ...}}')
+        raise LogError(source, 1, f'{what}; an event log starts with {{"isrlab": "{FORMAT}", "version": {VERSION}, ...}}')
     version = raw.get("version")
     if version != VERSION or isinstance(version, bool):
         newer = isinstance(version, int) and not isinstance(version, bool) and version > VERSION

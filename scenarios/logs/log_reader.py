@@ -81,7 +81,9 @@ class LogReader:
                     if line.startswith(b'{"end"'):
                         self.end = msgspec.json.decode(line, type=End)
                         if self.end.events != last_seq:
-                            raise LogError(self.source, number, f"the log ends with {self.end.events} events, but {last_seq} stand in it")
+                            raise LogError(
+                                self.source, number, f"the last line counts {self.end.events} events, but the log has {last_seq}"
+                            )
                         continue
                     event = decode(line)
                 except WrongEvent as wrong:
@@ -94,7 +96,7 @@ class LogReader:
                 if event[0] != last_seq + 1:
                     raise LogError(self.source, number, f"event {event[0]} follows event {last_seq}; lines are missing or out of order")
                 if event[1] < last_time:
-                    raise LogError(self.source, number, f"event {event[0]} is earlier than the one before; lines are out of order")
+                    raise LogError(self.source, number, f"event {event[0]} is earlier than the previous event; lines are out of order")
                 last_seq, last_time = event[0], event[1]
                 yield event
 
@@ -104,7 +106,7 @@ class LogReader:
         except OSError as wrong:
             raise LogError(self.source, number, f"cannot be read from here on: {wrong.strerror or wrong}") from None
         if len(line) == MAX_LINE and not line.endswith(b"\n"):
-            raise LogError(self.source, number, f"the line is longer than {MAX_LINE >> 20} MB; no event is")
+            raise LogError(self.source, number, f"the line is longer than {MAX_LINE >> 20} MB; no event is that long")
         return line
 
     def close(self) -> None:

@@ -127,7 +127,7 @@ class LogWriter:
                 else:
                     self._cut_frames(seq + 1)
         except OSError as wrong:
-            raise InputError(f"{self.path}: cannot be cut: {wrong.strerror or wrong}") from None
+            raise InputError(f"{self.path}: cannot be truncated: {wrong.strerror or wrong}") from None
         self._count = seq
 
     def _cut_lines(self, keep: int) -> None:

@@ -62,7 +62,8 @@ def read_metadata_state(reader: LogReader, until_us: int | None = None) -> Metad
             change = decode(event)
             topic = topics.get(change.topic)  # type: ignore[attr-defined]
             if topic is None:
-                raise LogError(reader.source, event[0] + 1, f"a partition of topic '{change.topic[:40]}', which no earlier line creates")  # type: ignore[attr-defined]
+                wrong = f"unknown topic '{change.topic[:40]}'; no earlier line creates it"  # type: ignore[attr-defined]
+                raise LogError(reader.source, event[0] + 1, wrong)
             row = DescribedPartition(
                 **{
                     name: getattr(change, name) for name in ("topic", "partition", "leader", "replicas", "isr", "elr", "adding", "removing")

@@ -54,7 +54,9 @@ def parse_watchpoint(text: str, view: ClusterView) -> Watchpoint:
     except ConditionError as wrong:
         raise ValueError(wrong.problem + (f"; {wrong.remedy}" if wrong.remedy else "")) from None
     if kinds_of(condition):
-        raise ValueError("this looks at past events; write a state, such as lost > 0, or only the kind of an event, such as truncated")
+        raise ValueError(
+            "this condition looks at past events; write a state, such as lost > 0, or only the kind of an event, such as truncated"
+        )
     return BecomesTrue(_asked(condition.holds))
 
 

@@ -149,7 +149,7 @@ def logs_of_markers(dataset: str, markers: Iterable[MarkerRow]) -> tuple[list[Se
         except ReportError as wrong:
             complaints.append(str(wrong))
     if not heads:
-        complaints.append(f"{dataset}: has no event logs; give a dataset of 'isrlab log convert'")
+        complaints.append(f"{dataset}: this directory contains no event logs; name a dataset that 'isrlab log convert' wrote")
     return found, complaints
 
 

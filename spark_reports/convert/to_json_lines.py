@@ -34,7 +34,7 @@ def to_json_lines(spark: SparkSession, datasets: Sequence[str], directory: Path,
 def sessions_of(spark: SparkSession, dataset: str) -> list[str]:
     rows = read_dataset(spark, dataset).where(f"kind = '{DATASET_HEADER}'").select(SESSION).distinct().collect()
     if not rows:
-        raise ReportError(f"{dataset}: has no event logs; give a dataset of 'isrlab log convert'")
+        raise ReportError(f"{dataset}: this directory contains no event logs; name a dataset that 'isrlab log convert' wrote")
     return sorted(row[SESSION] for row in rows)
 
 

@@ -155,7 +155,9 @@ def _write_dataset(path: Path, ends: LogParts, target: Path) -> None:
             writer.write_table(table.append_column(LINE, pa.array(lines, pa.string())))
             count = numbers.stop - 1
         if count != ends.events:
-            raise ReportError(f"{path}: {count:,} of its {ends.events:,} events were read the second time; the file changed meanwhile")
+            raise ReportError(
+                f"{path}: {count:,} of its {ends.events:,} events were found when reading the file again; the file has changed"
+            )
         writer.write_table(alone(count + 1, ends.end_us, DATASET_TAIL, ends.tail))
 
 

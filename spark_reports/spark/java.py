@@ -104,7 +104,7 @@ def find_java(environ: Mapping[str, str] = os.environ) -> Java:
         seen.append(f"{origin}: {java} " + (f"is Java {found.version}" if found else "does not run"))
     tried = f" ({'; '.join(seen)})" if seen else ""
     raise ReportError(
-        f"Spark needs Java {OLDEST} to {NEWEST} and found none{tried}; "
+        f"Spark needs Java {OLDEST} to {NEWEST} but found none{tried}; "
         "install isrlab with its spark extra, which includes one (`make report` does this), or set JAVA_HOME"
     )
 

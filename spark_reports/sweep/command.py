@@ -150,7 +150,7 @@ def _workers(master: str | None, conf: Sequence[str], processes: int | None, say
     """Choose the workers."""
     if processes is not None:
         if master is not None or conf:
-            raise ReportError("--processes does not use Spark; leave out --master and --conf")
+            raise ReportError("--processes does not use Spark; omit --master and --conf")
         yield ProcessWorkers(processes) if processes else ThisProcess()
         return
     with defer_signals():

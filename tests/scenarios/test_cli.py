@@ -53,7 +53,7 @@ def test_run_writes_log_and_junit(tmp_path: Path) -> None:
 
 def test_a_log_for_each_run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["run", "e1-data-loss", "--log", str(tmp_path / "one.jsonl")]) == 2
-    assert "--log: one file for 2 runs" in capsys.readouterr().err
+    assert "--log: one file cannot hold 2 runs" in capsys.readouterr().err
     assert main(["run", "e1-data-loss", "--log", f"{tmp_path}/logs/"]) == 0
     assert sorted(path.name for path in (tmp_path / "logs").iterdir()) == ["e1-data-loss-0.10.2.jsonl", "e1-data-loss-4.3.jsonl"]
 

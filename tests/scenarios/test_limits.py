@@ -64,7 +64,7 @@ UNBOUNDED = {
     ),
     "5,000 deep": (
         "cluster: " + "[" * 5_000 + "]" * 5_000,
-        "1:34: more than 24 levels of nesting; no field of a script is nested that deep",
+        "1:34: more than 24 levels of nesting; no field of a script is nested that deeply",
     ),
     "5,000 deep mappings": ("cluster: " + "{a: " * 5_000 + "1" + "}" * 5_000, "1:103: more than 24 levels of nesting"),
     "5,000 digits": (f"cluster: {{brokers: {'9' * 5_000}}}\n", f"1:20: cluster.brokers: {'9' * 39}… is out of range"),
@@ -115,7 +115,7 @@ def test_acts_have_the_same_bounds() -> None:
     """What the playground and logs bring in does not come through a script."""
     cluster = Cluster(ClusterSpec((BrokerSpec(1), BrokerSpec(2)), (TopicSpec("t", 2, 2),)), CURRENT, 1)
     for act, words in (
-        (acts.Link(("b1", "b2"), loss_ppm=MAX_LOSS_PPM + 1), "a link loses at most 99 %"),
+        (acts.Link(("b1", "b2"), loss_ppm=MAX_LOSS_PPM + 1), "a link can lose at most 99 %"),
         (acts.CreateTopic("u", 10**9, 2), "that would be 1,000,000,002 partitions in the cluster; use at most 200,000"),
         (acts.CreateTopic("u", 1_000, 1_001), "that would be 1,001,004 replicas in the cluster; use at most 1,000,000"),
         (acts.CreatePartitions("t", 10**9), "that would be 1,000,000,000 partitions in the cluster; use at most 200,000"),
@@ -236,12 +236,12 @@ def test_a_log_without_bounds_is_refused(name: str, command: list[str], tmp_path
         ("kill", '{"broker": ' + "9" * 5_000 + "}", "kill: its fields are not valid JSON"),
         ("kill", '{"broker": ' + "9" * 50 + "}", "kill: broker cannot be 9999"),
         ("cut", '{"between": []}', "cut: between cannot be []"),
-        ("produce", '{"topic": "t", "records": 0}', "produce: records cannot be 0; it is from 1 to"),
-        ("link", '{"between": ["b1", "b2"], "loss_ppm": 1000000}', "link: loss_ppm cannot be 1000000; it is from 0 to 990000"),
+        ("produce", '{"topic": "t", "records": 0}', "produce: records cannot be 0; it must be from 1 to"),
+        ("link", '{"between": ["b1", "b2"], "loss_ppm": 1000000}', "link: loss_ppm cannot be 1000000; it must be from 0 to 990000"),
         (
             "create-topic",
             '{"topic": "t", "partitions": 1000000000}',
-            "create-topic: partitions cannot be 1000000000; it is from 1 to 200000",
+            "create-topic: partitions cannot be 1000000000; it must be from 1 to 200000",
         ),
     ],
 )

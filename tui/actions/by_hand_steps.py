@@ -88,7 +88,7 @@ def fetch_round(context: ActionContext) -> TextPrompt:
             )
         counts = {broker: None if word == "all" else count_of(word) for broker, word in zip(all_of_them, words, strict=True) if word != "-"}
         if not counts:
-            raise ValueError("no follower would fetch")
+            raise ValueError("no follower is left to fetch")
         arrive = [acts.Arrive(broker, leader) for broker in counts]
         return (*arrive, *(acts.Answer(broker, leader, count) for broker, count in counts.items()))
 

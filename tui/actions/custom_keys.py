@@ -108,7 +108,7 @@ def load_keymap(path: Path | None = None) -> Keymap:
     except (tomllib.TOMLDecodeError, ValueError) as wrong:
         raise InputError(f"{path}: not valid TOML: {' '.join(str(wrong).split())[:200]}") from None
     except RecursionError:
-        raise InputError(f'{path}: not a keymap: the nesting is too deep; write [keys], and below it for example kill = "J"') from None
+        raise InputError(f'{path}: not a keymap: the nesting is too deep; write [keys], and below it, for example, kill = "J"') from None
     return keymap_of(data, str(path))
 
 
@@ -121,11 +121,11 @@ def keymap_of(data: Mapping[str, Any], source: str) -> Keymap:
     for section in data:
         if section != "keys":
             raise InputError(
-                f"{source}: '{section[:40]}' is not a known section; write the section [keys], and below it for example kill = \"J\""
+                f"{source}: '{section[:40]}' is not a known section; write the section [keys], and below it, for example, kill = \"J\""
             )
     wanted = data.get("keys", {})
     if not isinstance(wanted, dict):
-        raise InputError(f'{source}: keys must be a section; write [keys], and below it for example kill = "J"')
+        raise InputError(f'{source}: keys must be a section; write [keys], and below it, for example, kill = "J"')
     changed: dict[str, tuple[str, ...]] = {}
     for action, value in wanted.items():
         if action not in BY_ID:
@@ -148,7 +148,7 @@ def _name(key: str, where: str) -> str:
     elif len(key) > 1 and name not in _KNOWN:
         simple = [one for one in _KNOWN if "+" not in one]
         raise InputError(
-            f"{where}: '{key[:40]}' is not a key; {did_you_mean(name, simple, 'write for example K, +, f5, ctrl+k, alt+k, space')}"
+            f"{where}: '{key[:40]}' is not a key; {did_you_mean(name, simple, 'write, for example, K, +, f5, ctrl+k, alt+k, space')}"
         )
     if name in RESERVED and not any(name in names and where.endswith(action) for action, names in _ALWAYS.items()):
         raise InputError(f"{where}: {key_text(name)} {RESERVED[name]}; choose another key")

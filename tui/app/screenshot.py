@@ -36,14 +36,14 @@ def _timed(text: str) -> tuple[int, int]:
     """Parse a text such as `2@10` (broker 2 at second 10), and return the broker and the time in µs."""
     match = _AT.fullmatch(text)
     if match is None:
-        raise argparse.ArgumentTypeError(f"'{text}' is not a broker and a second; write for example 2@10")
+        raise argparse.ArgumentTypeError(f"'{text}' is not a broker and a second; write, for example, 2@10")
     return int(match[1]), int(float(match[2]) * SECOND)
 
 
 def _size(text: str) -> tuple[int, int]:
     match = _SIZE.fullmatch(text)
     if match is None:
-        raise argparse.ArgumentTypeError(f"'{text}' is not a size; write for example 120x40")
+        raise argparse.ArgumentTypeError(f"'{text}' is not a size; write, for example, 120x40")
     return int(match[1]), int(match[2])
 
 

@@ -156,7 +156,7 @@ def _old_session(arguments: argparse.Namespace) -> PlayTarget:
     for option in ("release", "seed", "feature"):
         if getattr(arguments, option) is not None:
             raise InputError(
-                f"--{option}: an old session plays as it was recorded; to change it, save it as a script (--record FILE) and run that"
+                f"--{option}: an old session plays as it was recorded; to change the session, save it as a script (--record FILE), and run the script"
             )
     at = time_of(arguments.at)
     old = read_session(arguments.target)

@@ -51,7 +51,7 @@ def _run(arguments: argparse.Namespace) -> int:
     wanted = [release for text in arguments.release or () if (release := release_of(text)) is not None]
     seed = seed_of(arguments.seed)
     if len({release.name for release in wanted}) < len(wanted):
-        raise InputError(f"--release: {', '.join(release.name for release in wanted)}: a release is given twice; name two different ones")
+        raise InputError(f"--release: {', '.join(release.name for release in wanted)}: a release is given twice; name different releases")
     features = features_of(arguments.feature)
     scenarios = [catalogue.load(name).with_features(features) for name in arguments.scenarios or catalogue.names()]
     for scenario in scenarios:
@@ -206,7 +206,7 @@ def _log_paths(wanted: str | None, runs: list[tuple[Scenario, Release]]) -> list
     if len(runs) != 1:
         names = ", ".join(f"{scenario.name} ({release.name})" for scenario, release in runs[:4])
         raise InputError(
-            f"--log: one file for {len(runs)} runs ({names}{' …' if len(runs) > 4 else ''}); name one scenario and a "
+            f"--log: one file cannot hold {len(runs)} runs ({names}{' …' if len(runs) > 4 else ''}); name one scenario and a "
             "--release, or a directory ending in '/'"
         )
     return [wanted]

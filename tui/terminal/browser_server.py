@@ -160,9 +160,9 @@ class PlayServer(Server):
             cells(request.query.get("width", "80"))
             cells(request.query.get("height", "24"))
         except ValueError:
-            raise web.HTTPBadRequest(text="not a request from the playground's page") from None
+            raise web.HTTPBadRequest(text="the request does not come from the playground's page") from None
         if not here:
-            raise web.HTTPForbidden(text="a page from another site cannot play here")
+            raise web.HTTPForbidden(text="pages of other sites cannot use this playground")
         name = request.match_info.get("tab") or secrets.token_urlsafe(TAB_BYTES)
         self._refuse_more(name)
         before, tab = self._tabs.get(name), _Tab()
@@ -206,7 +206,7 @@ class PlayServer(Server):
         if name not in self._tabs and len(self._tabs) >= self.sessions:
             several = f"{self.sessions} playgrounds are" if self.sessions > 1 else "1 playground is"
             raise web.HTTPServiceUnavailable(
-                text=f"{several} open here, which is the maximum (--max-sessions); close a tab, and reload this page"
+                text=f"{several} open, which is the maximum (--max-sessions); close a tab, and then reload this page"
             )
 
     def _refuse_others(self, request: web.Request) -> None:

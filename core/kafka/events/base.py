@@ -54,7 +54,7 @@ class Event:
         self.__dict__.update(zip(self.columns, values, strict=True))
 
     def __setattr__(self, name: str, value: object) -> None:
-        raise AttributeError(f"an event does not change: {self.kind}.{name}")
+        raise AttributeError(f"events are immutable: {self.kind}.{name}")
 
     def __eq__(self, other: object) -> bool:
         return type(self) is type(other) and self.__dict__ == other.__dict__

@@ -52,7 +52,7 @@ def parse_offsets(text: str, name: str = HIGH_WATERMARKS) -> dict[TopicPartition
             raise ValueError(f"{name} line {number}: {tp} appears twice")
         offsets[tp] = int(parts[2])
     if len(offsets) != int(lines[1]):
-        raise ValueError(f"{name} line 2: it announces {int(lines[1])} entries, but {len(offsets)} follow")
+        raise ValueError(f"{name} line 2: the number of entries is {int(lines[1])}, but the file has {len(offsets)}")
     return offsets
 
 
@@ -76,7 +76,7 @@ def parse_meta_properties(text: str) -> dict[str, str]:
             raise ValueError(f"{META_PROPERTIES} line {number}: found {line!r}; it must be `name=value`")
         found[name.strip()] = value.strip()
     if not _is_number(found.get("node.id", "")):
-        raise ValueError(f"{META_PROPERTIES}: node.id must be the broker's number, found {found.get('node.id', 'nothing')!r}")
+        raise ValueError(f"{META_PROPERTIES}: found {found.get('node.id', 'nothing')!r} as node.id; it must be the broker's number")
     return found
 
 

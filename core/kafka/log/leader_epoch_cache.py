@@ -175,7 +175,7 @@ def parse_checkpoint(text: str) -> tuple[tuple[int, int], ...]:
             raise ValueError(f"leader-epoch-checkpoint line {number}: found {line!r}; it must be `epoch startOffset`, for example `3 1200`")
         entries.append((int(parts[0]), int(parts[1])))
     if len(entries) != count:
-        raise ValueError(f"leader-epoch-checkpoint line 2: it announces {count} entries, but {len(entries)} follow")
+        raise ValueError(f"leader-epoch-checkpoint line 2: the number of entries is {count}, but the file has {len(entries)}")
     return tuple(entries)
 
 

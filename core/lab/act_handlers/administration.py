@@ -84,7 +84,7 @@ def _create_partitions(cluster: ClusterNodes, act: acts.CreatePartitions) -> fin
 
 def _elect(cluster: ClusterNodes, act: acts.Elect) -> find.CheckThenDo:
     if act.election not in ("preferred", "unclean"):
-        raise ActRefused(f"an election is preferred or unclean, not {act.election}")
+        raise ActRefused(f"election must be preferred or unclean, not {act.election}")
     replication = cluster.controller.replication
     if act.partition is not None and act.partition not in replication.partitions:
         raise ActRefused(f"there is no partition {act.partition}")

@@ -24,7 +24,7 @@ def _power_loss(cluster: ClusterNodes, act: acts.PowerLoss) -> find.CheckThenDo:
     broker = find.running_broker(cluster, act.broker)
     find.check_keep(broker, act.keep)
     if act.unflushed not in (DRAWN, LOST, KEPT):
-        raise ActRefused(f"the unflushed tail is {DRAWN}, {LOST} or {KEPT}, not {act.unflushed}")
+        raise ActRefused(f"unflushed must be {DRAWN}, {LOST}, or {KEPT}, not {act.unflushed}")
     yield
     cluster.paused.pop(broker.address, None)
     broker.stop("power-loss")

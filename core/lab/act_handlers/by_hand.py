@@ -17,7 +17,9 @@ def _fetchers(cluster: ClusterNodes, follower: int, leader: int | None) -> list[
     broker = find.running_broker(cluster, follower)
     found = [fetcher for fetcher in broker.fetcher_manager.fetchers.values() if fetcher.states and leader in (None, fetcher.leader)]
     if not found:
-        raise ActRefused(f"broker {follower} follows no partition" + (f" that broker {leader} leads" if leader is not None else ""))
+        raise ActRefused(
+            f"broker {follower} does not follow any partition" + (f" that broker {leader} leads" if leader is not None else "")
+        )
     return found
 
 
@@ -57,7 +59,7 @@ def _answer(cluster: ClusterNodes, act: acts.Answer) -> find.CheckThenDo:
         if session.follower == act.follower and session.parked is not None and act.leader in (None, leader.id)
     ]
     if not waiting:
-        raise ActRefused(f"no fetch from broker {act.follower} is waiting; let one arrive first")
+        raise ActRefused(f"no fetch from broker {act.follower} is waiting; use 'arrive' first")
     yield
     for leader, session in waiting:
         if act.lost:
@@ -98,7 +100,7 @@ def _check_isr(cluster: ClusterNodes, act: acts.CheckIsr) -> find.CheckThenDo:
 
 def _set_pace(cluster: ClusterNodes, act: acts.SetPace) -> find.CheckThenDo:
     if act.pace not in ("by-hand", "timeline"):
-        raise ActRefused(f"pace is by-hand or timeline, not {act.pace}")
+        raise ActRefused(f"pace must be by-hand or timeline, not {act.pace}")
     by_hand = act.pace == "by-hand"
     if by_hand is cluster.by_hand:
         raise ActRefused("the cluster already runs by hand" if by_hand else "the cluster already runs on its own")
@@ -106,7 +108,7 @@ def _set_pace(cluster: ClusterNodes, act: acts.SetPace) -> find.CheckThenDo:
         raise ActRefused("this cluster can only run by hand")
     if cluster.zookeeper or cluster.quorum is not None:
         what = "a controller elected through ZooKeeper" if cluster.zookeeper else "a controller quorum"
-        raise ActRefused(f"only a running cluster with one KRaft controller can switch to by-hand, and this one has {what}")
+        raise ActRefused(f"only a running cluster with one KRaft controller can switch to by-hand, but this cluster has {what}")
     yield
     by_hand_mode.switch(cluster, by_hand=by_hand)
 

@@ -21,7 +21,7 @@ def _check_idempotence(cluster: ClusterNodes, act: acts.Produce | acts.Load, ack
     if idempotent and acks_value != -1:
         raise ActRefused("Must set acks to all in order to use the idempotent producer. Otherwise we cannot guarantee idempotence.")
     if known is not None and act.idempotence and not known.idempotent:
-        raise ActRefused(f"producer {act.producer} already exists, without idempotence; give the idempotent producer another name")
+        raise ActRefused(f"producer {act.producer} already exists without idempotence; give the idempotent producer another name")
 
 
 def _config(cluster: ClusterNodes, kind: str, config: tuple[tuple[str, str], ...], *, idempotent: bool = False) -> ClientConfig:
@@ -49,7 +49,7 @@ def _producer_config(cluster: ClusterNodes, act: acts.Produce | acts.Load) -> Cl
     if known is None:
         return config
     if act.config and config != known.config:
-        raise ActRefused(f"producer {act.producer} already exists, with other settings; give the producer with these settings another name")
+        raise ActRefused(f"producer {act.producer} already exists with other settings; give the new producer another name")
     return known.config
 
 
@@ -72,12 +72,12 @@ def _check_client(cluster: ClusterNodes, name: str, topic: str, kind: type, what
     known = cluster.nodes.get(name)
     if known is None:
         if name in (CONTROLLER, ZOOKEEPER) or (name[:1] in "bc" and name[1:].isdecimal()):
-            raise ActRefused(f"{name} is a broker's or the controller's name; give the {what} another")
+            raise ActRefused(f"{name} is the name of a broker or of the controller; give the {what} another name")
         return
     if not isinstance(known, kind):
         raise ActRefused(f"{name} is not a {what}; use another name")
     if known.topic != topic:  # type: ignore[attr-defined]
-        raise ActRefused(f"{what} {name} already uses topic {known.topic}; give the new one another name")  # type: ignore[attr-defined]
+        raise ActRefused(f"{what} {name} already uses topic {known.topic}; give the new {what} another name")  # type: ignore[attr-defined]
 
 
 def _produce(cluster: ClusterNodes, act: acts.Produce) -> find.CheckThenDo:
@@ -88,7 +88,7 @@ def _produce(cluster: ClusterNodes, act: acts.Produce) -> find.CheckThenDo:
     if act.records < 1:
         raise ActRefused(f"produce at least 1 record, not {act.records}")
     if act.bytes < 1:
-        raise ActRefused(f"a record has at least 1 byte, not {act.bytes}")
+        raise ActRefused(f"a record must have at least 1 byte, not {act.bytes}")
     partitions = cluster.controller.replication.topics[act.topic].partitions
     if act.partition is not None and not 0 <= act.partition < len(partitions):
         raise ActRefused(f"{act.topic} has partitions 0 to {len(partitions) - 1}, not {act.partition}")
@@ -115,7 +115,7 @@ def _load(cluster: ClusterNodes, act: acts.Load) -> find.CheckThenDo:
     _check_idempotence(cluster, act, acks_value)
     config = _producer_config(cluster, act)
     if act.rate < 1 or act.every < 1 or act.bytes < 1:
-        raise ActRefused("a load needs a rate, an interval and a record size of at least 1")
+        raise ActRefused("a load needs a rate, an interval, and a record size of at least 1")
     yield
     producer = _producer(cluster, act.producer, act.topic, acks_value, config, idempotent=act.idempotence)
     producer.acks = acks_value
@@ -150,7 +150,7 @@ def _change_acks(cluster: ClusterNodes, act: acts.Acks) -> find.CheckThenDo:
 def _consume(cluster: ClusterNodes, act: acts.Consume) -> find.CheckThenDo:
     _check_client(cluster, act.consumer, act.topic, Consumer, "consumer")
     if act.reset not in ("earliest", "latest"):
-        raise ActRefused(f"reset is earliest or latest, not {act.reset}")
+        raise ActRefused(f"reset must be earliest or latest, not {act.reset}")
     if act.consumer in cluster.nodes:
         raise ActRefused(f"consumer {act.consumer} already exists")
     release, config = cluster.release, _config(cluster, CONSUMER, act.config)

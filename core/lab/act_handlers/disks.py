@@ -61,7 +61,7 @@ def _move_replica(cluster: ClusterNodes, act: acts.MoveReplica) -> find.CheckThe
 def _slow_disk(cluster: ClusterNodes, act: acts.SlowDisk) -> find.CheckThenDo:
     broker = find.broker(cluster, act.broker)
     if not 0 <= act.delay <= MAX_DISK_DELAY:
-        raise ActRefused(f"a write takes 0 to {format_duration(MAX_DISK_DELAY)}")
+        raise ActRefused(f"delay must be from 0 to {format_duration(MAX_DISK_DELAY)}")
     yield
     broker.log_directories.slow_down(act.delay)
 
@@ -73,7 +73,7 @@ def _delete_records(cluster: ClusterNodes, act: acts.DeleteRecords) -> find.Chec
     leader = cluster.brokers.get(registration.leader)
     partition = None if leader is None or leader.state is BrokerState.STOPPED else leader.partitions.get(act.partition)
     if partition is None or not partition.is_leader:
-        raise ActRefused(f"{act.partition} has no leader now")
+        raise ActRefused(f"{act.partition} currently has no leader")
     offset = -1 if act.offset is None else act.offset
     yield
     delete_records(partition, offset)

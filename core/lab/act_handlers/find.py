@@ -48,7 +48,7 @@ def node(cluster: ClusterNodes, name: str) -> str:
     if name == CONTROLLER and name not in cluster.nodes:
         name = cluster.controller_address
         if not name:
-            raise ActRefused("no broker is the controller now")
+            raise ActRefused("currently, no broker is the controller")
     if name not in cluster.nodes:
         raise ActRefused(f"there is no node {name}; there are {', '.join(cluster.nodes)}")
     return name
@@ -73,7 +73,7 @@ def topic(cluster: ClusterNodes, name: str) -> str:
 def acks(written: str) -> int:
     """Return acks as a number."""
     if written not in ACKS:
-        raise ActRefused(f"acks is 0, 1 or all, not {written}")
+        raise ActRefused(f"acks must be 0, 1, or all, not {written}")
     return ACKS[written]
 
 

@@ -53,11 +53,13 @@ def _link(cluster: ClusterNodes, act: acts.Link) -> find.CheckThenDo:
     proxied = act.duplicate_ppm is not None or act.reorder_ppm is not None
     if proxied and a not in cluster.clients and b not in cluster.clients:
         raise ActRefused(
-            f"{a} and {b} talk over TCP, which delivers once and in order; a proxy that repeats or reorders requests can only be between a client and a broker"
+            f"{a} and {b} communicate over TCP, which delivers messages once and in order; only a proxy between a client and a broker can repeat or reorder requests"
         )
 
     if act.loss_ppm is not None and act.loss_ppm > MAX_LOSS_PPM:
-        raise ActRefused(f"a link loses at most {MAX_LOSS_PPM // 10_000} %, as TCP repeats each message until it arrives; cut it instead")
+        raise ActRefused(
+            f"a link can lose at most {MAX_LOSS_PPM // 10_000} %, because TCP repeats each message until it arrives; cut the link instead"
+        )
     yield
     for direction in ((a, b), (b, a)):
         link = cluster.network.link(direction)

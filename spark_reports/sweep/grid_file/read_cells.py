@@ -85,7 +85,7 @@ def _set_partitions(draft: _Draft, node: Node) -> _Draft:
 def _refuse_placed(draft: _Draft, node: Node, word: str) -> None:
     for topic in draft.spec.topics:
         if topic.assignment:
-            raise node.error(f"topic {topic.name} has an explicit replica assignment", f"to vary '{word}', leave 'replicas' out")
+            raise node.error(f"topic {topic.name} has an explicit replica assignment", f"to vary '{word}', omit 'replicas'")
 
 
 def _set_brokers(draft: _Draft, node: Node) -> _Draft:
@@ -132,7 +132,7 @@ def read_cells(root: Fields, spec: ClusterSpec, producers: tuple[ProducerLoad, .
         if listed is not None:
             rows = list(listed.tried(lambda node: each(node, "write a list of cells", _read_row), ()))
             if not rows:
-                raise listed.error("the list has no cells", "add one, or leave 'cells' out")
+                raise listed.error("the list has no cells", "add one, or omit 'cells'")
         count = len(rows)
         for axis in axes:
             count *= len(axis)
@@ -149,7 +149,8 @@ def read_cells(root: Fields, spec: ClusterSpec, producers: tuple[ProducerLoad, .
     cells = [cell for cell, _ in drafted if cell is not None]
     if (size := sum(map(_size, cells))) > MAX_SIZE:
         raise (vary or root).error(
-            f"{len(cells):,} cells with {size:,} partitions and brokers are too large", f"a grid has at most {MAX_SIZE:,} of them"
+            f"{len(cells):,} cells with {size:,} partitions and brokers are too many",
+            f"the cells of a grid have at most {MAX_SIZE:,} partitions and brokers",
         )
     seen: dict[object, int] = {}
     for cell, place in drafted:
@@ -206,7 +207,7 @@ def _draft_cell(number: int, title: str | None, chosen: list[tuple[str, Node]], 
     words = [word for word, _ in chosen]
     for index, word in enumerate(words):
         if word in words[:index]:
-            raise chosen[index][1].error(f"'{word}' is both in the cell and in 'vary'", "leave it out of one of them")
+            raise chosen[index][1].error(f"'{word}' is both in the cell and in 'vary'", "omit it from one of them")
     order = list(_CHANGES)
     for word, node in sorted(chosen, key=lambda one: order.index(one[0]) if one[0] in order else len(order)):
         draft = _CHANGES[word](draft, node) if word in _CHANGES else _set_setting(draft, word, node)

@@ -133,5 +133,5 @@ def _check_faults(root: Fields, grid: Grid) -> None:
                 raise faults.key_error(fault.kind, f"cell {cell.number} has only one broker", "write 'between: controller'")
             if fault.kind is FaultKind.CUT and fault.controller and cell.spec.controllers:
                 raise faults.key_error(
-                    fault.kind, f"cell {cell.number} has a quorum of controllers", "write 'between: brokers', or leave 'controllers' out"
+                    fault.kind, f"cell {cell.number} has a quorum of controllers", "write 'between: brokers', or omit 'controllers'"
                 )

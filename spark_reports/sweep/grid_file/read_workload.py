@@ -51,7 +51,9 @@ def _read_producer(node: Node, number: int, topics: list[str] | None) -> Produce
         )
         if producing.between < step:
             between = fields.values["between"]
-            raise between.error(f"{between.what()} is less than 'every'", "give a longer time; batches are sent less often between faults")
+            raise between.error(
+                f"{between.what()} is less than 'every'", "write a longer time; between faults, the producer sends less often"
+            )
     return producing
 
 

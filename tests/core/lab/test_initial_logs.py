@@ -136,7 +136,7 @@ def test_a_voter_is_the_active_controller_at_the_start() -> None:
         ("4.3", {"controller": "b2"}, "this cluster has a single controller"),
         ("2.4", {"controller": "b9"}, "controller b9 is not a broker of the cluster"),
         ("4.3", {"controller": "c4", "controllers": ("c1", "c2", "c3")}, "controller c4 is not among the voters c1, c2, c3"),
-        ("2.4", {"controller": "b3", "brokers": (BrokerSpec(1), BrokerSpec(2), BrokerSpec(3, up=False))}, "running brokers: b1, b2"),
+        ("2.4", {"controller": "b3", "brokers": (BrokerSpec(1), BrokerSpec(2), BrokerSpec(3, up=False))}, "running brokers are b1, b2"),
     ],
 )
 def test_who_cannot_be_controller(release: str, changes: dict[str, object], words: str) -> None:
@@ -147,12 +147,15 @@ def test_who_cannot_be_controller(release: str, changes: dict[str, object], word
 @pytest.mark.parametrize(
     ("log", "words"),
     [
-        (LogSpec(1, 5, 6, 0, ((0, 0),)), "t-0 on broker 1: log start 0, HW 6 and LEO 5 must be in this order"),
-        (LogSpec(1, 5, 5, 0, ((1, 0), (0, 3))), "leader epoch 0 from 3 after 1 from 0; both must rise"),
+        (LogSpec(1, 5, 6, 0, ((0, 0),)), "t-0 on broker 1: log start 0, HW 6, and LEO 5 must be in ascending order"),
+        (
+            LogSpec(1, 5, 5, 0, ((1, 0), (0, 3))),
+            "leader epoch 0 from offset 3 follows epoch 1 from offset 0; epochs and offsets must increase",
+        ),
         (LogSpec(1, 5, 5, 0, ((0, 0), (8, 3))), "must be from 0 to 7"),
         (LogSpec(1, 5, 5, 0, ((0, 0), (1, 6))), "leader epoch 1 starts at 6, past the LEO 5"),
-        (LogSpec(1, 5, 5, 0, ((0, 2),)), "no leader epoch covers its records from offset 0 on"),
-        (LogSpec(1, 5, 5), "no leader epoch covers its records from offset 0 on"),
+        (LogSpec(1, 5, 5, 0, ((0, 2),)), "no leader epoch covers the records from offset 0 onward"),
+        (LogSpec(1, 5, 5), "no leader epoch covers the records from offset 0 onward"),
         (LogSpec(9, 0, 0), "t-0 has a log on broker 9, which is not among its replicas"),
         (LogSpec(2, 70, 5, 0, ENTRIES), "a follower has more records of leader epoch 7 than its leader, broker 1"),
     ],

@@ -122,8 +122,8 @@ def test_a_headline_without_rows_is_placed_or_refused() -> None:
     assert (spec.topics[1].partitions, spec.topics[1].replication_factor, spec.topics[1].assignment) == (4, 2, ())
     assert notes == ("topic u has no rows in the text: its 4 partitions are placed like those of a new topic",)
     for text, message in (
-        (known + head(4, 3, topic="u"), "f: topic u has no rows and needs 3 brokers for its replicas, but the text names 2; "),
-        (known + head(2_000_000_000, 1, topic="u"), "f: topic u has no rows and 2000000000 partitions; "),
+        (known + head(4, 3, topic="u"), "f: topic u has no partition rows, and needs 3 brokers for its replicas, but the text names 2; "),
+        (known + head(2_000_000_000, 1, topic="u"), "f: topic u has 2000000000 partitions, but no partition rows; "),
         (head(1, 1), "f: the text does not name any broker; give partition rows, with Replicas and Isr"),
     ):
         with pytest.raises(DescribeError) as refused:

@@ -46,7 +46,7 @@ def test_an_offset_checkpoint_is_written_as_kafka_writes_it() -> None:
         ("", "line 1: found 'nothing'; the version must be 0"),
         ("1\n0\n", "line 1: found '1'; the version must be 0"),
         ("0\nx\n", "line 2: found 'x'; it must be the number of entries"),
-        ("0\n2\na 0 1\n", "line 2: it announces 2 entries, but 1 follow"),
+        ("0\n2\na 0 1\n", "line 2: the number of entries is 2, but the file has 1"),
         ("0\n1\na 0 -1\n", "line 3: found 'a 0 -1'; it must be `topic partition offset`"),
         ("0\n2\na 0 1\na 0 2\n", "line 4: a-0 appears twice"),
     ],
@@ -95,7 +95,7 @@ def test_a_tree_is_written_read_compared_and_made_a_cluster(tmp_path: Path) -> N
     assert [placed.replicas for placed in spec.topics[0].assignment] == [(1, 2), (1, 2)]
     Cluster(spec)
     (tmp_path / "out/broker-2/log-dir-1/meta.properties").write_text("node.id=x\n")
-    with pytest.raises(InputError, match=r"meta\.properties: meta\.properties: node\.id must be the broker's number"):
+    with pytest.raises(InputError, match=r"meta\.properties: meta\.properties: found 'x' as node\.id; it must be the broker's number"):
         checkpoints.read_tree(tmp_path / "out")
 
 

@@ -197,7 +197,7 @@ def test_no_directory_is_made_for_a_report_of_nothing(here: Path, capsys: pytest
     (here / "data" / "session=a").mkdir(parents=True)
     (here / "data" / "session=a" / "events.parquet").write_text("")
     assert main(["report", "data", "-o", "data"]) == 2
-    assert "data: this is the input; name another directory for the tables" in capsys.readouterr().err
+    assert "data: this directory is the input; name another directory for the tables" in capsys.readouterr().err
 
 
 # --- a file --------------------------------------------------------------------------------------------------------

@@ -130,7 +130,7 @@ BAD: list[tuple[str, str, str, str]] = [
     ("percent", "cluster: {brokers: 3, network: {loss: 120%}}\n", "1:39", "120% is more than 100%"),
     ("pace", "cluster: {brokers: 3, pace: fast}\n", "1:29", "unknown word 'fast'"),
     ("unknown-act", CLUSTER + "timeline:\n  - kil: 2\n", "3:5", "unknown word 'kil'; did you mean 'kill'?"),
-    ("two-acts", CLUSTER + "timeline:\n  - kill: 2\n    start: 3\n", "4:5", "a second act, 'start'"),
+    ("two-acts", CLUSTER + "timeline:\n  - kill: 2\n    start: 3\n", "4:5", "the step has a second act, 'start'"),
     (
         "unknown-field",
         CLUSTER + "timeline:\n  - produce: {topic: orders, record: 5}\n",
@@ -165,7 +165,7 @@ BAD: list[tuple[str, str, str, str]] = [
         "log-hw",
         "cluster: {brokers: 3, topics: {t: {partitions: [{replicas: [1, 2], logs: {1: {leo: 5, hw: 6}}}]}}}\n",
         "1:49",
-        "on broker 1: log start 0, HW 6 and LEO 5 must be in this order",
+        "on broker 1: log start 0, HW 6, and LEO 5 must be in ascending order",
     ),
     (
         "log-epochs",
@@ -197,7 +197,7 @@ BAD: list[tuple[str, str, str, str]] = [
     ("act-without-value", CLUSTER + "timeline:\n  - kill:\n", "3:10", "kill needs broker"),
     ("time-backwards", CLUSTER + "timeline:\n  - at: 2s\n    kill: 1\n  - at: 1s\n    kill: 2\n", "5:9", "earlier than the step before"),
     ("at-and-wait", CLUSTER + "timeline:\n  - at: 2s\n    wait: 1s\n", "4:5", "both 'at' and 'wait'"),
-    ("within-alone", CLUSTER + "timeline:\n  - within: 2s\n    kill: 1\n", "3:5", "'within' without 'until'"),
+    ("within-alone", CLUSTER + "timeline:\n  - within: 2s\n    kill: 1\n", "3:5", "'within' requires 'until'"),
     ("empty-step", CLUSTER + "timeline:\n  - {}\n", "3:5", "the step is empty"),
     ("by-hand-act", CLUSTER + "timeline:\n  - fetch: 2\n", "3:5", "'fetch' is a by-hand step"),
     ("at-by-hand", "cluster: {brokers: 3, pace: by-hand}\nsteps:\n  - at: 2s\n", "3:5", "'at' is not allowed at pace by-hand"),

@@ -168,7 +168,7 @@ CONSTANTS_EXPECTED = """\
 5:45: timeline[3].set.value: min.insync.replicas takes a number from 1 to 2147483647, not 0
 6:49: timeline[4].set.value: replica.lag.time.max.ms takes a whole number, not 'soon'
 7:49: timeline[5].set.value: replica.lag.time.max.ms is not a topic setting; set it for a broker or for the whole cluster
-8:71: timeline[6].set.broker: both a topic and a broker; a setting applies to a topic or to a broker, not to both
+8:71: timeline[6].set.broker: the act has both a topic and a broker; a setting applies to a topic or to a broker, not to both
 9:29: timeline[7].clock.drift: '-100%' is out of range; write -50% to 50%
 10:29: timeline[8].clock.drift: '50.0001%' is out of range; write -50% to 50%
 11:35: timeline[9].slow-disk.delay: '11s' is out of range; write 0us to 10s

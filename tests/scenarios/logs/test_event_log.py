@@ -171,9 +171,9 @@ def mangled(lines: list[bytes]) -> dict[str, tuple[bytes, int, str]]:
         "nested-header": (b'{"isrlab": ' + b"[" * 5_000 + b"]" * 5_000 + b"}\n", 1, "the nesting in its first line is too deep"),
         "gap": (b"".join(lines[:3] + lines[4:]), 4, "event 4 follows event 2; lines are missing or out of order"),
         "twice": (b"".join(lines[:4] + lines[3:]), 5, "event 3 follows event 3"),
-        "back-in-time": (with_third(json.dumps(third | {"t": 1}).encode()), 4, "event 3 is earlier than the one before"),
+        "back-in-time": (with_third(json.dumps(third | {"t": 1}).encode()), 4, "event 3 is earlier than the previous event"),
         "behind-the-end": (b"".join(lines) + lines[3], len(lines) + 1, "there is a line after the end of the log"),
-        "end-count": (b"".join(lines[:3] + lines[-1:]), 4, f"the log ends with {len(EVENTS)} events, but 2 stand in it"),
+        "end-count": (b"".join(lines[:3] + lines[-1:]), 4, f"the last line counts {len(EVENTS)} events, but the log has 2"),
     }
 
 
@@ -205,7 +205,7 @@ IMPOSSIBLE: dict[str, tuple[dict[str, Any], str]] = {
     "offset": ({"kind": "delete-records-refused", "offset": -5}, "offset cannot be -5; it is at least -1"),
     "partitions": ({"kind": "topic-created", "partitions": 10**9}, "partitions cannot be 1000000000; it is at most 200,000"),
     "created-twice": ({"kind": "topic-created"}, "topic 'orders' already exists; an earlier line creates it"),
-    "not-so-many-more": ({"kind": "partitions-created", "added": 1}, "orders has 8 partitions, and 1 more do not make 8"),
+    "not-so-many-more": ({"kind": "partitions-created", "added": 1}, "orders has 8 partitions; adding 1 does not result in 8"),
 }
 
 

@@ -44,7 +44,7 @@ def test_no_java_at_all_is_one_message_with_what_was_tried(tmp_path: Path, monke
     old = fake_java(tmp_path / "old", "11.0.2")
     fixed = [(old / "bin" / "java", "PATH"), (tmp_path / "none", "JAVA_HOME")]
     monkeypatch.setattr(java, "_candidates", lambda environ: iter(fixed))
-    with pytest.raises(ReportError, match=r"needs Java 17 to 25 and found none \(PATH: .* is Java 11; JAVA_HOME: .* does not run\)"):
+    with pytest.raises(ReportError, match=r"needs Java 17 to 25 but found none \(PATH: .* is Java 11; JAVA_HOME: .* does not run\)"):
         find_java({})
 
 

@@ -102,7 +102,7 @@ async def test_single_steps_of_a_broker_take_a_count() -> None:
         ("0", "from 1 to 10,000,000"),
         ("x", "from 1 to 10,000,000"),
         ("4", "enter 2 numbers, for example 4 5"),
-        ("- -", "no follower would fetch"),
+        ("- -", "no follower is left to fetch"),
     ],
 )
 async def test_wrong_counts_are_told_where_they_are_written(text: str, wrong: str) -> None:

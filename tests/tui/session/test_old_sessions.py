@@ -251,11 +251,11 @@ def test_opening_can_be_given_up_and_what_was_played_stays(tmp_path: Path) -> No
     [
         (
             ["LOG", "--release", "3.6"],
-            "--release: an old session plays as it was recorded; to change it, save it as a script (--record FILE) and run that",
+            "--release: an old session plays as it was recorded; to change the session, save it as a script (--record FILE), and run the script",
         ),
         (
             ["LOG", "--seed", "3"],
-            "--seed: an old session plays as it was recorded; to change it, save it as a script (--record FILE) and run that",
+            "--seed: an old session plays as it was recorded; to change the session, save it as a script (--record FILE), and run the script",
         ),
         (["LOG", "--at", "3h"], "--at: 3h is past the end of LOG, which is "),
         (["LOG", "--at", "soon"], "--at: "),

@@ -251,7 +251,7 @@ async def test_so_many_tabs_and_no_more() -> None:
                 await client.ws_connect(f"{here}/ws")
             async with client.get(f"{here}/") as answer:
                 assert answer.status == 503
-                assert "1 playground is open here, which is the maximum (--max-sessions)" in await answer.text()
+                assert "1 playground is open, which is the maximum (--max-sessions)" in await answer.text()
         await no_more_than_one_is_open(client, here)
         async with client.ws_connect(f"{here}/ws") as page_socket:
             await painted(page_socket, b"isrlab")

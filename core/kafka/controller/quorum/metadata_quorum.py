@@ -62,7 +62,7 @@ class MetadataQuorum:
         self._first_end = len(self.metadata)
         running = [voter for voter in self.voters.values() if voter.host.network.alive[voter.name]]
         if first and first not in [voter.name for voter in running]:
-            raise ValueError(f"controller {first} cannot be active; running voters: {', '.join(voter.name for voter in running)}")
+            raise ValueError(f"controller {first} cannot be active; the running voters are {', '.join(voter.name for voter in running)}")
         running.sort(key=lambda voter: voter.name != first)
         if len(running) < self.majority:
             for voter in running:
@@ -116,7 +116,7 @@ class MetadataQuorum:
         before = journal.cause
         for offset in range(start, min(len(committed), end)):
             if voter.log[offset] is not committed[offset]:
-                raise AssertionError(f"{voter.name} commits another entry at {offset} than was committed: {voter.log[offset]}")
+                raise AssertionError(f"{voter.name} commits a different entry at {offset} than the committed one: {voter.log[offset]}")
         for offset in range(len(committed), end):
             entry = voter.log[offset]
             committed.append(entry)

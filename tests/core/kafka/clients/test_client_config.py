@@ -216,7 +216,7 @@ def test_a_producer_keeps_its_settings() -> None:
     drill.produce(*DRILL)
     drill.produce(*DRILL)
     drill.produce()
-    with pytest.raises(ActRefused, match="producer p already exists, with other settings"):
+    with pytest.raises(ActRefused, match="producer p already exists with other settings"):
         drill.produce(("retries", "1"))
     with pytest.raises(ActRefused, match="unknown consumer setting 'retries'"):
         drill.cluster.do(acts.Consume("t", config=(("retries", "1"),)))

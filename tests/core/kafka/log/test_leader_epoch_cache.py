@@ -178,7 +178,7 @@ def test_checkpoint_text() -> None:
         ("0\n", "line 2"),
         ("0\nx\n", "line 2"),
         ("0\n1\n2\n", "line 3"),
-        ("0\n2\n2 6\n", "announces 2"),
+        ("0\n2\n2 6\n", "the number of entries is 2, but the file has 1"),
     ],
 )
 def test_checkpoint_errors_name_the_line(text: str, line: str) -> None:
