@@ -202,6 +202,9 @@ class ProduceRequest(NamedTuple):
         producer_epoch: the producer epoch, or -1.
         first_sequence: the sequence number of the first record, or -1.
         timestamp: the time of creation according to the producer's clock (CreateTime), µs; -1 if that clock is correct.
+        transactional_id: the transactional.id of a transactional batch; empty for any other batch.
+        adds_partition: whether the leader adds the partition to the transaction (Produce v12, transaction.version 2).
+        content: the keys and values of the records; None if they do not matter.
     """
 
     correlation: int
@@ -217,6 +220,9 @@ class ProduceRequest(NamedTuple):
     producer_epoch: int = -1
     first_sequence: int = -1
     timestamp: int = -1
+    transactional_id: str = ""
+    adds_partition: bool = False
+    content: object = None
 
 
 class ProduceResponse(NamedTuple):

@@ -66,6 +66,17 @@ class DeadTarget(enum.IntEnum):
     """`kafka-reassign-partitions` asks the cluster for its brokers and refuses the reassignment (KIP-455's tool, 2.6)."""
 
 
+class UnknownProducer(enum.IntEnum):
+    """A leader's response to a batch of a producer that the log knows nothing about, if its first sequence number is not 0."""
+
+    OUT_OF_ORDER = 0
+    """OUT_OF_ORDER_SEQUENCE_NUMBER (0.11)."""
+    REFUSED = 1
+    """UNKNOWN_PRODUCER_ID (1.0 to 2.4)."""
+    ACCEPTED = 2
+    """The batch is appended (KIP-360, 2.5)."""
+
+
 _NAMES: Final = (
     "0.8.2", "0.9", "0.10.2", "0.11", "1.1", "2.0", "2.1", "2.4", "2.7", "2.8", "3.3", "3.6", "3.7", "3.9", "4.0", "4.1", "4.2", "4.3",
 )  # fmt: skip
@@ -101,6 +112,23 @@ class Release(ReprMixin):
     Attributes:
         name: the name of the release, such as `0.10.2` or `4.3`.
         order: the release's position in time, only for comparisons in the table of defaults.
+        unknown_producer: the response to a batch of a producer that the log does not know, if its first sequence number is not 0.
+        marker_only_is_unknown: a producer of which only a marker is left in the log gets UNKNOWN_PRODUCER_ID (KAFKA-7298, 2.0.1 to 2.4).
+        retained_batches: how many batches of each producer a leader recognizes as duplicates (KAFKA-5494, 1.0).
+        markers_have_timestamps: a marker has the time of the coordinator, so that its producer does not expire at once (KAFKA-9144, 2.4.1).
+        producer_expiration_setting: the setting after which a leader forgets an idle producer (KIP-854, 3.4).
+        end_txn_epoch_must_match: the producer epoch of an EndTxn must equal that of the coordinator (KAFKA-9600, 2.6).
+        fence_survives_failed_append: an abort whose write failed does not bump the producer epoch again (KAFKA-9666, 2.6).
+        tests_pending_first: the coordinator checks for a pending transition before it checks producer ID and epoch (KAFKA-18660, 4.0).
+        timeout_fences_producer: the abort of a transaction that timed out bumps the producer epoch (KAFKA-6119, 0.11.0.2 and 1.0).
+        verifies_transactions: a leader asks the coordinator whether the transaction has the partition before it appends the first batch
+            (KIP-890, 3.6).
+        transaction_abortable: a batch that fails this verification gets TRANSACTION_ABORTABLE; before that, INVALID_TXN_STATE (KIP-890, 3.8).
+        transaction_version: the feature level `transaction.version` of a new cluster; with 2, each transaction has its own producer epoch, and
+            leaders add partitions to transactions (KIP-890, 4.0).
+        marker_epoch_must_rise: with transaction.version 2, the epoch of a marker must be greater than the producer's (KIP-1228, 4.2).
+        skips_markers_of_offline_partitions: a coordinator takes a partition without a leader for deleted, and does without its marker
+            (KAFKA-20734, 4.3).
         truncation: the way a follower determines the offset to truncate its log to.
         high_watermark: the replicas whose minimum LEO is the high watermark.
         isr_order: the order in which a leader lists the members of a changed ISR.
@@ -185,6 +213,22 @@ class Release(ReprMixin):
 
     name: str
     order: int
+    unknown_producer: UnknownProducer = _by_release(
+        UnknownProducer.OUT_OF_ORDER, ("1.1", UnknownProducer.REFUSED), ("2.7", UnknownProducer.ACCEPTED)
+    )
+    marker_only_is_unknown: bool = _by_release(False, ("2.1", True), ("2.7", False))
+    retained_batches: int = _by_release(1, ("1.1", 5))
+    markers_have_timestamps: bool = _since("2.4")
+    producer_expiration_setting: str = _by_release("transactional.id.expiration.ms", ("3.6", "producer.id.expiration.ms"))
+    end_txn_epoch_must_match: bool = _since("2.7")
+    fence_survives_failed_append: bool = _since("2.7")
+    tests_pending_first: bool = _since("4.0")
+    timeout_fences_producer: bool = _since("1.1")
+    verifies_transactions: bool = _since("3.6")
+    transaction_abortable: bool = _since("3.9")
+    transaction_version: int = _by_release(0, ("4.0", 2))
+    marker_epoch_must_rise: bool = _since("4.2")
+    skips_markers_of_offline_partitions: bool = _since("4.3")
     truncation: Truncation = _by_release(
         Truncation.HIGH_WATERMARK, ("0.11", Truncation.EPOCH), ("2.0", Truncation.EPOCH_ROUNDS), ("2.8", Truncation.ON_FETCH)
     )

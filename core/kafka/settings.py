@@ -187,6 +187,15 @@ _SPANS: Final[Mapping[str, tuple[str, str]]] = {
     "log.flush.start.offset.checkpoint.interval.ms": ("0.11", ""),
     "log.dir.failure.timeout.ms": ("3.7", ""),
     "replica.selector.class": ("2.4", ""),
+    "transaction.max.timeout.ms": ("0.11", ""),
+    "transactional.id.expiration.ms": ("0.11", ""),
+    "transaction.state.log.num.partitions": ("0.11", ""),
+    "transaction.state.log.replication.factor": ("0.11", ""),
+    "transaction.state.log.min.isr": ("0.11", ""),
+    "transaction.abort.timed.out.transaction.cleanup.interval.ms": ("0.11", ""),
+    "transaction.remove.expired.transaction.cleanup.interval.ms": ("0.11", ""),
+    "transaction.partition.verification.enable": ("3.6", ""),
+    "producer.id.expiration.ms": ("3.6", ""),
 }
 """The first and last release of each setting that is not in all releases."""
 
@@ -334,6 +343,40 @@ _ALL: Final = (
     Setting(
         "log.retention.check.interval.ms", "long", 300_000, "broker", False,
         "The interval at which a broker checks for old segments to delete.", least=1, most=_LONGEST_MS,
+    ),
+    Setting(
+        "transaction.max.timeout.ms", "int", 900_000, "broker", False,
+        "The maximum transaction.timeout.ms that a producer can ask for.", least=1,
+    ),
+    Setting(
+        "transactional.id.expiration.ms", "int", 604_800_000, "broker", False,
+        "A transaction coordinator forgets a transactional.id that has had no transaction for this long. Before 3.4, leaders also forget idle producers after this time.",
+        least=1,
+    ),
+    Setting(
+        "producer.id.expiration.ms", "int", 86_400_000, "broker", True,
+        "A partition forgets the sequence numbers of a producer that has been idle for this long.", least=1,
+    ),
+    Setting(
+        "transaction.state.log.num.partitions", "int", 50, "broker", False, "The number of partitions of __transaction_state.", least=1, most=1_000,
+    ),
+    Setting(
+        "transaction.state.log.replication.factor", "int", 3, "broker", False, "The replication factor of __transaction_state.", least=1, most=1_000,
+    ),
+    Setting(
+        "transaction.state.log.min.isr", "int", 2, "broker", False, "The min.insync.replicas of __transaction_state.", least=1,
+    ),
+    Setting(
+        "transaction.abort.timed.out.transaction.cleanup.interval.ms", "int", 10_000, "broker", False,
+        "How often a transaction coordinator looks for transactions that have timed out.", least=1, older_defaults=(("2.4", 60_000),),
+    ),
+    Setting(
+        "transaction.remove.expired.transaction.cleanup.interval.ms", "int", 3_600_000, "broker", False,
+        "How often a transaction coordinator looks for transactional.ids that have expired.", least=1,
+    ),
+    Setting(
+        "transaction.partition.verification.enable", "boolean", True, "broker", True,
+        "Whether a leader asks the transaction coordinator whether a partition belongs to the transaction before it appends the first batch (KIP-890).",
     ),
     Setting(
         "log.flush.offset.checkpoint.interval.ms", "int", 60_000, "broker", False,

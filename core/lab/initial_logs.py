@@ -61,7 +61,7 @@ def _terms(logs: tuple[LogSpec, ...], leader: int) -> dict[int, Term]:
         size = (end - start - 1) // MAX_BATCHES + 1
         for base in range(start, end, size):
             records = min(size, end - base)
-            term.append((base, records, records * RECORD_BYTES, PRELOADED_PRODUCER, 0, 0, -1, -1, -1))
+            term.append((base, records, records * RECORD_BYTES, PRELOADED_PRODUCER, 0, 0, -1, -1, -1, False, None))
     return terms
 
 

@@ -7,7 +7,8 @@ data that survives the process.
 from __future__ import annotations
 
 import random
-from typing import TYPE_CHECKING, Final
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, Final
 
 from core.kafka import errors, events
 from core.kafka.broker.broker_state import BrokerState
@@ -19,10 +20,12 @@ from core.kafka.broker.disk import DRAWN
 from core.kafka.broker.follower.fetcher_manager import ReplicaFetcherManager
 from core.kafka.broker.log_directories import LogDirectories
 from core.kafka.broker.partition import Partition
+from core.kafka.broker.purgatory.delayed_produce import AppendCompletion
 from core.kafka.broker.replica_manager import ReplicaManager
 from core.kafka.broker.requests.fetch_manager import FetchManager
 from core.kafka.controller.metadata_log import MetadataLog
-from core.kafka.ids import TopicPartition
+from core.kafka.ids import NO_LEADER, TopicPartition
+from core.kafka.log.leader_term import BatchFields
 from core.kafka.messages import (
     AllocateProducerIdsRequest,
     BrokerHeartbeatRequest,
@@ -32,6 +35,9 @@ from core.kafka.messages import (
     MetadataFetchResponse,
 )
 from core.kafka.settings import Settings
+from core.kafka.transaction.messages import FindCoordinatorRequest, FindCoordinatorResponse
+from core.kafka.transaction.transaction_coordinator import TransactionCoordinator
+from core.kafka.transaction.transaction_log import GROUP_METADATA_TOPIC, TRANSACTION_STATE_TOPIC, partition_for
 from core.sim.journal import Journal
 from core.sim.messages import Disconnected
 from core.sim.network import Network
@@ -86,6 +92,7 @@ class Broker(BrokerContext):
         "producer_id_manager",
         "replicas",
         "started_clean",
+        "transactions",
         "voter",
     )  # fmt: skip
 
@@ -96,6 +103,7 @@ class Broker(BrokerContext):
     fetch_manager: Final[FetchManager]
     fetcher_manager: Final[ReplicaFetcherManager]
     partitions: Final[dict[TopicPartition, Partition]]
+    transactions: Final[TransactionCoordinator]
 
     def __init__(
         self,
@@ -127,6 +135,8 @@ class Broker(BrokerContext):
         self.fetch_manager = self.replicas.fetch_manager
         self.fetcher_manager = self.replicas.fetcher_manager
         self.partitions = self.replicas.partitions
+        self.transactions = TransactionCoordinator(self)
+        self.replicas.coordinators[TRANSACTION_STATE_TOPIC] = self.transactions
         self.alter_partition = AlterPartitionManager(self, self.channel, self.partitions)
         self.handlers.update(
             {
@@ -134,6 +144,7 @@ class Broker(BrokerContext):
                 BrokerHeartbeatResponse: self._heartbeat_answered,
                 MetadataFetchResponse: self._metadata_arrived,
                 Disconnected: self._disconnected,
+                FindCoordinatorRequest: self._find_coordinator,
             }
         )
         self.timers.update(
@@ -265,6 +276,7 @@ class Broker(BrokerContext):
         self.incarnation += 1
         self.replicas.reset()
         self.producer_id_manager.reset()
+        self.transactions.reset()
         self.log_directories.reset()
         self.alter_partition.reset()
         self.channel.reset()
@@ -414,6 +426,28 @@ class Broker(BrokerContext):
         """Ask the controller for a block of producer ids."""
         self.channel.send(AllocateProducerIdsRequest(self.id))
 
+    # --- transactions ----------------------------------------------------------------------------------------------
+
+    def _find_coordinator(self, request: FindCoordinatorRequest, sender: str) -> None:
+        """Name the broker that coordinates a transactional.id or a group (`KafkaApis#handleFindCoordinatorRequest`)."""
+        leaders = self.topic_leaders(GROUP_METADATA_TOPIC if request.group else TRANSACTION_STATE_TOPIC)
+        leader = leaders[partition_for(request.key, len(leaders))][0] if leaders else NO_LEADER
+        available = leader != NO_LEADER and self.is_alive(leader)
+        error = errors.NONE if available else errors.COORDINATOR_NOT_AVAILABLE
+        self.reply(sender, FindCoordinatorResponse(request.correlation, request.key, error, leader if available else NO_LEADER))
+
+    def append_internally(self, tp: TopicPartition, make: Callable[[int], BatchFields], timeout: int, completion: AppendCompletion) -> None:
+        """Append a batch to a partition of an internal topic (`ReplicaManager.append_internally`)."""
+        self.replicas.append_internally(tp, make, timeout, completion)
+
+    def contents(self, tp: TopicPartition) -> tuple[Any, ...]:
+        """Return the contents of the records of an internal partition."""
+        return self.replicas.contents(tp)
+
+    def generate_producer_id(self) -> int:
+        """Return a new producer ID; -1 while this broker waits for a block of IDs."""
+        return self.producer_id_manager.generate_producer_id()
+
     # --- metadata --------------------------------------------------------------------------------------------------
 
     def _fetch_metadata(self) -> None:
@@ -495,3 +529,4 @@ class Broker(BrokerContext):
             self.voter.disconnected(message.node)
         if message.node not in self.channel.dedicated:
             self.replicas.disconnected(message.node)
+            self.transactions.disconnected(message.node)

@@ -37,6 +37,7 @@ class BrokerContext(PartitionContext):
         rack: the broker's rack.
         racks: the racks of all brokers by registration; they never change.
         selects_by_rack: whether consumers are sent to a replica in their own rack (replica.selector.class).
+        verifies_transactions: whether a leader verifies the first batch of a transaction (transaction.partition.verification.enable).
         state: the state of the process.
         fenced: whether the controller's last response said that the broker is fenced.
         metadata_offset: the end of the part of the metadata log that the broker has applied.
@@ -48,7 +49,8 @@ class BrokerContext(PartitionContext):
         "fetch_partition_bytes", "fetch_response_bytes", "fetch_timeout", "fetch_wait", "fetchers_per_leader", "flush_check_interval",
         "follower_quota", "heartbeat_interval", "isr_check_interval", "lag_max", "lag_max_messages", "leader_quota", "log_configs",
         "log_start_interval", "metadata", "metadata_offset", "quorum_fetch_timeout", "rack", "racks",
-        "recovery_point_interval", "request_timeout", "retention_interval", "selects_by_rack", "state", "want_shutdown",
+        "recovery_point_interval", "request_timeout", "retention_interval", "selects_by_rack", "state", "verifies_transactions",
+        "want_shutdown",
     )  # fmt: skip
 
     rack: Final[str | None]
@@ -114,6 +116,7 @@ class BrokerContext(PartitionContext):
         self.quorum_fetch_timeout = settings.us("controller.quorum.fetch.timeout.ms")
         self.request_timeout = self.fetch_timeout
         self.consumer_fetch_bytes = 1_048_576
+        self.verifies_transactions = settings.flag("transaction.partition.verification.enable", broker=me)
         self.selects_by_rack = settings.get("replica.selector.class", broker=me) == RACK_AWARE
         self.recovery_point_interval = settings.us("log.flush.offset.checkpoint.interval.ms", broker=me)
         self.log_start_interval = settings.us("log.flush.start.offset.checkpoint.interval.ms", broker=me)

@@ -235,6 +235,7 @@ class Disk:
         self.checkpoint_high_watermarks()
         for tp, log in self.logs.items():
             log.flush()
+            log.take_producer_snapshot()
             if log.leo:
                 self.recovery_points[tp] = log.leo
         self.touched.clear()
@@ -313,6 +314,7 @@ class Disk:
         for tp, log in self.logs.items():
             log.open_at(self.log_starts.get(tp, 0))
             log.high_watermark = max(log.log_start, min(self.high_watermarks.get(tp, 0), log.leo))
+            log.reload_producers(restarted=True)
         self.changed.clear()
         self.checkpoints += 1
         self.touched.clear()

@@ -28,7 +28,6 @@ def make_leader(partition: Partition, registration: PartitionRegistration) -> bo
             log.epochs.assign(partition.leader_epoch, log.leo)
         partition.term = Term(partition.leader_epoch, me)
         partition.uncommitted_since = now
-        partition.producers = None
     broker.behind[tp] = None
     known = [replica for replica in partition.remotes if replica.broker in registration.replicas]
     new = [Replica(follower) for follower in registration.replicas if follower != me and partition.replica(follower) is None]
@@ -75,7 +74,7 @@ def make_follower(partition: Partition, registration: PartitionRegistration) -> 
         entry.unlink()
     partition.update_under_min_isr()
     partition.term = None
-    partition.producers = None
+    partition.held_back_at = None
     if new_epoch:
         broker, log, tp = partition.broker, partition.log, partition.tp
         broker.journal.emit(

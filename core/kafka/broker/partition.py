@@ -31,7 +31,6 @@ from core.kafka.durability_observer import PartitionObserver
 from core.kafka.health import effective_min_isr, is_under_min_isr
 from core.kafka.ids import NO_EPOCH, NO_LEADER, NO_OFFSET, TopicPartition
 from core.kafka.log.leader_term import Term
-from core.kafka.log.producer_state import ProducerStateManager
 from core.kafka.log.replica_log import ReplicaLog
 from core.kafka.messages import AlterPartitionItem, FetchFailure, FetchPartitionFields
 from core.kafka.partition_registration import PartitionRegistration
@@ -87,15 +86,15 @@ class Partition:
         sessions: this partition's entries in followers' fetch sessions, at most one per follower.
         delayed: writes with acks=all that wait for the HW; None until the first such write, to save memory.
         consumers: consumer fetches that wait for the HW, in order.
-        producers: sequence numbers of idempotent producers; built from the log when a leader first needs them.
+        held_back_at: the LSO while transactions keep it below the HW; None while it equals the HW.
         term: the batches that this broker has appended as the leader of this epoch; None on a follower.
         account: the durability account's observer; None on a follower.
     """
 
     __slots__ = (
-        "account", "adding", "broker", "consumers", "delayed", "isr",
+        "account", "adding", "broker", "consumers", "delayed", "held_back_at", "isr",
         "last_high_watermark", "leader", "leader_epoch", "leader_epoch_start_offset", "log",
-        "maximal_isr", "min_isr", "number", "partition_epoch", "pending", "producers", "proposal",
+        "maximal_isr", "min_isr", "number", "partition_epoch", "pending", "proposal",
         "remotes", "replicas", "sessions", "term", "topic", "tp", "uncommitted_since", "under_min_isr",
     )  # fmt: skip
 
@@ -125,10 +124,10 @@ class Partition:
         self.sessions: tuple[SessionEntry, ...] = ()
         self.delayed: DelayedProduces | None = None
         self.consumers: tuple[HighWatermarkWaiter, ...] = ()
-        self.producers: ProducerStateManager | None = None
         self.min_isr = 1
         self.under_min_isr = False
         self.account: PartitionObserver | None = None
+        self.held_back_at: int | None = None
         self.term: Term | None = None
         log.last_append = 0
         self.last_high_watermark: Column = 0
@@ -420,10 +419,26 @@ class Partition:
         for entry in self.sessions:
             if not entry.dirty:
                 entry.session.mark_dirty(entry)
+        if log.producers is not None:
+            self.update_last_stable_offset()
         if self.delayed is not None or self.consumers or broker.pushes_high_watermark:
             self._complete_waiting()
         journal.cause = before
         return True
+
+    def update_last_stable_offset(self) -> None:
+        """Follow the LSO after a change of the HW, and record that it rose after a transaction held it back (`UnifiedLog#lastStableOffset`)."""
+        log, held_back_at = self.log, self.held_back_at
+        if log.producers is None:
+            return
+        log.producers.high_watermark_updated(log.high_watermark)
+        stable = log.last_stable_offset()
+        self.held_back_at = stable if stable < log.high_watermark else None
+        if held_back_at is not None and stable > held_back_at:
+            self.broker.journal.emit(
+                events.LastStableOffsetAdvanced.kind,
+                self.broker.id, self.tp.topic, self.tp.partition, held_back_at, stable, log.high_watermark,
+            )  # fmt: skip
 
     def _complete_waiting(self) -> None:
         """Complete the waiting requests that the HW now satisfies (`Partition#tryCompleteDelayedRequests`)."""

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Final
+from collections.abc import Callable
+from typing import Any, Final, Protocol
 
 from core.kafka import errors, events
 from core.kafka.broker.broker_state import BrokerState
@@ -12,12 +13,16 @@ from core.kafka.broker.hosted_partitions import HostedPartitions
 from core.kafka.broker.leadership import make_follower, make_leader, mark_offline, stop_partition
 from core.kafka.broker.log_directories import LogDirectories
 from core.kafka.broker.partition import Partition
+from core.kafka.broker.purgatory.delayed_produce import AppendCompletion
 from core.kafka.broker.purgatory.produce_response import refuse_produce
 from core.kafka.broker.requests.consumer_fetch import DelayedConsumerFetch
 from core.kafka.broker.requests.fetch_manager import FetchManager
-from core.kafka.broker.requests.leader_append import append_records_to_leader
+from core.kafka.broker.requests.leader_append import append_as_coordinator, append_records_to_leader
 from core.kafka.broker.requests.list_offsets import list_offsets
+from core.kafka.broker.transactions.add_partitions_to_txn_manager import AddPartitionsToTxnManager
+from core.kafka.broker.transactions.write_txn_markers import write_txn_markers
 from core.kafka.ids import NO_EPOCH, NO_LEADER, NO_OFFSET, TopicPartition
+from core.kafka.log.leader_term import BatchFields
 from core.kafka.log.segments import delete_old_segments
 from core.kafka.messages import (
     ConsumerFetchRequest,
@@ -31,6 +36,17 @@ from core.kafka.messages import (
 )
 from core.kafka.partition_registration import PartitionRegistration
 from core.kafka.release import Truncation
+from core.kafka.transaction.messages import WriteTxnMarkersRequest
+
+
+class InternalTopicOwner(Protocol):
+    """The coordinator whose state is in an internal topic."""
+
+    def elected(self, partition: int, coordinator_epoch: int, /) -> None:
+        """Handle that this broker leads a partition of the topic."""
+
+    def resigned(self, partition: int, /) -> None:
+        """Handle that this broker does not lead a partition of the topic."""
 
 
 class ReplicaManager:
@@ -45,8 +61,10 @@ class ReplicaManager:
     """
 
     __slots__ = (
+        "add_partitions_manager",
         "broker",
         "consumer_fetches",
+        "coordinators",
         "fetch_manager",
         "fetcher_manager",
         "hosted",
@@ -73,6 +91,8 @@ class ReplicaManager:
         self.consumer_fetches = {}
         self.fetch_manager = FetchManager(broker, self.hosted)
         self.fetcher_manager = ReplicaFetcherManager(broker)
+        self.add_partitions_manager = AddPartitionsToTxnManager(broker, self.hosted)
+        self.coordinators: dict[str, InternalTopicOwner] = {}
         broker.handlers.update(
             {
                 ProduceRequest: self._produce,
@@ -80,6 +100,7 @@ class ReplicaManager:
                 ListOffsetsRequest: self._list_offsets,
                 ConsumerFetchRequest: self._consumer_fetch,
                 MetadataRequest: self._metadata,
+                WriteTxnMarkersRequest: self._write_txn_markers,
             }
         )
         broker.timers.update(
@@ -96,11 +117,14 @@ class ReplicaManager:
         self.consumer_fetches.clear()
         self.fetch_manager.reset()
         self.fetcher_manager.reset()
+        self.add_partitions_manager.reset()
 
     def disconnected(self, node: str) -> None:
         """Handle the end of a peer's process."""
         self.fetch_manager.disconnected(node)
         self.fetcher_manager.disconnected(node)
+        if node[1:].isdecimal():
+            self.add_partitions_manager.disconnected(int(node[1:]))
 
     # --- leadership ------------------------------------------------------------------------------------------------
 
@@ -115,10 +139,12 @@ class ReplicaManager:
             return
         if registration.leader == broker.id:
             self.fetcher_manager.remove(tp)
-            make_leader(partition, registration)
+            if make_leader(partition, registration):
+                self._role_changed(partition)
             return
         keeps_fetching = self._keeps_fetching(partition, registration)
         new_epoch = make_follower(partition, registration)
+        self._role_changed(partition)
         if broker.want_shutdown and (registration.leader == NO_LEADER or broker.id not in registration.isr):
             self.fetcher_manager.remove(
                 tp
@@ -165,6 +191,7 @@ class ReplicaManager:
         for partition, registration, cause in to_lead:
             journal.cause = cause or arrived
             make_leader(partition, registration)
+            self._role_changed(partition)
         to_fetch: list[tuple[Partition, PartitionRegistration, int]] = []
         for partition, registration, cause in to_follow:
             journal.cause = cause or arrived
@@ -177,6 +204,7 @@ class ReplicaManager:
                 continue
             keeps_fetching = self._keeps_fetching(partition, registration)
             make_follower(partition, registration)
+            self._role_changed(partition)
             if keeps_fetching and self.fetcher_manager.continue_in_epoch(tp, registration.leader_epoch):
                 continue
             self.fetcher_manager.remove(tp)
@@ -189,6 +217,39 @@ class ReplicaManager:
         journal.cause = arrived
         self.fetcher_manager.shut_down_idle_fetchers()
         return tuple(answers.items())
+
+    def _role_changed(self, partition: Partition) -> None:
+        """Inform the coordinator of an internal topic that this broker leads a partition of it, or no longer does."""
+        owner = self.coordinators.get(partition.tp.topic)
+        if owner is not None:
+            if partition.is_leader:
+                owner.elected(partition.tp.partition, partition.leader_epoch)
+            else:
+                owner.resigned(partition.tp.partition)
+
+    def append_internally(self, tp: TopicPartition, make: Callable[[int], BatchFields], timeout: int, completion: AppendCompletion) -> None:
+        """Append a batch to a partition of an internal topic with acks=all.
+
+        Args:
+            make: makes the batch, given its offset.
+            timeout: how long the batch can wait for its replication, µs.
+            completion: called with NONE or the error.
+        """
+        partition = self.partitions.get(tp)
+        if partition is None or not partition.is_leader:
+            completion.append_completed(self.hosted.missing_error(tp))
+            return
+        append_as_coordinator(partition, make(partition.log.leo), self.broker.journal.now + timeout, completion)
+
+    def contents(self, tp: TopicPartition) -> tuple[Any, ...]:
+        """Return the contents of the records of an internal partition, from the log start to the LEO."""
+        log = self.broker.disk.logs[tp]
+        found: list[Any] = []
+        for run in log.runs():
+            for batch in run.term.batches_within(run.start, run.end):
+                if isinstance(batch.content, tuple) and batch.marker is None:
+                    found += batch.content
+        return tuple(found)
 
     def _keeps_fetching(self, partition: Partition, registration: PartitionRegistration) -> bool:
         """Whether a follower keeps fetching in a new epoch of the same leader, without truncating.
@@ -233,6 +294,7 @@ class ReplicaManager:
                 entry.unlink()
             partition.mark_sessions_dirty()
             stop_partition(partition)
+            self._role_changed(partition)
             self.broker.disk.delete(tp)
             self.broker.account.log_unavailable(tp, self.broker.id, partition.log)
         elif tp in self.broker.disk.offline:
@@ -255,6 +317,7 @@ class ReplicaManager:
                 for entry in partition.sessions:
                     entry.unlink()
                 mark_offline(partition)
+                self._role_changed(partition)
         self.fetcher_manager.shut_down_idle_fetchers()
 
     def delete_old_segments(self) -> None:
@@ -344,7 +407,14 @@ class ReplicaManager:
         if partition is None or not partition.is_leader:
             refuse_produce(self.broker, sender, request, self.hosted.missing_error(request.tp), (), 0)
             return
+        if request.transactional_id and self.add_partitions_manager.needs_verification(request):
+            self.add_partitions_manager.verify(sender, request)
+            return
         append_records_to_leader(partition, sender, request)
+
+    def _write_txn_markers(self, request: WriteTxnMarkersRequest, sender: str) -> None:
+        """Serve a coordinator's request for markers."""
+        write_txn_markers(self.broker, self.hosted, sender, request)
 
     def _produce_expired(self, tp: object) -> None:
         partition = self.partitions.get(tp)  # type: ignore[call-overload]

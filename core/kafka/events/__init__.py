@@ -102,6 +102,22 @@ from core.kafka.events.replicas import (
     HighWatermarkAdvanced,
     Truncated,
 )
+from core.kafka.events.transactions import (
+    AbortedRecordsSkipped,
+    CoordinatorLoaded,
+    CoordinatorUnloaded,
+    LastStableOffsetAdvanced,
+    MarkerAppended,
+    MarkerRefused,
+    MarkerSkipped,
+    ProducerStateChanged,
+    TransactionBegun,
+    TransactionEnded,
+    TransactionRefused,
+    TransactionStateChanged,
+    TransactionTimedOut,
+    VerificationFailed,
+)
 from core.kafka.events.zookeeper import (
     BrokerJoined,
     BrokerLeft,
@@ -129,6 +145,8 @@ EVENTS: Final[tuple[type[Event], ...]] = (
     ControllerStarted, ControllerPaused, ControllerResumed,
     SessionExpired, BrokerJoined, BrokerLeft, ControllerRequestRefused, LeaderAndIsrIgnored, LeaderUnavailable, ReplicasOffline,
     IsrChangesPublished,
+    CoordinatorLoaded, CoordinatorUnloaded, TransactionBegun, TransactionStateChanged, TransactionEnded, TransactionRefused, TransactionTimedOut,
+    MarkerAppended, MarkerRefused, MarkerSkipped, LastStableOffsetAdvanced, VerificationFailed, ProducerStateChanged, AbortedRecordsSkipped,
 )  # fmt: skip
 """All kinds, from user actions to the durability account."""
 

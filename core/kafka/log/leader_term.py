@@ -13,6 +13,7 @@ from itertools import accumulate
 from operator import itemgetter
 from typing import Any, Final, NamedTuple
 
+from core.kafka.log.control_record import EndTransactionMarker
 from core.sim.journal import Column
 from core.sim.state.append_only_list import AppendOnlyList
 
@@ -20,7 +21,9 @@ from core.sim.state.append_only_list import AppendOnlyList
 class Batch(NamedTuple):
     """A batch of `records` records from offset `base`, with `bytes` in total, its producer, and its timestamp (µs).
 
-    An idempotent producer's batch carries its producer id, epoch, and first sequence number; these are -1 otherwise.
+    An idempotent producer's batch carries its producer ID, epoch, and first sequence number; these are -1 otherwise. A batch of a
+    transaction is `transactional`. `content` is None for plain records, the marker of a control batch, or the keys and values of the
+    records of an internal topic.
     """
 
     base: int
@@ -32,9 +35,16 @@ class Batch(NamedTuple):
     producer_id: int = -1
     producer_epoch: int = -1
     first_sequence: int = -1
+    transactional: bool = False
+    content: object = None
+
+    @property
+    def marker(self) -> EndTransactionMarker | None:
+        """The marker, if this is a control batch."""
+        return self.content if isinstance(self.content, EndTransactionMarker) else None
 
 
-BatchFields = tuple[int, int, int, str, int, int, int, int, int]
+BatchFields = tuple[int, int, int, str, int, int, int, int, int, bool, object]
 """A `Batch`, or the plain tuple of its fields."""
 
 
@@ -54,9 +64,10 @@ class Term:
         bytes: the size of all batches.
         latest: the last batch in the form that a fetch carries; most fetches read it.
         stamped: whether some timestamps come from producers with wrong clocks, so that timestamps can decrease.
+        has_producer_ids: whether some batches carry a producer ID.
     """
 
-    __slots__ = ("_ends", "_totals", "bytes", "epoch", "latest", "leader", "stamped", "written")
+    __slots__ = ("_ends", "_totals", "bytes", "epoch", "has_producer_ids", "latest", "leader", "stamped", "written")
 
     epoch: Final[int]
     leader: Final[int]
@@ -69,6 +80,7 @@ class Term:
         self.bytes = 0
         self.latest: FetchedRecords = (-1, -1, self, 0, None)
         self.stamped = False
+        self.has_producer_ids = False
         self._ends: AppendOnlyList[int] | None = None
         self._totals: AppendOnlyList[int] | None = None
 
@@ -82,7 +94,7 @@ class Term:
 
     def append(self, batch: BatchFields) -> Column:
         """Append a batch. Returns its end offset."""
-        base, records, size, _, _, _, _, _, _ = batch
+        base, records, size, _, _, _, _, _, _, _, _ = batch
         self.written.append(batch)
         self.bytes += size
         end: Column = base + records

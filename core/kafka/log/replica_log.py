@@ -7,12 +7,15 @@ regardless of its number of records, so an append of ten million records costs a
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
+from collections.abc import Iterator
 from typing import Final
 
 from core.kafka import errors
+from core.kafka.ids import NO_OFFSET
 from core.kafka.log.leader_epoch_cache import LeaderEpochCache
-from core.kafka.log.leader_term import BatchFields, FetchedRecords, Run, Term
+from core.kafka.log.leader_term import Batch, BatchFields, FetchedRecords, Run, Term
 from core.kafka.log.log_config import DEFAULT, LogConfig
+from core.kafka.log.producer_state import ProducerStateManager
 from core.kafka.log.segment_rolling import rolled
 from core.kafka.settings import MAX_LONG
 from core.sim.journal import Column
@@ -33,6 +36,7 @@ class ReplicaLog:
         noted: the checkpoint (`Disk.checkpoints`) after which the disk last recorded that the high watermark moved.
         config: the settings for segments, flushes, and retention; set by `configure`.
         bases: the base offsets of the known segments (`roll`); None means one segment, from the first offset.
+        producers: the state of the producers, up to `producers.end_offset`; None while no batch with a producer ID is known.
         recovery_point: the offset below which all records are flushed to disk and survive a power loss.
         last_flush: the time when the flush scheduler last flushed the log, µs.
         last_append: the seq of the event that last moved the LEO, as far as this process knows.
@@ -41,7 +45,7 @@ class ReplicaLog:
 
     __slots__ = (
         "bases", "config", "epochs", "flush_at", "high_watermark", "keeps_epochs", "last_append", "last_flush", "leo", "log_start", "noted",
-        "recovery_point", "starts", "tail", "terms",
+        "producers", "recovery_point", "starts", "tail", "terms",
     )  # fmt: skip
 
     keeps_epochs: Final[bool]
@@ -58,6 +62,7 @@ class ReplicaLog:
         self.starts: tuple[int, ...] = ()
         self.terms: tuple[Term, ...] = ()
         self.tail: Term | None = None
+        self.producers: ProducerStateManager | None = None
         self.config: LogConfig = DEFAULT
         self.bases: tuple[int, ...] | None = None
         self.recovery_point = 0
@@ -129,6 +134,8 @@ class ReplicaLog:
         """
         bases, self.recovery_point = self.known_segments()
         if len(bases) > 1:
+            if self.producers is not None:
+                self._take_producer_snapshots(bases)
             self.bases = bases
         return bases
 
@@ -283,6 +290,7 @@ class ReplicaLog:
         self.epochs.truncate_from_end(offset)
         self.high_watermark = min(self.high_watermark, offset)
         self._recovery_point_at_most(offset)
+        self.reload_producers()
         return True
 
     def _recovery_point_at_most(self, offset: int) -> None:
@@ -293,10 +301,89 @@ class ReplicaLog:
     def truncate_fully_and_start_at(self, offset: int) -> None:
         """Remove all records and restart the log at an offset (`UnifiedLog#truncateFullyAndStartAt`)."""
         self.starts, self.terms, self.tail = (), (), None
+        self.producers = None
         self.epochs.clear()
         self.leo = self.high_watermark = self.log_start = self.recovery_point = offset
         self.bases = None
         self._flush_after(offset)
+
+    # --- producers -------------------------------------------------------------------------------------------------
+
+    def producer_state(self) -> ProducerStateManager | None:
+        """The state of the producers, up to the LEO; None if no batch has a producer ID."""
+        producers = self.producers
+        if producers is None:
+            if not any(term.has_producer_ids for term in self.terms):
+                return None
+            producers = self.producers = ProducerStateManager(self.log_start)
+        if producers.end_offset < self.leo:
+            producers.replay(self.producer_batches(producers.end_offset, self.leo))
+        return producers
+
+    def ensure_producer_state(self) -> ProducerStateManager:
+        """As `producer_state`, but made if no batch has a producer ID yet."""
+        producers = self.producer_state()
+        if producers is None:
+            producers = self.producers = ProducerStateManager(self.leo)
+        return producers
+
+    def producer_batches(self, start: int, end: int) -> Iterator[Batch]:
+        """The batches in [start, end) with a producer ID.
+
+        A batch is left out if the log holds only a part of it, because a fetch was limited to that part.
+        """
+        for run in self.physical_runs(start):
+            if run.term.has_producer_ids and run.start < end:
+                for batch in run.term.batches_within(max(run.start, start), min(run.end, end)):
+                    if batch.producer_id >= 0 and max(run.start, start) <= batch.base and batch.base + batch.records <= min(run.end, end):
+                        yield batch
+
+    def reload_producers(self, *, restarted: bool = False) -> None:
+        """Rebuild the state of the producers from the newest snapshot and the batches after it: after a truncation, or in a new process.
+
+        Kafka: `UnifiedLog#rebuildProducerState`.
+        """
+        producers = self.producer_state() if restarted else self.producers
+        if producers is not None:
+            producers.truncate_and_reload(self.log_start, self.leo, restarted=restarted)
+            producers.replay(self.producer_batches(producers.end_offset, self.leo))
+            if not restarted:
+                producers.take_snapshot()
+
+    def take_producer_snapshot(self) -> None:
+        """Write a snapshot of the producers at the LEO, as a clean shutdown does (`ProducerStateManager#takeSnapshot`)."""
+        producers = self.producer_state()
+        if producers is not None:
+            producers.take_snapshot()
+
+    def _take_producer_snapshots(self, bases: tuple[int, ...]) -> None:
+        """Write a snapshot for each new segment (`UnifiedLog#roll`)."""
+        producers = self.producer_state()
+        if producers is not None:
+            newest = producers.snapshots[-1].offset if producers.snapshots else -1
+            for base in bases[1:]:
+                if base > newest:
+                    state = producers.before(self.log_start, base)
+                    state.replay(self.producer_batches(state.end_offset, base))
+                    state.end_offset = base
+                    state.take_snapshot()
+                    producers.snapshots = state.snapshots
+
+    def last_stable_offset(self) -> int:
+        """The exclusive bound of what consumers with isolation level read_committed can read (`UnifiedLog#lastStableOffset`)."""
+        high_watermark = self.high_watermark
+        producers = self.producer_state()
+        if producers is None:
+            return high_watermark
+        first = producers.first_unstable_offset(high_watermark)
+        if first == NO_OFFSET:
+            return high_watermark
+        return min(max(first, self._base_of_log_start()), high_watermark)
+
+    def _base_of_log_start(self) -> int:
+        """The first offset of the batch that holds the log start: a deletion of records inside a batch does not cut the batch."""
+        term = self.term_at(self.log_start)
+        return self.log_start if term is None else term.batches_within(self.log_start, self.log_start + 1)[0].base
 
     # --- the log start ---------------------------------------------------------------------------------------------
 

@@ -18,7 +18,6 @@ from core.kafka.broker.follower.fetcher_manager import fetcher_id
 from core.kafka.clients.client_config import DEFAULT
 from core.kafka.health import effective_min_isr, is_at_min_isr, is_offline, is_under_min_isr, is_under_replicated
 from core.kafka.ids import NO_LEADER, TopicPartition, broker_address
-from core.kafka.log.producer_state import EXPIRATION
 from core.kafka.release import Release
 from core.kafka.settings import Settings
 from core.lab.metrics import CONTROLLER
@@ -463,8 +462,9 @@ class MetricsObserver:
 
     def _producer_ids(self, broker: int, now: int) -> int:
         """Return the number of producer ids in a broker's logs. An id counts once per log (`ReplicaManager#producerIdCount`)."""
+        expiration = self._settings.us(self._release.producer_expiration_setting)
         return sum(
-            first <= partition.leo[broker] and now - last < EXPIRATION
+            first <= partition.leo[broker] and now - last < expiration
             for partition in self._partitions.values()
             if broker in partition.replicas and broker in partition.leo
             for first, last in partition.idempotent.values()

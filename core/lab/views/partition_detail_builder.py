@@ -87,7 +87,7 @@ def _leader_state(cluster: ClusterNodes, leading: Partition) -> LeaderState:
     for write in delayed[:MAX_WAITING_WRITES]:
         missing = tuple(each.broker for each in followers if each.counts and each.leo < write.required_offset)
         waiting.append(
-            WaitingWrite(write.request.producer, write.request.records, write.base, write.required_offset, write.deadline - now, missing)
+            WaitingWrite(write.writer, write.required_offset - write.base, write.base, write.required_offset, write.deadline - now, missing)
         )
     return LeaderState(
         broker=broker.id,

@@ -43,6 +43,14 @@ class ProducerIdManager:
         elif len(self._waiting) == 1:
             self._request_block(None)
 
+    def generate_producer_id(self) -> int:
+        """Return a new ID; -1 while there is no block, which is then requested (`ProducerIdManager#generateProducerId`)."""
+        if self.next_id < self.end:
+            self.next_id += 1
+            return self.next_id - 1
+        self.broker.request_producer_ids()
+        return -1
+
     def _request_block(self, _: object) -> None:
         if self._waiting:
             self.broker.request_producer_ids()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from typing import Final, NamedTuple
+from typing import Final, NamedTuple, Protocol
 
 from core.kafka import errors
 from core.kafka.broker.partition_context import PartitionContext
@@ -13,8 +13,31 @@ from core.kafka.log.leader_term import Term
 from core.kafka.messages import ProduceRequest
 
 
+class DelayedWrite(Protocol):
+    """A write that waits for the high watermark."""
+
+    @property
+    def writer(self) -> str:
+        """The producer, or the part of the broker that writes."""
+
+    @property
+    def base(self) -> int:
+        """The offset of the first record."""
+
+    @property
+    def required_offset(self) -> int:
+        """The high watermark that it waits for."""
+
+    @property
+    def deadline(self) -> int:
+        """The time at which it times out, µs."""
+
+    def respond(self, broker: PartitionContext, error: str, /) -> None:
+        """Report the result to whoever asked for the write."""
+
+
 class DelayedProduce(NamedTuple):
-    """An acks=all write that waits for the high watermark (Kafka: `DelayedProduce`).
+    """A client's write with acks=all (Kafka: `DelayedProduce`).
 
     Attributes:
         required_offset: the high watermark that the write waits for.
@@ -29,6 +52,39 @@ class DelayedProduce(NamedTuple):
     base: int
     term: Term
 
+    @property
+    def writer(self) -> str:
+        """The producer."""
+        return self.request.producer
+
+    def respond(self, broker: PartitionContext, error: str) -> None:
+        """Send the response."""
+        if error == errors.NONE or error == errors.NOT_ENOUGH_REPLICAS_AFTER_APPEND:
+            send_produce_response(broker, self.sender, self.request, error, self.base, self.term)
+        else:
+            send_produce_response(broker, self.sender, self.request, error, NO_OFFSET, None)
+
+
+class AppendCompletion(Protocol):
+    """What a part of the broker does after an append of its own, such as a transaction coordinator's."""
+
+    def append_completed(self, error: str, /) -> None:
+        """Handle the result; NONE means that the records are committed."""
+
+
+class DelayedAppend(NamedTuple):
+    """A write of the broker itself: a record of an internal topic, or a marker."""
+
+    writer: str
+    base: int
+    required_offset: int
+    deadline: int
+    completion: AppendCompletion
+
+    def respond(self, _: PartitionContext, error: str) -> None:
+        """Hand the result to the part that asked for the write."""
+        self.completion.append_completed(error)
+
 
 class DelayedProduces:
     """The delayed writes of one partition.
@@ -42,7 +98,7 @@ class DelayedProduces:
 
     broker: Final[PartitionContext]
     tp: Final[TopicPartition]
-    waiting: Final[deque[DelayedProduce]]
+    waiting: Final[deque[DelayedWrite]]
 
     def __init__(self, broker: PartitionContext, tp: TopicPartition) -> None:
         self.broker = broker
@@ -50,7 +106,7 @@ class DelayedProduces:
         self.waiting = deque()
         self.timer_due = -1
 
-    def add(self, write: DelayedProduce) -> None:
+    def add(self, write: DelayedWrite) -> None:
         """Delay a write. Except for repeated writes, each write waits for a higher offset than the writes before it."""
         waiting = self.waiting
         at = len(waiting)
@@ -67,14 +123,14 @@ class DelayedProduces:
         refused = list(self.waiting)
         self.waiting.clear()
         for write in refused:
-            send_produce_response(self.broker, write.sender, write.request, error, NO_OFFSET, None)
+            write.respond(self.broker, error)
 
     def complete(self, high_watermark: int, error: str) -> None:
         """Respond to the writes that the high watermark has reached (`DelayedProduce#tryComplete`)."""
         waiting = self.waiting
         while waiting and waiting[0].required_offset <= high_watermark:
             write = waiting.popleft()
-            send_produce_response(self.broker, write.sender, write.request, error, write.base, write.term)
+            write.respond(self.broker, error)
 
     def expire(self) -> None:
         """Respond with a timeout error to the writes whose deadline has passed (`DelayedProduce#onExpiration`)."""
@@ -85,7 +141,7 @@ class DelayedProduces:
         self.waiting.extend(write for write in writes if write.deadline > now)
         for write in writes:
             if write.deadline <= now:
-                send_produce_response(self.broker, write.sender, write.request, errors.REQUEST_TIMED_OUT, NO_OFFSET, None)
+                write.respond(self.broker, errors.REQUEST_TIMED_OUT)
         if self.waiting:
             self._expire_at(min(write.deadline for write in self.waiting))
 

@@ -6,65 +6,108 @@ from typing import Final
 
 from core.kafka import errors, events
 from core.kafka.broker.partition import Partition
-from core.kafka.broker.purgatory.delayed_produce import DelayedProduce, DelayedProduces
+from core.kafka.broker.purgatory.delayed_produce import AppendCompletion, DelayedAppend, DelayedProduce, DelayedProduces, DelayedWrite
 from core.kafka.broker.purgatory.produce_response import refuse_produce, send_produce_response
-from core.kafka.log.leader_term import Batch
-from core.kafka.log.producer_state import ProducerStateManager
+from core.kafka.log.leader_term import BatchFields, Term
 from core.kafka.messages import ProduceRequest
 from core.sim.journal import Column, null_sink
 
 APPENDED: Final = events.Appended.kind
 
+NO_GUARD: Final = 0
+"""No verification: the batch is not part of a transaction, or its transaction is open on the partition."""
 
-def append_records_to_leader(partition: Partition, sender: str, request: ProduceRequest) -> None:
+
+def append_records_to_leader(partition: Partition, sender: str, request: ProduceRequest, guard: int = NO_GUARD) -> None:
     """Append or refuse the records of a produce request, and respond now or later.
+
+    Args:
+        guard: the number of the verification that the batch of a transaction passed (KIP-890); NO_GUARD if it needed none.
 
     Kafka: `Partition#appendRecordsToLeader`, `ReplicaManager#appendRecords`.
     """
     broker, log = partition.broker, partition.log
-    journal, tp = broker.journal, partition.tp
-    _, producer, _, records, size, acks, _, batch_id, _, producer_id, producer_epoch, first_sequence, timestamp = request
+    (
+        _, producer, _, records, size, acks, _, batch_id, _, producer_id, producer_epoch, first_sequence, timestamp, transactional_id, _, content,
+    ) = request  # fmt: skip
     if acks == -1 and partition.under_min_isr:
         refuse_produce(broker, sender, request, errors.NOT_ENOUGH_REPLICAS, partition.isr, partition.effective_min_isr())
         return
     if size > log.config.max_message_bytes * records:
         refuse_produce(broker, sender, request, errors.MESSAGE_TOO_LARGE, partition.isr, partition.effective_min_isr())
         return
-    if producer_id >= 0 and not _validate_producer_state(partition, sender, request):
+    if producer_id >= 0 and not _validate_producer_state(partition, sender, request, guard):
         return
     term, account = partition.term, partition.account
     assert term is not None, "a leader has a term"
     assert account is not None, "and an account"
-    base = log.leo
+    base, journal = log.leo, broker.journal
+    made = journal.now if timestamp < 0 else term.stamp(timestamp)
+    arrived = journal.cause
+    end = _append(
+        partition, term, (base, records, size, producer, batch_id, made, producer_id, producer_epoch, first_sequence, transactional_id != "", content), acks
+    )  # fmt: skip
+    account.accepted += records
+    if acks:
+        _respond_or_delay(partition, sender, request, base, end)
+    elif broker.account.requests_may_repeat:
+        broker.account.appended(partition.tp, broker.id, term, base, request, log)
+    _after_append(partition)
+    journal.cause = arrived
+
+
+def append_as_coordinator(partition: Partition, batch: BatchFields, deadline: int, completion: AppendCompletion) -> None:
+    """Append a batch of the broker itself with acks=all: a record of an internal topic, or a marker (`AppendOrigin.COORDINATOR`).
+
+    Args:
+        partition: a partition that this broker leads.
+        batch: the batch, at the LEO.
+        deadline: when the write times out, µs.
+        completion: told when the batch is committed or the write failed. A write that is refused is reported at once.
+    """
+    if partition.under_min_isr:
+        completion.append_completed(errors.NOT_ENOUGH_REPLICAS)
+        return
+    term, journal = partition.term, partition.broker.journal
+    assert term is not None, "a leader has a term"
+    arrived = journal.cause
+    end = _append(partition, term, batch, -1)
+    _delay(partition, DelayedAppend(batch[3], batch[0], end, deadline, completion))
+    _after_append(partition)
+    journal.cause = arrived
+
+
+def _append(partition: Partition, term: Term, batch: BatchFields, acks: int) -> Column:
+    """Append a batch to a leader's log, and return the new LEO. The event is the cause of what follows."""
+    broker, log, journal = partition.broker, partition.log, partition.broker.journal
+    base, _, size, producer, _, _, producer_id, _, _, _, _ = batch
     now: Column = journal.now
     for replica in partition.remotes:
         if replica.session is not None:  # the follower was at the LEO, which is about to advance
             replica.detach_session()
-            broker.behind[tp] = None
-    made = now if timestamp < 0 else term.stamp(timestamp)
-    batch = (base, records, size, producer, batch_id, made, producer_id, producer_epoch, first_sequence)
+            broker.behind[partition.tp] = None
     end = log.append_as_leader(term, batch)
-    if producer_id >= 0 and partition.producers is not None:
-        partition.producers.update(Batch._make(batch))
-    arrived = journal.cause
+    if producer_id >= 0:
+        term.has_producer_ids = True
+        log.producer_state()
+    arrived: Column = journal.cause
     journal.seq = journal.cause = seq = journal.seq + 1
     event: Column = seq
     log.last_append = event
     if journal.sink is not null_sink:
         epoch = partition.leader_epoch
         journal.sink((event, now, arrived, APPENDED, broker.id, partition.topic, partition.number, epoch, base, end, size, producer, acks))
-    account.accepted += records
     if base == log.high_watermark:
         partition.uncommitted_since = now
-    if acks:
-        _respond_or_delay(partition, sender, request, base, end)
-    elif broker.account.requests_may_repeat:
-        broker.account.appended(tp, broker.id, term, base, request, log)
+    return end
+
+
+def _after_append(partition: Partition) -> None:
+    """Let the high watermark rise if it can, and wake the fetches of followers."""
     partition.maybe_increment_leader_hw()
     for entry in partition.sessions:
         if not entry.dirty or entry.session.parked is not None:  # otherwise the follower's next fetch finds the records
             entry.session.records_appended(entry)
-    journal.cause = arrived
 
 
 def _respond_or_delay(partition: Partition, sender: str, request: ProduceRequest, base: int, end: int) -> None:
@@ -75,44 +118,45 @@ def _respond_or_delay(partition: Partition, sender: str, request: ProduceRequest
     if request.acks == 1:
         send_produce_response(broker, sender, request, errors.NONE, base, term)
         return
-    _delay_produce(partition, DelayedProduce(end, broker.journal.now + request.timeout, sender, request, base, term))
+    _delay(partition, DelayedProduce(end, broker.journal.now + request.timeout, sender, request, base, term))
 
 
-def _delay_produce(partition: Partition, write: DelayedProduce) -> None:
+def _delay(partition: Partition, write: DelayedWrite) -> None:
     """Delay a write until the high watermark reaches it."""
     if partition.delayed is None:
         partition.delayed = DelayedProduces(partition.broker, partition.tp)
     partition.delayed.add(write)
 
 
-def _validate_producer_state(partition: Partition, sender: str, request: ProduceRequest) -> bool:
+def _validate_producer_state(partition: Partition, sender: str, request: ProduceRequest, guard: int) -> bool:
     """Whether to append an idempotent producer's batch (`UnifiedLog#analyzeAndValidateProducerState`).
 
     The response to a duplicate contains the offsets of the first append. With acks=all, it is sent when these offsets are committed. A batch
     that is out of sequence is refused.
     """
-    broker, log, tp = partition.broker, partition.log, partition.tp
+    broker, log, tp, release = partition.broker, partition.log, partition.tp, partition.broker.release
     now = broker.journal.now
-    if partition.producers is None:
-        partition.producers = ProducerStateManager.of_log(log, now)
-    producers = partition.producers
-    producers.remove_expired_if_due(now)
-    known = producers.duplicate(request.producer_id, request.producer_epoch, request.first_sequence, request.records)
+    producers = log.ensure_producer_state()
+    producers.remove_expired_if_due(now, broker.settings.us(release.producer_expiration_setting))
+    producer_id, epoch, sequence = request.producer_id, request.producer_epoch, request.first_sequence
+    transactional = request.transactional_id != ""
+    known = producers.duplicate(producer_id, epoch, sequence, request.records, release.retained_batches)
     if known is None:
-        error = producers.validate(request.producer_id, request.producer_epoch, request.first_sequence)
+        error = producers.validate(producer_id, epoch, sequence, release, transactional=transactional)
+        unopened = transactional and not producers.has_ongoing_transaction(producer_id, epoch)
+        if error == errors.NONE and unopened and release.verifies_transactions and not producers.verifies(producer_id, guard):
+            error = errors.INVALID_TXN_STATE
         if error != errors.NONE:
             refuse_produce(broker, sender, request, error, partition.isr, partition.effective_min_isr())
         return error == errors.NONE
     base, end = known.first_offset, known.last_offset + 1
-    broker.journal.emit(
-        events.DuplicateDropped.kind, broker.id, tp.topic, tp.partition, request.producer, base, end, request.first_sequence
-    )
+    broker.journal.emit(events.DuplicateDropped.kind, broker.id, tp.topic, tp.partition, request.producer, base, end, sequence)
     term = log.term_at(base)
     if request.acks != -1 or end <= log.high_watermark:
         send_produce_response(broker, sender, request, errors.NONE, base, term)
         return False
     assert term is not None, "the state holds what the log holds"
-    _delay_produce(partition, DelayedProduce(end, now + request.timeout, sender, request, base, term))
+    _delay(partition, DelayedProduce(end, now + request.timeout, sender, request, base, term))
     return False
 
 

@@ -6,15 +6,19 @@ import pytest
 
 from core.kafka import errors
 from core.kafka.ids import TopicPartition
+from core.kafka.log.control_record import COMMIT, EndTransactionMarker
 from core.kafka.log.leader_term import Batch, Term
-from core.kafka.log.producer_state import EXPIRATION, MAX_SEQUENCE, ProducerStateManager, increment_sequence
+from core.kafka.log.producer_state import MAX_SEQUENCE, ProducerStateManager, increment_sequence
 from core.kafka.log.replica_log import ReplicaLog
+from core.kafka.release import CURRENT
 from core.kafka.topic_spec import PartitionSpec, TopicSpec
 from core.lab import acts
 from core.lab.cluster import Cluster
 from core.lab.spec import BrokerSpec, ClusterSpec
 from core.sim.errors import ActRefused
 
+EXPIRATION = 86_400_000_000
+"""producer.id.expiration.ms, µs."""
 OOO = errors.OUT_OF_ORDER_SEQUENCE_NUMBER
 TP = TopicPartition("t", 0)
 
@@ -33,10 +37,18 @@ class State(ProducerStateManager):
         self.leo = 0
 
     def append(self, sequence: int, records: int = 1, *, epoch: int = 0, pid: int = 1) -> str:
-        error = self.validate(pid, epoch, sequence)
+        error = self.validate(pid, epoch, sequence, CURRENT)
         if error == errors.NONE:
             self.update(batch(self.leo, sequence, records, epoch=epoch, pid=pid))
             self.leo += records
+        return error
+
+    def end(self, epoch: int, pid: int = 1) -> str:
+        """Append a COMMIT marker that the leader found right."""
+        error = self.validate_marker(pid, epoch, 0)
+        if error == errors.NONE:
+            self.update(Batch(self.leo, 1, 78, "p", 0, 0, pid, epoch, -1, True, EndTransactionMarker(COMMIT, 0)))
+            self.leo += 1
         return error
 
 
@@ -78,29 +90,23 @@ def test_prd_09_a_control_record_bumps_the_epoch() -> None:
     """PRD-09: testControlRecordBumpsProducerEpoch, testOutOfSequenceAfterControlRecordEpochBump."""
     state = State()
     state.append(0)
-    assert state.bump_epoch(1, 1, 0) == "NONE"
+    assert state.end(1) == "NONE"
     assert (state.entries[1].epoch, state.entries[1].last_sequence) == (1, -1)
     assert state.append(2, epoch=1) == OOO
     assert state.append(2, epoch=2) == OOO
     assert state.append(0, epoch=1) == "NONE"
-    assert state.bump_epoch(1, 0, 0) == errors.INVALID_PRODUCER_EPOCH
+    assert state.end(0) == errors.INVALID_PRODUCER_EPOCH
 
 
 def test_prd_11_an_idle_producer_is_forgotten() -> None:
     """PRD-11: testPidExpirationTimeout, testRemoveExpiredPidsOnReload."""
     state = State()
     state.append(0)
-    state.remove_expired(EXPIRATION - 1)
+    state.remove_expired(EXPIRATION - 1, EXPIRATION)
     assert state.append(2) == OOO
-    state.remove_expired(EXPIRATION)
+    state.remove_expired(EXPIRATION, EXPIRATION)
     assert state.append(1) == "NONE"
     assert state.entries[1].last_sequence == 1
-    log = ReplicaLog()
-    term = Term(0, 1)
-    log.append_as_leader(term, batch(0, 0))
-    log.append_as_leader(term, batch(1, 1, time=10))
-    assert ProducerStateManager.of_log(log, EXPIRATION).validate(1, 0, 7) == OOO
-    assert ProducerStateManager.of_log(log, EXPIRATION + 10).validate(1, 0, 2) == "NONE"
 
 
 def test_prd_12_replication_takes_gaps() -> None:
@@ -126,15 +132,17 @@ def test_a_duplicate_is_one_of_the_last_five_batches_and_just_that() -> None:
 def test_the_state_is_made_from_what_truncation_left() -> None:
     log = ReplicaLog()
     term = Term(0, 1)
+    term.has_producer_ids = True
     for number in range(4):
         log.append_as_leader(term, batch(3 * number, 3 * number, 3))
+    log.producer_state()
     log.truncate_to(6)
-    made = ProducerStateManager.of_log(log, 0)
+    made = log.ensure_producer_state()
     assert made.duplicate(1, 0, 3, 3) is not None
     assert made.duplicate(1, 0, 6, 3) is None
-    assert made.validate(1, 0, 6) == "NONE"
+    assert made.validate(1, 0, 6, CURRENT) == "NONE"
     log.truncate_to(4)
-    assert ProducerStateManager.of_log(log, 0).entries[1].last_sequence == 2, "half a batch does not count"
+    assert log.ensure_producer_state().entries[1].last_sequence == 2, "half a batch does not count"
 
 
 def made() -> tuple[Cluster, list[tuple]]:

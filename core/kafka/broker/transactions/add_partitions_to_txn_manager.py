@@ -1,0 +1,184 @@
+"""A leader asks the transaction coordinator about a batch before it opens a transaction on a partition (KIP-890).
+
+Kafka: `AddPartitionsToTxnManager`, `ReplicaManager#maybeStartTransactionVerificationForPartition`.
+
+Since 3.6, the leader verifies that the transaction has the partition. With transaction.version 2, the leader adds the partition instead.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from core.kafka import errors, events
+from core.kafka.broker.context import BrokerContext
+from core.kafka.broker.hosted_partitions import HostedPartitions
+from core.kafka.broker.purgatory.produce_response import refuse_produce
+from core.kafka.broker.requests.leader_append import append_records_to_leader
+from core.kafka.ids import NO_LEADER, TopicPartition, broker_address
+from core.kafka.messages import ProduceRequest
+from core.kafka.transaction.messages import AddPartitionsToTxnRequest, AddPartitionsToTxnResponse
+from core.kafka.transaction.transaction_log import TRANSACTION_STATE_TOPIC, partition_for
+from core.sim.units import US_PER_MS
+
+RETRY_BACKOFF: Final = 20 * US_PER_MS
+"""add.partitions.to.txn.retry.backoff.ms, µs."""
+
+MAX_RETRY: Final = 100 * US_PER_MS
+"""add.partitions.to.txn.retry.backoff.max.ms, µs: the longest time that a leader repeats the request for a client."""
+
+RETRIABLE: Final = frozenset(
+    {
+        errors.CONCURRENT_TRANSACTIONS,
+        errors.NETWORK_EXCEPTION,
+        errors.COORDINATOR_LOAD_IN_PROGRESS,
+        errors.COORDINATOR_NOT_AVAILABLE,
+        errors.NOT_COORDINATOR,
+    }
+)
+"""The errors of the coordinator that a producer sees as NOT_ENOUGH_REPLICAS, because every client retries that one."""
+
+
+class Verification:
+    """A batch that waits for the coordinator.
+
+    Attributes:
+        sender: the address of the producer.
+        request: the produce request.
+        guard: the number of the verification entry.
+        since: when the batch arrived, µs.
+        node: the broker that is asked.
+    """
+
+    __slots__ = ("guard", "node", "request", "sender", "since")
+
+    def __init__(self, sender: str, request: ProduceRequest, guard: int, since: int, node: int) -> None:
+        self.sender = sender
+        self.request = request
+        self.guard = guard
+        self.since = since
+        self.node = node
+
+
+class AddPartitionsToTxnManager:
+    """The questions of one broker to transaction coordinators.
+
+    Attributes:
+        in_flight: the questions under way by correlation ID.
+        queued: for each coordinator with a question under way, the next questions by transactional.id.
+    """
+
+    __slots__ = ("broker", "hosted", "in_flight", "queued")
+
+    broker: Final[BrokerContext]
+    hosted: Final[HostedPartitions]
+    in_flight: Final[dict[int, Verification]]
+    queued: Final[dict[int, dict[tuple[str, TopicPartition], Verification]]]
+
+    def __init__(self, broker: BrokerContext, hosted: HostedPartitions) -> None:
+        self.broker = broker
+        self.hosted = hosted
+        self.in_flight = {}
+        self.queued = {}
+        broker.handlers[AddPartitionsToTxnResponse] = self._handle_response
+        broker.timers["verify-again"] = self._ask
+
+    def reset(self) -> None:
+        """Forget everything, because the process ended."""
+        self.in_flight.clear()
+        self.queued.clear()
+
+    def needs_verification(self, request: ProduceRequest) -> bool:
+        """Whether a transactional batch would open a transaction on its partition."""
+        if not (self.broker.release.verifies_transactions and self.broker.verifies_transactions):
+            return False
+        producers = self.hosted.online[request.tp].log.producer_state()
+        return producers is None or not producers.has_ongoing_transaction(request.producer_id, request.producer_epoch)
+
+    def verify(self, sender: str, request: ProduceRequest) -> None:
+        """Ask the coordinator; append the batch or refuse it when the answer is here."""
+        producers = self.hosted.online[request.tp].log.ensure_producer_state()
+        guard = producers.verification_guard(request.producer_id, request.first_sequence, request.producer_epoch)
+        self._ask(Verification(sender, request, guard, self.broker.journal.now, NO_LEADER))
+
+    def _ask(self, verification: Verification) -> None:
+        leaders = self.broker.topic_leaders(TRANSACTION_STATE_TOPIC)
+        request = verification.request
+        node = leaders[partition_for(request.transactional_id, len(leaders))][0] if leaders else NO_LEADER
+        if node == NO_LEADER or not self.broker.is_alive(node):
+            self._answered(verification, errors.COORDINATOR_NOT_AVAILABLE)
+            return
+        verification.node = node
+        if any(each.node == node for each in self.in_flight.values()):
+            self._queue(verification)
+        else:
+            self._send(verification)
+
+    def _queue(self, verification: Verification) -> None:
+        """Queue a question; of several questions for one ID and partition, only the one with the newest epoch stays (`#addTxnData`)."""
+        queue = self.queued.setdefault(verification.node, {})
+        request = verification.request
+        key = (request.transactional_id, request.tp)
+        known = queue.get(key)
+        if known is not None and known.request.producer_epoch > request.producer_epoch:
+            self._answered(verification, errors.INVALID_PRODUCER_EPOCH)
+            return
+        queue[key] = verification
+        if known is not None:
+            newer = request.producer_epoch > known.request.producer_epoch
+            self._answered(known, errors.INVALID_PRODUCER_EPOCH if newer else errors.NETWORK_EXCEPTION)
+
+    def _send(self, verification: Verification) -> None:
+        request, correlation = verification.request, self.broker.next_correlation()
+        self.in_flight[correlation] = verification
+        version = 2 if request.adds_partition else 0
+        asked = AddPartitionsToTxnRequest(
+            correlation, request.transactional_id, request.producer_id, request.producer_epoch, (request.tp,), not request.adds_partition, version
+        )  # fmt: skip
+        self.broker.send(broker_address(verification.node), asked)
+
+    def _handle_response(self, response: AddPartitionsToTxnResponse, _: str) -> None:
+        verification = self.in_flight.pop(response.correlation, None)
+        if verification is not None:
+            self._answered(verification, response.results[0][1])
+            self._send_queued(verification.node)
+
+    def disconnected(self, node: int) -> None:
+        """Fail the questions to a coordinator whose connection broke."""
+        for correlation in [correlation for correlation, each in self.in_flight.items() if each.node == node]:
+            self._answered(self.in_flight.pop(correlation), errors.NETWORK_EXCEPTION)
+        self._send_queued(node)
+
+    def _send_queued(self, node: int) -> None:
+        if not any(each.node == node for each in self.in_flight.values()):
+            for verification in self.queued.pop(node, {}).values():
+                self._send(verification)
+
+    def _answered(self, verification: Verification, error: str) -> None:
+        """Append the batch, ask again, or refuse the batch."""
+        sender, request, broker = verification.sender, verification.request, self.broker
+        if error == errors.CONCURRENT_TRANSACTIONS and request.adds_partition and broker.journal.now - verification.since < MAX_RETRY:
+            broker.timer(RETRY_BACKOFF, "verify-again", verification)
+            return
+        partition = self.hosted.online.get(request.tp)
+        if partition is None or not partition.is_leader:
+            refuse_produce(broker, sender, request, self.hosted.missing_error(request.tp), (), 0)
+        elif error == errors.NONE:
+            append_records_to_leader(partition, sender, request, verification.guard)
+        else:
+            broker.journal.emit(
+                events.VerificationFailed.kind, broker.id, request.tp.topic, request.tp.partition, request.transactional_id,
+                request.producer_id, request.producer_epoch, error,
+            )  # fmt: skip
+            refuse_produce(broker, sender, request, self._produce_error(error, request), partition.isr, partition.effective_min_isr())
+
+    def _produce_error(self, error: str, request: ProduceRequest) -> str:
+        """The error that the producer gets (`ReplicaManager#handleProduceAppend`)."""
+        if error == errors.CONCURRENT_TRANSACTIONS and request.adds_partition:
+            return error
+        if error in RETRIABLE:
+            return errors.NOT_ENOUGH_REPLICAS
+        if error == errors.PRODUCER_FENCED:
+            return errors.INVALID_PRODUCER_EPOCH
+        if error == errors.TRANSACTION_ABORTABLE and not self.broker.release.transaction_abortable:
+            return errors.INVALID_TXN_STATE
+        return error

@@ -1,0 +1,107 @@
+"""WriteTxnMarkers: a leader appends the markers that end transactions (Kafka: `KafkaApis#handleWriteTxnMarkersRequest`)."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from core.kafka import errors, events
+from core.kafka.broker.context import BrokerContext
+from core.kafka.broker.hosted_partitions import HostedPartitions
+from core.kafka.broker.partition import Partition
+from core.kafka.broker.requests.leader_append import append_as_coordinator
+from core.kafka.ids import NO_OFFSET, TopicPartition
+from core.kafka.log.control_record import MARKER_BYTES
+from core.kafka.transaction.messages import TxnMarkerEntry, WriteTxnMarkersRequest, WriteTxnMarkersResponse
+
+
+class MarkersWrite:
+    """A WriteTxnMarkers request whose markers are being replicated.
+
+    Attributes:
+        results: (producer ID, partition, error) of the markers that are written or refused.
+        missing: the number of markers without a result.
+    """
+
+    __slots__ = ("broker", "correlation", "missing", "results", "sender")
+
+    broker: Final[BrokerContext]
+
+    def __init__(self, broker: BrokerContext, sender: str, request: WriteTxnMarkersRequest) -> None:
+        self.broker = broker
+        self.sender = sender
+        self.correlation = request.correlation
+        self.missing = sum(len(entry.partitions) for entry in request.entries)
+        self.results: tuple[tuple[int, TopicPartition, str], ...] = ()
+
+    def add(self, producer_id: int, tp: TopicPartition, error: str) -> None:
+        """Note the result of one marker; after the last one, respond."""
+        self.results = (*self.results, (producer_id, tp, error))
+        self.missing -= 1
+        if not self.missing:
+            self.broker.reply(self.sender, WriteTxnMarkersResponse(self.correlation, self.results))
+
+
+class MarkerAppend:
+    """One marker that is being replicated."""
+
+    __slots__ = ("producer_id", "tp", "write")
+
+    def __init__(self, write: MarkersWrite, producer_id: int, tp: TopicPartition) -> None:
+        self.write = write
+        self.producer_id = producer_id
+        self.tp = tp
+
+    def append_completed(self, error: str) -> None:
+        """Note the result."""
+        self.write.add(self.producer_id, self.tp, error)
+
+
+def write_txn_markers(broker: BrokerContext, hosted: HostedPartitions, sender: str, request: WriteTxnMarkersRequest) -> None:
+    """Append each marker to its partition, and respond when all are committed or refused."""
+    write = MarkersWrite(broker, sender, request)
+    for entry in request.entries:
+        for tp in entry.partitions:
+            partition = hosted.online.get(tp)
+            if partition is None or not partition.is_leader:
+                write.add(entry.producer_id, tp, hosted.missing_error(tp))
+            else:
+                _append_marker(broker, partition, entry, write)
+
+
+def _append_marker(broker: BrokerContext, partition: Partition, entry: TxnMarkerEntry, write: MarkersWrite) -> None:
+    log, tp, marker, journal = partition.log, partition.tp, entry.marker, broker.journal
+    error = _marker_error(partition, entry)
+    columns = (broker.id, tp.topic, tp.partition)
+    if error != errors.NONE:
+        journal.emit(
+            events.MarkerRefused.kind, *columns, marker.name, entry.producer_id, entry.producer_epoch, marker.coordinator_epoch, error
+        )
+        write.add(entry.producer_id, tp, error)
+        return
+    before = journal.cause
+    opened = log.ensure_producer_state().entries.get(entry.producer_id)
+    first = NO_OFFSET if opened is None else opened.open_from
+    journal.cause = journal.emit(
+        events.MarkerAppended.kind,
+        *columns, log.leo, marker.name, entry.producer_id, entry.producer_epoch, marker.coordinator_epoch, first,
+    )  # fmt: skip
+    timestamp = journal.now if broker.release.markers_have_timestamps else -1
+    batch = (
+        log.leo, 1, MARKER_BYTES, entry.transactional_id, 0, timestamp, entry.producer_id, entry.producer_epoch, -1, True, marker,
+    )  # fmt: skip
+    append_as_coordinator(partition, batch, journal.now + broker.request_timeout, MarkerAppend(write, entry.producer_id, tp))
+    journal.cause = before
+
+
+def _marker_error(partition: Partition, entry: TxnMarkerEntry) -> str:
+    """The error of a marker, or NONE (`ProducerAppendInfo#appendEndTxnMarker`)."""
+    if entry.producer_epoch < 0:
+        return errors.UNKNOWN_SERVER_ERROR
+    producers = partition.log.ensure_producer_state()
+    error = producers.validate_marker(entry.producer_id, entry.producer_epoch, entry.marker.coordinator_epoch)
+    known = producers.entries.get(entry.producer_id)
+    if error == errors.NONE and known is not None and partition.broker.release.marker_epoch_must_rise and entry.version >= 2:
+        repeated = known.open_from == NO_OFFSET and entry.producer_epoch == known.epoch
+        if entry.producer_epoch <= known.epoch and not repeated:
+            return errors.INVALID_PRODUCER_EPOCH
+    return error

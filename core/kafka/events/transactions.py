@@ -1,0 +1,223 @@
+"""Transactions: their coordinators, their markers, and their clients."""
+
+from __future__ import annotations
+
+from core.kafka.events.base import NOTABLE, Event, count_of, offsets
+from core.sim.units import format_duration
+
+
+class CoordinatorLoaded(Event, kind="coordinator-loaded", source="TransactionStateManager#loadTransactionsForTxnTopicPartition"):
+    """A broker became the transaction coordinator of a partition of `__transaction_state`, and loaded its IDs from the log."""
+
+    broker: int
+    topic: str
+    partition: int
+    coordinator_epoch: int
+    transactional_ids: int
+
+    def sentence(self) -> str:
+        return (
+            f"b{self.broker} coordinates the transactional IDs of {self.tp} in coordinator epoch {self.coordinator_epoch}, and loaded "
+            f"{count_of(self.transactional_ids, 'ID')} from the log"
+        )
+
+
+class CoordinatorUnloaded(Event, kind="coordinator-unloaded", source="TransactionCoordinator#onResignation"):
+    """A broker is not the transaction coordinator of a partition of `__transaction_state` anymore."""
+
+    broker: int
+    topic: str
+    partition: int
+    coordinator_epoch: int
+
+    def sentence(self) -> str:
+        return f"b{self.broker} no longer coordinates the transactional IDs of {self.tp}"
+
+
+class TransactionStateChanged(Event, kind="transaction-state", source="TransactionMetadata#completeTransitionTo", level=NOTABLE):
+    """The coordinator committed another state of a transactional ID to `__transaction_state`."""
+
+    broker: int
+    transactional_id: str
+    producer_id: int
+    producer_epoch: int
+    former_state: str
+    transaction_state: str
+    partitions_named: str
+
+    def sentence(self) -> str:
+        where = f", with {self.partitions_named}" if self.partitions_named else ""
+        return (
+            f"{self.transactional_id} changed from {self.former_state} to {self.transaction_state} on its coordinator b{self.broker} "
+            f"(producer ID {self.producer_id}, epoch {self.producer_epoch}){where}"
+        )
+
+
+class TransactionRefused(Event, kind="transaction-refused", source="TransactionCoordinator", level=NOTABLE):
+    """The coordinator refused a request for a transactional ID."""
+
+    broker: int
+    transactional_id: str
+    request: str
+    error: str
+
+    def sentence(self) -> str:
+        return f"b{self.broker} refused {self.request} for {self.transactional_id}: {self.error}"
+
+
+class TransactionTimedOut(Event, kind="transaction-timed-out", source="TransactionCoordinator#abortTimedOutTransactions", level=NOTABLE):
+    """A transaction exceeded transaction.timeout.ms; the coordinator fences its producer and aborts it."""
+
+    broker: int
+    transactional_id: str
+    producer_id: int
+    producer_epoch: int
+    open_us: int
+
+    def sentence(self) -> str:
+        return f"b{self.broker} aborts the transaction of {self.transactional_id}: it has been open for {format_duration(self.open_us)}"
+
+
+class MarkerAppended(Event, kind="marker-appended", source="ProducerAppendInfo#appendEndTxnMarker"):
+    """A leader appended the marker that ends a transaction on its partition; `first_offset` is -1 if none was open."""
+
+    broker: int
+    topic: str
+    partition: int
+    marker_offset: int
+    marker: str
+    producer_id: int
+    producer_epoch: int
+    coordinator_epoch: int
+    first_offset: int
+
+    def sentence(self) -> str:
+        what = (
+            f"ends the transaction that begins at offset {self.first_offset}"
+            if self.first_offset >= 0
+            else "ends no open transaction there"
+        )
+        return (
+            f"b{self.broker} appended {self.marker} of producer ID {self.producer_id}, epoch {self.producer_epoch}, "
+            f"to {self.tp} at offset {self.marker_offset}: it {what}"
+        )
+
+
+class MarkerRefused(Event, kind="marker-refused", source="ProducerAppendInfo#checkCoordinatorEpoch", level=NOTABLE):
+    """A leader refused a marker."""
+
+    broker: int
+    topic: str
+    partition: int
+    marker: str
+    producer_id: int
+    producer_epoch: int
+    coordinator_epoch: int
+    error: str
+
+    def sentence(self) -> str:
+        return (
+            f"b{self.broker} refused {self.marker} of producer ID {self.producer_id}, epoch {self.producer_epoch}, "
+            f"coordinator epoch {self.coordinator_epoch}, for {self.tp}: {self.error}"
+        )
+
+
+class MarkerSkipped(Event, kind="marker-skipped", source="TransactionMarkerChannelManager#addTxnMarkersToBrokerQueue", level=NOTABLE):
+    """A coordinator does without the marker of a partition that has no leader, because it takes the partition for deleted."""
+
+    broker: int
+    topic: str
+    partition: int
+    transactional_id: str
+    producer_id: int
+
+    def sentence(self) -> str:
+        return f"b{self.broker} skips the marker of {self.transactional_id} for {self.tp}, which has no leader: the partition counts as deleted"
+
+
+class LastStableOffsetAdvanced(Event, kind="last-stable-offset", source="UnifiedLog#lastStableOffset"):
+    """The last stable offset of a leader rose: consumers with read_committed can read up to it."""
+
+    broker: int
+    topic: str
+    partition: int
+    from_offset: int
+    to_offset: int
+    high_watermark: int
+
+    def sentence(self) -> str:
+        return (
+            f"The last stable offset of {self.tp} rose from {self.from_offset} to {self.to_offset} on b{self.broker} "
+            f"(high watermark {self.high_watermark})"
+        )
+
+
+class VerificationFailed(Event, kind="verification-failed", source="AddPartitionsToTxnManager, KIP-890", level=NOTABLE):
+    """A leader did not append a transactional batch, because the coordinator did not confirm its partition."""
+
+    broker: int
+    topic: str
+    partition: int
+    transactional_id: str
+    producer_id: int
+    producer_epoch: int
+    error: str
+
+    def sentence(self) -> str:
+        return f"b{self.broker} did not append a batch of {self.transactional_id} to {self.tp}: the coordinator answered {self.error}"
+
+
+class TransactionBegun(Event, kind="transaction-begun", source="KafkaProducer#beginTransaction"):
+    """A producer began a transaction. No broker knows of it until its first partition is added."""
+
+    producer: str
+    transactional_id: str
+    producer_id: int
+    producer_epoch: int
+
+    def sentence(self) -> str:
+        return (
+            f"{self.producer} began a transaction of {self.transactional_id} (producer ID {self.producer_id}, epoch {self.producer_epoch})"
+        )
+
+
+class TransactionEnded(Event, kind="transaction-ended", source="KafkaProducer#commitTransaction, #abortTransaction", level=NOTABLE):
+    """A producer learned that its transaction is decided."""
+
+    producer: str
+    transactional_id: str
+    producer_id: int
+    producer_epoch: int
+    marker: str
+
+    def sentence(self) -> str:
+        return f"{self.producer} learned that its transaction of {self.transactional_id} is decided: {self.marker}"
+
+
+class ProducerStateChanged(Event, kind="producer-state", source="TransactionManager#transitionTo", level=NOTABLE):
+    """A transactional producer entered an error state, or recovered; `error` is the reason."""
+
+    producer: str
+    transactional_id: str
+    former_state: str
+    transaction_state: str
+    error: str
+
+    def sentence(self) -> str:
+        reason = f": {self.error}" if self.error else ""
+        return f"{self.producer} ({self.transactional_id}) changed from {self.former_state} to {self.transaction_state}{reason}"
+
+
+class AbortedRecordsSkipped(Event, kind="aborted-skipped", source="CompletedFetch#containsAbortMarker"):
+    """A consumer with read_committed skipped the records of aborted transactions."""
+
+    consumer: str
+    topic: str
+    partition: int
+    from_offset: int
+    to_offset: int
+    records: int
+
+    def sentence(self) -> str:
+        count = count_of(self.records, "record")
+        return f"{self.consumer} skipped {count} of aborted transactions at {offsets(self.from_offset, self.to_offset)} of {self.tp}"

@@ -1,0 +1,1 @@
+"""The transaction coordinator: the part of a broker that keeps the state of transactions in `__transaction_state` (Kafka: `TransactionCoordinator`)."""

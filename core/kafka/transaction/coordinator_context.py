@@ -1,0 +1,76 @@
+"""A broker as its transaction coordinator sees it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Protocol
+
+from core.kafka.ids import TopicPartition
+from core.kafka.log.leader_term import BatchFields
+from core.kafka.release import Release
+from core.kafka.settings import Settings
+from core.sim.journal import Journal
+
+
+class Completion(Protocol):
+    """What follows an append."""
+
+    def append_completed(self, error: str, /) -> None:
+        """Handle the result; NONE means that the records are committed."""
+
+
+class CoordinatorContext(Protocol):
+    """What a coordinator needs of its broker."""
+
+    by_hand: bool
+
+    @property
+    def id(self) -> int:
+        """The broker ID."""
+
+    @property
+    def journal(self) -> Journal:
+        """The journal."""
+
+    @property
+    def settings(self) -> Settings:
+        """The settings of the broker."""
+
+    @property
+    def release(self) -> Release:
+        """The rules of the release."""
+
+    @property
+    def handlers(self) -> dict[type, Callable[[Any, str], None]]:
+        """The handlers by message type."""
+
+    @property
+    def timers(self) -> dict[str, Callable[[Any], None]]:
+        """The functions by timer name."""
+
+    def send(self, node: str, message: object, /) -> None:
+        """Send a message to another node."""
+
+    def reply(self, node: str, message: object, /) -> None:
+        """Respond to a message."""
+
+    def timer(self, delay: int, name: str, about: object = None, /) -> None:
+        """Call a timer after a delay, µs."""
+
+    def next_correlation(self) -> int:
+        """A new correlation ID."""
+
+    def topic_leaders(self, topic: str, /) -> tuple[tuple[int, int], ...]:
+        """(leader, leader epoch) of each partition by this broker's metadata; empty for an unknown topic."""
+
+    def is_alive(self, broker: int, /) -> bool:
+        """Whether a broker is alive by this broker's metadata."""
+
+    def append_internally(self, tp: TopicPartition, make: Callable[[int], BatchFields], timeout: int, completion: Completion, /) -> None:
+        """Append a batch to a partition that this broker leads, with acks=all. `make` gets the offset of the batch."""
+
+    def contents(self, tp: TopicPartition, /) -> tuple[Any, ...]:
+        """The contents of the records of an internal partition, from the log start to the LEO."""
+
+    def generate_producer_id(self) -> int:
+        """A new producer ID; -1 while the broker waits for a block of IDs."""

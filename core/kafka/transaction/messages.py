@@ -1,0 +1,148 @@
+"""The messages of transactions, between clients, brokers, and coordinators. Times are in µs; IDs and epochs are Kafka's, -1 means none."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from core.kafka.ids import TopicPartition
+from core.kafka.log.control_record import EndTransactionMarker
+
+
+class FindCoordinatorRequest(NamedTuple):
+    """A client asks for the coordinator of a transactional.id, or of a group (`group` is true)."""
+
+    correlation: int
+    key: str
+    group: bool = False
+
+
+class FindCoordinatorResponse(NamedTuple):
+    """The broker that coordinates the key; `broker` is -1 with an error."""
+
+    correlation: int
+    key: str
+    error: str
+    broker: int
+
+
+class InitTransactionalIdRequest(NamedTuple):
+    """InitProducerId with a transactional.id.
+
+    Attributes:
+        correlation: the correlation id.
+        producer: the producer's name, for the journal.
+        transactional_id: the transactional.id.
+        timeout_us: transaction.timeout.ms, µs.
+        producer_id: the producer ID that the producer has; -1 if it names none.
+        producer_epoch: the epoch that the producer has; -1 if it names none.
+        version: the transaction.version of the client.
+    """
+
+    correlation: int
+    producer: str
+    transactional_id: str
+    timeout_us: int
+    producer_id: int
+    producer_epoch: int
+    version: int
+
+
+class InitTransactionalIdResponse(NamedTuple):
+    """The producer ID and epoch to use; -1 with an error."""
+
+    correlation: int
+    error: str
+    producer_id: int
+    producer_epoch: int
+
+
+class AddPartitionsToTxnRequest(NamedTuple):
+    """A client, or a leader, adds partitions to a transaction.
+
+    Attributes:
+        correlation: the correlation id.
+        transactional_id: the transactional.id.
+        producer_id: the producer ID.
+        producer_epoch: the producer epoch.
+        partitions: the partitions.
+        verify_only: whether the coordinator only checks that the transaction has the partitions (KIP-890).
+        version: the transaction.version of the client.
+    """
+
+    correlation: int
+    transactional_id: str
+    producer_id: int
+    producer_epoch: int
+    partitions: tuple[TopicPartition, ...]
+    verify_only: bool = False
+    version: int = 0
+
+
+class AddPartitionsToTxnResponse(NamedTuple):
+    """(partition, error) for each partition."""
+
+    correlation: int
+    transactional_id: str
+    results: tuple[tuple[TopicPartition, str], ...]
+
+
+class AddOffsetsToTxnRequest(NamedTuple):
+    """A client adds the partition of `__consumer_offsets` that belongs to a group."""
+
+    correlation: int
+    transactional_id: str
+    producer_id: int
+    producer_epoch: int
+    group: str
+
+
+class AddOffsetsToTxnResponse(NamedTuple):
+    """The result of AddOffsetsToTxn."""
+
+    correlation: int
+    error: str
+
+
+class EndTxnRequest(NamedTuple):
+    """A client ends a transaction; `commit` is false for an abort. `version` is the transaction.version of the client."""
+
+    correlation: int
+    transactional_id: str
+    producer_id: int
+    producer_epoch: int
+    commit: bool
+    version: int
+
+
+class EndTxnResponse(NamedTuple):
+    """The result; with transaction.version 2, the producer ID and epoch of the next transaction, else -1."""
+
+    correlation: int
+    error: str
+    producer_id: int
+    producer_epoch: int
+
+
+class TxnMarkerEntry(NamedTuple):
+    """The markers of one transaction for the partitions that one broker leads."""
+
+    transactional_id: str
+    producer_id: int
+    producer_epoch: int
+    marker: EndTransactionMarker
+    partitions: tuple[TopicPartition, ...]
+    version: int
+
+
+class WriteTxnMarkersRequest(NamedTuple):
+    """A coordinator, or an administrator, writes markers."""
+
+    correlation: int
+    entries: tuple[TxnMarkerEntry, ...]
+
+
+class WriteTxnMarkersResponse(NamedTuple):
+    """(producer ID, partition, error) for each marker."""
+
+    correlation: int
+    results: tuple[tuple[int, TopicPartition, str], ...]

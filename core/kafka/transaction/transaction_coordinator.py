@@ -1,0 +1,383 @@
+"""The requests that a transaction coordinator serves, and its periodic checks (Kafka: `TransactionCoordinator`).
+
+Each request that changes a state goes through the same steps: check it against the present state, prepare the transition, write the new state
+to the transaction log, and respond when the write is committed. `continue_with` lists the steps after a write.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from core.kafka import errors, events
+from core.kafka.transaction.coordinator_context import CoordinatorContext
+from core.kafka.transaction.messages import (
+    AddPartitionsToTxnRequest,
+    AddPartitionsToTxnResponse,
+    EndTxnRequest,
+    EndTxnResponse,
+    InitTransactionalIdRequest,
+    InitTransactionalIdResponse,
+)
+from core.kafka.transaction.transaction_marker_channel_manager import TransactionMarkerChannelManager
+from core.kafka.transaction.transaction_metadata import NO_PRODUCER_EPOCH, NO_PRODUCER_ID, TransactionMetadata
+from core.kafka.transaction.transaction_state import TransactionState
+from core.kafka.transaction.transaction_state_manager import TransactionStateManager
+
+COMMIT, ABORT = TransactionState.PREPARE_COMMIT, TransactionState.PREPARE_ABORT
+
+
+class TransactionCoordinator:
+    """The transaction coordinator of one broker.
+
+    Attributes:
+        states: the transactional.ids that it coordinates.
+        markers: the markers that it has to write.
+    """
+
+    __slots__ = ("_timers_armed", "broker", "markers", "states")
+
+    broker: Final[CoordinatorContext]
+    states: Final[TransactionStateManager]
+    markers: Final[TransactionMarkerChannelManager]
+
+    def __init__(self, broker: CoordinatorContext) -> None:
+        self.broker = broker
+        self.states = TransactionStateManager(broker, self)
+        self.markers = TransactionMarkerChannelManager(broker, self.states)
+        self._timers_armed = False
+        broker.handlers.update(
+            {
+                InitTransactionalIdRequest: self._init_producer_id,
+                AddPartitionsToTxnRequest: self._add_partitions,
+                EndTxnRequest: self._end_transaction,
+            }
+        )
+        broker.timers.update({"transaction-timeouts": self._check_timeouts, "transaction-expiration": self._check_expiration})
+
+    def continue_with(self, step: str, about: Any, error: str) -> None:
+        """Continue with the step that follows a write to the transaction log."""
+        match step:
+            case "initialized":
+                self._initialized(about, error)
+            case "fenced":
+                self._fenced(about, error)
+            case "partitions-added":
+                self._partitions_added(about, error)
+            case "ended":
+                self._ended(about, error)
+            case "timed-out":
+                self._aborted_by_coordinator(about, error)
+            case "completed":
+                self.markers.completed(about, error)
+            case _:
+                assert step == "removed", step
+
+    # --- leadership of __transaction_state -------------------------------------------------------------------------
+
+    def elected(self, partition: int, coordinator_epoch: int) -> None:
+        """Coordinate the IDs of a partition; finish the transactions whose result is decided (`#onElection`)."""
+        self.markers.remove_partition(partition)
+        cache = self.states.load(partition, coordinator_epoch)
+        if not self._timers_armed and not self.broker.by_hand:
+            self._timers_armed = True
+            self._arm("transaction-timeouts", "transaction.abort.timed.out.transaction.cleanup.interval.ms")
+            self._arm("transaction-expiration", "transaction.remove.expired.transaction.cleanup.interval.ms")
+        for metadata in cache.entries.values():
+            if metadata.state.is_prepared:
+                self.markers.add(metadata, coordinator_epoch)
+
+    def resigned(self, partition: int) -> None:
+        """Stop coordinating the IDs of a partition (`#onResignation`)."""
+        if self.states.unload(partition):
+            self.markers.remove_partition(partition)
+
+    def reset(self) -> None:
+        """Forget everything, because the process ended."""
+        self.states.caches.clear()
+        self.markers.reset()
+        self._timers_armed = False
+
+    def disconnected(self, node: str) -> None:
+        """Send the markers for a broker again, because the connection to it broke."""
+        self.markers.disconnected(node)
+
+    def _owner_error(self, transactional_id: str) -> str:
+        return errors.NONE if self.states.cache_of(transactional_id) is not None else errors.NOT_COORDINATOR
+
+    def _coordinator_epoch(self, transactional_id: str) -> int:
+        cache = self.states.cache_of(transactional_id)
+        return -1 if cache is None else cache.coordinator_epoch
+
+    # --- InitProducerId --------------------------------------------------------------------------------------------
+
+    def _init_producer_id(self, request: InitTransactionalIdRequest, sender: str) -> None:
+        """Give a producer its ID and the next epoch; abort the transaction that its predecessor left open (`#handleInitProducerId`)."""
+        error = self._check_init(request)
+        if error != errors.NONE:
+            self._respond_init(sender, request, error)
+            return
+        broker, now = self.broker, self.broker.journal.now
+        cache = self.states.cache_of(request.transactional_id)
+        assert cache is not None, "checked before"
+        metadata = cache.entries.get(request.transactional_id)
+        if metadata is None:
+            producer_id = broker.generate_producer_id()
+            if producer_id < 0:
+                self._respond_init(sender, request, errors.COORDINATOR_LOAD_IN_PROGRESS)
+                return
+            metadata = cache.entries[request.transactional_id] = TransactionMetadata(
+                request.transactional_id, producer_id, request.timeout_us, now
+            )
+        error = self._prepare_init(metadata, request, sender)
+        if error != errors.NONE:
+            self._respond_init(sender, request, error)
+
+    def _check_init(self, request: InitTransactionalIdRequest) -> str:
+        limit = self.broker.settings.us("transaction.max.timeout.ms", broker=self.broker.id)
+        if not request.transactional_id:
+            return errors.INVALID_REQUEST
+        if not 0 < request.timeout_us <= limit:
+            return errors.INVALID_TRANSACTION_TIMEOUT
+        if (request.producer_id == NO_PRODUCER_ID) != (request.producer_epoch == NO_PRODUCER_EPOCH):
+            return errors.INVALID_REQUEST
+        return self._owner_error(request.transactional_id)
+
+    def _prepare_init(self, metadata: TransactionMetadata, request: InitTransactionalIdRequest, sender: str) -> str:
+        """Prepare and write the transition of an InitProducerId, or return the error (`#prepareInitProducerIdTransit`)."""
+        transactional_id, now = request.transactional_id, self.broker.journal.now
+        epoch = self._coordinator_epoch(transactional_id)
+        if metadata.pending_state is not None:
+            return errors.CONCURRENT_TRANSACTIONS
+        if (error := metadata.error_of_expected(request.producer_id, request.producer_epoch)) != errors.NONE:
+            return error
+        if metadata.state.is_prepared:
+            return errors.CONCURRENT_TRANSACTIONS
+        if metadata.state is TransactionState.ONGOING:
+            transit = metadata.prepare_epoch_fence(bump_again=not self.broker.release.fence_survives_failed_append)
+            self._abort_fenced(metadata, transit.producer_epoch, epoch, "fenced", (sender, request))
+            return errors.NONE
+        if metadata.is_epoch_exhausted:
+            producer_id = self.broker.generate_producer_id()
+            if producer_id < 0:
+                return errors.COORDINATOR_LOAD_IN_PROGRESS
+            named = request.producer_epoch != NO_PRODUCER_EPOCH
+            prepared = metadata.prepare_new_producer_id(
+                producer_id, request.timeout_us, now, record_last_epoch=named, version=request.version
+            )
+        else:
+            incremented = metadata.prepare_increment_epoch(request.timeout_us, request.producer_epoch, now, version=request.version)
+            if incremented is None:
+                return errors.PRODUCER_FENCED
+            prepared = incremented
+        self.states.append(transactional_id, epoch, prepared, "initialized", (sender, request))
+        return errors.NONE
+
+    def _initialized(self, about: tuple[str, InitTransactionalIdRequest], error: str) -> None:
+        sender, request = about
+        metadata = self.states.get(request.transactional_id) if error == errors.NONE else None
+        if metadata is None:
+            self._respond_init(sender, request, error)
+            return
+        self.broker.reply(
+            sender, InitTransactionalIdResponse(request.correlation, errors.NONE, metadata.producer_id, metadata.producer_epoch)
+        )
+
+    def _fenced(self, about: tuple[str, InitTransactionalIdRequest], error: str) -> None:
+        """The abort of a predecessor's transaction is decided. The producer asks again until the abort is complete."""
+        sender, request = about
+        self._aborted_by_coordinator(request.transactional_id, error)
+        self._respond_init(sender, request, errors.CONCURRENT_TRANSACTIONS if error == errors.NONE else error)
+
+    def _respond_init(self, sender: str, request: InitTransactionalIdRequest, error: str) -> None:
+        self._refuse("InitProducerId", request.transactional_id, error)
+        self.broker.reply(sender, InitTransactionalIdResponse(request.correlation, error, NO_PRODUCER_ID, NO_PRODUCER_EPOCH))
+
+    # --- AddPartitionsToTxn ----------------------------------------------------------------------------------------
+
+    def _add_partitions(self, request: AddPartitionsToTxnRequest, sender: str) -> None:
+        """Add partitions to a transaction, or verify that it has them (`#handleAddPartitionsToTransaction`)."""
+        error = self._add_partitions_error(request)
+        metadata = self.states.get(request.transactional_id)
+        if error != errors.NONE or metadata is None or request.verify_only:
+            self._respond_add_partitions(sender, request, error)
+            return
+        if metadata.state is TransactionState.ONGOING and set(request.partitions) <= set(metadata.partitions):
+            self._respond_add_partitions(sender, request, errors.NONE)
+            return
+        transit = metadata.prepare_add_partitions(request.partitions, self.broker.journal.now, version=request.version)
+        epoch = self._coordinator_epoch(request.transactional_id)
+        self.states.append(request.transactional_id, epoch, transit, "partitions-added", (sender, request))
+
+    def _add_partitions_error(self, request: AddPartitionsToTxnRequest) -> str:
+        if not request.transactional_id:
+            return errors.INVALID_REQUEST
+        if (error := self._owner_error(request.transactional_id)) != errors.NONE:
+            return error
+        metadata = self.states.get(request.transactional_id)
+        if metadata is None:
+            return errors.INVALID_PRODUCER_ID_MAPPING
+        if self.broker.release.tests_pending_first and metadata.pending_state is not None and not request.verify_only:
+            return errors.CONCURRENT_TRANSACTIONS
+        if metadata.producer_id != request.producer_id:
+            return errors.INVALID_PRODUCER_ID_MAPPING
+        if metadata.producer_epoch != request.producer_epoch:
+            return errors.PRODUCER_FENCED
+        if metadata.state.is_prepared:
+            return errors.CONCURRENT_TRANSACTIONS
+        if request.verify_only:
+            return errors.NONE if set(request.partitions) <= set(metadata.partitions) else errors.TRANSACTION_ABORTABLE
+        return errors.NONE if metadata.pending_state is None else errors.CONCURRENT_TRANSACTIONS
+
+    def _partitions_added(self, about: tuple[str, AddPartitionsToTxnRequest], error: str) -> None:
+        sender, request = about
+        self._respond_add_partitions(sender, request, error)
+
+    def _respond_add_partitions(self, sender: str, request: AddPartitionsToTxnRequest, error: str) -> None:
+        self._refuse("AddPartitionsToTxn", request.transactional_id, error)
+        results = tuple((tp, error) for tp in request.partitions)
+        self.broker.reply(sender, AddPartitionsToTxnResponse(request.correlation, request.transactional_id, results))
+
+    # --- EndTxn ----------------------------------------------------------------------------------------------------
+
+    def _end_transaction(self, request: EndTxnRequest, sender: str) -> None:
+        """Decide a transaction; its markers follow when the decision is committed (`#endTransaction`)."""
+        error = self._owner_error(request.transactional_id) if request.transactional_id else errors.INVALID_REQUEST
+        metadata = self.states.get(request.transactional_id)
+        if error == errors.NONE and metadata is None:
+            error = errors.INVALID_PRODUCER_ID_MAPPING
+        if error != errors.NONE or metadata is None:
+            self._respond_end(sender, request, error)
+            return
+        decision = self._end_error_v2(metadata, request) if request.version >= 2 else self._end_error(metadata, request)
+        if decision is not None:
+            self._respond_end(sender, request, decision, metadata)
+            return
+        next_producer_id = NO_PRODUCER_ID
+        if request.version >= 2 and metadata.is_epoch_exhausted:
+            next_producer_id = self.broker.generate_producer_id()
+            if next_producer_id < 0:
+                self._respond_end(sender, request, errors.COORDINATOR_LOAD_IN_PROGRESS)
+                return
+        empty = metadata.state is not TransactionState.ONGOING
+        transit = metadata.prepare_end(
+            COMMIT if request.commit else ABORT,
+            self.broker.journal.now,
+            version=request.version,
+            next_producer_id=next_producer_id,
+            empty=empty,
+        )
+        self.states.append(request.transactional_id, self._coordinator_epoch(request.transactional_id), transit, "ended", (sender, request))
+
+    def _end_error(self, metadata: TransactionMetadata, request: EndTxnRequest) -> str | None:
+        """The answer to an EndTxn before transaction.version 2 that changes nothing; None if the transaction ends."""
+        if metadata.producer_id != request.producer_id:
+            return errors.INVALID_PRODUCER_ID_MAPPING
+        exact = self.broker.release.end_txn_epoch_must_match
+        if request.producer_epoch < metadata.producer_epoch or (exact and request.producer_epoch != metadata.producer_epoch):
+            return errors.PRODUCER_FENCED
+        if metadata.pending_state is not None:
+            return errors.CONCURRENT_TRANSACTIONS
+        return _answer_by_state(metadata.state, commit=request.commit)
+
+    def _end_error_v2(self, metadata: TransactionMetadata, request: EndTxnRequest) -> str | None:
+        """As `_end_error`, for transaction.version 2: the epoch tells a retry of the last EndTxn from the next one (KIP-890)."""
+        if metadata.pending_state is not None:
+            return errors.CONCURRENT_TRANSACTIONS
+        current = request.producer_id == metadata.producer_id and request.producer_epoch == metadata.producer_epoch
+        retry = request.producer_id == metadata.producer_id and request.producer_epoch == metadata.producer_epoch - 1
+        rotated = request.producer_id == metadata.previous_producer_id and request.producer_epoch >= metadata.last_producer_epoch > 0
+        if not (current or retry or rotated):
+            known = request.producer_id in (metadata.producer_id, metadata.previous_producer_id)
+            return errors.PRODUCER_FENCED if known else errors.INVALID_PRODUCER_ID_MAPPING
+        state = metadata.state
+        if current:
+            if state is TransactionState.ONGOING:
+                return None
+            if state.is_prepared:
+                return errors.PRODUCER_FENCED
+            return None if not request.commit else errors.INVALID_TXN_STATE
+        if state in (TransactionState.ONGOING, TransactionState.EMPTY):
+            return errors.PRODUCER_FENCED
+        return _answer_by_state(state, commit=request.commit)
+
+    def _ended(self, about: tuple[str, EndTxnRequest], error: str) -> None:
+        """The decision is committed: answer the producer, and write the markers."""
+        sender, request = about
+        metadata = self.states.get(request.transactional_id)
+        self._respond_end(sender, request, error, metadata)
+        if error == errors.NONE and metadata is not None:
+            self.markers.add(metadata, self._coordinator_epoch(request.transactional_id))
+
+    def _respond_end(self, sender: str, request: EndTxnRequest, error: str, metadata: TransactionMetadata | None = None) -> None:
+        self._refuse("EndTxn", request.transactional_id, error)
+        producer_id, epoch = NO_PRODUCER_ID, NO_PRODUCER_EPOCH
+        if error == errors.NONE and request.version >= 2 and metadata is not None:
+            producer_id, epoch = metadata.producer_id, metadata.producer_epoch
+            if metadata.next_producer_id != NO_PRODUCER_ID:
+                producer_id, epoch = metadata.next_producer_id, 0
+        self.broker.reply(sender, EndTxnResponse(request.correlation, error, producer_id, epoch))
+
+    # --- periodic checks -------------------------------------------------------------------------------------------
+
+    def _arm(self, timer: str, setting: str) -> None:
+        self.broker.timer(self.broker.settings.us(setting, broker=self.broker.id), timer)
+
+    def _check_timeouts(self, _: object) -> None:
+        """Abort the transactions that have exceeded transaction.timeout.ms (`#abortTimedOutTransactions`)."""
+        self._arm("transaction-timeouts", "transaction.abort.timed.out.transaction.cleanup.interval.ms")
+        for metadata in self.states.timed_out(self.broker.journal.now):
+            self.abort_timed_out(metadata)
+
+    def abort_timed_out(self, metadata: TransactionMetadata) -> None:
+        """Fence the producer of a transaction that has timed out, and abort the transaction."""
+        release, epoch = self.broker.release, self._coordinator_epoch(metadata.transactional_id)
+        journal = self.broker.journal
+        journal.cause = journal.emit(
+            events.TransactionTimedOut.kind, self.broker.id, metadata.transactional_id, metadata.producer_id, metadata.producer_epoch,
+            journal.now - metadata.start_time,
+        )  # fmt: skip
+        if not release.timeout_fences_producer:
+            transit = metadata.prepare_end(ABORT, journal.now, version=0)
+            self.states.append(metadata.transactional_id, epoch, transit, "timed-out", metadata.transactional_id)
+            return
+        fence = metadata.prepare_epoch_fence(bump_again=not release.fence_survives_failed_append)
+        self._abort_fenced(metadata, fence.producer_epoch, epoch, "timed-out", metadata.transactional_id)
+
+    def _abort_fenced(self, metadata: TransactionMetadata, fenced_epoch: int, coordinator_epoch: int, step: str, about: object) -> None:
+        """Abort an open transaction under the epoch that fences its producer (`#endTransaction` with `isFromClient` false)."""
+        metadata.producer_epoch = fenced_epoch
+        metadata.has_failed_epoch_fence = True
+        metadata.state, open_state = TransactionState.PREPARE_EPOCH_FENCE, metadata.state
+        metadata.pending_state = None
+        transit = metadata.prepare_end(ABORT, self.broker.journal.now, version=0)._replace(client_version=metadata.client_version)
+        metadata.state = open_state
+        self.states.append(metadata.transactional_id, coordinator_epoch, transit, step, about)
+
+    def _aborted_by_coordinator(self, transactional_id: str, error: str) -> None:
+        metadata = self.states.get(transactional_id)
+        if error == errors.NONE and metadata is not None:
+            self.markers.add(metadata, self._coordinator_epoch(transactional_id))
+
+    def _check_expiration(self, _: object) -> None:
+        """Remove the IDs that had no transaction for transactional.id.expiration.ms."""
+        self._arm("transaction-expiration", "transaction.remove.expired.transaction.cleanup.interval.ms")
+        expiration = self.broker.settings.us("transactional.id.expiration.ms", broker=self.broker.id)
+        for metadata in self.states.expired(self.broker.journal.now, expiration):
+            epoch = self._coordinator_epoch(metadata.transactional_id)
+            self.states.append(metadata.transactional_id, epoch, metadata.prepare_dead(), "removed", metadata.transactional_id)
+
+    def _refuse(self, request: str, transactional_id: str, error: str) -> None:
+        """Record that a request was refused."""
+        if error != errors.NONE:
+            self.broker.journal.emit(events.TransactionRefused.kind, self.broker.id, transactional_id, request, error)
+
+
+def _answer_by_state(state: TransactionState, *, commit: bool) -> str | None:
+    """The answer to an EndTxn in a state; None if the transaction is open (`TransactionCoordinator#endTransaction`)."""
+    if state is TransactionState.ONGOING:
+        return None
+    if state is (TransactionState.COMPLETE_COMMIT if commit else TransactionState.COMPLETE_ABORT):
+        return errors.NONE
+    if state is (COMMIT if commit else ABORT):
+        return errors.CONCURRENT_TRANSACTIONS
+    return errors.INVALID_TXN_STATE

@@ -1,0 +1,64 @@
+"""The topic `__transaction_state`, in which coordinators keep the state of each transactional.id (Kafka: `TransactionLog`)."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from core.kafka.ids import TopicPartition
+from core.kafka.transaction.transaction_metadata import TransactionTransit
+from core.kafka.transaction.transaction_state import TransactionState
+
+TRANSACTION_STATE_TOPIC: Final = "__transaction_state"
+"""The name of the topic."""
+
+GROUP_METADATA_TOPIC: Final = "__consumer_offsets"
+"""The name of the topic in which group coordinators keep groups and their offsets."""
+
+BATCH_HEADER_BYTES: Final = 61
+"""The size of a record batch without its records."""
+
+
+def partition_for(key: str, partitions: int) -> int:
+    """The partition of an internal topic that holds a key (`TransactionStateManager#partitionFor`, `GroupCoordinator#partitionFor`)."""
+    return (java_hash(key) & 0x7FFF_FFFF) % partitions
+
+
+def java_hash(text: str) -> int:
+    """`String#hashCode` of Java, as an unsigned number of 32 bits."""
+    value = 0
+    units = text.encode("utf-16-be")
+    for high, low in zip(units[::2], units[1::2], strict=True):
+        value = (31 * value + (high << 8 | low)) & 0xFFFF_FFFF
+    return value
+
+
+def check_transit(transit: TransactionTransit) -> None:
+    """Check that a state can be written (`TransactionLog#valueToBytes`).
+
+    Raises:
+        ValueError: the state is Empty, but has partitions.
+    """
+    if transit.state is TransactionState.EMPTY and transit.partitions:
+        raise ValueError(f"Transaction is not expected to have any partitions since its state is {transit.state.value}: {transit}")
+
+
+def record_bytes(transactional_id: str, transit: TransactionTransit | None) -> int:
+    """The approximate size of a batch with one record, bytes. A tombstone (None) has no value."""
+    key = 4 + len(transactional_id.encode())
+    value = 0 if transit is None else 37 + sum(6 + len(tp.topic) for tp in transit.partitions)
+    return BATCH_HEADER_BYTES + 8 + key + value
+
+
+def replayed(records: tuple[tuple[str, object], ...]) -> dict[str, TransactionTransit]:
+    """The last state of each ID that is not removed, in the order of the log."""
+    states: dict[str, TransactionTransit] = {}
+    for key, value in records:
+        states.pop(key, None)
+        if isinstance(value, TransactionTransit):
+            states[key] = value
+    return states
+
+
+def partition_of(number: int) -> TopicPartition:
+    """A partition of the topic."""
+    return TopicPartition(TRANSACTION_STATE_TOPIC, number)

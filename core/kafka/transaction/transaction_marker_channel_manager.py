@@ -1,0 +1,217 @@
+"""Writes the markers of decided transactions, and completes the transactions (Kafka: `TransactionMarkerChannelManager`).
+
+One request at a time is under way to each broker; it carries the markers of all transactions for partitions that the broker leads. Markers
+are repeated until each partition has one, so a partition can get more than one.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from core.kafka import errors, events
+from core.kafka.ids import NO_LEADER, TopicPartition, broker_address
+from core.kafka.log.control_record import ABORT, COMMIT, EndTransactionMarker
+from core.kafka.transaction.coordinator_context import CoordinatorContext
+from core.kafka.transaction.messages import TxnMarkerEntry, WriteTxnMarkersRequest, WriteTxnMarkersResponse
+from core.kafka.transaction.transaction_metadata import TransactionMetadata, TransactionTransit
+from core.kafka.transaction.transaction_state import TransactionState
+from core.kafka.transaction.transaction_state_manager import TransactionStateManager
+from core.sim.units import US_PER_MS
+
+RETRY: Final = 100 * US_PER_MS
+"""µs until markers that failed, or whose leader is not known, are sent again."""
+
+RETRIED: Final = frozenset(
+    {
+        errors.UNKNOWN_TOPIC_OR_PARTITION,
+        errors.NOT_LEADER_OR_FOLLOWER,
+        errors.NOT_ENOUGH_REPLICAS,
+        errors.NOT_ENOUGH_REPLICAS_AFTER_APPEND,
+        errors.REQUEST_TIMED_OUT,
+        errors.KAFKA_STORAGE_ERROR,
+    }
+)
+"""The errors after which a marker is sent again, to the leader known then (`TransactionMarkerRequestCompletionHandler`)."""
+
+CANCELING: Final = frozenset({errors.INVALID_PRODUCER_EPOCH, errors.TRANSACTION_COORDINATOR_FENCED})
+"""The errors after which the coordinator sends no more markers of the transaction: a newer coordinator or epoch rules."""
+
+
+class PendingMarkers:
+    """A decided transaction that waits for its markers.
+
+    Attributes:
+        transactional_id: the transactional.id.
+        coordinator_epoch: the coordinator epoch of the decision.
+        transit: the state that follows when every partition has its marker.
+        entry: the marker, and the partitions that have none yet.
+    """
+
+    __slots__ = ("coordinator_epoch", "entry", "transactional_id", "transit")
+
+    transactional_id: Final[str]
+    coordinator_epoch: Final[int]
+    transit: Final[TransactionTransit]
+
+    def __init__(self, coordinator_epoch: int, transit: TransactionTransit, entry: TxnMarkerEntry) -> None:
+        self.transactional_id = entry.transactional_id
+        self.coordinator_epoch = coordinator_epoch
+        self.transit = transit
+        self.entry = entry
+
+
+class TransactionMarkerChannelManager:
+    """The markers that one coordinator has to write.
+
+    Attributes:
+        pending: by transactional.id.
+        in_flight: the request under way to each broker: (correlation, entries).
+    """
+
+    __slots__ = ("_retry_armed", "broker", "in_flight", "pending", "states")
+
+    broker: Final[CoordinatorContext]
+    states: Final[TransactionStateManager]
+    pending: Final[dict[str, PendingMarkers]]
+    in_flight: Final[dict[int, tuple[int, tuple[TxnMarkerEntry, ...]]]]
+
+    def __init__(self, broker: CoordinatorContext, states: TransactionStateManager) -> None:
+        self.broker = broker
+        self.states = states
+        self.pending = {}
+        self.in_flight = {}
+        self._retry_armed = False
+        broker.handlers[WriteTxnMarkersResponse] = self._handle_response
+        broker.timers["transaction-markers"] = self._retry_due
+        broker.timers["transaction-completion"] = self._complete
+
+    def reset(self) -> None:
+        """Forget everything, because the process ended."""
+        self.pending.clear()
+        self.in_flight.clear()
+        self._retry_armed = False
+
+    def remove_partition(self, partition: int) -> None:
+        """Forget the markers of a partition of `__transaction_state` (`#removeMarkersForTxnTopicPartition`)."""
+        for transactional_id in [each for each in self.pending if self.states.partition_for(each) == partition]:
+            del self.pending[transactional_id]
+
+    def add(self, metadata: TransactionMetadata, coordinator_epoch: int) -> None:
+        """Write the markers of a decided transaction, then complete the transaction (`#addTxnMarkersToSend`)."""
+        commit = metadata.state is TransactionState.PREPARE_COMMIT
+        transit = metadata.prepare_complete(self.broker.journal.now)
+        marker = EndTransactionMarker(COMMIT if commit else ABORT, coordinator_epoch)
+        entry = TxnMarkerEntry(
+            metadata.transactional_id, metadata.producer_id, metadata.producer_epoch, marker, metadata.partitions, metadata.client_version
+        )
+        self.pending[metadata.transactional_id] = PendingMarkers(coordinator_epoch, transit, entry)
+        self._complete_if_done(metadata.transactional_id)
+        self._send_all()
+
+    # --- sending ---------------------------------------------------------------------------------------------------
+
+    def _send_all(self) -> None:
+        """Send to each broker without a request under way what its partitions need."""
+        by_broker: dict[int, list[TxnMarkerEntry]] = {}
+        waits = False
+        for pending in list(self.pending.values()):
+            for tp in pending.entry.partitions:
+                leader = self._leader_of(tp)
+                if leader is None:
+                    self._skip(pending, tp)
+                elif leader == NO_LEADER:
+                    waits = True
+                elif leader not in self.in_flight:
+                    entries = by_broker.setdefault(leader, [])
+                    if entries and entries[-1].transactional_id == pending.transactional_id:
+                        entries[-1] = entries[-1]._replace(partitions=(*entries[-1].partitions, tp))
+                    else:
+                        entries.append(pending.entry._replace(partitions=(tp,)))
+        for leader, entries in by_broker.items():
+            correlation = self.broker.next_correlation()
+            self.in_flight[leader] = (correlation, tuple(entries))
+            self.broker.send(broker_address(leader), WriteTxnMarkersRequest(correlation, tuple(entries)))
+        if waits:
+            self._retry_later()
+
+    def _leader_of(self, tp: TopicPartition) -> int | None:
+        """The broker to send a marker to; NO_LEADER while there is none, None if the partition is skipped."""
+        leaders = self.broker.topic_leaders(tp.topic)
+        if tp.partition >= len(leaders):
+            return None
+        leader = leaders[tp.partition][0]
+        if leader == NO_LEADER:
+            return None if self.broker.release.skips_markers_of_offline_partitions else NO_LEADER
+        return leader if self.broker.is_alive(leader) else NO_LEADER
+
+    def _skip(self, pending: PendingMarkers, tp: TopicPartition) -> None:
+        """Do without the marker of a partition that this broker takes for deleted."""
+        journal = self.broker.journal
+        journal.emit(events.MarkerSkipped.kind, self.broker.id, tp.topic, tp.partition, pending.transactional_id, pending.entry.producer_id)
+        self._written(pending, tp)
+
+    def _retry_later(self) -> None:
+        if not self._retry_armed:
+            self._retry_armed = True
+            self.broker.timer(RETRY, "transaction-markers")
+
+    def _retry_due(self, _: object) -> None:
+        self._retry_armed = False
+        self._send_all()
+
+    def disconnected(self, node: str) -> None:
+        """Send the markers of a broken connection again."""
+        for broker in [broker for broker in self.in_flight if broker_address(broker) == node]:
+            del self.in_flight[broker]
+            self._retry_later()
+
+    # --- answers ---------------------------------------------------------------------------------------------------
+
+    def _handle_response(self, response: WriteTxnMarkersResponse, sender: str) -> None:
+        """Note the markers that are written, and send the others again (`TransactionMarkerRequestCompletionHandler#onComplete`)."""
+        broker = int(sender[1:])
+        known = self.in_flight.get(broker)
+        if known is None or known[0] != response.correlation:
+            return
+        del self.in_flight[broker]
+        sent = {(entry.producer_id, tp): entry for entry in known[1] for tp in entry.partitions}
+        for producer_id, tp, error in response.results:
+            entry = sent[producer_id, tp]
+            pending = self.pending.get(entry.transactional_id)
+            if pending is None or pending.entry.marker != entry.marker or pending.entry.producer_epoch != entry.producer_epoch:
+                continue  # another coordinator epoch or another transaction of the ID
+            if error in CANCELING:
+                del self.pending[entry.transactional_id]
+                metadata = self.states.get(entry.transactional_id)
+                if metadata is not None:
+                    metadata.pending_state = None
+            elif error in RETRIED:
+                self._retry_later()
+            else:
+                self._written(pending, tp)
+        if not self._retry_armed:
+            self._send_all()
+
+    def _written(self, pending: PendingMarkers, tp: TopicPartition) -> None:
+        """A partition needs no marker anymore; after the last one, the transaction is complete."""
+        left = tuple(each for each in pending.entry.partitions if each != tp)
+        pending.entry = pending.entry._replace(partitions=left)
+        metadata = self.states.get(pending.transactional_id)
+        if metadata is not None:
+            metadata.remove_partition(tp)
+            self._complete_if_done(pending.transactional_id)
+
+    def _complete_if_done(self, transactional_id: str) -> None:
+        """Write COMPLETE_COMMIT or COMPLETE_ABORT when no partition needs a marker anymore (`#tryAppendToLog`)."""
+        pending = self.pending[transactional_id]
+        if not pending.entry.partitions:
+            del self.pending[transactional_id]
+            self._complete(pending)
+
+    def _complete(self, pending: PendingMarkers) -> None:
+        self.states.append(pending.transactional_id, pending.coordinator_epoch, pending.transit, "completed", pending, retries=True)
+
+    def completed(self, pending: PendingMarkers, error: str) -> None:
+        """Handle the result of the last write: write it again if the transaction log was not available."""
+        if error == errors.COORDINATOR_NOT_AVAILABLE:
+            self.broker.timer(RETRY, "transaction-completion", pending)

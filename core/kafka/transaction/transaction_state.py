@@ -1,0 +1,52 @@
+"""The states of a transactional.id (Kafka: `TransactionState`)."""
+
+from __future__ import annotations
+
+import enum
+from typing import Final
+
+
+class TransactionState(enum.Enum):
+    """A state; the value is the name that Kafka's tools print."""
+
+    EMPTY = "Empty"
+    """The ID has a producer, but no transaction yet."""
+    ONGOING = "Ongoing"
+    """Partitions were added to a transaction."""
+    PREPARE_COMMIT = "PrepareCommit"
+    """The transaction is committed. Its markers are being written."""
+    PREPARE_ABORT = "PrepareAbort"
+    """The transaction is aborted. Its markers are being written."""
+    COMPLETE_COMMIT = "CompleteCommit"
+    """All markers of a committed transaction are written."""
+    COMPLETE_ABORT = "CompleteAbort"
+    """All markers of an aborted transaction are written."""
+    DEAD = "Dead"
+    """The ID has expired. Its tombstone is being written."""
+    PREPARE_EPOCH_FENCE = "PrepareEpochFence"
+    """The coordinator fences the producer before it aborts the transaction. This state is never written."""
+
+    @property
+    def is_prepared(self) -> bool:
+        """Whether the result of the transaction is decided, but some markers may be missing."""
+        return self in (TransactionState.PREPARE_COMMIT, TransactionState.PREPARE_ABORT)
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether the last transaction is over."""
+        return self in (TransactionState.COMPLETE_COMMIT, TransactionState.COMPLETE_ABORT)
+
+
+_S = TransactionState
+
+VALID_PREVIOUS_STATES: Final = {
+    _S.EMPTY: frozenset({_S.EMPTY, _S.COMPLETE_COMMIT, _S.COMPLETE_ABORT}),
+    _S.ONGOING: frozenset({_S.ONGOING, _S.EMPTY, _S.COMPLETE_COMMIT, _S.COMPLETE_ABORT}),
+    _S.PREPARE_COMMIT: frozenset({_S.ONGOING}),
+    _S.PREPARE_ABORT: frozenset({_S.ONGOING, _S.PREPARE_EPOCH_FENCE, _S.EMPTY, _S.COMPLETE_COMMIT, _S.COMPLETE_ABORT}),
+    _S.COMPLETE_COMMIT: frozenset({_S.PREPARE_COMMIT}),
+    _S.COMPLETE_ABORT: frozenset({_S.PREPARE_ABORT}),
+    _S.DEAD: frozenset({_S.EMPTY, _S.COMPLETE_COMMIT, _S.COMPLETE_ABORT}),
+    _S.PREPARE_EPOCH_FENCE: frozenset({_S.ONGOING}),
+}
+"""The states that each state can follow (`TransactionState.VALID_PREVIOUS_STATES`)."""

@@ -1,0 +1,217 @@
+"""The transactional.ids that a broker coordinates, and their log (Kafka: `TransactionStateManager`).
+
+A broker coordinates the IDs of each partition of `__transaction_state` that it leads. The leader epoch of that partition is the coordinator
+epoch. The cache is loaded from the local log when the leadership begins, and dropped when it ends.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final, Protocol
+
+from core.kafka import errors, events
+from core.kafka.ids import TopicPartition
+from core.kafka.log.leader_term import BatchFields
+from core.kafka.transaction.coordinator_context import CoordinatorContext
+from core.kafka.transaction.transaction_log import (
+    TRANSACTION_STATE_TOPIC,
+    check_transit,
+    partition_for,
+    partition_of,
+    record_bytes,
+    replayed,
+)
+from core.kafka.transaction.transaction_metadata import TransactionMetadata, TransactionTransit
+from core.kafka.transaction.transaction_state import TransactionState
+
+LOG_WRITER: Final = "transaction-coordinator"
+"""The producer name of the records in `__transaction_state`."""
+
+APPEND_ERRORS: Final = {
+    errors.UNKNOWN_TOPIC_OR_PARTITION: errors.COORDINATOR_NOT_AVAILABLE,
+    errors.NOT_ENOUGH_REPLICAS: errors.COORDINATOR_NOT_AVAILABLE,
+    errors.NOT_ENOUGH_REPLICAS_AFTER_APPEND: errors.COORDINATOR_NOT_AVAILABLE,
+    errors.REQUEST_TIMED_OUT: errors.COORDINATOR_NOT_AVAILABLE,
+    errors.NOT_LEADER_OR_FOLLOWER: errors.NOT_COORDINATOR,
+    errors.KAFKA_STORAGE_ERROR: errors.NOT_COORDINATOR,
+    errors.MESSAGE_TOO_LARGE: errors.UNKNOWN_SERVER_ERROR,
+}
+"""The error that a client gets for an error of the transaction log (`TransactionStateManager#appendTransactionToLog`)."""
+
+
+class Coordinator(Protocol):
+    """What a state manager needs of its coordinator."""
+
+    def continue_with(self, step: str, about: Any, error: str, /) -> None:
+        """Continue with the step that follows a write; `error` is NONE if the state is written."""
+
+
+class CoordinatorCache:
+    """The IDs of one partition of `__transaction_state`, under the leadership of `coordinator_epoch` (`TxnMetadataCacheEntry`)."""
+
+    __slots__ = ("coordinator_epoch", "entries")
+
+    coordinator_epoch: Final[int]
+    entries: Final[dict[str, TransactionMetadata]]
+
+    def __init__(self, coordinator_epoch: int) -> None:
+        self.coordinator_epoch = coordinator_epoch
+        self.entries = {}
+
+
+class TransactionLogAppend:
+    """A state that is being written to the transaction log, and the step that follows.
+
+    Attributes:
+        retries: whether the state stays pending after COORDINATOR_NOT_AVAILABLE, because the caller writes it again.
+    """
+
+    __slots__ = ("about", "coordinator_epoch", "manager", "partition", "retries", "step", "transactional_id", "transit")
+
+    def __init__(
+        self,
+        manager: TransactionStateManager,
+        partition: int,
+        coordinator_epoch: int,
+        transactional_id: str,
+        transit: TransactionTransit,
+        step: str,
+        about: object,
+        *,
+        retries: bool,
+    ) -> None:
+        self.manager = manager
+        self.partition = partition
+        self.coordinator_epoch = coordinator_epoch
+        self.transactional_id = transactional_id
+        self.transit = transit
+        self.step = step
+        self.about = about
+        self.retries = retries
+
+    def append_completed(self, error: str) -> None:
+        """Make the transition, or give it up, and continue with the step."""
+        self.manager.append_completed(self, error)
+
+
+class TransactionStateManager:
+    """The transactional.ids of one broker.
+
+    Attributes:
+        caches: the IDs by partition of `__transaction_state`.
+    """
+
+    __slots__ = ("broker", "caches", "coordinator")
+
+    broker: Final[CoordinatorContext]
+    caches: Final[dict[int, CoordinatorCache]]
+    coordinator: Final[Coordinator]
+
+    def __init__(self, broker: CoordinatorContext, coordinator: Coordinator) -> None:
+        self.broker = broker
+        self.caches = {}
+        self.coordinator = coordinator
+
+    # --- the IDs ---------------------------------------------------------------------------------------------------
+
+    def partition_for(self, transactional_id: str) -> int:
+        """The partition of `__transaction_state` that holds an ID."""
+        return partition_for(transactional_id, max(len(self.broker.topic_leaders(TRANSACTION_STATE_TOPIC)), 1))
+
+    def cache_of(self, transactional_id: str) -> CoordinatorCache | None:
+        """The cache that an ID belongs to; None if this broker does not coordinate it."""
+        return self.caches.get(self.partition_for(transactional_id))
+
+    def get(self, transactional_id: str) -> TransactionMetadata | None:
+        """The state of an ID; None if it is unknown here (`#getTransactionState`)."""
+        cache = self.cache_of(transactional_id)
+        return None if cache is None else cache.entries.get(transactional_id)
+
+    def timed_out(self, now: int) -> list[TransactionMetadata]:
+        """The open transactions that have exceeded their timeout, and have no pending transition (`#timedOutTransactions`)."""
+        return [
+            each
+            for cache in self.caches.values()
+            for each in cache.entries.values()
+            if each.state is TransactionState.ONGOING and each.pending_state is None and each.start_time + each.timeout_us < now
+        ]
+
+    def expired(self, now: int, expiration: int) -> list[TransactionMetadata]:
+        """The IDs without a transaction for at least `expiration` µs (`#removeExpiredTransactionalIds`)."""
+        return [
+            each
+            for cache in self.caches.values()
+            for each in cache.entries.values()
+            if each.pending_state is None
+            and (each.state is TransactionState.EMPTY or each.state.is_complete)
+            and each.update_time <= now - expiration
+        ]
+
+    # --- leadership ------------------------------------------------------------------------------------------------
+
+    def load(self, partition: int, coordinator_epoch: int) -> CoordinatorCache:
+        """Load the IDs of a partition from its log, up to the LEO (`#loadTransactionsForTxnTopicPartition`)."""
+        cache = self.caches[partition] = CoordinatorCache(coordinator_epoch)
+        for transactional_id, stored in replayed(self.broker.contents(partition_of(partition))).items():
+            cache.entries[transactional_id] = TransactionMetadata.loaded(transactional_id, stored)
+        self.broker.journal.emit(
+            events.CoordinatorLoaded.kind, self.broker.id, TRANSACTION_STATE_TOPIC, partition, coordinator_epoch, len(cache.entries)
+        )
+        return cache
+
+    def unload(self, partition: int) -> bool:
+        """Drop the IDs of a partition; False if they were not loaded (`#removeTransactionsForTxnTopicPartition`)."""
+        cache = self.caches.pop(partition, None)
+        if cache is None:
+            return False
+        self.broker.journal.emit(
+            events.CoordinatorUnloaded.kind, self.broker.id, TRANSACTION_STATE_TOPIC, partition, cache.coordinator_epoch
+        )
+        return True
+
+    # --- the log ---------------------------------------------------------------------------------------------------
+
+    def append(
+        self, transactional_id: str, coordinator_epoch: int, transit: TransactionTransit, step: str, about: object, *, retries: bool = False
+    ) -> None:
+        """Write a prepared state to the log; then continue with a step (`#appendTransactionToLog`)."""
+        check_transit(transit)
+        partition = self.partition_for(transactional_id)
+        write = TransactionLogAppend(self, partition, coordinator_epoch, transactional_id, transit, step, about, retries=retries)
+        cache = self.caches.get(partition)
+        if cache is None or cache.coordinator_epoch != coordinator_epoch:
+            self.coordinator.continue_with(step, about, errors.NOT_COORDINATOR)
+            return
+        value = None if transit.state is TransactionState.DEAD else transit
+        size, now = record_bytes(transactional_id, value), self.broker.journal.now
+
+        def batch(base: int) -> BatchFields:
+            return (base, 1, size, LOG_WRITER, 0, now, -1, -1, -1, False, ((transactional_id, value),))
+
+        self.broker.append_internally(TopicPartition(TRANSACTION_STATE_TOPIC, partition), batch, transit.timeout_us, write)
+
+    def append_completed(self, write: TransactionLogAppend, error: str) -> None:
+        """Handle the result of a write: only a committed state becomes the state of the ID."""
+        outcome = APPEND_ERRORS.get(error, error)
+        cache = self.caches.get(write.partition)
+        metadata = None if cache is None else cache.entries.get(write.transactional_id)
+        if cache is None or metadata is None or cache.coordinator_epoch != write.coordinator_epoch:
+            outcome = errors.NOT_COORDINATOR
+        elif outcome == errors.NONE:
+            former = metadata.state
+            metadata.complete_transition(write.transit)
+            if write.transit.state is TransactionState.DEAD:
+                del cache.entries[write.transactional_id]
+            self._report(metadata, former)
+        elif not (write.retries and outcome == errors.COORDINATOR_NOT_AVAILABLE):
+            metadata.pending_state = None
+        journal = self.broker.journal
+        before = journal.cause
+        self.coordinator.continue_with(write.step, write.about, outcome)
+        journal.cause = before
+
+    def _report(self, metadata: TransactionMetadata, former: TransactionState) -> None:
+        journal = self.broker.journal
+        journal.cause = journal.emit(
+            events.TransactionStateChanged.kind, self.broker.id, metadata.transactional_id, metadata.producer_id, metadata.producer_epoch,
+            former.value, metadata.state.value, ",".join(str(tp) for tp in metadata.partitions),
+        )  # fmt: skip
