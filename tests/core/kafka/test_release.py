@@ -54,7 +54,10 @@ def test_the_newest_is_what_runs_where_none_is_named() -> None:
     assert CURRENT.name == "4.3"
 
 
-@pytest.mark.parametrize(("before", "after", "rules"), [("4.1", "4.2", {"isr_order", "marker_epoch_must_rise"}), ("4.2", "4.3", {"skips_markers_of_offline_partitions"})])
+@pytest.mark.parametrize(
+    ("before", "after", "rules"),
+    [("4.1", "4.2", {"isr_order", "marker_epoch_must_rise"}), ("4.2", "4.3", {"skips_markers_of_offline_partitions"})],
+)
 def test_what_is_not_known_to_differ_does_not(before: str, after: str, rules: set[str]) -> None:
     older, newer = (attrs.asdict(Release.named(name)) for name in (before, after))
     assert {rule for rule in older if older[rule] != newer[rule]} == {"name", "order"} | rules
