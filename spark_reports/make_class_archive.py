@@ -22,7 +22,7 @@ from core.lab import acts
 from core.lab.cluster import Cluster
 from core.lab.spec import BrokerSpec, ClusterSpec
 from core.sim.units import SECOND
-from scenarios.io.standard_streams import complain, remark
+from scenarios.io.standard_streams import print_error, print_messages
 from scenarios.io.termination_signals import Terminated, raise_on_signals
 from scenarios.logs.log_header import make_header
 from scenarios.logs.log_writer import LogWriter
@@ -111,12 +111,12 @@ def _simulate(path: Path) -> None:
 
 def main() -> int:
     """Create the archive. If this fails, the failure is reported and the exit code is 0."""
-    remark("Preparing Java's archive of Spark's classes (a minute, once) …")
+    print_messages("Preparing Java's archive of Spark's classes (a minute, once) …")
     try:
         with raise_on_signals():
             prepare()
     except ReportError as wrong:
-        complain(f"{wrong}; Spark starts without it")
+        print_error(f"{wrong}; Spark starts without it")
     except Terminated as stopped:
         return 128 + stopped.signal
     return 0

@@ -20,7 +20,7 @@ from typing import Final
 import attrs
 
 from scenarios.io.output_files import atomic_entries, check_outputs, write_atomically
-from scenarios.io.standard_streams import complain, say_json, styled
+from scenarios.io.standard_streams import print_error, print_json, styled
 from scenarios.io.termination_signals import defer_signals, raise_on_signals
 from spark_reports.errors import ReportError
 from spark_reports.logs.find_logs import FoundLogs, escape_glob, find_logs, is_remote, local_path
@@ -44,7 +44,7 @@ JSON_ROWS: Final = 10_000
 BRIEF_BYTES: Final = 1 << 30
 """The total size of logs below which Java's optimizing compiler takes more time than it saves, in bytes, measured with 10^6 events."""
 
-Say = Callable[[str], None]
+PrintLine = Callable[[str], None]
 """A function that writes a message for the user to stderr."""
 
 
@@ -91,7 +91,7 @@ def main_report(
             raise ReportError(f"{out}: this directory is the input; name another directory for the tables")
         with raise_on_signals(), contextlib.ExitStack() as whole_at_end:
             scratch = whole_at_end.enter_context(tempfile.TemporaryDirectory(prefix="isrlab-logs-"))
-            logs, bad = _open_all(found.files, Path(scratch), complain)
+            logs, bad = _open_all(found.files, Path(scratch), print_error)
             if not (logs or found.datasets or found.remote):
                 return 2
             # Datasets on this machine appear together when all of them are complete. Until then, existing ones are kept.
@@ -100,14 +100,14 @@ def main_report(
             limit = JSON_ROWS if as_json else 0 if only_compared else HTML_ROWS if html is not None else SHOWN_ROWS
             kinds = (["parquet"] if parquet or not csv else []) + (["csv"] if csv else [])
             report, refused = _summarise(
-                logs, found, out, place, kinds, master, settings, limit, html is not None, Path(scratch), progress, complain
+                logs, found, out, place, kinds, master, settings, limit, html is not None, Path(scratch), progress, print_error
             )
         bad += refused
         if report is not None:
             sessions, overview, *others = report.tables
             compared = comparison.compare(sessions, overview)
             if compare and compared is None:
-                complain(f"--compare: there are {sessions.count:,} sessions; it compares 2 to {comparison.MOST}")
+                print_error(f"--compare: there are {sessions.count:,} sessions; it compares 2 to {comparison.MOST}")
                 bad += 1
             if compared is not None and csv and isinstance(out, Path):
                 csv_files.write(compared.name, compared.columns, compared.rows, out, len(compared.rows))
@@ -116,13 +116,13 @@ def main_report(
                 _write_html(Path(html), report)
                 progress(f"report written to {html}")
             if as_json:
-                say_json(json_document.render(report))
+                print_json(json_document.render(report))
             elif html is None:
                 _show(report.tables[: len(report.tables) - len(others)] if compare else report.tables)
             if out is not None:
                 progress(f"tables written to {out}")
     except ReportError as wrong:
-        complain(str(wrong))
+        print_error(str(wrong))
         return 2
     return 2 if bad else 0
 
@@ -139,7 +139,7 @@ def _summarise(
     charts: bool,
     scratch: Path,
     progress: Progress,
-    complain: Say,
+    print_error: PrintLine,
 ) -> tuple[Report | None, int]:
     """Return every table of the usable logs with, if `charts` is set, the rows for charts, and the number of unusable logs."""
     with defer_signals():
@@ -165,7 +165,7 @@ def _summarise(
             staged = staging.result()
             left = [log for log in logs if log not in staged.logs]
             links = scratch if local else None
-            loaded = load_logs.load_logs(spark, left, staged, found.remote, found.datasets, charts, links, complain)
+            loaded = load_logs.load_logs(spark, left, staged, found.remote, found.datasets, charts, links, print_error)
             if not loaded.logs:
                 return None, loaded.refused
             with progress.watching(spark):
@@ -178,19 +178,19 @@ def _counted(logs: int, size: int) -> str:
     return f"{logs} log{'s' if logs > 1 else ''} ({size / 1e6:,.1f} MB)" if logs else ""
 
 
-def _open_all(files: Sequence[Path], scratch: Path, complain: Say) -> tuple[list[SessionLog], int]:
+def _open_all(files: Sequence[Path], scratch: Path, print_error: PrintLine) -> tuple[list[SessionLog], int]:
     """Return the usable logs and the number of unusable logs. Unusable logs are reported, and packed logs are unpacked to `scratch`."""
     logs, bad = [], 0
     for path in files:
         try:
             log = open_log(path, unpack(path, scratch))
         except ReportError as wrong:
-            complain(str(wrong))
+            print_error(str(wrong))
             bad += 1
             continue
         logs.append(log)
         if log.torn:
-            complain(f"{path}: the last line is incomplete (the session was killed while writing it); isrlab skips this line")
+            print_error(f"{path}: the last line is incomplete (the session was killed while writing it); isrlab skips this line")
     return name_sessions(logs), bad
 
 

@@ -15,7 +15,7 @@ from collections.abc import Sequence
 from types import ModuleType
 from typing import Final
 
-from scenarios.io.standard_streams import OutputLost, complain, guarded_streams, say_lines
+from scenarios.io.standard_streams import OutputLost, escaping_streams, print_error, print_lines
 from tui.commands import describe, exports, library, logs, operations, play, run, serve, sweep
 from tui.commands.console import Parser
 from tui.exit_codes import BAD_INPUT, BROKEN_PIPE, OUTPUT_LOST
@@ -44,7 +44,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         SystemExit: help was requested, or the arguments are wrong.
     """
     argv = sys.argv[1:] if argv is None else list(argv)
-    with guarded_streams():
+    with escaping_streams():
         try:
             try:
                 return _command(argv)
@@ -53,7 +53,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         except OutputLost as lost:
             if lost.reader_left:
                 return BROKEN_PIPE
-            complain(str(lost))
+            print_error(str(lost))
             return OUTPUT_LOST
 
 
@@ -67,10 +67,10 @@ def _command(argv: Sequence[str]) -> int:
         return int(arguments.command(arguments))
     except InputError as wrong:
         for line in wrong.lines:
-            complain(line)
+            print_error(line)
         return BAD_INPUT
     except Standstill as endless:
-        complain(str(endless))
+        print_error(str(endless))
         return BAD_INPUT
     except BrokenPipeError:
         return BROKEN_PIPE
@@ -103,5 +103,5 @@ class Version(argparse.Action):
     def __call__(self, parser: argparse.ArgumentParser, *_: object) -> None:
         from core import is_compiled
 
-        say_lines([f"isrlab {VERSION}, engine {'compiled' if is_compiled() else 'in pure Python'}"])
+        print_lines([f"isrlab {VERSION}, engine {'compiled' if is_compiled() else 'in pure Python'}"])
         parser.exit()

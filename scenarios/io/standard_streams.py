@@ -32,7 +32,7 @@ class OutputLost(Exception):
         self.reader_left = isinstance(wrong, BrokenPipeError)
 
 
-class Guarded:
+class EscapingStream:
     """A text stream that escapes untrusted text. Attributes that are not defined here are those of the wrapped stream."""
 
     def __init__(self, stream: IO[str] | None, *, must_arrive: bool, spell_out: bool = True) -> None:
@@ -102,17 +102,17 @@ class Guarded:
     @property
     def styled(self) -> IO[str]:
         """The same stream without escaping, for callers that write control sequences and escape untrusted text themselves."""
-        return cast("IO[str]", Guarded(self._stream, must_arrive=self._must_arrive, spell_out=False))
+        return cast("IO[str]", EscapingStream(self._stream, must_arrive=self._must_arrive, spell_out=False))
 
 
 @contextlib.contextmanager
-def guarded_streams() -> Iterator[None]:
+def escaping_streams() -> Iterator[None]:
     """Replace `sys.stdout` and `sys.stderr` within the block by streams that escape printed text."""
     if sys.stdout is None or sys.stderr is None:
         _fill_descriptors()
     stdout, stderr = sys.stdout, sys.stderr
-    sys.stdout = cast("IO[str]", Guarded(stdout, must_arrive=True))
-    sys.stderr = cast("IO[str]", Guarded(stderr, must_arrive=False))
+    sys.stdout = cast("IO[str]", EscapingStream(stdout, must_arrive=True))
+    sys.stderr = cast("IO[str]", EscapingStream(stderr, must_arrive=False))
     try:
         yield
     finally:
@@ -128,10 +128,10 @@ def _fill_descriptors() -> None:
 
 def styled(stream: IO[str]) -> IO[str]:
     """Return a stream without escaping, for text that contains the program's own colors and cursor movements."""
-    return stream.styled if isinstance(stream, Guarded) else stream
+    return stream.styled if isinstance(stream, EscapingStream) else stream
 
 
-def say_lines(lines: Iterable[str], *, flush: bool = False) -> None:
+def print_lines(lines: Iterable[str], *, flush: bool = False) -> None:
     """Print lines to stdout. Line breaks within a line are escaped."""
     for line in lines:
         sys.stdout.write(escape_line(line) + "\n")
@@ -139,22 +139,22 @@ def say_lines(lines: Iterable[str], *, flush: bool = False) -> None:
         sys.stdout.flush()
 
 
-def say_text(text: str) -> None:
+def print_text(text: str) -> None:
     """Print a text of several lines to stdout, such as a script."""
     sys.stdout.write(text)
 
 
-def say_json(document: str) -> None:
+def print_json(document: str) -> None:
     """Print a JSON document to stdout, with JSON's own escapes."""
     sys.stdout.write(escape_json(document))
 
 
-def remark(*lines: str) -> None:
+def print_messages(*lines: str) -> None:
     """Print messages to stderr."""
     sys.stderr.write("".join(escape_line(line) + "\n" for line in lines))
     sys.stderr.flush()
 
 
-def complain(message: str) -> None:
+def print_error(message: str) -> None:
     """Print an error message to stderr, in one line."""
-    remark(f"{NAME}: {message}")
+    print_messages(f"{NAME}: {message}")

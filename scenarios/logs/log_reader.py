@@ -14,7 +14,7 @@ import msgspec
 from core.kafka.release import Release
 from core.lab.spec import ClusterSpec
 from scenarios.errors import InputError, LogError
-from scenarios.io.standard_streams import remark
+from scenarios.io.standard_streams import print_messages
 from scenarios.logs.line_decoder import LineDecoder, WrongEvent
 from scenarios.logs.log_file import MAX_LINE, open_log_file
 from scenarios.logs.log_header import End, Header, parse_header
@@ -134,5 +134,5 @@ def read_events(path: str | Path, report: Callable[[str], None] | None = None) -
     reader = LogReader(path)
     events = list(reader)
     if problem := reader.problem():
-        (report or remark)(problem)
+        (report or print_messages)(problem)
     return reader, events

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 
-Complain = Callable[[str], None]
+PrintLine = Callable[[str], None]
 """A function that reports an error."""
 
 
@@ -62,7 +62,7 @@ def load_logs(
     datasets: Sequence[str],
     charts: bool,
     links: Path | None,
-    complain: Complain,
+    print_error: PrintLine,
 ) -> LoadedLogs:
     """Load all JSON Lines and datasets, each in one pass, and find the usable sessions.
 
@@ -82,7 +82,7 @@ def load_logs(
     for address in remote:
         elsewhere, complaints = _remote_logs(spark, address)
         for complaint in complaints:
-            complain(complaint)
+            print_error(complaint)
         refused += len(complaints)
         lines = name_sessions([*lines, *elsewhere])
     for dataset in datasets:
@@ -91,7 +91,7 @@ def load_logs(
             _dataset_logs(spark, dataset, kinds, columns) if staged_dataset is None else logs_of_markers(dataset, staged_dataset.markers)
         )
         for complaint in complaints:
-            complain(complaint)
+            print_error(complaint)
         refused += len(complaints)
         # If two sessions have the same name, the address of the dataset is added as a prefix.
         names = {log.session for log in (*lines, *logs, *staged.logs)}
@@ -111,7 +111,7 @@ def load_logs(
         if bad.get(log.session, 0) <= (1 if log.torn else 0):
             good.append(log)
         else:
-            complain(explain_bad_line(log) + (f" ({bad[log.session]} such lines)" if bad[log.session] > 1 else ""))
+            print_error(explain_bad_line(log) + (f" ({bad[log.session]} such lines)" if bad[log.session] > 1 else ""))
             refused += 1
     # This also caches the events. The query uses generated code.
     occurring = occurring_kinds(frames.infrequent)

@@ -14,7 +14,7 @@ from scenarios.logs.line_encoder import encode_event
 from scenarios.logs.log_file import open_log_file
 from scenarios.logs.log_reader import LogReader
 
-Say = Callable[[str], None]
+PrintLine = Callable[[str], None]
 """A function that writes a message for the user."""
 
 NO_NEWLINE: Final = "no-newline"

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final
 from scenarios.errors import InputError
 from scenarios.io.output_files import atomic_file
 from scenarios.logs.log_file import is_packed_name, packer
-from spark_reports.convert.log_parts import BASE64, NO_NEWLINE, Say
+from spark_reports.convert.log_parts import BASE64, NO_NEWLINE, PrintLine
 from spark_reports.errors import ReportError
 from spark_reports.rows.dataset import read_dataset
 from spark_reports.rows.rows_to_lines import row_to_line
@@ -24,11 +24,11 @@ if TYPE_CHECKING:
 _FRAME_LINES: Final = 20_000
 
 
-def to_json_lines(spark: SparkSession, datasets: Sequence[str], directory: Path, say: Say) -> None:
+def to_json_lines(spark: SparkSession, datasets: Sequence[str], directory: Path, print_line: PrintLine) -> None:
     """Write every session of some datasets as the original log, to a file with the name of the session."""
     for dataset in datasets:
         for session in sessions_of(spark, dataset):
-            write_session(spark, dataset, session, directory / f"{_file_name(session)}.jsonl", say)
+            write_session(spark, dataset, session, directory / f"{_file_name(session)}.jsonl", print_line)
 
 
 def sessions_of(spark: SparkSession, dataset: str) -> list[str]:
@@ -38,7 +38,7 @@ def sessions_of(spark: SparkSession, dataset: str) -> list[str]:
     return sorted(row[SESSION] for row in rows)
 
 
-def write_session(spark: SparkSession, dataset: str, session: str, out: Path, say: Say) -> None:
+def write_session(spark: SparkSession, dataset: str, session: str, out: Path, print_line: PrintLine) -> None:
     """Write a session of a dataset as the original log."""
     from pyspark.sql import functions as F
 
@@ -50,7 +50,7 @@ def write_session(spark: SparkSession, dataset: str, session: str, out: Path, sa
     except OSError as wrong:
         raise InputError(f"{out.parent}: cannot create this directory: {wrong.strerror or wrong}") from None
     count = write_lines(out, _with_tail(lines))
-    say(f"{out}: {count:,} lines of session {session}")
+    print_line(f"{out}: {count:,} lines of session {session}")
 
 
 def _bytes_of(text: str, tail: bool) -> tuple[bytes, bool]:

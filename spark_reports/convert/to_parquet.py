@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Final
 from urllib.parse import unquote
 
 from scenarios.logs.log_file import is_packed, open_log_file
-from spark_reports.convert.log_parts import LogParts, Say
+from spark_reports.convert.log_parts import LogParts, PrintLine
 from spark_reports.errors import ReportError
 from spark_reports.logs.find_logs import escape_glob
 from spark_reports.logs.session_log import session_name
@@ -71,7 +71,7 @@ def _sessions_there(spark: SparkSession, target: str) -> set[str]:
         return set()
 
 
-def to_parquet(spark: SparkSession, logs: Sequence[tuple[Path, LogParts]], target: str, say: Say) -> None:
+def to_parquet(spark: SparkSession, logs: Sequence[tuple[Path, LogParts]], target: str, print_line: PrintLine) -> None:
     """Add logs to the dataset at an address. Each log becomes a session.
 
     Raises:
@@ -99,10 +99,10 @@ def to_parquet(spark: SparkSession, logs: Sequence[tuple[Path, LogParts]], targe
             )
             if there != ends.events:
                 raise ReportError(f"{path}: Spark finds {there:,} of its {ends.events:,} events; its session in {target} is incomplete")
-            say(f"{target}: session {name}, {ends.events:,} events of {path}")
+            print_line(f"{target}: session {name}, {ends.events:,} events of {path}")
 
 
-def to_parquet_locally(logs: Sequence[tuple[Path, LogParts]], dataset: Path, say: Say) -> list[tuple[Path, LogParts]]:
+def to_parquet_locally(logs: Sequence[tuple[Path, LogParts]], dataset: Path, print_line: PrintLine) -> list[tuple[Path, LogParts]]:
     """Add logs to a dataset on this machine without Spark. Each log becomes a session that appears only when it is complete.
 
     Returns:
@@ -128,7 +128,7 @@ def to_parquet_locally(logs: Sequence[tuple[Path, LogParts]], dataset: Path, say
                 raise ReportError(f"{dataset}: cannot write this dataset: {wrong.strerror or wrong}") from None
             finally:
                 shutil.rmtree(half, ignore_errors=True)
-            say(f"{dataset}: session {name}, {ends.events:,} events of {path}")
+            print_line(f"{dataset}: session {name}, {ends.events:,} events of {path}")
     return left
 
 

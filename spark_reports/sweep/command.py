@@ -15,7 +15,7 @@ import attrs
 from core.sim.units import format_duration
 from scenarios.errors import InputError, did_you_mean
 from scenarios.io.output_files import check_outputs, is_stdout, write_atomically
-from scenarios.io.standard_streams import complain, remark, say_json, say_text, styled
+from scenarios.io.standard_streams import print_error, print_json, print_messages, print_text, styled
 from scenarios.io.termination_signals import Terminated, defer_signals, raise_on_signals
 from spark_reports.errors import ReportError
 from spark_reports.sweep.execution.checkpoint import Checkpoint
@@ -103,7 +103,7 @@ def main_sweep(
         except Terminated:
             kept = f"; {out} has the finished runs; to continue, run the same command again" if out else ""
             progress.end_line()
-            complain(f"stopped{kept}")
+            print_error(f"stopped{kept}")
             raise
         progress.say(f"{counted(outcome.runs, 'run')} in {format_duration(round((time.monotonic() - begun) * 1e6))}")
         if out is not None:
@@ -111,10 +111,10 @@ def main_sweep(
         if html is not None:
             write_html(Path(html), outcome)
     except ReportError as wrong:
-        complain(str(wrong))
+        print_error(str(wrong))
         return 2
     if as_json:
-        say_json(json_of(outcome))
+        print_json(json_of(outcome))
     elif html is None or not is_stdout(html):
         from spark_reports.sweep.output import terminal
 
@@ -139,7 +139,7 @@ def main_scenario(source: str, number: int, seed: int, path: str | None) -> int:
         raise InputError(f"--seed: seed {seed} has no faults in {format_horizon(grid.horizon)}")
     text = script_of(grid, cell, seed, played)
     if path is None:
-        say_text(text)
+        print_text(text)
         return 0
     write_atomically(path, text)
     return 0
@@ -181,7 +181,7 @@ class _Progress:
         """Write a line."""
         if not self.quiet:
             self.end_line()
-            remark(text)
+            print_messages(text)
 
     def end_line(self) -> None:
         """Finish the line that is overwritten with each update."""
@@ -209,4 +209,4 @@ class _Progress:
             self.out.flush()
             self.open = True
         else:
-            remark(text)
+            print_messages(text)

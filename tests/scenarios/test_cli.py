@@ -75,7 +75,7 @@ def test_a_log_for_each_run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) 
         (["play", "b2-high-watermark"], "play needs a terminal"),
     ],
 )
-def test_bad_input_is_told_in_one_line(arguments: list[str], words: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_bad_input_is_reported_in_one_line(arguments: list[str], words: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(arguments) == 2
     err = capsys.readouterr().err
     assert err.startswith("isrlab: ")
@@ -84,7 +84,7 @@ def test_bad_input_is_told_in_one_line(arguments: list[str], words: str, capsys:
 
 
 @pytest.mark.parametrize("arguments", [[], ["runn"], ["run", "--nope"], ["scenarios"], ["report"], ["import"]])
-def test_wrong_arguments_are_told_in_one_line(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+def test_wrong_arguments_are_reported_in_one_line(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit) as caught:
         main(arguments)
     assert caught.value.code == 2

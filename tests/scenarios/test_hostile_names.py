@@ -129,7 +129,7 @@ def test_every_refusal_of_an_argument_is_harmless(command: str, capsys: pytest.C
         assert err.startswith("isrlab: ") or code == 0
 
 
-def test_what_is_no_command_is_told_harmlessly(capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_unknown_command_is_reported_with_its_control_characters_escaped(capsys: pytest.CaptureFixture[str]) -> None:
     assert told([BROKEN], capsys)[0] == 2
 
 

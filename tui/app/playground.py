@@ -22,7 +22,7 @@ from textual.markup import escape
 from core.kafka.errors import KafkaError
 from scenarios.errors import InputError
 from scenarios.io.escaping import escape_value
-from scenarios.io.standard_streams import complain
+from scenarios.io.standard_streams import print_error
 from tui.actions.action import Action
 from tui.actions.all_actions import ACTIONS
 from tui.app.command_palette_names import NameProvider
@@ -312,6 +312,6 @@ def run_app(target: PlayTarget, display: DisplayOptions = DisplayOptions()) -> i
             from tui.app.crash_report import write_crash_report
 
             for line in write_crash_report(app.loaded, app.failure):
-                complain(line)
+                print_error(line)
             return INTERNAL
     return app.return_code or 0 if code is None else code

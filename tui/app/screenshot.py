@@ -20,7 +20,7 @@ from core.sim.units import SECOND
 from scenarios import catalogue
 from scenarios.errors import InputError
 from scenarios.io.output_files import write_atomically
-from scenarios.io.standard_streams import remark
+from scenarios.io.standard_streams import print_messages
 from scenarios.language.script import releases_of
 from tui.app.playground import Playground
 from tui.main_screen.display_options import DisplayOptions
@@ -100,7 +100,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         loaded = load_session(_target(options.scenario, options.release))
     except (InputError, ValueError) as wrong:
-        remark(f"tui.app.screenshot: {wrong}")
+        print_messages(f"tui.app.screenshot: {wrong}")
         return 2
     timed: list[tuple[int, Act]] = [(at, Kill(broker)) for broker, at in options.kill]
     timed += [(at, Start(broker)) for broker, at in options.start]
@@ -112,7 +112,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         for _ in range(options.steps or 0):
             loaded.session.replay_run.step()
     except ActRefused as refusal:
-        remark(f"tui.app.screenshot: {refusal}")
+        print_messages(f"tui.app.screenshot: {refusal}")
         return 2
     loaded.session.pause()
     app = Playground(loaded, DisplayOptions(ascii_only=options.ascii, palette="plain" if options.no_colour else options.palette))
@@ -121,7 +121,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         write_atomically(options.out, without_fonts(svg))
     except InputError as wrong:
-        remark(f"tui.app.screenshot: {wrong}")
+        print_messages(f"tui.app.screenshot: {wrong}")
         return 2
     return 0
 

@@ -7,7 +7,7 @@ import sys
 from typing import NoReturn
 
 from scenarios.io.escaping import escape_line
-from scenarios.io.standard_streams import NAME, say_text
+from scenarios.io.standard_streams import NAME, print_text
 from tui.exit_codes import BAD_INPUT
 
 
@@ -35,6 +35,6 @@ def write_text(path: str | None, text: str) -> None:
     from scenarios.io.output_files import write_atomically
 
     if path is None or path == "-":
-        say_text(text)
+        print_text(text)
     else:
         write_atomically(path, text)

@@ -8,7 +8,7 @@ from __future__ import annotations
 import argparse
 from typing import Any, Final
 
-from scenarios.io.standard_streams import remark, say_text
+from scenarios.io.standard_streams import print_messages, print_text
 from tui.commands.console import read_text, write_text
 from tui.commands.options import release_of, time_of
 from tui.commands.sources import described_moment, parse_describe_file
@@ -49,7 +49,7 @@ def _import(arguments: argparse.Namespace) -> int:
     imported = parse_describe_file(read_text(arguments.source), arguments.source)
     spec, notes = to_cluster_spec(imported)
     for note in (*imported.notes, *notes):
-        remark(note)
+        print_messages(note)
     write_text(arguments.output, write_cluster(spec))
     return HELD
 
@@ -74,5 +74,5 @@ def _describe(arguments: argparse.Namespace) -> int:
         )
     except ValueError as wrong:
         raise InputError(f"{arguments.source}: {wrong}") from None
-    say_text(text)
+    print_text(text)
     return HELD

@@ -6,7 +6,7 @@ import argparse
 import os
 from typing import Any
 
-from scenarios.io.standard_streams import complain, say_lines
+from scenarios.io.standard_streams import print_error, print_lines
 from tui.commands.console import write_text
 from tui.commands.options import add_run_options, release_of, seed_of, time_of
 from tui.commands.sources import looks_like_log
@@ -64,11 +64,11 @@ def _checkpoints(arguments: argparse.Namespace) -> int:
         tree = checkpoints.tree_of(cluster)
         if arguments.output is not None:
             count = checkpoints.write_tree(tree, arguments.output)
-            say_lines([f"{count} files of {len(tree)} log directories in {arguments.output}"])
+            print_lines([f"{count} files of {len(tree)} log directories in {arguments.output}"])
     if arguments.check is None:
         return HELD
     told = checkpoints.differences(tree, checkpoints.read_tree(arguments.check))
-    say_lines(told or ["the same"])
+    print_lines(told or ["the same"])
     return FAILED if told else HELD
 
 
@@ -86,7 +86,7 @@ def _metrics(arguments: argparse.Namespace) -> int:
         reader = LogReader(arguments.source)
         samples = metrics.of_log(reader, at)
         if problem := reader.problem():
-            complain(problem)
+            print_error(problem)
     else:
         from scenarios import catalogue
         from scenarios.releases import release_named
@@ -96,7 +96,7 @@ def _metrics(arguments: argparse.Namespace) -> int:
         samples = metrics.of_scenario(scenario, release, seed_of(arguments.seed), at)
     found = list(metrics.lines(samples, None if number is None else int(number), arguments.name))
     if not found:
-        complain("no metric has such a name")
+        print_error("no metric has such a name")
         return FAILED
-    say_lines(found)
+    print_lines(found)
     return HELD

@@ -6,7 +6,7 @@ import argparse
 import sys
 from typing import Any
 
-from scenarios.io.standard_streams import say_lines, say_text
+from scenarios.io.standard_streams import print_lines, print_text
 from tui.commands.console import Parser
 from tui.exit_codes import HELD
 
@@ -28,10 +28,10 @@ def _list(arguments: argparse.Namespace) -> int:
 
     names = catalogue.names()
     if not (arguments.long or sys.stdout.isatty()):
-        say_lines(names)
+        print_lines(names)
         return HELD
     width = max(map(len, names))
-    say_lines(f"{name:<{width}}  {catalogue.load(name).headline}".rstrip() for name in names)
+    print_lines(f"{name:<{width}}  {catalogue.load(name).headline}".rstrip() for name in names)
     return HELD
 
 
@@ -39,5 +39,5 @@ def _show(arguments: argparse.Namespace) -> int:
     from scenarios import catalogue
 
     path = catalogue.path_of(arguments.name)
-    say_text(path.read_text(encoding="utf-8"))
+    print_text(path.read_text(encoding="utf-8"))
     return HELD

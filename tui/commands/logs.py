@@ -6,7 +6,7 @@ import argparse
 import sys
 from typing import Any
 
-from scenarios.io.standard_streams import complain, remark, say_lines
+from scenarios.io.standard_streams import print_error, print_lines, print_messages
 from tui.commands.console import Parser
 from tui.commands.options import add_spark_options, log_files
 from tui.exit_codes import BAD_INPUT, FAILED, HELD
@@ -84,13 +84,13 @@ def _log_check(arguments: argparse.Namespace) -> int:
         except OSError as wrong:
             raise InputError(f"{path}: cannot be read: {wrong.strerror or wrong}") from None
         for problem in checked.problems:
-            complain(problem)
+            print_error(problem)
         if checked.count > len(checked.problems):
-            complain(f"{path}: {checked.count - len(checked.problems):,} more problems")
+            print_error(f"{path}: {checked.count - len(checked.problems):,} more problems")
         if checked.count:
             bad += 1
         else:
-            say_lines([f"{path}: {checked.events:,} events, {format_duration(checked.end_us)}, all in order"], flush=True)
+            print_lines([f"{path}: {checked.events:,} events, {format_duration(checked.end_us)}, all in order"], flush=True)
     return BAD_INPUT if bad else HELD
 
 
@@ -106,12 +106,12 @@ def _log_convert(arguments: argparse.Namespace) -> int:
 
     def say(what: str) -> None:
         if not arguments.quiet:
-            remark(what)
+            print_messages(what)
 
     try:
         convert_logs(arguments.logs, arguments.output, arguments.master, read_conf(arguments.conf), say)
     except ReportError as wrong:
-        complain(str(wrong))
+        print_error(str(wrong))
         return BAD_INPUT
     return HELD
 
@@ -122,7 +122,9 @@ def _has_spark(command: str) -> bool:
 
     if importlib.util.find_spec("pyspark") is not None:
         return True
-    complain(f"{command} needs PySpark, which is not installed; use 'make report LOG=…', or install it with: pip install 'isrlab[spark]'")
+    print_error(
+        f"{command} needs PySpark, which is not installed; use 'make report LOG=…', or install it with: pip install 'isrlab[spark]'"
+    )
     return False
 
 
@@ -133,7 +135,7 @@ def _replay(arguments: argparse.Namespace) -> int:
     for path in log_files(arguments.logs):
         replayed = replay(path)
         same = same and replayed.same
-        say_lines(lines_of(replayed), flush=True)
+        print_lines(lines_of(replayed), flush=True)
     return HELD if same else FAILED
 
 
@@ -150,7 +152,7 @@ def _log_export(arguments: argparse.Namespace) -> int:
         with atomic_file(arguments.perfetto) as file:
             write_trace(reader, file)
     if problem := reader.problem():
-        complain(problem)
+        print_error(problem)
     return HELD
 
 
@@ -158,7 +160,7 @@ def _report(arguments: argparse.Namespace) -> int:
     from scenarios.io.output_files import refuse_stdout
 
     if (arguments.csv or arguments.parquet) and arguments.output is None:
-        complain("--csv and --parquet need -o DIR, the directory to write the tables to")
+        print_error("--csv and --parquet need -o DIR, the directory to write the tables to")
         return BAD_INPUT
     refuse_stdout("-o", arguments.output, "a directory")
     if not _has_spark("report"):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING, Any
 
-from scenarios.io.standard_streams import remark, say_lines
+from scenarios.io.standard_streams import print_lines, print_messages
 from tui.commands.console import read_text
 from tui.commands.options import release_of, time_of
 from tui.commands.sources import described_moment
@@ -86,13 +86,13 @@ def _reassign(arguments: argparse.Namespace) -> int:
         elif arguments.action == "cancel":
             told = reassign.cancel(state, plan)
             steps = [f"- cancel-reassignment: {tp}" for tp in reassign.cancellable(state, plan)]
-            remark(*steps)
+            print_messages(*steps)
         else:
             throttle = None if arguments.throttle is None else _number("--throttle", arguments.throttle)
             told = reassign.execute(state, plan, additional=arguments.additional, throttle=throttle)
             steps = [] if throttle is None else reassign.throttle_acts(state, plan, throttle)
-            remark(*steps, *reassign.as_acts(plan))
-    say_lines(told)
+            print_messages(*steps, *reassign.as_acts(plan))
+    print_lines(told)
     return HELD
 
 
@@ -114,9 +114,9 @@ def _elect(arguments: argparse.Namespace) -> int:
     described = _moment(arguments)
     preferred = arguments.election_type.lower() == "preferred"
     told, failed = leader_election.elect(_state(described), described.live_brokers, named, preferred=preferred)
-    say_lines(told)
+    print_lines(told)
     if failed:
-        remark(f"{failed} replica(s) could not be elected")
+        print_messages(f"{failed} replica(s) could not be elected")
     return FAILED if failed else HELD
 
 

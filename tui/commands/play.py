@@ -9,7 +9,7 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 from core.sim.units import format_duration
-from scenarios.io.standard_streams import complain, say_lines
+from scenarios.io.standard_streams import print_error, print_lines
 from tui.commands.options import (
     add_display_options,
     add_feature_option,
@@ -136,10 +136,10 @@ def _open(arguments: argparse.Namespace) -> int:
     target = attrs.evolve(target, log=log, record=record)
     display = display_of(arguments)
     if not (sys.stdin.isatty() and sys.stdout.isatty()) and "TEXTUAL_DRIVER" not in os.environ:
-        complain("play needs a terminal; 'isrlab run' runs a scenario without one")
+        print_error("play needs a terminal; 'isrlab run' runs a scenario without one")
         return BAD_INPUT
     for note in target.notes:
-        complain(note)
+        print_error(note)
     from tui.app.playground import run_app
 
     return run_app(target, display)
@@ -174,5 +174,5 @@ def _keys(arguments: argparse.Namespace) -> int:
 
     from tui.actions.custom_keys import as_toml, load_keymap
 
-    say_lines(as_toml(load_keymap(None if arguments.keys is None else Path(arguments.keys))))
+    print_lines(as_toml(load_keymap(None if arguments.keys is None else Path(arguments.keys))))
     return HELD

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from scenarios.gc_disabled import gc_disabled
-from scenarios.io.standard_streams import remark, say_json, say_lines
+from scenarios.io.standard_streams import print_json, print_lines, print_messages
 from tui.commands.console import write_text
 from tui.commands.options import add_feature_option, add_run_options, features_of, release_of, seed_of
 from tui.exit_codes import FAILED, HELD
@@ -63,14 +63,16 @@ def _run(arguments: argparse.Namespace) -> int:
     logs = _log_paths(arguments.log, runs)
     _check_files(arguments, scenarios, runs, logs, seed)
     # If stdout contains data for another program, the results go to stderr.
-    say = _remarked if any(is_stdout(path) for path in (*logs, arguments.junit) if path is not None) else _said
+    print_all = _print_to_stderr if any(is_stdout(path) for path in (*logs, arguments.junit) if path is not None) else _print_to_stdout
     done: list[Result] = []
     compared: list[Comparison] = []
     with raise_on_signals():
         if len(wanted) > 1:
             for number, scenario in enumerate(scenarios):
                 compared.append(
-                    _compare(scenario, releases_of(scenario, wanted), seed, logs[number * len(wanted) :], None if arguments.json else say)
+                    _compare(
+                        scenario, releases_of(scenario, wanted), seed, logs[number * len(wanted) :], None if arguments.json else print_all
+                    )
                 )
                 done.extend(outcome.result for outcome in compared[-1].outcomes)
         else:
@@ -78,7 +80,7 @@ def _run(arguments: argparse.Namespace) -> int:
                 result = _run_one(scenario, under, seed, log)
                 done.append(result)
                 if not arguments.json:
-                    say(results.lines(result))
+                    print_all(results.lines(result))
     if arguments.json:
         import json
 
@@ -87,20 +89,20 @@ def _run(arguments: argparse.Namespace) -> int:
             from scenarios.running import comparison
 
             document["comparisons"] = [comparison.as_data(one) for one in compared]
-        say_json(json.dumps(document, indent=2) + "\n")
+        print_json(json.dumps(document, indent=2) + "\n")
     elif len(done) > 1:
-        say([results.summary(done)])
+        print_all([results.summary(done)])
     if arguments.junit is not None:
         write_text(arguments.junit, results.as_junit(done))
     return HELD if all(result.held for result in done) else FAILED
 
 
-def _said(lines: Iterable[str]) -> None:
-    say_lines(lines, flush=True)
+def _print_to_stdout(lines: Iterable[str]) -> None:
+    print_lines(lines, flush=True)
 
 
-def _remarked(lines: Iterable[str]) -> None:
-    remark(*lines)
+def _print_to_stderr(lines: Iterable[str]) -> None:
+    print_messages(*lines)
 
 
 def _run_one(scenario: Scenario, release: Release, seed: int | None, log: str | None) -> Result:
@@ -124,7 +126,7 @@ def _compare(
     releases: Sequence[Release],
     seed: int | None,
     logs: Sequence[str | None],
-    say: Callable[[Iterable[str]], None] | None,
+    print_all: Callable[[Iterable[str]], None] | None,
 ) -> Comparison:
     """Run a scenario under several releases. Report the result of each run, and the first difference."""
     from scenarios.logs.log_header import make_header
@@ -143,10 +145,10 @@ def _compare(
         for writer, outcome in zip(writers, compared.outcomes, strict=False):
             if writer is not None:
                 writer.close(outcome.result.time)
-    if say is not None:
+    if print_all is not None:
         for outcome in compared.outcomes:
-            say(results.lines(outcome.result))
-        say(comparison.lines(compared))
+            print_all(results.lines(outcome.result))
+        print_all(comparison.lines(compared))
     return compared
 
 

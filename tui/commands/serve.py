@@ -9,7 +9,7 @@ import shlex
 import sys
 from typing import Any
 
-from scenarios.io.standard_streams import complain
+from scenarios.io.standard_streams import print_error
 from tui.commands.options import add_display_options, display_of
 from tui.commands.play import add_target_options, target_of
 from tui.exit_codes import BAD_INPUT, HELD
@@ -43,7 +43,7 @@ def _serve(arguments: argparse.Namespace) -> int:
     from scenarios.errors import InputError
 
     if importlib.util.find_spec("textual_serve") is None:
-        complain("serve needs textual-serve, which is not installed; use 'make serve', or install it with: pip install 'isrlab[serve]'")
+        print_error("serve needs textual-serve, which is not installed; use 'make serve', or install it with: pip install 'isrlab[serve]'")
         return BAD_INPUT
     text = arguments.port
     if not (text.isascii() and text.isdecimal() and len(text) < 6 and 0 < int(text) < 65536):
@@ -54,7 +54,7 @@ def _serve(arguments: argparse.Namespace) -> int:
     target_of(arguments)
     display_of(arguments)
     if not _loopback(arguments.host):
-        complain(
+        print_error(
             f"{arguments.host} can be reached from other machines: anyone who has the address with its token can play here, as "
             f"you; 'ssh -L {text}:{HOST}:{text}' is safer"
         )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
-from scenarios.io.standard_streams import complain, remark
+from scenarios.io.standard_streams import print_error, print_messages
 from scenarios.logs.log_file import open_log_file
 from tui.commands.console import read_text
 
@@ -53,7 +53,7 @@ def described_moment(source: str, at: int | None, release: Release | None) -> Me
         reader = LogReader(source)
         folded = read_metadata_state(reader, at)
         if problem := reader.problem():
-            complain(problem)
+            print_error(problem)
         return folded
     if (text := describe_text(source)) is not None:
         imported = parse_describe_file(text, source)
@@ -85,7 +85,7 @@ def _described_text(imported: DescribeImport, text: str, at: int | None, release
     from scenarios.logs.metadata_state import MetadataState
 
     for note in imported.notes:
-        remark(note)
+        print_messages(note)
     if at is None:
         rows = [row for topic in imported.topics for row in topic.rows]
         return MetadataState(imported.topics, living(rows), release or _release_of(text, imported), printed_already=True)
@@ -93,7 +93,7 @@ def _described_text(imported: DescribeImport, text: str, at: int | None, release
 
     spec, notes = to_cluster_spec(imported)
     for note in notes:
-        remark(note)
+        print_messages(note)
     cluster = Cluster(spec, release or CURRENT)
     cluster.run_until(at)
     view = cluster.view()

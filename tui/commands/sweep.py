@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
-from scenarios.io.standard_streams import complain
+from scenarios.io.standard_streams import print_error
 from tui.commands.options import add_spark_options, seed_of
 from tui.exit_codes import BAD_INPUT
 
@@ -84,7 +84,7 @@ def _has_spark(master: str | None) -> bool:
 
     if importlib.util.find_spec("pyspark") is not None:
         return True
-    complain(
+    print_error(
         "a sweep runs on PySpark, which is not installed; use 'make report', or install it with: pip install 'isrlab[spark]'; "
         "to sweep without it, use --processes 2"
     )

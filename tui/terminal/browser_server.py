@@ -28,7 +28,7 @@ from textual_serve.server import Server
 
 from scenarios.errors import InputError
 from scenarios.io.escaping import escape_value
-from scenarios.io.standard_streams import complain
+from scenarios.io.standard_streams import print_error
 from tui.terminal.browser_messages import cells, message_of
 
 TOKEN_BYTES: Final = 18
@@ -106,7 +106,7 @@ class PlayServer(Server):
 
     async def on_startup(self, app: web.Application) -> None:
         """Print the address to open."""
-        complain(f"open {self.public_url}/{self._token}/ in a browser; press Ctrl+C to stop")
+        print_error(f"open {self.public_url}/{self._token}/ in a browser; press Ctrl+C to stop")
 
     async def _make_app(self) -> web.Application:
         app = await super()._make_app()

@@ -477,7 +477,7 @@ class Partition:
             return now - replica.caught_up_time() <= lag_max
         return replica.is_caught_up(self.log.leo, now, lag_max) and (not release.hw_needs_eligible or self.is_replica_isr_eligible(replica))
 
-    def holders(self) -> tuple[int, ...]:
+    def slowest_replicas(self) -> tuple[int, ...]:
         """Return the replicas that limit the HW: those with the smallest LEO of all that count, or the leader itself if none lags."""
         counting = [replica for replica in self.remotes if self.counts_for_high_watermark(replica)]
         least = min([replica.leo for replica in counting], default=self.log.leo)

@@ -120,7 +120,7 @@ def partition_view(cluster: ClusterNodes, tp: TopicPartition) -> PartitionView:
         health.min_isr,
         health.status,
         tuple([_replica_view(cluster, brokers[b], tp, registration, leading) for b in registration.replicas if b in brokers]),
-        leading.holders() if leading is not None and leading.is_leader else (),
+        leading.slowest_replicas() if leading is not None and leading.is_leader else (),
         account.accepted,
         account.acked_count,
         0 if counts is None else counts.high_watermark,

@@ -279,7 +279,7 @@ def test_a_pipe_is_written_as_it_comes(tmp_path: Path) -> None:
     assert stat.S_ISFIFO(pipe.stat().st_mode)
 
 
-def test_what_cannot_be_written_is_told(tmp_path: Path) -> None:
+def test_a_file_that_cannot_be_written_is_reported(tmp_path: Path) -> None:
     for path in (tmp_path, tmp_path / "no" / "it", "nul\0"):
         with pytest.raises(InputError):
             OutputFile(path)

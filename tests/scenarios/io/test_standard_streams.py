@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from scenarios.io.standard_streams import OutputLost, guarded_streams, say_lines, styled
+from scenarios.io.standard_streams import OutputLost, escaping_streams, print_lines, styled
 
 ROOT = Path(__file__).resolve().parents[3]
 LOST = "isrlab: stdout cannot be written: "
@@ -38,7 +38,7 @@ def isrlab(words: str, *arguments: str, **environment: str) -> subprocess.Comple
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="no /dev/full here")
 @pytest.mark.parametrize("arguments", CALLS, ids=" ".join)
-def test_a_full_disk_is_told_in_one_line(arguments: list[str]) -> None:
+def test_a_full_disk_is_reported_in_one_line(arguments: list[str]) -> None:
     done = isrlab('"$@" >/dev/full', *arguments)
     assert (done.returncode, done.stderr) == (74, f"{LOST}No space left on device\n")
 
@@ -52,7 +52,7 @@ def test_a_log_on_a_full_stdout(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("arguments", [["--version"], ["run", "b2-high-watermark"], ["keys"]], ids=" ".join)
-def test_a_closed_stdout_is_told_in_one_line(arguments: list[str]) -> None:
+def test_a_closed_stdout_is_reported_in_one_line(arguments: list[str]) -> None:
     done = isrlab('"$@" >&-', *arguments)
     assert (done.returncode, done.stderr) == (74, f"{LOST}it is closed\n")
 
@@ -70,12 +70,12 @@ def test_what_needs_no_stdout_does_without(tmp_path: Path) -> None:
 @pytest.mark.parametrize("closed", [">&-", "2>&-", ">&- 2>&-"])
 def test_no_file_takes_the_place_of_a_stream_that_is_closed(closed: str, tmp_path: Path) -> None:
     opened = f"open({str(tmp_path / 'number')!r}, 'w')"
-    code = f"from scenarios.io.standard_streams import guarded_streams\nwith guarded_streams(), {opened} as file: file.write(str(file.fileno()))"
+    code = f"from scenarios.io.standard_streams import escaping_streams\nwith escaping_streams(), {opened} as file: file.write(str(file.fileno()))"
     subprocess.run(["sh", "-c", f'"$@" {closed}', "sh", sys.executable, "-c", code], cwd=ROOT, check=True)
     assert int((tmp_path / "number").read_text()) > 2
 
 
-def test_a_closed_stdin_is_told() -> None:
+def test_a_closed_stdin_is_reported() -> None:
     done = isrlab('"$@" <&-', "import", "-")
     assert (done.returncode, done.stderr) == (2, "isrlab: <stdin>: cannot be read: it is closed\n")
 
@@ -123,12 +123,12 @@ def test_streams_are_guarded_for_as_long_as_a_command_runs(monkeypatch: pytest.M
     out, err = io.StringIO(), Full()
     monkeypatch.setattr(sys, "stdout", out)
     monkeypatch.setattr(sys, "stderr", err)
-    with guarded_streams():
-        say_lines(["a\x1b[31mb", "c\nd"])
+    with escaping_streams():
+        print_lines(["a\x1b[31mb", "c\nd"])
         sys.stderr.write("lost")
         styled(sys.stdout).write("\x1b[1m")
     assert out.getvalue() == "a\\x1b[31mb\nc\\nd\n\x1b[1m"
     assert (sys.stdout, sys.stderr) == (out, err)
     monkeypatch.setattr(sys, "stdout", Full())
-    with guarded_streams(), pytest.raises(OutputLost):
+    with escaping_streams(), pytest.raises(OutputLost):
         styled(sys.stdout).write("x")

@@ -250,7 +250,7 @@ def test_a_place_that_cannot_be_written(tmp_path: Path) -> None:
 
 
 @pytest.mark.skipif(not os.path.exists("/dev/full"), reason="needs /dev/full")
-def test_a_full_disk_is_told(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_full_disk_is_reported(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises((InputError, OSError), match="No space left"):
         write(Path("/dev/full"), samples())
 

@@ -98,7 +98,7 @@ def test_forward_it_stops_at_each_change() -> None:
         ("leader-elected {election=nonsense", ""),
     ],
 )
-def test_what_cannot_be_looked_for_is_told(text: str, told: str) -> None:
+def test_a_wrong_condition_is_reported(text: str, told: str) -> None:
     with pytest.raises(ValueError) as wrong:
         parse_watchpoint(text, History.of(SMALL).view())
     assert told in str(wrong.value)

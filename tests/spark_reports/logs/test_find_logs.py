@@ -152,7 +152,7 @@ def test_patterns_packed_logs_datasets_and_addresses(tmp_path: Path) -> None:
         ("s3a://bucket/out", True, None),
     ],
 )
-def test_an_address_is_told_from_a_path(text: str, elsewhere: bool, path: str | None) -> None:
+def test_an_address_is_distinguished_from_a_path(text: str, elsewhere: bool, path: str | None) -> None:
     assert is_remote(text) is elsewhere
     assert path is None or local_path(text) == path
 
@@ -167,7 +167,7 @@ def test_csv_is_written_here_only(tmp_path: Path, capsys: pytest.CaptureFixture[
     assert [path.name for path in tmp_path.iterdir()] == ["s.jsonl"]
 
 
-def test_sessions_of_the_same_name_are_told_apart(tmp_path: Path) -> None:
+def test_sessions_of_the_same_name_are_distinguished(tmp_path: Path) -> None:
     for name in ("one", "two"):
         (tmp_path / name).mkdir()
     paths = [write_log(tmp_path / part, []) for part in ("one/s.jsonl", "two/s.jsonl", "t.jsonl")]

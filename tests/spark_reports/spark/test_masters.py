@@ -28,7 +28,7 @@ def test_what_is_no_master_is_refused(master: str, told: str) -> None:
 
 
 @pytest.mark.parametrize(("master", "what"), [("spark://127.0.0.1:1", "Spark master"), ("sc://localhost:1/;user_id=me", "Connect server")])
-def test_a_master_where_nobody_answers_is_told_at_once(master: str, what: str) -> None:
+def test_a_master_that_does_not_answer_is_reported_immediately(master: str, what: str) -> None:
     begun = time.monotonic()
     with pytest.raises(ReportError, match=f"no .*{what} answers"), spark_session(master):
         pass

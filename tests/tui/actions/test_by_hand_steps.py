@@ -105,7 +105,7 @@ async def test_single_steps_of_a_broker_take_a_count() -> None:
         ("- -", "no follower is left to fetch"),
     ],
 )
-async def test_wrong_counts_are_told_where_they_are_written(text: str, wrong: str) -> None:
+async def test_wrong_counts_are_reported_in_the_input_dialog(text: str, wrong: str) -> None:
     async with playing(until=2 * SECOND) as (app, main_screen, pilot):
         await press(main_screen, pilot, [*BEGIN, *TABLE[0]])
         await pilot.press("p" if text in ("0", "x") else "v")

@@ -167,7 +167,7 @@ async def test_a_key_does_its_act(keys: list[str], act: acts.Act) -> None:
 
 
 @pytest.mark.parametrize("act", [action for action in ACTIONS if action.effect is not None], ids=lambda action: action.id)
-def test_effects_are_told_in_numbers(act) -> None:  # type: ignore[no-untyped-def]
+def test_effects_are_shown_in_numbers(act) -> None:  # type: ignore[no-untyped-def]
     loaded = fresh()
     if act.id == "elect-unclean":
         for broker in (1, 2, 3, 4):
@@ -215,7 +215,7 @@ def test_isolating_says_what_it_does_to_a_leader_a_follower_and_to_one_without_a
     assert effect_texts.isolated(dead) == "b1 is stopped; after a start, it reaches no other node until its links are healed."
 
 
-def test_what_follows_when_a_broker_goes_is_told_for_none_one_and_many() -> None:
+def test_the_effect_of_a_stopped_broker_is_shown_for_no_one_and_many_partitions() -> None:
     def of(broker: int, *partitions: PartitionView) -> tuple[str, str]:
         view = view_of(*partitions)
         of_broker = attrs.evolve(context(fresh()), view=view, broker=view.broker(broker), partition=None)

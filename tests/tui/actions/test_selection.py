@@ -87,7 +87,7 @@ def test_the_filters_of_kafka_topics_come_one_after_another_and_then_all() -> No
     assert selection.filter_name == ""
 
 
-def test_words_and_filter_are_told_with_the_way_back() -> None:
+def test_search_words_and_filter_are_shown_with_the_key_that_ends_them() -> None:
     selection = selected()
     selection.words = "orders"
     assert [p.tp.topic for p in selection.listed(VIEW)] == ["orders", "orders"]

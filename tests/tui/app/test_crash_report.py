@@ -43,7 +43,7 @@ def terminals() -> Iterator[list[Terminal]]:
 
 @pytest.mark.parametrize("broken", [BROKEN, BROKEN_CLUSTER])
 @pytest.mark.parametrize("logged", [True, False])
-def test_what_was_done_is_saved_and_told(terminals: list[Terminal], tmp_path: Path, broken: str, logged: bool) -> None:
+def test_a_crash_saves_the_session_and_reports_where(terminals: list[Terminal], tmp_path: Path, broken: str, logged: bool) -> None:
     arguments = ("--log", "mine.jsonl") if logged else ()
     terminal = Terminal(*arguments, cwd=tmp_path, program=broken + PLAY)
     terminals.append(terminal)

@@ -12,7 +12,7 @@ from tui.app.signals import leave_on_signals
 
 
 @pytest.mark.parametrize("number", SIGNALS)
-def test_the_first_signal_is_told_once_there_is_somebody_to_hear_it(number: signal.Signals) -> None:
+def test_the_first_signal_is_delivered_once_the_app_listens(number: signal.Signals) -> None:
     before = [signal.signal(each, signal.SIG_DFL) for each in SIGNALS]
     told: list[int] = []
     try:

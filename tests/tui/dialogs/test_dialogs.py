@@ -109,7 +109,7 @@ async def test_time_stands_still_while_somebody_writes(cancelled: bool) -> None:
         assert main_screen.session.playback.playing
 
 
-async def test_a_condition_that_never_comes_is_told() -> None:
+async def test_a_condition_that_never_holds_is_reported() -> None:
     async with playing() as (app, main_screen, pilot):
         main_screen.session.limit = 4 * SECOND
         await pilot.press("w")
@@ -166,5 +166,5 @@ async def test_keys_that_come_with_the_one_that_leaves_are_nobodys() -> None:
 
 
 @pytest.mark.parametrize("name", ["a" * 300 + ".yaml", "a\0b.yaml"])
-async def test_an_impossible_name_of_a_file_is_told(name: str) -> None:
+async def test_an_impossible_file_name_is_reported(name: str) -> None:
     assert "not a valid file name" in str(file_name_error(name))

@@ -151,7 +151,7 @@ def test_going_to_a_moment_by_its_time_and_by_its_event(desk: Desk) -> None:
 
 
 @pytest.mark.parametrize("text", ["12", "#", "#0", "#99999999", "soon"])
-def test_what_is_no_moment_is_told_while_it_is_written(desk: Desk, text: str) -> None:
+def test_a_wrong_moment_is_reported_while_it_is_typed(desk: Desk, text: str) -> None:
     desk.travel.go_to()
     assert desk.screen.lines[-1][1](text)
 

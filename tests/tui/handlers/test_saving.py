@@ -98,7 +98,7 @@ async def test_a_log_that_is_given_up_leaves_nothing(tmp_path: Path, monkeypatch
 
 
 @pytest.mark.parametrize("name", ["session", "session.zst", "session.json", "nowhere/session.yaml"])
-async def test_a_name_that_says_nothing_is_told(name: str) -> None:
+async def test_a_wrong_file_name_is_reported(name: str) -> None:
     async with playing() as (app, _board, pilot):
         await pilot.press("S")
         await write(app, pilot, name)

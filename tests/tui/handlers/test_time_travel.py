@@ -118,7 +118,7 @@ async def test_back_to_the_notable_event_before() -> None:
         assert main_screen.view.now < marks[-1].time
 
 
-async def test_go_to_a_time_and_to_an_event_and_be_told_what_is_none() -> None:
+async def test_go_to_a_time_or_an_event_and_a_wrong_one_is_reported() -> None:
     async with killed() as (app, main_screen, pilot):
         await pilot.press("g")
         await write(app, pilot, "2500ms")

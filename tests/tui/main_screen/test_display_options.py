@@ -208,7 +208,7 @@ def test_frames_per_second(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> N
         (["--keys", "nowhere.toml"], "nowhere.toml: cannot be read: No such file or directory"),
     ],
 )
-def test_a_wrong_option_is_told_before_anything_starts(given: list[str], told: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_wrong_option_is_reported_before_anything_starts(given: list[str], told: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["play", *given]) == 2
     assert capsys.readouterr().err == f"isrlab: {told}\n"
 

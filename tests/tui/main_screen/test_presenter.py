@@ -26,7 +26,7 @@ def test_the_header_tells_the_session_and_the_view(screen: FakeScreen) -> None:
     assert (clock.past, clock.task_target) == (-1, None)
 
 
-def test_the_past_is_told_by_how_far_it_is_from_the_end(screen: FakeScreen) -> None:
+def test_the_past_is_shown_with_its_distance_from_the_end(screen: FakeScreen) -> None:
     screen.session.do(acts.Kill(1))
     screen.session.replay_run.advance_to(5 * SECOND)
     screen.session.undo(lambda: None)
@@ -48,7 +48,7 @@ def test_a_context_has_what_is_selected_and_what_holds(screen: FakeScreen) -> No
     assert after.can_undo
 
 
-def test_unclean_election_is_told_in_the_note_of_the_brokers(screen: FakeScreen) -> None:
+def test_unclean_election_is_shown_in_the_note_of_the_brokers(screen: FakeScreen) -> None:
     presenter = screen.presenter
     assert presenter.settings_note(screen.frame(), 120) == "unclean election off"
     screen.session.do(acts.Set("unclean.leader.election.enable", "true", topic="orders"))
@@ -78,7 +78,7 @@ def test_nothing_selected_is_said(screen: FakeScreen) -> None:
     assert screen.presenter.selected_in_full(screen.frame(), screen.paint, 80)[0] == "Nothing selected"
 
 
-def test_a_mark_is_told_by_its_event(screen: FakeScreen) -> None:
+def test_a_mark_is_described_by_its_event(screen: FakeScreen) -> None:
     screen.session.do(acts.Kill(1))
     mark = screen.session.branch.marks[-1]
     assert screen.presenter.mark_text(screen.frame(), mark).endswith("⏎ goes to it")

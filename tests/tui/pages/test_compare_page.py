@@ -63,7 +63,7 @@ def test_differences_stand_first_and_are_marked() -> None:
     assert "All events that both have in common are the same." in "\n".join(text)
 
 
-def test_of_two_events_that_read_the_same_it_is_told_what_differs() -> None:
+def test_the_difference_of_two_events_with_the_same_sentence_is_shown() -> None:
     one = (7, 20 * SECOND, 6, "broker-started", 2, False, 1_500_164)
     two = (*one[:6], 1_500_324)
     assert hidden_difference(FirstDifference(7, one, two)) == ["They differ in recovery, µs: 1500164 and 1500324."]

@@ -94,7 +94,7 @@ def test_producers_that_interleave_have_their_exact_offsets_each() -> None:
     assert f"{len(lost[0].ranges)} ranges in " in shown
 
 
-def test_offsets_are_told_in_words() -> None:
+def test_offsets_are_described_in_words() -> None:
     assert offset_ranges(((3, 4), (5, 8), (9, 10))) == "3, 5–7, 9"
     assert offset_ranges(((3, 4), (5, 8), (9, 1012)), 1) == "3 and 1,006 more in 2 ranges"
 

@@ -103,7 +103,7 @@ def test_arrows_point_from_cause_to_effect() -> None:
     assert back.text[two] == "┤"
 
 
-def test_pauses_are_told_and_dead_brokers_have_no_line() -> None:
+def test_pauses_are_shown_and_dead_brokers_have_no_line() -> None:
     columns = columns_of((1, 2, 3))
     stop = LaneStep((1, SECOND, 0, "broker-stopped", 2, "killed"), "b2", "", "killed")
     late = LaneStep((2, 4 * SECOND, 0, "high-watermark", 1, "orders", 0, 0, 1, 2, 1), "b1", "", "HW 2")

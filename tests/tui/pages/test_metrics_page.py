@@ -101,7 +101,7 @@ def test_it_fits(size: tuple[int, int], selected: int) -> None:
     assert METRICS[selected].name in painted[-4].text + painted[-3].text + painted[-5].text
 
 
-def test_a_flow_is_told_by_its_rates_in_every_column() -> None:
+def test_a_flow_is_shown_as_rates_in_every_column() -> None:
     flow = BY_SHORT["BytesInPerSec"]
     line = MetricLine(flow, 9_000.0, {1: 4_000.0, 2: 5_000.0}, [0, SECOND], [0.0, 9_000.0], 2, 70.0, {1: 30.0, 2: 40.0})
     row, *about = [strip.text for strip in paint_metrics([line], [1, 2], SECOND, COLOUR, (120, 20), 0)[2:]]

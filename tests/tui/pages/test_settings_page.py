@@ -62,7 +62,7 @@ def test_what_a_release_has(name: str, release: str, exists: bool) -> None:
 
 
 @pytest.mark.parametrize("width", [80, 120])
-def test_the_default_of_what_somebody_set_is_told_where_there_is_little_room_too(width: int) -> None:
+def test_the_default_of_a_changed_setting_is_shown_on_a_small_screen_too(width: int) -> None:
     settings = settings_of()
     settings.set("replica.lag.time.max.ms", 10_000)
     place = SettingsScope("orders", 1, settings.release)
@@ -194,7 +194,7 @@ async def test_the_filter_by_its_key() -> None:
         assert main_screen.page is None
 
 
-def test_milliseconds_and_bytes_are_told_as_people_say_them() -> None:
+def test_milliseconds_and_bytes_are_shown_in_readable_units() -> None:
     assert in_words("log.retention.ms", 604_800_000) == "7 days"
     assert in_words("replica.lag.time.max.ms", 30_000) == "30 s"
     assert in_words("segment.bytes", 1_073_741_824) == "1 GiB"

@@ -82,7 +82,7 @@ def test_the_line_opens_and_closes() -> None:
     assert len([line for line in lines(log)[1:] if line]) == 2
 
 
-def test_a_loss_is_told_in_the_line_and_an_unclean_election_too() -> None:
+def test_a_loss_and_an_unclean_election_are_shown_in_the_line() -> None:
     ring = ring_of(fenced(1, 55), *(elected(2 + n, 1, n, election="unclean" if n == 3 else "clean") for n in range(5)), lost(10, 5, 3))
     assert "b55 fenced: LOST in 1 partition, 5 new leaders, 1 of them unclean ▸" in lines(log_of(ring))[1]
 

@@ -67,7 +67,7 @@ def test_a_narrow_header_would_rather_drop_the_seed_than_cut_the_title() -> None
     assert paint_header(clock, COLOUR, 80).text.endswith("e1-data-loss  Kafka 4.1 ")
 
 
-def test_a_dead_broker_is_told_from_one_that_the_controller_has_fenced() -> None:
+def test_a_dead_broker_is_distinguished_from_a_fenced_one() -> None:
     fake = cluster()
     fake.do(acts.Kill(2))
     assert "b2 ✕ dead, not yet noticed" in text(paint_brokers(fake.view(), COLOUR, (120, 4), selected=1, focused=True, cards=True))
@@ -114,7 +114,7 @@ def test_an_event_line_says_when_what_and_why() -> None:
     assert len(line) == 110
 
 
-def test_acts_are_told_in_words() -> None:
+def test_acts_are_described_in_words() -> None:
     assert sentence((1, 0, 0, "act", "kill", '{"broker": 2}')) == "kill b2"
     assert sentence((1, 0, 0, "act", "cut", '{"between": ["b1", "b2"], "one_way": true}')) == "cut b1 and b2 (one way)"
     said = sentence((1, 0, 0, "act", "set", '{"name": "min.insync.replicas", "value": "1", "topic": "orders"}'))
@@ -394,7 +394,7 @@ def test_every_kind_but_what_people_did_names_what_to_read_on() -> None:
     assert [kind for kind, event in KINDS.items() if not event.source] == ["act"]
 
 
-def test_what_waits_is_told_instead_of_the_latency_of_what_got_through() -> None:
+def test_waiting_batches_are_shown_instead_of_the_latency_of_completed_ones() -> None:
     made = Cluster(ClusterSpec(brokers=tuple(BrokerSpec(i) for i in (1, 2, 3)), topics=(TopicSpec("t"),)))
     made.do(acts.Load("t", 100))
     made.run_until(4_000_000)

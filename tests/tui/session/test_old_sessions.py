@@ -200,7 +200,7 @@ def test_a_log_that_is_not_true_is_shown_up_to_there(tmp_path: Path) -> None:
     assert at <= session.end.seq < at + 20
 
 
-def test_an_act_that_is_refused_now_is_told(tmp_path: Path) -> None:
+def test_an_act_that_is_now_refused_is_reported(tmp_path: Path) -> None:
     log = tmp_path / "a.jsonl"
     loaded = session_of(log=log)
     loaded.session.replay_run.advance_to(SECOND)
@@ -269,7 +269,7 @@ def test_opening_can_be_given_up_and_what_was_played_stays(tmp_path: Path) -> No
         (["e1-data-loss", "--at", "2s"], "--at: needs the event log of an old session; name one"),
     ],
 )
-def test_wrong_options_are_told(given: list[str], told: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_wrong_options_are_reported(given: list[str], told: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     log = tmp_path / "a.jsonl"
     a_session(log, acts=1)
     before = log.read_bytes()

@@ -300,12 +300,12 @@ async def test_a_tab_that_is_loaded_again_has_its_own_place() -> None:
         (["--host", "192.0.2.1", "--port", "8123"], "cannot listen on 192.0.2.1:8123: "),
     ],
 )
-def test_what_is_wrong_is_told_at_once(given: Sequence[str], told: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_error_is_reported_immediately(given: Sequence[str], told: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["serve", *given]) == 2
     assert capsys.readouterr().err.splitlines()[-1].startswith(f"isrlab: {told}")
 
 
-def test_a_port_in_use_is_told(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_port_in_use_is_reported(capsys: pytest.CaptureFixture[str]) -> None:
     with socket.socket() as holder:
         holder.bind(("127.0.0.1", 0))
         holder.listen()

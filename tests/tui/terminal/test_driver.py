@@ -158,7 +158,7 @@ def test_a_closed_terminal_ends_it_also_while_nothing_is_written(opened: list[Ow
     ended_well(log)
 
 
-def test_continued_without_having_been_told_to_stop_it_reads_keys_once(opened: list[Owned], tmp_path: Path) -> None:
+def test_continued_without_a_stop_signal_it_reads_keys_once(opened: list[Owned], tmp_path: Path) -> None:
     log = tmp_path / "session.jsonl"
     owned = Owned(log)
     opened.append(owned)

@@ -134,7 +134,7 @@ def test_fol_22_a_follower_s_high_watermark_completes_what_waits_there_once_per_
     assert answer(p0=4, p1=4, p2=4) == [], "nobody waits any more"
 
 
-def test_a_consumer_that_waits_at_a_follower_is_told_of_another_leader_epoch() -> None:
+def test_a_consumer_waiting_at_a_follower_gets_an_error_for_a_new_leader_epoch() -> None:
     bench = following()
     assert bench.ask(6, "a", max_wait_ms=500, leader_epoch=5) is None
     bench.partition_is((1, 2, 3), (1, 2, 3), leader=3, leader_epoch=6, partition_epoch=2)

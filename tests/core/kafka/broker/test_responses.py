@@ -159,7 +159,7 @@ def test_4_1_a_producer_gives_a_too_large_record_up_at_once() -> None:
     assert (producer.failed, producer.retries, run.account.accepted) == (1, 0, 0)
 
 
-def test_fetches_of_a_partition_the_metadata_do_not_have_are_told_so(bench: BrokerBench) -> None:
+def test_a_fetch_of_a_partition_that_the_metadata_lacks_gets_an_error(bench: BrokerBench) -> None:
     request = bench.fetch_request(2, 0)
     asked = request.changed[0]._replace(tp=TopicPartition("new", 0))
     bench.broker.handle(FetchRequest(*request._replace(changed=(asked,))), broker_address(2))

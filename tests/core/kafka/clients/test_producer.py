@@ -152,7 +152,7 @@ def test_by_hand_no_client_asks_for_metadata_because_they_are_old() -> None:
     assert cluster.next_time() is None
 
 
-def test_a_batch_without_an_answer_is_told_once_and_how_long_it_had_waited_when_it_is_given_up() -> None:
+def test_a_batch_without_a_response_is_reported_once_and_its_waiting_time_when_it_expires() -> None:
     bench = ProducerBench()
     bench.producer.produce(3, 100, 0)
     bench.one_sent(ProduceRequest)
@@ -169,7 +169,7 @@ def test_a_batch_without_an_answer_is_told_once_and_how_long_it_had_waited_when_
     assert bench.producer.incomplete_batches() == []
 
 
-def test_a_batch_that_is_answered_soon_is_not_told() -> None:
+def test_a_batch_with_an_early_response_is_not_reported() -> None:
     made = Cluster(ClusterSpec(brokers=tuple(BrokerSpec(i) for i in (1, 2, 3)), topics=(TopicSpec("t"),)), sink=(seen := []).append)
     made.do(acts.Load("t", 100))
     made.run_until(5 * SECOND)

@@ -122,7 +122,7 @@ def kept_often(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.usefixtures("kept_often")
 @pytest.mark.parametrize("seed", range(3))
-def test_events_that_are_known_need_not_be_told_again(seed: int) -> None:
+def test_known_events_need_not_be_emitted_again(seed: int) -> None:
     """Goals of all kinds, from a keyframe without a word and from the start with every event: the same session at the end of it."""
     dice = random.Random(seed)
     history = History.of(SMALL, seed=7)

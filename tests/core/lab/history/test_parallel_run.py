@@ -87,7 +87,7 @@ def test_it_goes_back_with_the_session() -> None:
     assert [broker.state for broker in other.view().brokers] == ["running", "running", "stopped"]
 
 
-def test_what_is_impossible_there_is_told() -> None:
+def test_an_impossible_act_is_reported() -> None:
     history = a_session()
     other = ParallelRun("Kafka 0.10.2", under("0.10.2"))
     history.run_until(SECOND)

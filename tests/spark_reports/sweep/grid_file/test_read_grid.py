@@ -79,7 +79,7 @@ def test_a_cell_has_its_way_over_a_topics_own_value() -> None:
         ("brokers: 3", "brokers: 3\n  pace: by-hand", "a sweep always runs by the timeline"),
     ],
 )
-def test_a_mistake_is_told_with_its_place_and_what_would_be_right(old: str, new: str, told: str) -> None:
+def test_a_mistake_is_reported_with_its_place_and_a_remedy(old: str, new: str, told: str) -> None:
     assert old in TEXT
     with pytest.raises(InputError) as wrong:
         read_grid(TEXT.replace(old, new, 1), "g.yaml")
