@@ -24,6 +24,7 @@ from core.sim.state.snapshot import Snapshot
 if TYPE_CHECKING:
     from core.lab.views.durability_report import DurabilityReport
     from core.lab.views.partition_detail import PartitionDetail
+    from core.lab.views.transaction_report import TransactionReport
 
 
 class Cluster(ClusterNodes):
@@ -124,3 +125,9 @@ class Cluster(ClusterNodes):
         from core.lab.views.durability_report import durability_report
 
         return durability_report(self)
+
+    def transaction_report(self) -> TransactionReport:
+        """Return the transactional IDs, and the partitions whose last stable offset is held back."""
+        from core.lab.views.transaction_report import transaction_report
+
+        return transaction_report(self)

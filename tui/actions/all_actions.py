@@ -273,6 +273,12 @@ ACTIONS: Final[tuple[Action, ...]] = (
         page="compare", footer=47,
     ),
     Action(
+        "screen-transactions", ("9",), "transactions",
+        "Show the transactions: the state of each transactional ID, and the partitions whose last stable offset (LSO) a transaction "
+        "holds back, with the command that frees it.", SCREENS,
+        page="transactions", footer=48,
+    ),
+    Action(
         "search", ("slash",), "find",
         "Filter the lists by words: partitions, brokers, and events by name, number, or state (b55, offline, orders-); "
         "settings and scenarios by name or description. Esc clears the filter.", SCREENS, call="search", shown="/", footer=18,

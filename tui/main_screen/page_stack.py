@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Final
 
+from core.kafka.transaction.transaction_log import TRANSACTION_STATE_TOPIC
+from core.lab.views.view import ClusterView
 from tui.pages.page import OVERVIEW, Page, PageContext
 from tui.panels.tabs import Tab
 
@@ -15,6 +17,7 @@ PAGES: Final = (
     ("settings", "Settings", "Settings"),
     ("scenarios", "Scenarios", "Library"),
     ("compare", "Compare", "Compare"),
+    ("transactions", "Transactions", "Txns"),
 )
 """All pages in the order of their keys, which start at 2. Each has a name, a label for its tab, and a shorter label for narrow screens."""
 
@@ -23,6 +26,12 @@ TABS: Final[tuple[Tab, ...]] = (
     *((str(number), label, brief, f"screen-{name}") for number, (name, label, brief) in enumerate(PAGES, start=2)),
 )
 """The tabs of all screens."""
+
+
+def tabs_of(view: ClusterView, page: str | None) -> tuple[Tab, ...]:
+    """Return the tabs. The tab of the transactions is left out while the cluster has none and another page is open."""
+    transactional = page == "transactions" or any(topic.name == TRANSACTION_STATE_TOPIC for topic in view.topics)
+    return TABS if transactional else TABS[:-1]
 
 
 def page_type(name: str) -> type[Page]:
@@ -56,6 +65,10 @@ def page_type(name: str) -> type[Page]:
             from tui.pages.compare import ComparePage
 
             return ComparePage
+        case "transactions":
+            from tui.pages.transactions import TransactionsPage
+
+            return TransactionsPage
         case _:
             raise ValueError(f"there is no page '{name}'")
 

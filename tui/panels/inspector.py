@@ -87,6 +87,15 @@ def high_watermark_sentence(p: PartitionView, view: ClusterView) -> str:
     return f"HW is held at {leader.hw} by {_holders(p)}: {records}."
 
 
+def last_stable_offset_sentence(p: PartitionView) -> str:
+    """Return a sentence about the last stable offset while transactions keep it below the high watermark, else an empty text."""
+    if p.held_back_at is None:
+        return ""
+    hidden = p.committed - p.held_back_at
+    records = "1 record" if hidden == 1 else f"{hidden:,} records"
+    return f"LSO is held at {p.held_back_at} by a transaction: read_committed consumers do not see {records} (9 shows who)."
+
+
 def _holders(p: PartitionView) -> str:
     """Return the replicas that hold a partition's high watermark back.
 
@@ -137,7 +146,7 @@ def paint_partition(
         .strip(width),
     ]
     gone = [f"b{broker} {why}." for broker, why in left.items() if why]
-    said = " ".join(filter(None, (high_watermark_sentence(p, view), unclean)))
+    said = " ".join(filter(None, (high_watermark_sentence(p, view), last_stable_offset_sentence(p), unclean)))
     if rows == 1 and unclean:
         said = f"No leader. {unclean}"
     elif rows == 1 and gone and p.status.served and not p.lost:

@@ -30,6 +30,7 @@ from tui.session.status import RunSoFar, SessionStatus
 if TYPE_CHECKING:
     from core.lab.views.durability_report import DurabilityReport
     from core.lab.views.partition_detail import PartitionDetail
+    from core.lab.views.transaction_report import TransactionReport
     from scenarios.logs.log_header import Header
 
 
@@ -154,6 +155,10 @@ class Session(History):
     def durability_report(self) -> DurabilityReport:
         """Return a report on the records that are lost or exposed now."""
         return self.cluster.durability_report()
+
+    def transaction_report(self) -> TransactionReport:
+        """Return the transactional IDs, and the partitions whose last stable offset is held back."""
+        return self.cluster.transaction_report()
 
     def frame_view(
         self, also: Iterable[TopicPartition] = (), *, shown: Collection[TopicPartition] | None = None, most: int | None = None

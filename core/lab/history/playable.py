@@ -20,6 +20,7 @@ from core.sim.state.snapshot import Snapshot
 if TYPE_CHECKING:
     from core.lab.views.durability_report import DurabilityReport
     from core.lab.views.partition_detail import PartitionDetail
+    from core.lab.views.transaction_report import TransactionReport
 
 
 class ClusterLike(Protocol):
@@ -38,6 +39,7 @@ class ClusterLike(Protocol):
     def view(self) -> ClusterView: ...
     def partition_detail(self, tp: TopicPartition) -> PartitionDetail: ...
     def durability_report(self) -> DurabilityReport: ...
+    def transaction_report(self) -> TransactionReport: ...
 
 
 class PlayableSnapshot(Protocol):

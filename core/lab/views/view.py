@@ -117,6 +117,7 @@ class PartitionView(ReprMixin):
         not_fetching: the ISR members that cannot fetch from the leader because their process is down or paused, or the link is cut.
         uncommitted_us: how long the HW has not moved while below the leader's LEO; 0 if everything is committed.
         lost_acknowledged, lost_read: the numbers of lost records that were acknowledged, and that a consumer has read.
+        held_back_at: the leader's last stable offset while transactions keep it below the high watermark; None while both are equal.
     """
 
     tp: TopicPartition
@@ -145,6 +146,7 @@ class PartitionView(ReprMixin):
     uncommitted_us: int = 0
     lost_acknowledged: int = 0
     lost_read: int = 0
+    held_back_at: int | None = None
 
     @property
     def offline(self) -> bool:

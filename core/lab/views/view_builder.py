@@ -132,6 +132,7 @@ def partition_view(cluster: ClusterNodes, tp: TopicPartition) -> PartitionView:
         health.uncommitted_us,
         account.lost_acknowledged,
         account.lost_read,
+        None if leading is None or not leading.is_leader else leading.held_back_at,
     )
 
 

@@ -1,0 +1,161 @@
+"""The transactions of a cluster: each transactional ID as its coordinator knows it, and each partition whose last stable offset is held back.
+
+`Cluster.transaction_report` makes the report. It answers the questions of `kafka-transactions list`, `describe` and `find-hanging`.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import attrs
+
+from core.kafka.broker.broker_state import BrokerState
+from core.kafka.ids import NO_LEADER, NO_OFFSET, TopicPartition
+
+if TYPE_CHECKING:
+    from core.kafka.broker.broker import Broker
+    from core.kafka.broker.partition import Partition
+    from core.kafka.transaction.transaction_metadata import TransactionMetadata
+    from core.lab.cluster_nodes import ClusterNodes
+
+
+@attrs.frozen
+class TransactionView:
+    """One transactional ID, as its coordinator knows it.
+
+    Attributes:
+        transactional_id: the transactional.id.
+        coordinator: the broker that coordinates it.
+        coordinator_epoch: the leader epoch of its partition of `__transaction_state`.
+        producer_id: the producer ID.
+        producer_epoch: the epoch of the current producer.
+        state: the state that is in the log, such as `Ongoing`.
+        pending: the state that is being written; empty if none is.
+        timeout_us: transaction.timeout.ms, µs.
+        open_us: the time since the transaction began, µs; -1 if no partition was added yet.
+        partitions: the partitions of the transaction; those without a marker once the transaction is decided.
+    """
+
+    transactional_id: str
+    coordinator: int
+    coordinator_epoch: int
+    producer_id: int
+    producer_epoch: int
+    state: str
+    pending: str
+    timeout_us: int
+    open_us: int
+    partitions: tuple[TopicPartition, ...]
+
+    @property
+    def waits_for_markers(self) -> bool:
+        """Whether the transaction is decided, and some partitions have no marker yet."""
+        return self.state in ("PrepareCommit", "PrepareAbort")
+
+
+@attrs.frozen
+class HeldPartition:
+    """A partition whose last stable offset (LSO) is below its high watermark.
+
+    Attributes:
+        tp: the partition.
+        leader: its leader.
+        last_stable_offset: the LSO: consumers with read_committed stop here.
+        high_watermark: the high watermark.
+        first_offset: the first offset of the oldest open transaction; the LSO if only a marker is not committed yet.
+        producer_id: the producer ID of that transaction; -1 if only a marker is not committed yet.
+        producer_epoch: the producer epoch of that transaction.
+        coordinator_epoch: the epoch of the last coordinator that wrote a marker of that producer; -1 if none did.
+        idle_us: the time since that producer's last batch, µs.
+        transactional_id: the transactional ID that has the producer ID; empty if none has.
+        hanging: whether no coordinator will ever end the transaction.
+    """
+
+    tp: TopicPartition
+    leader: int
+    last_stable_offset: int
+    high_watermark: int
+    first_offset: int
+    producer_id: int
+    producer_epoch: int
+    coordinator_epoch: int
+    idle_us: int
+    transactional_id: str
+    hanging: bool
+
+    @property
+    def abort_command(self) -> str:
+        """The command that ends a hanging transaction."""
+        topic, number = self.tp
+        return f"kafka-transactions.sh --bootstrap-server HOST:PORT abort --topic {topic} --partition {number} --start-offset {self.first_offset}"
+
+
+@attrs.frozen
+class TransactionReport:
+    """The transactions of a cluster at one moment.
+
+    Attributes:
+        transactions: the transactional IDs, in alphabetical order.
+        held: the partitions whose LSO is held back, hanging transactions first.
+    """
+
+    transactions: tuple[TransactionView, ...] = ()
+    held: tuple[HeldPartition, ...] = ()
+
+
+def transaction_report(cluster: ClusterNodes) -> TransactionReport:
+    """Return the report on all running brokers."""
+    running = [broker for broker in cluster.brokers.values() if broker.state is not BrokerState.STOPPED]
+    known = {
+        metadata.transactional_id: (broker, cache.coordinator_epoch, metadata)
+        for broker in running
+        for cache in broker.transactions.states.caches.values()
+        for metadata in cache.entries.values()
+    }
+    transactions = tuple(_transaction(cluster.now, *known[name]) for name in sorted(known))
+    by_producer = {metadata.producer_id: metadata for _, _, metadata in known.values()}
+    held = [
+        _held(cluster.now, partition, by_producer)
+        for broker in running
+        for partition in broker.partitions.values()
+        if partition.is_leader and partition.held_back_at is not None
+    ]
+    return TransactionReport(transactions, tuple(sorted(held, key=lambda each: (not each.hanging, each.tp))))
+
+
+def _transaction(now: int, broker: Broker, coordinator_epoch: int, metadata: TransactionMetadata) -> TransactionView:
+    return TransactionView(
+        metadata.transactional_id,
+        broker.id,
+        coordinator_epoch,
+        metadata.producer_id,
+        metadata.producer_epoch,
+        metadata.state.value,
+        "" if metadata.pending_state is None else metadata.pending_state.value,
+        metadata.timeout_us,
+        now - metadata.start_time if metadata.start_time >= 0 else -1,
+        metadata.partitions,
+    )
+
+
+def _held(now: int, partition: Partition, by_producer: dict[int, TransactionMetadata]) -> HeldPartition:
+    log = partition.log
+    stable = log.last_stable_offset()
+    producers = log.ensure_producer_state()
+    first, producer_id = next(iter(producers.ongoing.items()), (stable, -1))
+    entry = producers.entries.get(producer_id)
+    owner = by_producer.get(producer_id)
+    hanging = entry is not None and (owner is None or partition.tp not in owner.partitions) and producer_id != -1
+    return HeldPartition(
+        partition.tp,
+        partition.leader if partition.is_leader else NO_LEADER,
+        stable,
+        log.high_watermark,
+        first,
+        producer_id,
+        -1 if entry is None else entry.epoch,
+        -1 if entry is None else entry.coordinator_epoch,
+        0 if entry is None else now - entry.last_timestamp,
+        "" if owner is None else owner.transactional_id,
+        hanging and first != NO_OFFSET,
+    )

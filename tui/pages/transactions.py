@@ -1,0 +1,150 @@
+"""The transactions: which transactional IDs are in which state, and which of them hold back the last stable offset of a partition."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from textual.strip import Strip
+
+from core.lab.views.transaction_report import HeldPartition, TransactionReport, TransactionView
+from core.sim.units import format_duration
+from tui.pages.page import Page
+from tui.rendering.palette import Palette
+from tui.rendering.rows import Row, blank, rule, wrap
+from tui.rendering.tables import Cell, Column, paint_table
+
+NO_TRANSACTIONS = (
+    "No producer of this cluster uses transactions. A transactional producer writes records that consumers with "
+    "isolation.level=read_committed see only after its commit. To watch one, start the scenario t1-late-produce (key 7)."
+)
+"""What the page says about a cluster without transactions."""
+
+ID_COLUMNS = (
+    Column("transactional ID"), Column("coordinator"), Column("state"), Column("producer ID", right=True, rank=2),
+    Column("epoch", right=True, rank=1), Column("open for", right=True), Column("timeout", right=True, rank=3), Column("partitions", rest=True, least=12),
+)  # fmt: skip
+"""The columns of the transactional IDs."""
+
+HELD_COLUMNS = (
+    Column(""), Column("partition"), Column("LSO", right=True), Column("HW", right=True), Column("gap", right=True, rank=1),
+    Column("held by"), Column("producer ID", right=True, rank=2), Column("epoch", right=True, rank=2), Column("idle for", right=True, rank=3),
+    Column("", rest=True, least=10),
+)  # fmt: skip
+"""The columns of the partitions whose last stable offset is held back."""
+
+
+def who_holds(held: HeldPartition) -> str:
+    """Return who holds back the last stable offset of a partition, in a few words."""
+    if held.producer_id < 0:
+        return "a marker that is not committed yet"
+    return held.transactional_id or "an unknown producer"
+
+
+def explanation(held: HeldPartition, owner: TransactionView | None) -> list[str]:
+    """Return sentences that explain a partition whose last stable offset is held back, and what ends that."""
+    tp, gap = held.tp, held.high_watermark - held.last_stable_offset
+    records = "1 record" if gap == 1 else f"{gap:,} records"
+    lines = [
+        f"Consumers of {tp} with read_committed stop at the last stable offset {held.last_stable_offset:,}. They do not see the "
+        f"{records} up to the high watermark {held.high_watermark:,}, not even those of other producers."
+    ]
+    if held.producer_id < 0:
+        return [*lines, "The transaction is over, but its marker is not replicated to the whole ISR yet."]
+    if held.hanging:
+        return [
+            *lines,
+            f"The transaction of producer ID {held.producer_id} has been open since offset {held.first_offset:,}, but no coordinator knows "
+            "of it: nobody will end it. It is a hanging transaction.",
+            f"To end it: {held.abort_command}",
+        ]
+    if owner is not None and owner.waits_for_markers:
+        return [*lines, f"The transaction of {owner.transactional_id} is decided ({owner.state}). Its marker for {tp} is missing."]
+    if owner is not None:
+        left = max(owner.timeout_us - owner.open_us, 0)
+        return [
+            *lines,
+            f"The transaction of {owner.transactional_id} is open since offset {held.first_offset:,}. It ends when the producer commits or "
+            f"aborts it, or when its coordinator b{owner.coordinator} aborts it, which takes at least {format_duration(left // 1_000_000 * 1_000_000)}.",
+        ]
+    return lines
+
+
+def paint_transactions(report: TransactionReport, paint: Palette, size: tuple[int, int], selected: int) -> list[Strip]:
+    """Paint the held partitions, the explanation of the selected one, and the transactional IDs."""
+    width, height = size
+    count = len(report.held)
+    hanging = sum(each.hanging for each in report.held)
+    note = f"{hanging} hanging" if hanging else f"{count} held back" if count else "nothing is held back"
+    style = paint.bad if hanging else paint.warn if count else paint.good
+    out = [rule("Last stable offsets", note, width, paint.title_focused, paint.faint, style)]
+    if not report.transactions and not report.held:
+        out += [Row().add(f" {line}", paint.text).strip(width) for line in wrap(NO_TRANSACTIONS, width - 2)]
+        return out
+    owners = {each.transactional_id: each for each in report.transactions}
+    if report.held:
+        rows = max(1, min(count, height // 3))
+        top = max(0, min(selected - rows // 2, count - rows))
+        table = [_held_row(each, paint) for each in report.held[top : top + rows]]
+        out += paint_table(HELD_COLUMNS, table, paint, width, selected=selected - top, marks=True)
+        chosen = report.held[selected]
+        for sentence in explanation(chosen, owners.get(chosen.transactional_id)):
+            command = sentence.startswith("To end it")
+            out += [Row().add(f" {line}", paint.strong if command else paint.text).strip(width) for line in wrap(sentence, width - 2)]
+    else:
+        out.append(Row().add(" Every last stable offset equals the high watermark.", paint.text).strip(width))
+    out.append(blank(width))
+    running = sum(each.state == "Ongoing" for each in report.transactions)
+    out.append(rule("Transactional IDs", f"{running} ongoing of {len(report.transactions)}", width, paint.title, paint.faint, paint.muted))
+    room = max(1, height - len(out) - 1)
+    shown = [_id_row(each, paint) for each in report.transactions[:room]]
+    out += paint_table(ID_COLUMNS, shown, paint, width)
+    return out[:height]
+
+
+def _held_row(held: HeldPartition, paint: Palette) -> list[Cell]:
+    style = paint.bad if held.hanging else paint.warn
+    word = "HANGING" if held.hanging else "open" if held.producer_id >= 0 else "marker"
+    return [
+        ("✖" if held.hanging else "◬", style), (str(held.tp), paint.partition), (f"{held.last_stable_offset:,}", style),
+        (f"{held.high_watermark:,}", paint.committed), (f"{held.high_watermark - held.last_stable_offset:,}", style),
+        (who_holds(held), paint.text), (f"{held.producer_id}" if held.producer_id >= 0 else "·", paint.number),
+        (f"{held.producer_epoch}" if held.producer_id >= 0 else "·", paint.muted),
+        (format_duration(held.idle_us // 100_000 * 100_000) if held.producer_id >= 0 else "·", paint.muted), (word, style),
+    ]  # fmt: skip
+
+
+def _id_row(each: TransactionView, paint: Palette) -> list[Cell]:
+    style = paint.warn if each.waits_for_markers else paint.good if each.state == "Ongoing" else paint.muted
+    state = f"{each.state} → {each.pending}" if each.pending else each.state
+    missing = " no marker: " if each.waits_for_markers else " "
+    return [
+        (each.transactional_id, paint.strong), (f"b{each.coordinator} epoch {each.coordinator_epoch}", paint.broker), (state, style),
+        (f"{each.producer_id}", paint.number), (f"{each.producer_epoch}", paint.number),
+        (format_duration(each.open_us // 100_000 * 100_000) if each.state == "Ongoing" else "·", paint.number),
+        (format_duration(each.timeout_us), paint.muted), (missing.strip() + " " + " ".join(map(str, each.partitions)), paint.partition),
+    ]  # fmt: skip
+
+
+class TransactionsPage(Page):
+    """The page with the transactions. ↑ and ↓ select a partition whose last stable offset is held back."""
+
+    name: ClassVar[str] = "transactions"
+    calm: ClassVar[bool] = False
+
+    _selected = 0
+    _report = TransactionReport()
+
+    def lines(self, width: int, height: int) -> list[Strip]:
+        """Returns the lines to show."""
+        self._report = self.screen.session.transaction_report()
+        self._selected = max(0, min(self._selected, len(self._report.held) - 1))
+        return paint_transactions(self._report, self.paint, (width, height), self._selected)
+
+    def move(self, key: str) -> bool:
+        """Selects another held partition, also for the rest of the screen."""
+        by = {"up": -1, "down": 1, "pageup": -8, "pagedown": 8, "home": -len(self._report.held)}.get(key)
+        if by is None or not self._report.held:
+            return False
+        self._selected = max(0, min(len(self._report.held) - 1, self._selected + by))
+        self.screen.selection.choose(partition=self._report.held[self._selected].tp)
+        return True
