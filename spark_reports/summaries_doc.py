@@ -25,10 +25,10 @@ Each table answers one question about one or more sessions. `isrlab report` prin
 each is a value that occurred. The columns in **bold** identify a row, and rows are sorted by these columns. A session that was killed ends
 with its last event. Tests compare the tables with those of an independent implementation in plain Python.
 
-If a table has many rows, the terminal shows 100, the HTML page 300, and JSON 10,000. These are the worst rows, in the order of the columns
-after *worst first*. The output says how many rows the table has. Files contain all rows. With `--csv`, a table of more than 200,000 rows
-becomes several files. The figures at the top of the page (`totals` in JSON) are the overview for all sessions together. They cover all
-rows, even if the output shows fewer rows.
+If a table has many rows, the terminal shows 100, the HTML page 300, and JSON 10,000. The rows shown are the worst rows, in the order of the
+columns after *worst first*. The output says how many rows the table has. Files contain all rows. With `--csv`, a table of more than 200,000
+rows becomes several files. The figures at the top of the page (`totals` in JSON) are the overview for all sessions together. These figures
+cover all rows, even if the output shows fewer rows.
 """
 
 

@@ -57,7 +57,8 @@ _HEAD: Final = f"""# Scripts
 
 A script is a YAML file with a cluster, steps, and expectations. `isrlab run FILE` runs the script and checks the expectations.
 `isrlab play FILE` opens the script in the playground. Scripts contain only data, no code. isrlab refuses YAML anchors, aliases, tags, and
-merge keys. Error messages have the form `file:line:column: field: what is wrong; what would be right`. They count list items from 1.
+merge keys. Error messages have the form `file:line:column: field: what is wrong; what would be right`. Error messages count list items from
+1.
 
 ```yaml
 {EXAMPLE}```
@@ -91,8 +92,9 @@ In the acts `cut`, `heal`, `isolate`, `link`, `hold`, and `release`, `controller
 if the cluster has no quorum of voters, and to `kill-controller` and `pause-controller` if the cluster has a quorum. `kill`, `pause`,
 `shutdown`, and the other acts on a broker take the broker's number.
 
-A topic has `partitions` and `replication-factor`, or `replicas` (the brokers of each partition, the preferred leader first), or, as `isrlab import`
-writes it, `partitions: [{{replicas: [1, 2], isr: [1], leader: 1, elr: [], last-known-elr: []}}]`. It can also have `config` and `topic-id`.
+A topic has `partitions` and `replication-factor`, or `replicas` (the brokers of each partition, the preferred leader first), or, as
+`isrlab import` writes it, `partitions: [{{replicas: [1, 2], isr: [1], leader: 1, elr: [], last-known-elr: []}}]`. A topic can also have
+`config` and `topic-id`.
 
 To start from a state of a real cluster, such a partition can also have `leader-epoch` and, for all its replicas, `leo`, `hw`, `log-start`,
 and `epochs` (the entries of leader-epoch-checkpoint). `logs` lists the differences by broker:

@@ -37,9 +37,10 @@ AVAILABILITY: Final = Summary(
     notes=(
         "The observed time (`observed_us`) runs from the first state of the partition in the log to the end of the session. A "
         "partition is under-replicated if it has a leader and fewer in-sync replicas than replicas. Replicas that a reassignment is "
-        "adding do not count. A partition is offline if it has no leader. Both states are those that the controller knows, so they do "
-        "not change until the controller notices that a broker has failed. A partition is stalled if acks=all writes wait although the "
-        "leader serves clients (see the table `unavailability`). Columns that end in `_times` count intervals."
+        "adding do not count. A partition is offline if it has no leader. `under_replicated_us` and `offline_us` use the states that "
+        "the controller knows, which do not change until the controller notices that a broker has failed. A partition is stalled if "
+        "acks=all writes wait although the leader serves clients (see the table `unavailability`). Columns that end in `_times` count "
+        "intervals."
     ),
     kinds=STALL_KINDS,
     columns=STALL_COLUMNS,
