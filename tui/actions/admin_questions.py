@@ -16,7 +16,7 @@ def move_replica(context: ActionContext) -> Question:
     replica = p.replica_on(broker.id)
     options: list[tuple[str, tuple[Act, ...], str, str | None]] = []
     for number in range(1, broker.log_dirs + 1):
-        refused = "it is already there" if number == replica.dir else "the directory has failed" if number in broker.failed_dirs else None
+        refused = "the replica is already there" if number == replica.dir else "the directory has failed" if number in broker.failed_dirs else None
         options.append(
             (f"to directory {number}", (acts.MoveReplica(p.tp, broker.id, number),), "a copy catches up, then takes over", refused)
         )
@@ -31,7 +31,7 @@ def cannot_move(context: ActionContext) -> str | None:
     if broker.id not in p.replicas:
         return f"b{broker.id} has no replica of {p.tp}"
     if broker.log_dirs < 2:
-        return f"b{broker.id} has only one log directory; set log-dirs in a script to give it more"
+        return f"b{broker.id} has only one log directory; to add more, set log-dirs in a script"
     return None
 
 
@@ -51,7 +51,7 @@ def reassign(context: ActionContext) -> Question:
         target = tuple(other if b == leaves else b for b in now)
         options.append(
             (
-                f"b{other} instead of b{leaves}: {list(target)}",
+                f"replace b{leaves} with b{other}: {list(target)}",
                 (acts.Reassign(p.tp, target),),
                 "the new replica catches up, then the old one is removed",
                 None,
@@ -59,15 +59,19 @@ def reassign(context: ActionContext) -> Question:
         )
     for other in away:
         options.append(
-            (f"b{other} in addition: {[*now, other]}", (acts.Reassign(p.tp, (*now, other)),), f"replication factor {len(now) + 1}", None)
+            (f"add b{other}: {[*now, other]}", (acts.Reassign(p.tp, (*now, other)),), f"replication factor {len(now) + 1}", None)
         )
     if len(now) > 1:
         fewer = tuple(b for b in now if b != leaves)
-        options.append((f"without b{leaves}: {list(fewer)}", (acts.Reassign(p.tp, fewer),), f"replication factor {len(fewer)}", None))
+        options.append((f"remove b{leaves}: {list(fewer)}", (acts.Reassign(p.tp, fewer),), f"replication factor {len(fewer)}", None))
         if selected in now and now[0] != selected:
             order = (selected, *(b for b in now if b != selected))
-            options.append((f"b{selected} preferred: {list(order)}", (acts.Reassign(p.tp, order),), "no data moves; e elects it", None))
-    return Question(f"Reassign {p.tp}", f"Replicas now {list(now)}; broker b{leaves} is the one to go.", numbered(options))
+            options.append(
+                (f"prefer b{selected}: {list(order)}", (acts.Reassign(p.tp, order),), "no data moves; to elect it, press e", None)
+            )
+    return Question(
+        f"Reassign {p.tp}", f"Current replicas: {list(now)}. The replica to replace or remove is on b{leaves}.", numbered(options)
+    )
 
 
 def delete_records(context: ActionContext) -> Question:
@@ -109,7 +113,7 @@ def create_topic(context: ActionContext) -> Question:
                 (
                     f"{partitions} partition{'s' if partitions > 1 else ''}, replication factor {factor}",
                     (act,),
-                    "one copy: offline when its broker is down" if factor == 1 else "",
+                    "a single copy: offline when its broker is down" if factor == 1 else "",
                     None,
                 )
             )
@@ -131,6 +135,6 @@ def consume(context: ActionContext) -> Question:
     options.append((f"start {name} at the end", (acts.Consume(topic, name, reset="latest"),), "auto.offset.reset=latest", None))
     return Question(
         f"Consumers of {topic}",
-        "A consumer reads what is below the high watermark; records that it has read count in the durability account.",
+        "A consumer reads only records below the high watermark. The durability account counts the records that it has read.",
         numbered(options),
     )

@@ -32,16 +32,16 @@ def cannot_toggle(context: ActionContext) -> str | None:
     if context.built_by_hand:
         return "this scenario runs by hand from start to end"
     if context.view.voters:
-        return "a running cluster with a controller quorum cannot switch to by hand: its voters hold elections on their own timers"
+        return "a running cluster with a controller quorum cannot be stepped by hand, because its voters hold elections on their own timers"
     if context.on_zookeeper:
-        return "a running cluster with ZooKeeper cannot switch to by hand: its sessions depend on pings; choose release 3.3 or later, or a by-hand scenario such as e1-data-loss"
+        return "a running cluster with ZooKeeper cannot be stepped by hand, because its sessions depend on pings; choose release 3.3 or later, or a by-hand scenario such as e1-data-loss"
     return None
 
 
 def needs_by_hand(context: ActionContext) -> str | None:
     """Return a reason unless the pace is `by-hand`."""
     if context.pace is not Pace.BY_HAND:
-        return f"the cluster runs on its own; {context.key('by-hand')} switches it to by hand"
+        return f"the cluster runs on its own; to step it by hand, press {context.key('by-hand')}"
     return None
 
 
@@ -77,7 +77,7 @@ def fetch_round(context: ActionContext) -> TextPrompt:
     leader, all_of_them = partition.leader, followers(partition)
     names = [f"b{broker}" for broker in all_of_them]
     who = in_a_sentence(names)
-    each = "the number of records that you enter" if len(names) == 1 else "the number of records that you enter for it"
+    each = "the number of records that you enter" if len(names) == 1 else "the number of records that you enter for that follower"
     example = " ".join("45678"[: len(names)])
 
     def wanted(text: str) -> tuple[Act, ...]:
@@ -96,7 +96,7 @@ def fetch_round(context: ActionContext) -> TextPrompt:
         "round",
         f"{who} fetch from b{leader}",
         f"Each request arrives, and the leader answers it with {each}, for example {example}. "
-        "Leave the line empty for all records; - skips a follower. Other partitions in the same fetch get at most that many.",
+        "To return all records, leave the line empty. To skip a follower, enter -. Other partitions in the same fetch return at most that many records.",
         "",
         wanted,
     )
@@ -113,20 +113,22 @@ def step(context: ActionContext) -> Question:
         def wanted(text: str) -> tuple[Act, ...]:
             return (act(one, records=count_of(text) if text else None),)
 
-        return TextPrompt(name, title, "The maximum number of records per partition. Leave the line empty for all records.", "", wanted)
+        return TextPrompt(
+            name, title, "Enter the maximum number of records per partition. To return all records, leave the line empty.", "", wanted
+        )
 
     options = (
         Option("f", f"b{one} fetches …", (), "the leader answers at once, with the number of records you "
             "enter", dead, counted("fetch", f"b{one} fetches", acts.Fetch)),
-        Option("r", f"b{one}'s fetch arrives", (acts.Arrive(one),), "and waits at the leader", dead),
+        Option("r", f"b{one}'s fetch arrives", (acts.Arrive(one),), "the fetch waits at the leader", dead),
         Option(
-            "a", f"b{one}'s fetch is answered …", (), "with the current log and HW", dead,
+            "a", f"b{one}'s fetch is answered …", (), "the answer has the leader's current records and HW", dead,
             counted("answer", f"b{one}'s fetch is answered", acts.Answer),
         ),
-        Option("l", f"the answer to b{one} is lost", (acts.Answer(one, lost=True),), "the leader knows, the follower does not", dead),
-        Option("x", f"the controller fences b{one}", (acts.Fence(one),), "its session has expired"),
+        Option("l", f"the answer to b{one} is lost", (acts.Answer(one, lost=True),), "the leader has sent it, but the follower gets nothing", dead),
+        Option("x", f"the controller fences b{one}", (acts.Fence(one),), "as when its session expires"),
         Option("b", f"b{one} restarts at once", (acts.Bounce(one),), "the controller does not notice", dead),
-        Option("w", f"b{one} writes its checkpoint", (acts.Checkpoint(one),), "high watermarks to disk", dead),
+        Option("w", f"b{one} writes its checkpoint", (acts.Checkpoint(one),), "saves its high watermarks to disk", dead),
         Option("i", f"b{one} checks its ISRs", (acts.CheckIsr(one),), "removes replicas that have not caught up", dead),
     )  # fmt: skip
-    return Question(f"b{one} by hand", "One step, which takes effect immediately.", options)
+    return Question(f"b{one} by hand", "The step takes effect immediately.", options)

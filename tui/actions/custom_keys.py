@@ -36,10 +36,10 @@ RESERVED: Final = {
 EATEN: Final = {
     "ctrl+b": "tmux", "ctrl+a": "screen", "ctrl+g": "zellij", "ctrl+o": "zellij", "ctrl+t": "zellij", "ctrl+n": "zellij",
     "ctrl+h": "zellij", "ctrl+p": "zellij", "ctrl+s": "the terminal's flow control", "ctrl+q": "the terminal's flow control",
-    "ctrl+w": "browsers", "ctrl+j": "terminals (it is Enter)", "ctrl+m": "terminals (it is Enter)",
-    "ctrl+i": "terminals (it is Tab)", "f1": "terminals (their help)", "f10": "terminals (their menu)", "f11": "terminals (full screen)",
+    "ctrl+w": "browsers", "ctrl+j": "terminals (same as Enter)", "ctrl+m": "terminals (same as Enter)",
+    "ctrl+i": "terminals (same as Tab)", "f1": "terminals (for help)", "f10": "terminals (for their menu)", "f11": "terminals (for full screen)",
     "alt+n": "zellij", "alt+h": "zellij", "alt+j": "zellij", "alt+k": "zellij", "alt+l": "zellij", "alt+f": "zellij",
-    "backspace": "some terminals (as Ctrl+H)",
+    "backspace": "some terminals (same as Ctrl+H)",
 }  # fmt: skip
 """Keys that a program between the keyboard and the playground can intercept, and the name of that program."""
 
@@ -170,7 +170,7 @@ def _refuse_clashes(changed: Mapping[str, tuple[str, ...]], source: str) -> None
 
 def as_toml(keymap: Keymap) -> Iterable[str]:
     """Return the whole keymap as lines of a keymap file. A comment after each action describes it."""
-    yield f"# Keys of the playground. Save as {default_path()} and keep the lines you change."
+    yield f"# Keys of the playground. Save this file as {default_path()}, and keep only the lines that you change."
     yield "[keys]"
     for action in ACTIONS:
         keys = [_quoted_key(key) for key in keymap.keys(action.id)]

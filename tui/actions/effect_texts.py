@@ -14,6 +14,10 @@ def _partitions(count: int) -> str:
     return "1 partition" if count == 1 else f"{count} partitions"
 
 
+def _refusing(count: int) -> str:
+    return f"; {_partitions(count)} {'refuses' if count == 1 else 'refuse'} acks=all writes"
+
+
 def _without(context: ActionContext, broker: int) -> tuple[list[PartitionView], int, int]:
     """Return the impact of losing a broker.
 
@@ -36,15 +40,17 @@ def gone(context: ActionContext) -> str:
     timeout = int(context.setting("zookeeper.session.timeout.ms" if context.on_zookeeper else "broker.session.timeout.ms", None)) / 1_000
     until = f"until its session expires (up to {timeout:g} s)"
     if led:
-        said = f"b{broker.id} leads {_partitions(len(led))}: unserved {until}" + (", then other brokers lead" if alone < len(led) else "")
+        said = f"b{broker.id} leads {_partitions(len(led))}; clients are not served {until}" + (
+            " and other brokers lead" if alone < len(led) else ""
+        )
     elif any(broker.id in p.isr for p in context.view.partitions):
-        said = f"b{broker.id} leads no partition; where it is in the ISR, writes with acks=all wait {until}"
+        said = f"b{broker.id} leads no partition; in partitions that have it in the ISR, acks=all writes wait {until}"
     else:
         said = f"b{broker.id} leads no partition and is in no ISR: clients are not affected"
     if alone:
         said += f"; {_partitions(alone)} would have no leader"
     if under:
-        said += f"; writes with acks=all refused by {_partitions(under)}"
+        said += _refusing(under)
     return said + "."
 
 
@@ -59,7 +65,7 @@ def shut_down(context: ActionContext) -> str:
         said = f"b{broker.id} stops"
     if alone:
         said += f"; {_partitions(alone)} {'has' if alone == 1 else 'have'} no other member of the ISR and {'goes' if alone == 1 else 'go'} offline"
-    return said + (f"; writes with acks=all refused by {_partitions(under)}" if under else "") + "."
+    return said + (_refusing(under) if under else "") + "."
 
 
 def unregistered(context: ActionContext) -> str:
@@ -75,7 +81,7 @@ def unregistered(context: ActionContext) -> str:
     if alone:
         said += f"; {_partitions(alone)} {'goes' if alone == 1 else 'go'} offline"
     if under:
-        said += f"; writes with acks=all refused by {_partitions(under)}"
+        said += _refusing(under)
     if broker.replicas:
         said += f"; {broker.replicas:,} {'replica remains' if broker.replicas == 1 else 'replicas remain'} assigned to it"
     return said + "; it registers again only after a restart."
@@ -100,7 +106,7 @@ def frozen(context: ActionContext) -> str:
     assert broker is not None
     if broker.state is BrokerState.PAUSED:
         return f"b{broker.id} resumes with the state it had; if another broker leads a partition by now, requests with the old epoch are refused."
-    return gone(context).replace("unserved until", "it still considers itself their leader; unserved until", 1)
+    return gone(context).replace("; clients are not", " and still considers itself their leader; clients are not", 1)
 
 
 def isolated(context: ActionContext) -> str:
@@ -108,11 +114,11 @@ def isolated(context: ActionContext) -> str:
     broker = context.broker
     assert broker is not None
     if broker.state is BrokerState.STOPPED:
-        return f"b{broker.id} is stopped; after a start, it reaches no other node until its links are healed."
+        return f"b{broker.id} is stopped; after it starts, it cannot reach any other node until its links heal."
     led, _, _ = _without(context, broker.id)
     if not led:
-        return f"b{broker.id} keeps running but is isolated; it leads no partition, and is removed from the ISRs of others."
-    return f"b{broker.id} keeps running and still considers itself the leader of {_partitions(len(led))}; the other brokers get new leaders without it."
+        return f"b{broker.id} keeps running but is isolated. It leads no partition, and it is removed from all ISRs."
+    return f"b{broker.id} keeps running and still considers itself the leader of {_partitions(len(led))}. Meanwhile, other brokers can be elected."
 
 
 def unclean(context: ActionContext) -> str:
@@ -121,25 +127,23 @@ def unclean(context: ActionContext) -> str:
     own = topic is not None and context.overridden(UNCLEAN, topic)
     where = f"topic {topic}" if own else "the whole cluster"
     if context.setting(UNCLEAN, topic):
-        return f"Off for {where}: only members of the ISR (or ELR) can be elected."
+        return f"Turns it off for {where}: only members of the ISR (or ELR) can be elected."
     changed = [p for p in context.view.partitions if (p.tp.topic == topic if own else not context.overridden(UNCLEAN, p.tp.topic))]
-    return f"On for {where}: {_partitions(unclean_change(changed, context.view.up).elected)} would get a leader from outside the ISR; records that it lacks are lost."
+    return f"Turns it on for {where}: {_partitions(unclean_change(changed, context.view.up).elected)} would get a leader from outside the ISR, which can lose records."
 
 
 def elect_unclean(context: ActionContext) -> str:
     """Describe what an unclean election of the selected partition would lose."""
     p = context.partition
     assert p is not None
-    return (
-        f"{p.tp} gets a leader from the live replicas; up to {only_on_stopped_brokers(p):,} records that only dead replicas hold are lost."
-    )
+    return f"{p.tp} gets a leader from the live replicas; up to {only_on_stopped_brokers(p):,} records that only dead replicas hold would be lost."
 
 
 def elect_preferred(context: ActionContext) -> str:
     """Describe how many partitions an election of the preferred leaders would affect."""
     other = sum(p.leader != p.replicas[0] for p in context.view.partitions)
     able = sum(p.leader != p.replicas[0] and p.replicas[0] in p.isr for p in context.view.partitions)
-    return f"{_partitions(other)} {'is' if other == 1 else 'are'} not led by the preferred leader; {able} of them can be moved back."
+    return f"{_partitions(other)} {'is' if other == 1 else 'are'} not led by the preferred leader; an election moves {able} of them back."
 
 
 def healed(context: ActionContext) -> str:

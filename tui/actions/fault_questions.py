@@ -15,7 +15,7 @@ from core.sim.units import format_duration
 from tui.actions.context import MOST_BROKERS, ActionContext, Option, Question, numbered
 
 DELAYS: Final = (
-    (0, "as before"),
+    (0, "normal speed"),
     (5_000, "5 ms per write"),
     (50_000, "50 ms per write"),
     (500_000, "500 ms per write"),
@@ -37,8 +37,8 @@ def power_loss(context: ActionContext) -> Question:
     one = context.the_broker.id
     options = (
         Option("d", "random for each log", (acts.PowerLoss(one),), "part of the unflushed tail is lost"),
-        Option("l", "all of it is lost", (acts.PowerLoss(one, unflushed="lost"),), "logs end at their recovery points"),
-        Option("k", "all of it had reached the disk", (acts.PowerLoss(one, unflushed="kept"),), "same as kill -9"),
+        Option("l", "the whole tail is lost", (acts.PowerLoss(one, unflushed="lost"),), "logs end at their recovery points"),
+        Option("k", "the whole tail is on disk", (acts.PowerLoss(one, unflushed="kept"),), "same as kill -9"),
     )
     return Question(
         f"The machine of b{one} loses power",
@@ -54,7 +54,7 @@ def slow_disk(context: ActionContext) -> Question:
     same = "this is the current value" if now else f"the disk of b{one} is not slow"
     return Question(
         f"Disk of b{one}",
-        "Each write takes this long, for records from followers' fetches and from producers. Writes run one after another.",
+        "Each disk write takes this long, whether its records come from a fetch or from a producer. Writes run one after another.",
         numbered([(words, (acts.SlowDisk(one, delay),), "", same if delay == now else None) for delay, words in DELAYS]),
     )
 
@@ -86,7 +86,7 @@ def directories(context: ActionContext) -> Question:
             note = "the last working directory: the broker halts" if last else "its replicas go offline"
             refused = "its process is not running" if broker.state is BrokerState.STOPPED else None
             options.append((f"directory {number} fails", (acts.FailDir(broker.id, number),), note, refused))
-    return Question(f"Log directories of b{broker.id}", "Fails a disk, or replaces a failed one.", numbered(options))
+    return Question(f"Log directories of b{broker.id}", "Make a disk fail, or replace a failed disk.", numbered(options))
 
 
 def link_quality(context: ActionContext) -> Question:
@@ -108,17 +108,22 @@ def link_quality(context: ActionContext) -> Question:
             )
         )
         options.append(
-            (f"{here} ↔ {node}: 10 % loss", (acts.Link((here, node), loss_ppm=100_000),), "TCP retransmits: late but in order", None)
+            (
+                f"{here} ↔ {node}: 10 % loss",
+                (acts.Link((here, node), loss_ppm=100_000),),
+                "TCP retransmits: messages are late, but in order",
+                None,
+            )
         )
         options.append(
             (
                 f"{here} ↔ {node}: back to normal",
                 (acts.Link((here, node), latency=view.latency_us, jitter=view.jitter_us, loss_ppm=view.loss_ppm),),
                 new,
-                None if {here, node} in changed else "it is already back to normal",
+                None if {here, node} in changed else "the link is already back to normal",
             )
         )
-    return Question(f"Links of {here}", "Makes a link slow or lossy. To cut a link, press c.", numbered(options))
+    return Question(f"Links of {here}", "Make a link slow or lossy. To cut a link, press c.", numbered(options))
 
 
 def hold(context: ActionContext) -> Question:
@@ -137,7 +142,7 @@ def hold(context: ActionContext) -> Question:
                 options.append((f"hold {arrow}", (acts.Hold(pair),), "messages wait until you release them", None))
     return Question(
         f"Messages of {here}",
-        "Messages are delayed, not lost: use this for a late request, an overdue answer, or a zombie leader.",
+        "Held messages are delayed, not lost. Use this to simulate a late request, an overdue answer, or a zombie leader.",
         numbered(options),
     )
 
@@ -150,12 +155,12 @@ def controllers(context: ActionContext) -> Question:
             continue
         role = "active" if voter.active else voter.role
         if voter.role == "stopped":
-            options.append((f"start {voter.name}", (acts.StartController(voter.name),), "its log and vote are on disk", None))
+            options.append((f"start {voter.name}", (acts.StartController(voter.name),), "its log and its vote are still on disk", None))
         else:
             options.append((f"kill {voter.name}", (acts.KillController(voter.name),), role, None))
             options.append((f"freeze {voter.name}", (acts.PauseController(voter.name),), role, None))
             options.append((f"thaw {voter.name}", (acts.ResumeController(voter.name),), "it resumes with the state it had", None))
-    return Question("Controllers", "Without a majority that can communicate, metadata cannot change.", numbered(options))
+    return Question("Controllers", "Metadata can change only while a majority of the controllers can communicate.", numbered(options))
 
 
 def no_controllers(context: ActionContext) -> str | None:
@@ -163,5 +168,5 @@ def no_controllers(context: ActionContext) -> str | None:
     if any(not voter.name.startswith("b") for voter in context.view.voters):
         return None
     if context.view.voters:
-        return "the controllers run in broker processes here; kill or freeze the broker"
-    return "this cluster has no dedicated controllers; the scenario d9-dedicated-controllers has them (press 7)"
+        return "in this cluster, the controllers run in broker processes; kill or freeze a broker instead"
+    return "this cluster has no dedicated controllers; to try them, press 7 and start d9-dedicated-controllers"

@@ -55,7 +55,7 @@ def cut(context: ActionContext) -> Question:
                 one_way.append(
                     Option("", f"cut only {here} ← {node}", (acts.Cut((node, here), one_way=True),), "the other direction works")
                 )
-    return Question(f"Link of {here} to…", "Messages on a cut link wait until it heals.", tuple(options + one_way[:MOST_NODES]))
+    return Question(f"Links of {here}", "Messages on a cut link wait until the link heals.", tuple(options + one_way[:MOST_NODES]))
 
 
 def min_isr(context: ActionContext) -> Question:
@@ -78,10 +78,16 @@ def min_isr(context: ActionContext) -> Question:
 def _meaning(number: int, replicas: int, *, capped: bool) -> str:
     spare = spare_replicas(number, replicas, capped=capped)
     if spare < 0:
-        return "more than the replicas: all writes refused"
+        return "more than the replicas: acks=all writes are refused"
     if number > replicas:
-        return f"counts as {replicas}: no broker may fail"
-    return "no broker may fail" if spare == 0 else "one broker may fail" if spare == 1 else f"{spare} brokers may fail"
+        return f"counts as {replicas}: tolerates no broker failure"
+    return (
+        "tolerates no broker failure"
+        if spare == 0
+        else "tolerates one broker failure"
+        if spare == 1
+        else f"tolerates {spare} broker failures"
+    )
 
 
 def acks(context: ActionContext) -> Question:
@@ -96,7 +102,7 @@ def acks(context: ActionContext) -> Question:
             options.append(
                 Option(key, f"{producer.name}: acks={value}", (acts.Acks(value, producer.name),), note, "current value" if now else None)
             )
-    return Question("acks", "What the producer waits for, from its next batch on.", tuple(options))
+    return Question("acks", "Choose which acknowledgment a producer waits for, from its next batch on.", tuple(options))
 
 
 def produce(context: ActionContext) -> TextPrompt:
@@ -108,7 +114,11 @@ def produce(context: ActionContext) -> TextPrompt:
         return (acts.Produce(partition.topic, count_of(text), partition=partition.partition, acks=acks_of),)
 
     return TextPrompt(
-        "produce", f"Produce to {partition}", f"The number of records in one burst, for example 10 or 5k; acks={acks_of}.", "100", wanted
+        "produce",
+        f"Produce to {partition}",
+        f"Enter the number of records in the burst, for example 10 or 5k. The producer uses acks={acks_of}.",
+        "100",
+        wanted,
     )
 
 
@@ -126,4 +136,4 @@ def load(context: ActionContext) -> Question:
         now = running is not None and running.rate == rate
         start = acts.Load(topic, rate, acks=acks_of, producer=name)
         options.append(Option(str(number), f"{rate:,} records/s", (*stop, start), "", "current value" if now else None))
-    return Question(f"Steady load on {topic}", f"Producer {name}, acks={acks_of}.", tuple(options))
+    return Question(f"Steady load on {topic}", f"The producer {name} uses acks={acks_of}.", tuple(options))

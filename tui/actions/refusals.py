@@ -29,7 +29,7 @@ def needs_process(context: ActionContext) -> str | None:
     if broker is None:
         return "no broker is selected; choose one with ← and →"
     if broker.state is BrokerState.STOPPED:
-        return f"b{broker.id} is stopped; start it with {context.key('start')}"
+        return f"b{broker.id} is stopped; to start it, press {context.key('start')}"
     return None
 
 
@@ -103,14 +103,14 @@ def no_producer(context: ActionContext) -> str | None:
     return (
         None
         if context.view.producers
-        else f"there is no producer; start a load with {context.key('load')} or a burst with {context.key('produce')}"
+        else f"there is no producer; to start a load, press {context.key('load')}; to produce a burst, press {context.key('produce')}"
     )
 
 
 def time_stands(context: ActionContext) -> str | None:
     """Return a reason if virtual time is paused because the pace is `by-hand`."""
     if context.pace is Pace.BY_HAND and not context.built_by_hand and not context.in_the_past:
-        return f"virtual time is paused while you step by hand; {context.key('by-hand')} lets it run, and {context.key('step')} goes to the next event"
+        return f"virtual time is paused while you step by hand; to let it run, press {context.key('by-hand')}; to go to the next event, press {context.key('step')}"
     return None
 
 
@@ -126,12 +126,16 @@ def nothing_undone(context: ActionContext) -> str | None:
 
 def fastest(context: ActionContext) -> str | None:
     """Return a reason if the speed is already the highest."""
-    return f"{SPEEDS[-1]:g}× is the fastest; {context.key('full-speed')} runs as fast as possible" if context.speed >= SPEEDS[-1] else None
+    return (
+        f"{SPEEDS[-1]:g}× is the highest speed; to run as fast as possible, press {context.key('full-speed')}"
+        if context.speed >= SPEEDS[-1]
+        else None
+    )
 
 
 def slowest(context: ActionContext) -> str | None:
     """Return a reason if the speed is already the lowest."""
-    return f"{SPEEDS[0]:g}× is the slowest" if context.speed <= SPEEDS[0] else None
+    return f"{SPEEDS[0]:g}× is the lowest speed" if context.speed <= SPEEDS[0] else None
 
 
 def nothing_before(context: ActionContext) -> str | None:
@@ -141,7 +145,7 @@ def nothing_before(context: ActionContext) -> str | None:
 
 def no_future(context: ActionContext) -> str | None:
     """Return a reason unless the branch continues after this moment."""
-    return None if context.in_the_past else f"this is the latest moment of this branch; continue with {context.key('play')}"
+    return None if context.in_the_past else f"this is the latest moment of this branch; to continue, press {context.key('play')}"
 
 
 def no_cause(context: ActionContext) -> str | None:
@@ -152,4 +156,4 @@ def no_cause(context: ActionContext) -> str | None:
     """
     if context.event is None or not (context.page or context.focus == "events"):
         return None if context.partition is not None or context.broker is not None else "there are no brokers and no partitions"
-    return None if context.event[2] else "this event has no recorded cause: it is an act, or a timer expired"
+    return None if context.event[2] else "this event has no recorded cause, because it is an act or the expiry of a timer"

@@ -88,7 +88,7 @@ class Selection:
         """Toggle between both orders and select the first partition. Returns a message to show."""
         self.worst_first = not self.worst_first
         self.partition = next((p.tp for p in self.listed(view)), self.partition)
-        return "partitions: the worst first" if self.worst_first else "partitions: by name"
+        return "partitions sorted with the worst first" if self.worst_first else "partitions sorted by name"
 
     def next_filter(self, view: ClusterView) -> str:
         """Switch to the next kafka-topics filter. After the last filter, list all partitions again. Returns a message to show."""

@@ -113,7 +113,7 @@ class ActionRunner:
                 return
             said = self.session.event_sentence(seq) or act.word
         if self.session.branch is not branch:
-            said = f"{said}; you are now on {self.session.branch.name}; {branch.name} keeps the old future ({self.screen.key('jump')})"
+            said = f"{said}; you are now on {self.session.branch.name}; to return to {branch.name}, press {self.screen.key('jump')}"
         self.screen.refresh_view()
         self.screen.prompts.say(said)
 
@@ -148,4 +148,4 @@ class ActionRunner:
             if option is not None:
                 self.run(chosen[options.index(option)].id)
 
-        self.screen.prompts.ask(Question(title, "The keys work without this menu, too.", options), done)
+        self.screen.prompts.ask(Question(title, "The keys also work without this menu.", options), done)

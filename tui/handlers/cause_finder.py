@@ -40,7 +40,7 @@ class CauseFinder:
         options = tuple(
             Option(_KEYS[cell.name], cell.label, (), _in_words(event))
             if event is not None
-            else Option(_KEYS[cell.name], cell.label, (), "no longer in memory: goes back to it")
+            else Option(_KEYS[cell.name], cell.label, (), "no longer in memory; ⏎ travels back to it")
             if ring.first > 0
             else Option(_KEYS[cell.name], cell.label, (), refused="has not changed since the start")
             for cell, event in zip(cells, events, strict=True)
@@ -56,7 +56,9 @@ class CauseFinder:
             else:
                 self._look_back_for(cells[at])
 
-        question = Question("What changed it last", f"From there, {self.screen.key('cause')} goes to its cause.", options)
+        question = Question(
+            "Show the last change", f"Select a value. To go from its last change to the cause, press {self.screen.key('cause')}.", options
+        )
         self.screen.prompts.ask(question, chosen)
 
     def _look_back_for(self, cell: TrackedValue) -> None:

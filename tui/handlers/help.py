@@ -70,7 +70,9 @@ class HelpScreens:
         """Asks for a palette, or for ASCII or glyphs. The choice applies to this session."""
         app = self.screen.app
         assert isinstance(app, ThemedApp)
-        options = [Option(str(n), name, (), ABOUT[name] + (" ◂ now" if name == app.palette else "")) for n, name in enumerate(PALETTES, 1)]
+        options = [
+            Option(str(n), name, (), ABOUT[name] + (" ◂ current" if name == app.palette else "")) for n, name in enumerate(PALETTES, 1)
+        ]
         options.append(Option("a", "glyphs" if app.ascii_only else "ASCII", (), "instead of " + ("ASCII" if app.ascii_only else "glyphs")))
 
         def chosen(option: Option | None) -> None:
@@ -83,4 +85,4 @@ class HelpScreens:
                 app.use_palette(option.label)
             self.screen.refresh_view()
 
-        self.screen.prompts.ask(Question("Colours", "In every palette, each state has its own glyph or word.", tuple(options)), chosen)
+        self.screen.prompts.ask(Question("Colors", "In every palette, each state has its own glyph or word.", tuple(options)), chosen)

@@ -39,8 +39,8 @@ class Saving:
         """Asks for a file name, saves the session, and then calls `then`."""
         default = self.loaded.record or Path("session.yaml")
         about = (
-            "NAME.yaml is a scenario script: isrlab run replays it to the same events. NAME.jsonl (compressed: NAME.jsonl.zst) "
-            "is the event log: isrlab replay checks it, and isrlab play opens it."
+            "NAME.yaml saves a scenario script, which isrlab run replays to the same events. NAME.jsonl (compressed: NAME.jsonl.zst) "
+            "saves the event log, which isrlab replay checks and isrlab play opens."
         )
         self.screen.prompts.ask_text("Save the session", about, str(default), self._file_name_error, lambda name: self._save_as(name, then))
 
@@ -57,7 +57,7 @@ class Saving:
             save(path, then)
             return
         options = (
-            Option("o", "overwrite it", (), f"{path.stat().st_size:,} bytes exist"),
+            Option("o", "overwrite it", (), f"it has {path.stat().st_size:,} bytes"),
             Option("n", "another name", (), ""),
         )
 
@@ -67,7 +67,7 @@ class Saving:
             elif option is options[1]:
                 self.save_then(then)
 
-        self.screen.prompts.ask(Question(f"{path} exists", "The file is not overwritten without your consent.", options), chosen)
+        self.screen.prompts.ask(Question(f"{path} exists", "Overwrite the file, or choose another name.", options), chosen)
 
     def _save_log(self, path: Path, then: Callable[[], object]) -> None:
         def written(failed: str) -> None:
@@ -103,7 +103,7 @@ class Saving:
             text, what = f"{format_clock(event[1])} #{event[0]} {event[3]}: {sentence(event)}", f"event {event[0]}"
         elif context.partition is not None:
             tp = context.partition.tp
-            text, what = self._describe_row(tp.topic, tp.partition), f"the describe row of {tp}"
+            text, what = self._describe_row(tp.topic, tp.partition), f"the kafka-topics row of {tp}"
         if not text:
             self.screen.prompts.say("nothing is selected", refused=True)
             return
@@ -163,7 +163,7 @@ def file_name_error(text: str) -> str | None:
     if not text:
         return "enter a file name, for example session.yaml"
     if not text.endswith((*SCRIPT_NAMES, *LOG_NAMES)):
-        return "the name of a script ends in .yaml, that of an event log in .jsonl or .jsonl.zst"
+        return "the name of a script ends in .yaml, and the name of an event log in .jsonl or .jsonl.zst"
     path = Path(text)
     try:
         if "\0" in text:

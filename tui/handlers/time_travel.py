@@ -107,8 +107,8 @@ class TimeTravel:
         end, selected = self.session.end, self.screen.context().event
         self.screen.prompts.ask_text(
             title,
-            f"A virtual time such as 12s or 1m30s, or an event such as #{max(1, end.seq // 2)}. "
-            f"This branch extends to {format_clock(end.time)}, event #{end.seq}.",
+            f"Enter a virtual time such as 12s or 1m30s, or an event such as #{max(1, end.seq // 2)}. "
+            f"This branch ends at {format_clock(end.time)}, event #{end.seq}.",
             "" if selected is None else f"#{selected[0]}",
             wrong,
             then,
@@ -146,7 +146,11 @@ class TimeTravel:
     def bookmark(self) -> None:
         """Asks for a note and bookmarks the current moment."""
         self.screen.prompts.ask_text(
-            "Bookmark", f"A note for {format_clock(self.screen.view.now)}, event {self.screen.view.seq}.", "", lambda _: None, self._mark
+            "Bookmark",
+            f"Enter a note for {format_clock(self.screen.view.now)}, event {self.screen.view.seq}.",
+            "",
+            lambda _: None,
+            self._mark,
         )
 
     def _mark(self, note: str) -> None:
@@ -190,7 +194,7 @@ class TimeTravel:
             if option is not None:
                 goals[options.index(option)]()
 
-        about = f"You are on {session.branch.name}, {format_clock(self.screen.view.now)} of {format_clock(session.end.time)}."
+        about = f"You are on {session.branch.name}, at {format_clock(self.screen.view.now)} of {format_clock(session.end.time)}."
         self.screen.prompts.ask(Question("Jump to", about, tuple(options)), chosen)
 
     def _to_branch(self, name: str, position: Position | None) -> None:
@@ -242,7 +246,7 @@ class TimeTravel:
         chosen = self.screen.context().partition
         partition = "orders-0" if chosen is None else chosen.tp
         about = (
-            f"A state, such as lost > 0, urp > 0, isr({partition}) < 2, hw({partition}) >= 500, joined by and, or; a change, "
+            f"Enter a state, such as lost > 0, urp > 0, isr({partition}) < 2, hw({partition}) >= 500, joined by and, or; a change, "
             "such as leader changes or "
             f"isr({partition}) changes; or an event, such as truncated or leader-elected {{election=unclean}}."
         )
@@ -268,7 +272,7 @@ class TimeTravel:
             if found:
                 self._has_arrived()
             else:
-                self.screen.prompts.say(f"there is no such moment before this one: {text}", refused=True)
+                self.screen.prompts.say(f"at no earlier moment did this become true: {text}", refused=True)
 
         self.session.back_to_when(self._watch_for(text), text, done)
         self.screen.refresh_view()
@@ -283,7 +287,7 @@ class TimeTravel:
         moments = list(reversed(self.remembered_moments))
         options = tuple(Option(str(number) if number < 10 else "", words, ()) for number, (words, _) in enumerate(moments, start=1))
 
-        options += (Option("a", "any other moment …", (), "a time, or an event by its number"),)
+        options += (Option("a", "any other moment …", (), "enter a time or an event number"),)
 
         def chosen(option: Option | None) -> None:
             if option is options[-1]:
@@ -292,7 +296,7 @@ class TimeTravel:
                 words, view = moments[options.index(option)]
                 self._show_diff(words, view)
 
-        self.screen.prompts.ask(Question("Differences from", "Shows what differs between that moment and this one.", options), chosen)
+        self.screen.prompts.ask(Question("Differences from", "Choose the moment to compare with the current one.", options), chosen)
 
     def _diff_with_any(self) -> None:
         """Asks for the other moment and shows the differences."""
@@ -302,7 +306,7 @@ class TimeTravel:
             if (refused := self._moment_error(text)) is not None:
                 return refused
             late = self._moment_of(text).time > end.time
-            return f"this branch extends only to {format_clock(end.time)}" if late else None
+            return f"this branch ends at {format_clock(end.time)}" if late else None
 
         def look(text: str) -> None:
             def seen(view: ClusterView) -> None:

@@ -131,8 +131,8 @@ class Navigation:
         """Asks for words to filter by."""
         if self.page is None:
             self.screen.prompts.ask_text(
-                "Filter partitions, brokers and events",
-                "Enter words that must all match, for example b55, offline, orders-, dead, truncated, #120. An empty filter shows all.",
+                "Filter partitions, brokers, and events",
+                "Enter words that must all match, for example b55, offline, orders-, dead, truncated, #120. To show everything, leave the line empty.",
                 self.selection.words,
                 lambda _: None,
                 self.filter_by,
@@ -164,7 +164,9 @@ class Navigation:
             self.screen.rearrange()
             self.panels.page_panel.focus()
         if self.panels.layout is not None and self.panels.layout.size is SizeClass.MINIMAL:
-            self.screen.prompts.say("that screen needs 80×20 cells; it appears when there is room", refused=True)
+            self.screen.prompts.say(
+                "that screen needs a terminal of at least 80×20; it appears when you enlarge the terminal", refused=True
+            )
         self.screen.show_now()
         if page.unfinished:
             self.screen.refresh_view()

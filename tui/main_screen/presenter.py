@@ -144,7 +144,7 @@ class Presenter:
         if mark is None:
             return ""
         event = frame.event_buffer.find(mark.seq)
-        return f"{format_clock(mark.time)} #{mark.seq} {mark.kind if event is None else sentence(event)}  ⏎ goes to it"
+        return f"{format_clock(mark.time)} #{mark.seq} {mark.kind if event is None else sentence(event)}  ⏎ goes to the event"
 
     # --- unclean election ------------------------------------------------------------------------------------------
 
@@ -183,15 +183,15 @@ class Presenter:
             return (
                 "unclean ON: no replica is up"
                 if brief
-                else (f"unclean ON, but no replica of {p.tp} is up." if whole else "unclean ON, but none of its replicas is up.")
+                else (f"unclean ON, but no replica of {p.tp} is up." if whole else "unclean ON, but no replica is up.")
             )
         key = self.key("elect-unclean")
         if election is UncleanElection.AT_ONCE:
             return "unclean ON" if brief else "unclean ON: the controller acts at once."
-        by_key = f"{key} elects for the selected partition only" if whole else f"{key} does it now"
+        by_key = f"{key} elects for the selected partition only" if whole else f"{key} elects now"
         if election is UncleanElection.ON_CHANGE:
             return (
-                ("unclean ON" if whole else f"unclean ON: {key} does it")
+                ("unclean ON" if whole else f"unclean ON: {key} elects")
                 if brief
                 else f"unclean ON: the controller acts when a broker starts or stops; {by_key}."
             )
@@ -223,7 +223,7 @@ class Presenter:
             return (
                 "Why",
                 paint_event_detail(context.event, frame.event_buffer.find, paint, width),
-                "< to its cause" if context.event[2] else "",
+                "< goes to its cause" if context.event[2] else "",
             )
         if context.focus == "brokers" and context.broker is not None:
             return f"Broker b{context.broker.id}", paint_broker(context.broker, frame.view, paint, width), ""

@@ -354,7 +354,7 @@ class MainScreen(Screen[None]):
         if message.menu:
             self.actions.menu(f"b{message.broker}", (BROKER, NETWORK))
 
-    def on_grid_picked(self, message: PartitionGrid.Picked) -> None:
+    def on_partition_grid_picked(self, message: PartitionGrid.Picked) -> None:
         """Selects the partition and broker of a cell that was clicked."""
         self.selection.choose(message.partition, message.broker)
         self.show_now()

@@ -81,7 +81,7 @@ def hidden_difference(parted: FirstDifference | None) -> list[str]:
         return []
     names = ("time, µs", *(name.replace("_us", ", µs").replace("_", "-") for name in KINDS[one[3]].columns))
     values = zip(names, (one[1], *one[4:]), (two[1], *two[4:]), strict=True)
-    return ["They differ in " + "; ".join(f"{name}: {here} and {there}" for name, here, there in values if here != there) + "."]
+    return ["The events differ in " + "; ".join(f"{name}: {here} and {there}" for name, here, there in values if here != there) + "."]
 
 
 def paint_compare(
@@ -106,7 +106,7 @@ def paint_compare(
     pairs = [(p, theirs.get(p.tp)) for p in in_order(here, True)]
     different = [pair for pair in pairs if pair[1] is None or facts(pair[0]) != facts(pair[1])]
     same = [pair for pair in pairs if pair not in different]
-    note = f"{len(different)} of {len(pairs)} partitions differ" if different else "no partition differs now"
+    note = f"{len(different)} of {len(pairs)} partitions differ" if different else "no partitions differ now"
     out = [rule("Side by side", note, width, paint.title_focused, paint.faint, paint.warn if different else paint.good)]
     head = Row().add(" " * label, paint.muted).add(clip(names[0], half), paint.strong).pad(label + half + 1).add("│ ", paint.faint)
     out.append(head.add(clip(names[1], half), paint.strong).strip(width))
@@ -120,7 +120,7 @@ def paint_compare(
             out.append(_line(f" {name}", left, right, label, half, paint, width, one != two))
     below: list[Strip] = [rule("First difference", "", width, paint.title, paint.faint, paint.muted)]
     if parted is None:
-        words = " All events that both have in common are the same." if different else " All events so far are the same."
+        words = " All events so far are the same, although the states differ." if different else " All events so far are the same."
         below.append(Row().add(words, paint.good).strip(width))
     for name, event in () if parted is None else ((names[0], parted.here), (names[1], parted.there)):
         words = "no further event yet" if event is None else f"{format_clock(event[1])} #{event[0]} {sentence(event)}"
@@ -201,14 +201,17 @@ class ComparePage(Page):
         second = self.second
         run = session.run_so_far()
         self._arrived = second.advance_to(screen.view.now, run.steps, run.acts, within(BUDGET))
-        notes = [f"{played.act.word} at {format_clock(played.time)} was refused there: {reason}" for played, reason in second.refused[-3:]]
+        notes = [
+            f"{played.act.word} at {format_clock(played.time)} was refused in {second.words}: {reason}"
+            for played, reason in second.refused[-3:]
+        ]
         if not self._arrived:
-            notes.insert(0, f"It is catching up: {format_clock(second.now)} of {format_clock(screen.view.now)}.")
+            notes.insert(0, f"{second.words} is catching up: it is at {format_clock(second.now)} of {format_clock(screen.view.now)}.")
         names = (self._here(), second.words)
         now = screen.view.now
         ended = second.ended_before(now)
         if ended is not None:
-            notes.insert(0, f"{second.words} extends only to {format_clock(ended)}.")
+            notes.insert(0, f"{second.words} ends at {format_clock(ended)}.")
         settled = self._arrived and not run.moving and ended is None and (run.stepwise or run.next_due is None or run.next_due > now)
         parted = second.compare(session.event_buffer, settled=settled)
         size = (width, height)
@@ -236,16 +239,20 @@ class ComparePage(Page):
         makers: list[tuple[str, str, Callable[[], ParallelRun]]] = []
         for branch in session.branches:
             if branch is not session.branch:
-                makers.append((branch.name, f"up to {format_clock(branch.end.time)}", partial(_branch_of, session.start, branch)))
+                makers.append((branch.name, f"ends at {format_clock(branch.end.time)}", partial(_branch_of, session.start, branch)))
         for name in reversed(RELEASES):
             if name != loaded.release.name:
                 makers.append(
-                    (f"Kafka {name}", "the same under its rules", partial(ParallelRun, f"Kafka {name}", loaded.under(RELEASES[name])))
+                    (
+                        f"Kafka {name}",
+                        "the same script under this release",
+                        partial(ParallelRun, f"Kafka {name}", loaded.under(RELEASES[name])),
+                    )
                 )
         options = tuple(
             Option(str(number) if number < 10 else "", words, (), note) for number, (words, note, _) in enumerate(makers, start=1)
         )
-        question = Question("Compare with", "From now on, it advances with this session.", options)
+        question = Question("Compare with", "Choose a run. From now on, it advances with this session.", options)
 
         def chosen(option: Option | None) -> None:
             if option is not None:

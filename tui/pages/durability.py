@@ -111,8 +111,8 @@ def paint_durability(
     if not entries:
         words = (
             "Every record that was acknowledged or read is in the log of the current leader, and every electable replica has "
-            "all committed records. To lose records, use acks=1 and kill the leader (a 1, k), or force an unclean election (u "
-            "on, kill the ISR, start an old replica)."
+            "all committed records. To lose records, set acks=1 and kill the leader (press a, 1, k). Or force an unclean election: "
+            "press u, kill every member of the ISR, and start an old replica."
         )
         for line in wrap(words, width - 2):
             out.append(Row().add(f" {line}", paint.text).strip(width))
@@ -128,7 +128,7 @@ def paint_durability(
         if len(listed) > most:
             listed = [*listed[: most - 1], listed[most - 1][: width - 3] + "…"]
         why += [Row().add(f" {line}", paint.number).strip(width) for line in listed]
-    why.append(rule("Because", "⏎ shows the event", width, paint.title, paint.faint, paint.muted))
+    why.append(rule("Cause", "⏎ shows the event", width, paint.title, paint.faint, paint.muted))
     if event is not None:
         why += paint_event_detail(event, find, paint, width)
     elif chosen.event:
@@ -138,7 +138,7 @@ def paint_durability(
     top = max(0, min(selected - rows // 2, len(entries) - rows))
     columns = (
         Column(""), Column("partition"), Column("producer", rank=2), Column("offsets"), Column("records", right=True),
-        Column("epoch", right=True, rank=3), Column("for", rank=1), Column("cause", rest=True, least=16),
+        Column("epoch", right=True, rank=3), Column("state", rank=1), Column("cause", rest=True, least=16),
     )  # fmt: skip
     table: list[list[Cell]] = []
     for entry in entries[top : top + rows]:

@@ -34,7 +34,9 @@ class FilteredPage(Page):
             self.wanted = text
             self.screen.show_now()
 
-        self.screen.prompts.ask_text(f"Filter {self.what}", f"{self.words}. An empty filter shows all.", self.wanted, lambda _: None, take)
+        self.screen.prompts.ask_text(
+            f"Filter {self.what}", f"{self.words}. To show everything, leave the line empty.", self.wanted, lambda _: None, take
+        )
         return True
 
     def back(self) -> bool:

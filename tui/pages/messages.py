@@ -199,7 +199,7 @@ class MessagesPage(Page):
         while len(lines) < height - below:
             lines.append(blank(width))
         if below and chosen is not None:
-            lines.append(rule("Why", "< to its cause" if chosen[2] else "", width, paint.title, paint.faint, paint.muted))
+            lines.append(rule("Why", "< goes to its cause" if chosen[2] else "", width, paint.title, paint.faint, paint.muted))
             lines += why[: below - 1]
         return lines
 

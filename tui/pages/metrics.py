@@ -180,7 +180,7 @@ def _about(line: MetricLine, paint: Palette, width: int, since: int) -> list[Str
     if by:
         said.append("by broker: " + "  ".join(by[:12]))
     if metric.of is None and since:
-        said.append(f"from the events in memory, since {format_clock(since)}")
+        said.append(f"computed from the events in memory, since {format_clock(since)}")
     for text in wrap("; ".join(said), width - 2):
         rows.append(Row().add(f" {text}", paint.muted).strip(width))
     return rows

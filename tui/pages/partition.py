@@ -62,7 +62,7 @@ def high_watermark_reasons(detail: PartitionDetail, view: ClusterView, left: Map
     """
     p, leads = detail.view, detail.leads
     if p.offline:
-        words = f"{p.tp} has no leader: it waits for a live member of ISR {ids(p.isr)}" + (f" or ELR {ids(p.elr)}" if p.elr else "") + "."
+        words = f"{p.tp} has no leader and waits for a live member of ISR {ids(p.isr)}" + (f" or ELR {ids(p.elr)}" if p.elr else "") + "."
         return [words, _who_could(detail), *([unclean] if unclean else []), *_gone(detail, left)]
     if p.status is PartitionStatus.LEADER_UNAVAILABLE or leads is None:
         return [not_served(p, view), *_gone(detail, left)]
@@ -74,17 +74,17 @@ def high_watermark_reasons(detail: PartitionDetail, view: ClusterView, left: Map
     said = []
     if leads.under_min_isr and leads.strict_min_isr:
         said.append(
-            f"HW is held at {leader.hw:,}, {records}: ISR {ids(leads.isr)} is smaller than min.insync.replicas "
+            f"HW is held at {leader.hw:,}, and {records}: ISR {ids(leads.isr)} is smaller than min.insync.replicas "
             f"{leads.min_isr}, so nothing is committed."
         )
     holders = [f for f in leads.followers if f.counts and f.leo < leader.leo]
     holders.sort(key=lambda f: (f.leo, f.broker))
     for number, follower in enumerate(holders):
-        held = f"HW is held at {leader.hw:,}, {records}: " if number == 0 and not said else ""
+        held = f"HW is held at {leader.hw:,}, and {records}: " if number == 0 and not said else ""
         said.append(held + _holder(detail, view, follower))
     if not said:
         said.append(
-            f"HW {leader.hw:,} of {leader.leo:,}: all replicas that HW waits for have all records; HW advances with their next fetch."
+            f"HW is {leader.hw:,} of {leader.leo:,}: all replicas that HW waits for have all records, and HW advances with their next fetch."
         )
     return [*said, *_outsiders(detail, left)]
 
@@ -95,9 +95,9 @@ def _holder(detail: PartitionDetail, view: ClusterView, follower: FollowerState)
     assert leads is not None
     name = f"b{follower.broker}"
     if follower.leo < 0:
-        words = f"{name} has not fetched yet from this leader"
+        words = f"{name} has not yet fetched from this leader"
     else:
-        words = f"{name} fetched up to {follower.leo:,}, last seen {ago(follower.fetched_us)} ago"
+        words = f"{name} has the records up to {follower.leo:,}, and last fetched {ago(follower.fetched_us)} ago"
     if leads.pending and follower.broker in leads.isr and follower.broker not in leads.proposed:
         asks = "is writing the ISR without it to ZooKeeper" if leads.writes_isr else "has asked the controller to remove it from the ISR"
         return f"{words}; b{leads.broker} {asks}."
@@ -113,11 +113,11 @@ def _holder(detail: PartitionDetail, view: ClusterView, follower: FollowerState)
         period = max(1, leads.check_period_us)
         rounds = max(0, -(-(first + 1 - leads.next_check_us) // period))
         at = leads.next_check_us + rounds * period
-        words += f", according to the schedule of b{leads.broker}'s isr-expiration (every {ago(period)}) in {ago(at)}, at {format_clock(detail.now + at)}"
+        words += f": b{leads.broker} removes it in {ago(at)}, at {format_clock(detail.now + at)}, because it runs isr-expiration every {ago(period)}"
     broker = next((b for b in view.brokers if b.id == follower.broker), None)
     if broker is not None and not broker.fenced and broker.silent_us > 3_000_000 and broker.state is not BrokerState.RUNNING:
         left = max(0, detail.session_us - broker.silent_us)
-        words += f"; sooner if its session expires: silent for {ago(broker.silent_us)} of {ago(detail.session_us)}, {ago(left)} left"
+        words += f"; or earlier, when its session expires in {ago(left)} (silent for {ago(broker.silent_us)} of {ago(detail.session_us)})"
     return words + "."
 
 
@@ -146,11 +146,11 @@ def _outsiders(detail: PartitionDetail, left: Mapping[int, str]) -> list[str]:
         if not replica.alive:
             said.append(f"b{replica.broker} is out of the ISR and is not running{why}.")
         elif follower is None or follower.leo < 0:
-            said.append(f"b{replica.broker} is out of the ISR and has not fetched from this leader yet{why}.")
+            said.append(f"b{replica.broker} is out of the ISR and has not yet fetched from this leader{why}.")
         elif follower.leo < goal:
             said.append(f"b{replica.broker} is out of the ISR: it needs {goal - follower.leo:,} more records to reach LEO {goal:,}{why}.")
         else:
-            said.append(f"b{replica.broker} is out of the ISR, but has reached HW {leader.hw:,}: its next fetch may bring it back{why}.")
+            said.append(f"b{replica.broker} is out of the ISR, but has reached HW {leader.hw:,}: its next fetch can bring it back{why}.")
     return said
 
 
@@ -159,7 +159,7 @@ def _who_could(detail: PartitionDetail) -> str:
     if not detail.eligible:
         return "The controller cannot elect any replica now."
     broker, word = detail.eligible[0]
-    lacks = "; records that it lacks would be lost" if word == "unclean" else ""
+    lacks = f"; records that b{broker} lacks would be lost" if word == "unclean" else ""
     return f"The controller could elect b{broker} ({word}){lacks}."
 
 
@@ -201,7 +201,7 @@ def _replicas(detail: PartitionDetail, paint: Palette, width: int, broker: int |
     p, leads = detail.view, detail.leads
     columns = (
         Column("replica"), Column("role"), Column("LEO", right=True), Column("HW", right=True), Column("start", right=True, rank=2),
-        Column("fetched", right=True, rank=1), Column("caught up", right=True), Column("epoch: from", rest=True, least=14, rank=3),
+        Column("fetched", right=True, rank=1), Column("caught up", right=True), Column("epoch:start", rest=True, least=14, rank=3),
     )  # fmt: skip
     longest = max((replica.leo for replica in p.replica_views), default=0)
     rows: list[list[Cell]] = []
@@ -238,7 +238,7 @@ def _role(replica: ReplicaView, leader: int) -> str:
     if not replica.alive:
         return "no process"
     if replica.role == "leader":
-        return "leads" if replica.broker == leader else f"thinks it leads, e{replica.believes_epoch}"
+        return "leads" if replica.broker == leader else f"believes it leads, e{replica.believes_epoch}"
     if replica.believes_leader != leader:
         return "follows no leader" if replica.believes_leader < 0 else f"follows b{replica.believes_leader}, e{replica.believes_epoch}"
     return replica.fetch_state
@@ -262,16 +262,16 @@ def _sets(detail: PartitionDetail, paint: Palette, width: int) -> list[Strip]:
                 [
                     (f"{leads.pending} to ", paint.muted),
                     (ids(leads.proposed), paint.warn),
-                    (" is on its way to ZooKeeper" if leads.writes_isr else " is at the controller", paint.muted),
+                    (" is on its way to ZooKeeper" if leads.writes_isr else " is pending at the controller", paint.muted),
                 ]
             )
     if p.elr or p.last_known_elr:
         items.append([("ELR ", paint.muted), (ids(p.elr), paint.text), (" last known ", paint.muted), (ids(p.last_known_elr), paint.text)])
     if p.adding or p.removing:
         items.append([("adding ", paint.muted), (ids(p.adding), paint.warn), (" removing ", paint.muted), (ids(p.removing), paint.warn)])
-    after: list[tuple[str, Style]] = [("if the leader went: " if not p.offline else "could lead: ", paint.muted)]
+    after: list[tuple[str, Style]] = [("if the leader fails: " if not p.offline else "can lead: ", paint.muted)]
     if not detail.eligible:
-        after.append(("no replica could lead", paint.bad))
+        after.append(("no replica can lead", paint.bad))
     for number, (broker, word) in enumerate(detail.eligible):
         style = paint.bad if word == "unclean" else paint.broker
         after += [(", " if number else "", paint.muted), (f"b{broker}", style), (f" ({word})", paint.muted)]
@@ -307,12 +307,12 @@ def _waiting(detail: PartitionDetail, paint: Palette, width: int) -> list[Strip]
         row.add(f"  times out in {ago(write.expires_us)}", paint.muted)
         lines.append(row.strip(width))
     if leads.waiting_total > MOST_WRITES:
-        lines.append(Row().add(f" and {leads.waiting_total - MOST_WRITES:,} more writes", paint.muted).strip(width))
+        lines.append(Row().add(f" and {leads.waiting_total - MOST_WRITES:,} more writes wait", paint.muted).strip(width))
     if parked:
         row = Row().add(" fetches: ", paint.muted)
         for follower in parked:
             row.add(f"b{follower.broker}", paint.broker).add(
-                f" from {follower.leo:,}, at most {ago(follower.waits_us)} more   ", paint.muted
+                f" from {follower.leo:,}, waits at most {ago(follower.waits_us)}   ", paint.muted
             )
         lines.append(row.strip(width))
     return lines

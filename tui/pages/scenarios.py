@@ -63,7 +63,7 @@ def topic_of(name: str) -> str:
 def library() -> list[ScenarioEntry]:
     """Returns all scenarios and the playground, sorted by topic."""
     headline = "Three brokers, nine partitions, two producers, and a consumer: break something."
-    about = "A running cluster without a script. Kill brokers, cut links, and change settings; every event says why it happened."
+    about = "A running cluster without a script. Kill brokers, cut links, and change settings; every event names its cause."
     found = [ScenarioEntry(FREE, "Playground", headline, about)]
     for name in catalogue.names():
         scenario = catalogue.load(name)
@@ -90,13 +90,16 @@ def paint_scenarios(
     note = (f"filter: {wanted} · " if wanted else "") + f"{len(entries)} of {total} · / filters · ⏎ starts"
     out = [rule("Scenarios", note, width, paint.title_focused, paint.faint, paint.muted)]
     if not entries:
-        return [*out, Row().add(f" No scenario matches '{wanted}'. / changes the filter, Esc clears it.", paint.warn).strip(width)]
+        return [
+            *out,
+            Row().add(f" No scenario matches '{wanted}'. To change the filter, press /. To clear it, press Esc.", paint.warn).strip(width),
+        ]
     chosen = entries[selected]
     about = _about(chosen, paint, width)[: max(5, height // 2)]
     rows = max(1, height - len(about) - 2)
     top = max(0, min(selected - rows // 2, len(entries) - rows))
     columns = (
-        Column("id"), Column("scenario"), Column("topic", rank=3), Column("what it shows", rest=True, least=min(60, width // 3), rank=2),
+        Column("id"), Column("scenario"), Column("topic", rank=3), Column("description", rest=True, least=min(60, width // 3), rank=2),
     )  # fmt: skip
     table: list[list[Cell]] = []
     for entry in entries[top : top + rows]:
@@ -126,7 +129,7 @@ def _about(entry: ScenarioEntry, paint: Palette, width: int) -> list[Strip]:
         out.append(Row().add(f" {words}", paint.muted).strip(width))
         row = Row().add(" written for Kafka ", paint.muted).add(", ".join(scenario.releases), paint.number)
         if scenario.without:
-            row.add("  without ", paint.muted).add(", ".join(scenario.without), paint.warn)
+            row.add("  with guards off: ", paint.muted).add(", ".join(scenario.without), paint.warn)
         out.append(row.strip(width))
     return out
 
@@ -154,7 +157,7 @@ def release_question(entry: ScenarioEntry) -> tuple[Question, list[PlayTarget]]:
             )
             for name in names
         ]
-        notes = ["written for it" if name in own else "" for name in names]
+        notes = ["written for this release" if name in own else "" for name in names]
     options = tuple(
         Option(str(number) if number < 10 else "", f"Kafka {name}", (), note)
         for number, (name, note) in enumerate(zip(names, notes, strict=True), start=1)

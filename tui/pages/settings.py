@@ -133,20 +133,20 @@ def consequences(known: KnownSetting, place: SettingsScope, view: ClusterView, s
         for value in range(1, max((len(p.replicas) for p in changed if not p.offline), default=0) + 1):
             led, refused, last = min_isr_change(changed, value, capped=place.release.capped_min_isr)
             words = (
-                f"{value}: {refused} of {led} partitions would refuse acks=all now"
+                f"with {value}, {refused} of {led} partitions would refuse acks=all writes now"
                 if refused
-                else f"{value}: no partition would refuse acks=all now"
+                else f"with {value}, no partition would refuse acks=all writes now"
             )
-            found.append(words + (f", and {last} would with one more replica out of the ISR" if last and not refused else ""))
+            found.append(words + (f", but {last} would if one more replica left the ISR" if last and not refused else ""))
         return found
     if name == "unclean.leader.election.enable":
         elected, lacks = unclean_change(changed_with(known, place, view, settings), view.up)
         if not elected:
             return [
-                "No partition is waiting for a leader, so turning it on elects no leader now. Later, records that replicas "
-                "outside an ISR lack are at risk."
+                "No partition is waiting for a leader, so turning this setting on elects no leader now. Later, a replica outside an "
+                "ISR can become leader, and records that it lacks are then lost."
             ]
-        return [f"true would elect a leader for {elected} offline partitions; the live replicas lack up to {lacks:,} records."]
+        return [f"With true, {_offline(elected)} would get a leader; the live replicas lack up to {lacks:,} records."]
     if name == "replica.lag.time.max.ms":
         lag = settings.us(name) / 1_000_000
         return [f"A follower that stops leaves the ISR after {lag:g} to {lag * 1.5:g} s; leaders check every {lag / 2:g} s."]
@@ -157,8 +157,8 @@ def consequences(known: KnownSetting, place: SettingsScope, view: ClusterView, s
         ]
     if name == "replica.fetch.wait.max.ms":
         return [
-            "Followers of idle partitions fetch this often. A follower learns the high watermark from the next answer, so "
-            "it can be this late."
+            "Followers of idle partitions fetch at this interval. A follower learns the high watermark from the next answer, so "
+            "its own high watermark can be this late."
         ]
     if name.endswith("throttled.rate"):
         return [
@@ -166,6 +166,10 @@ def consequences(known: KnownSetting, place: SettingsScope, view: ClusterView, s
             "reassignment moves."
         ]
     return []
+
+
+def _offline(count: int) -> str:
+    return "1 offline partition" if count == 1 else f"{count} offline partitions"
 
 
 def takes_effect(setting: Setting) -> str:
@@ -185,14 +189,17 @@ def paint_settings(
 ) -> list[Strip]:  # fmt: skip
     """Paints the table, and below it the details of the selected setting."""
     width, height = size
-    where = f"as on b{place.broker}" + (f" for {place.topic}" if place.topic else "")
+    where = f"on b{place.broker}" + (f" for {place.topic}" if place.topic else "")
     note = (f"filter: {wanted} · " if wanted else "") + f"{len(known)} of {len(SETTINGS)} · / filters · ⏎ edits"
     out = [rule(f"Settings {where}", note, width, paint.title_focused, paint.faint, paint.muted)]
     if not known:
         return [
             *out,
             Row()
-            .add(f" No setting matches '{wanted}' in its name or meaning. / changes the filter, Esc clears it.", paint.warn)
+            .add(
+                f" No setting matches '{wanted}' in its name or description. To change the filter, press /. To clear it, press Esc.",
+                paint.warn,
+            )
             .strip(width),
         ]
     chosen = known[selected]
@@ -201,7 +208,7 @@ def paint_settings(
     top = max(0, min(selected - rows // 2, len(known) - rows))
     columns = (
         Column("setting"), Column("value", right=True), Column("default", right=True, rank=1), Column("set by", rank=2),
-        Column("update", rank=3), Column("scope", rank=4), Column("what it is", rest=True, least=24, rank=5),
+        Column("update", rank=3), Column("scope", rank=4), Column("description", rest=True, least=24, rank=5),
     )  # fmt: skip
     narrow = width < NARROW
     table: list[list[Cell]] = []
@@ -232,15 +239,15 @@ def _about(known: KnownSetting, place: SettingsScope, view: ClusterView, setting
         lines.append((f"{known.value} is {known.words}", paint.text))
     lines += [(each, paint.strong) for each in consequences(known, place, view, settings)]
     span = f" from {said(setting.least)} to {said(setting.most)}" if setting.type in ("int", "long") else ""
-    older = "".join(f", up to {upto} {said(value)}" for upto, value in setting.older_defaults)
-    scope = f"a {setting.scope}" + ("" if setting.scope_error(broker=False, topic=False) else ", or the whole cluster")
-    lines.append((f"{setting.type}{span}; default {said(setting.default)}{older}; set for {scope}", paint.muted))
+    older = "".join(f", {said(value)} up to {upto}" for upto, value in setting.older_defaults)
+    scope = f"a {setting.scope}" + ("" if setting.scope_error(broker=False, topic=False) else " or the whole cluster")
+    lines.append((f"{setting.type}{span}; default {said(setting.default)}{older}; can be set for {scope}", paint.muted))
     if setting.synonym:
         lines.append((f"if a topic has no value of its own, {setting.synonym} applies", paint.muted))
     lines.append((takes_effect(setting), paint.muted))
     if not known.exists:
-        had = f"it exists since {setting.since}" if setting.since else f"{setting.until} is the last release that has it"
-        lines.append((f"Kafka {place.release.name} does not have it; {had}", paint.warn))
+        had = f"it was added in {setting.since}" if setting.since else f"{setting.until} is the last release that has it"
+        lines.append((f"Kafka {place.release.name} does not have this setting; {had}", paint.warn))
     elif setting.since or setting.until:
         spans = (f"since {setting.since}" if setting.since else "", f"until {setting.until}" if setting.until else "")
         lines.append((" ".join(filter(None, spans)), paint.muted))
@@ -261,10 +268,10 @@ def edit_question(setting: Setting, value: str, place: SettingsScope) -> Questio
     if place.broker is not None and not setting.scope_error(broker=True, topic=False):
         options.append(Option("b", f"b{place.broker} only", (acts.Set(setting.name, value, broker=place.broker, force=force),)))
     about = (
-        "Where does it apply?"
+        "Where does the change apply?"
         if setting.dynamic
         else "Kafka reads this setting when a process starts. Here the change is forced, as if every broker had been restarted "
-        "with it. Where does it apply?"
+        "with it. Where does the change apply?"
     )
     return Question(f"{setting.name} = {value}", about, tuple(options))
 
@@ -274,7 +281,7 @@ class SettingsPage(FilteredPage):
 
     name: ClassVar[str] = "settings"
     what: ClassVar[str] = "settings"
-    words: ClassVar[str] = "Enter part of a name or of a meaning, for example isr or disk"
+    words: ClassVar[str] = "Enter part of a name or description, for example isr or disk"
 
     _selected = "min.insync.replicas"
     _known: list[KnownSetting] = []  # noqa: RUF012
@@ -317,7 +324,7 @@ class SettingsPage(FilteredPage):
             self.screen.prompts.say(READ_ONLY, refused=True)
             return True
         if not known.exists:
-            self.screen.prompts.say(f"Kafka {self.place.release.name} has no {setting.name}", refused=True)
+            self.screen.prompts.say(f"Kafka {self.place.release.name} does not have the setting {setting.name}", refused=True)
             return True
         now = self.place.value_of(setting, self.screen.session.settings())
         if setting.type == "boolean":

@@ -189,7 +189,7 @@ def _cards(view: ClusterView, paint: Palette, width: int, each: int, selected: i
             row.add(" ", paint.text)
     cut = links_of(view, view.controller)
     name, glyph, word, style = controller_words(view, paint)
-    does = " ".join(voter_words(view)) if view.voters else "elects leaders, keeps ISRs"
+    does = " ".join(voter_words(view)) if view.voters else "elects leaders, stores ISRs"
     texts = [
         [(name + " ", paint.broker), (glyph + " ", style), (word, style)],
         [(_that_fit(cut, each - 3), paint.warn) if cut else (does, paint.muted)],

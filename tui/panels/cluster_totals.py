@@ -85,7 +85,7 @@ def client_items(view: ClusterView, paint: Palette) -> list[Item]:
     """Return an item for each client."""
     items: list[Item] = []
     if not view.producers:
-        nobody, starts, burst = ("no producer: ", paint.muted), (" starts a load, ", paint.muted), (" a burst", paint.muted)
+        nobody, starts, burst = ("no producer: ", paint.muted), (" starts a load, ", paint.muted), (" sends a burst", paint.muted)
         items.append(Item([nobody, ("l", paint.key), starts, ("p", paint.key), burst]))
     for producer in view.producers:
         acks = "all" if producer.acks < 0 else str(producer.acks)

@@ -35,10 +35,10 @@ _NAMES: Final = {
     "truncated": ("1 log cut", "{} logs cut"),
     "records-exposed": ("1 partition exposed", "{} partitions exposed"),
     "records-safe": ("1 partition safe again", "{} partitions safe again"),
-    "records-recovered": ("1 partition's records back", "records of {} partitions back"),
+    "records-recovered": ("records back in 1 partition", "records back in {} partitions"),
     "alter-partition-refused": ("1 ISR change refused", "{} ISR changes refused"),
-    "unflushed-lost": ("1 log lost what was not flushed", "{} logs lost what was not flushed"),
-    "log-restarted": ("1 log restarted from empty", "{} logs restarted from empty"),
+    "unflushed-lost": ("1 log lost unflushed records", "{} logs lost unflushed records"),
+    "log-restarted": ("1 log restarted empty", "{} logs restarted empty"),
     "link-cut": ("1 link cut", "{} links cut"),
     "link-healed": ("1 link healed", "{} links healed"),
 }

@@ -329,7 +329,7 @@ class EventLog(Lines, can_focus=True):
         """Return the reason why no event is listed."""
         if self.ring.total:
             return f"No event matches '{self.words}'."
-        return f"Nothing has happened yet. To see what follows a failure, kill a broker with {self.kill_key}."
+        return f"Nothing has happened yet. To see what follows a failure, press {self.kill_key} to kill a broker."
 
     def on_click(self, event: events.Click) -> None:
         """Select the event under the mouse. A click on a selected line with folded events opens or closes the line."""

@@ -85,7 +85,7 @@ def paint_header(clock: Clock, paint: Palette, width: int) -> Strip:
             row.add(f"  {clock.progress * 100:.0f} %", paint.strong)
         row.add(f"  {clock.play_key} cancels", paint.muted)
     elif clock.by_hand and not clock.playing:
-        row.add("by hand", paint.warn).add(f"  {clock.hand_key} ends it", paint.muted)
+        row.add("by hand", paint.warn).add(f"  {clock.hand_key} resumes", paint.muted)
     elif not clock.playing:
         row.add("paused", paint.warn).add(f"  {_pace(clock)}", paint.muted)
     else:

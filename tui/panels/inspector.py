@@ -43,11 +43,11 @@ def not_served(p: PartitionView, view: ClusterView) -> str:
     leads = next((broker for broker in view.brokers if broker.id == p.leader), None)
     name, replica = f"b{p.leader}", p.replica_on(p.leader)
     if leads is None or not replica.alive:
-        return f"{name} leads on paper only: it is not running; no new leader yet."
+        return f"{name} is not running, but there is no new leader yet."
     if leads.state is BrokerState.PAUSED:
-        return f"{name} leads on paper only: its process is paused; no new leader yet."
+        return f"{name} is paused, but there is no new leader yet."
     if replica.role != "leader":
-        return f"{name} is elected but does not serve: it does not know yet, or its log directory has failed."
+        return f"{name} is elected but does not serve clients: it does not know of its election yet, or its log directory has failed."
     return f"{name} is the leader, but a client of the topic cannot reach it."
 
 
@@ -56,15 +56,17 @@ def all_committed(p: PartitionView, view: ClusterView) -> str:
     if p.lost:
         whole = f"All records of b{p.leader} are committed, but it lacks lost records: {lost_words(p)}."
     else:
-        whole = "Everything is committed." if p.replica_on(p.leader).leo else "It is empty."
+        whole = "All records are committed." if p.replica_on(p.leader).leo else "The log is empty."
     if p.status is PartitionStatus.UNDER_MIN_ISR:
         return f"Writes with acks=all are refused: ISR {ids(p.isr)} is smaller than min.insync.replicas {p.min_isr}. {whole}"
     if p.not_fetching:
         names = " and ".join(f"b{broker}" for broker in p.not_fetching)
-        return f"{names} cannot fetch but {'is' if len(p.not_fetching) == 1 else 'are'} in the ISR: the next write with acks=all waits. {whole}"
+        return (
+            f"{names} cannot fetch but {'is' if len(p.not_fetching) == 1 else 'are'} in the ISR, so the next acks=all write waits. {whole}"
+        )
     if p.status is PartitionStatus.STALLED:
         delay = view.broker(p.leader).disk_delay_us
-        takes = f" takes {format_duration(delay)} per write" if delay else " still has pending writes"
+        takes = f" takes {format_duration(delay)} per write" if delay else " still has writes to complete"
         return f"Further writes wait: b{p.leader}'s disk{takes}. {whole}"
     return whole
 
@@ -72,7 +74,7 @@ def all_committed(p: PartitionView, view: ClusterView) -> str:
 def high_watermark_sentence(p: PartitionView, view: ClusterView) -> str:
     """Return a sentence that explains the position of a partition's high watermark."""
     if p.offline:
-        return f"No leader: the partition waits for a live member of ISR {ids(p.isr)}" + (f" or ELR {ids(p.elr)}." if p.elr else ".")
+        return f"No leader. The partition waits for a live member of ISR {ids(p.isr)}" + (f" or ELR {ids(p.elr)}." if p.elr else ".")
     leader = p.replica_on(p.leader)
     if p.status is PartitionStatus.LEADER_UNAVAILABLE or not leader.alive:
         return not_served(p, view)
@@ -81,9 +83,9 @@ def high_watermark_sentence(p: PartitionView, view: ClusterView) -> str:
     waiting = leader.leo - leader.hw
     records = "1 record waits" if waiting == 1 else f"{waiting:,} records wait"
     if is_under_min_isr(p, p.min_isr) and release_named(view.release).strict_min_isr:
-        return f"ISR {ids(p.isr)} is smaller than min.insync.replicas {p.min_isr}: HW is held at {leader.hw}, {records}."
+        return f"ISR {ids(p.isr)} is smaller than min.insync.replicas {p.min_isr}, so HW is held at {leader.hw}, and {records}."
     if p.slowest_replicas in ((p.leader,), ()):
-        return f"HW {leader.hw}: {records} for the followers' next fetch."
+        return f"HW is {leader.hw}, and {records} for the followers' next fetch."
     return f"HW is held at {leader.hw} by {_holders(p)}: {records}."
 
 
@@ -257,7 +259,7 @@ def paint_broker(b: BrokerView, view: ClusterView, paint: Palette, width: int) -
         .add(str(b.leaders), paint.number)
         .add(" of ", paint.muted)
         .add(str(b.replicas), paint.number)
-        .add(" replicas, out of the ISR of ", paint.muted)
+        .add(" replicas, and is out of the ISR of ", paint.muted)
         .add(str(len(out)), paint.warn if out else paint.number)
         .strip(width)
     )
@@ -269,7 +271,7 @@ def paint_broker(b: BrokerView, view: ClusterView, paint: Palette, width: int) -
     for line in wrap(text, width - 2):
         lines.append(Row().add(" " + line, paint.muted).strip(width))
     cut = links_of(view, broker_address(b.id))
-    lines.append(Row().add(" faults: " + ", ".join(cut) if cut else " all its links work", paint.warn if cut else paint.muted).strip(width))
+    lines.append(Row().add(" faults: " + ", ".join(cut) if cut else " all links work", paint.warn if cut else paint.muted).strip(width))
     for label, which in (("leads", led), ("not in sync for", out)):
         if which:
             for line in wrap(f"{label} " + " ".join(map(str, which[:60])), width - 2):
@@ -305,7 +307,7 @@ def paint_event_detail(event: EventTuple, find: Callable[[int], EventTuple | Non
         cause = before[2]
         seen += 1
     if not event[2] and event[3] != "act":
-        lines.append(Row().add(" because a timer expired, or the session started", paint.muted).strip(width))
+        lines.append(Row().add(" because a timer expired or the session started", paint.muted).strip(width))
     return lines
 
 

@@ -54,7 +54,7 @@ def _cut(about: list[Strip], room: int, paint: Palette, width: int) -> list[Stri
     """Return as many lines as fit. If lines are left out, the last line names the key that shows them."""
     if len(about) <= room:
         return about
-    more = " ⏎ all of it "
+    more = " ⏎ shows all "
     last = clip(f"{about[room - 1].text.rstrip()} …", width - len(more))
     return [*about[: room - 1], Row().add(last, paint.muted).add(more, paint.key).strip(width)]
 

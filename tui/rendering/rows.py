@@ -219,8 +219,8 @@ def headline(line: Strip, style: Style) -> Strip:
 
 
 def in_a_sentence(names: Sequence[str]) -> str:
-    """Join names, for example `b1`, `b1 and b2`, or `b1, b2 and b3`."""
-    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
+    """Join names, for example `b1`, `b1 and b2`, or `b1, b2, and b3`."""
+    return " and ".join(names) if len(names) < 3 else f"{', '.join(names[:-1])}, and {names[-1]}"
 
 
 def thousands(number: int) -> str:

@@ -70,7 +70,7 @@ async def test_by_hand_nothing_goes_by_itself_until_the_key_is_pressed_again() -
         assert "by hand" in screen_text(app).splitlines()[0]
         now, seq = main_screen.session.cluster.now, main_screen.view.seq
         await pilot.press("space")
-        assert "virtual time is paused while you step by hand; b lets it run" in said(app, main_screen)
+        assert "virtual time is paused while you step by hand; to let it run, press b" in said(app, main_screen)
         await pilot.pause(0.2)
         assert (main_screen.session.cluster.now, main_screen.view.seq) == (now, seq)
         await pilot.press("b")
@@ -149,7 +149,7 @@ async def test_where_it_cannot_be_it_says_why() -> None:
 
     async with playing(PlayTarget(None, None, release_named("2.8"))) as (app, main_screen, pilot):
         await pilot.press("b")
-        assert "ZooKeeper cannot switch to by hand" in said(app, main_screen)
+        assert "ZooKeeper cannot be stepped by hand" in said(app, main_screen)
         assert "its sessions depend on pings" in str(by_hand.cannot_toggle(main_screen.context()))
         await pilot.press("v")
-        assert "the cluster runs on its own; b switches it to by hand" in said(app, main_screen)
+        assert "the cluster runs on its own; to step it by hand, press b" in said(app, main_screen)

@@ -212,7 +212,7 @@ def test_isolating_says_what_it_does_to_a_leader_a_follower_and_to_one_without_a
         attrs.evolve(now, view=view_of(attrs.evolve(partition(replica(2, 5, 5)), leader=2)))
     )
     dead = attrs.evolve(now, broker=attrs.evolve(now.broker, state=BrokerState.STOPPED))
-    assert effect_texts.isolated(dead) == "b1 is stopped; after a start, it reaches no other node until its links are healed."
+    assert effect_texts.isolated(dead) == "b1 is stopped; after it starts, it cannot reach any other node until its links heal."
 
 
 def test_the_effect_of_a_stopped_broker_is_shown_for_no_one_and_many_partitions() -> None:
@@ -226,17 +226,20 @@ def test_the_effect_of_a_stopped_broker_is_shown_for_no_one_and_many_partitions(
         partition(replica(1, 5, 5), replica(2, 5, 5)),
         partition(replica(1, 5, 5)),
     )
-    under = "; writes with acks=all refused by 1 partition."
+    under = "; 1 partition refuses acks=all writes."
     assert of(1, one) == (
-        f"b1 leads 1 partition: unserved {session}, then other brokers lead{under}",
+        f"b1 leads 1 partition; clients are not served {session} and other brokers lead{under}",
         f"1 partition gets a new leader first, then b1 stops{under}",
     )
     assert of(1, one, one)[1].startswith("2 partitions get new leaders first")
     assert of(1, alone) == (
-        f"b1 leads 1 partition: unserved {session}; 1 partition would have no leader.",
+        f"b1 leads 1 partition; clients are not served {session}; 1 partition would have no leader.",
         "b1 stops; 1 partition has no other member of the ISR and goes offline.",
     )
-    assert of(2, one) == (f"b2 leads no partition; where it is in the ISR, writes with acks=all wait {session}{under}", f"b2 stops{under}")
+    assert of(2, one) == (
+        f"b2 leads no partition; in partitions that have it in the ISR, acks=all writes wait {session}{under}",
+        f"b2 stops{under}",
+    )
     assert of(3, one) == ("b3 leads no partition and is in no ISR: clients are not affected.", "b3 stops.")
 
 
@@ -250,7 +253,7 @@ def test_unregistering_tells_what_it_does_and_why_it_cannot_be_done() -> None:
     one, again = partition(replica(1, 5, 5), replica(2, 5, 5)), "; it registers again only after a restart."
     assert effect_texts.unregistered(of(1, one)).startswith(
         "The controller unregisters b1 and removes it from all ISRs that have other members; 1 partition gets a new leader; "
-        "writes with acks=all refused by 1 partition"
+        "1 partition refuses acks=all writes"
     )
     assert effect_texts.unregistered(of(1, partition(replica(1, 5, 5)))).startswith(
         "The controller unregisters b1 and removes it from all ISRs that have other members; 1 partition goes offline"
@@ -312,12 +315,12 @@ async def test_the_palette_tells_what_would_happen() -> None:
 def test_a_link_that_nobody_changed_is_not_made_new() -> None:
     loaded = fresh()
     new = next(o for o in fault_questions.link_quality(context(loaded)).options if "b2: back to normal" in o.label)
-    assert new.refused == "it is already back to normal"
+    assert new.refused == "the link is already back to normal"
     loaded.session.do(acts.Link(("b2", "b1"), latency=200_000))
     new, other = (
         next(o for o in fault_questions.link_quality(context(loaded)).options if f"b{n}: back to normal" in o.label) for n in (2, 3)
     )
-    assert (new.refused, other.refused) == (None, "it is already back to normal")
+    assert (new.refused, other.refused) == (None, "the link is already back to normal")
     loaded.session.do(*new.acts)
     assert not loaded.session.view().changed_links
 

@@ -71,10 +71,10 @@ def test_the_worst_stands_first_and_is_selected() -> None:
     ill = attrs.evolve(well, tp=TopicPartition("orders", 1), status=PartitionStatus.OFFLINE, leader=-1)
     view, selection = view_of(well, ill), Selection()
     selection.keep_within(view)
-    assert selection.toggle_order(view) == "partitions: the worst first"
+    assert selection.toggle_order(view) == "partitions sorted with the worst first"
     assert selection.partition == ill.tp
     assert selection.listing_note(view, "Esc") == "worst first"
-    assert selection.toggle_order(view) == "partitions: by name"
+    assert selection.toggle_order(view) == "partitions sorted by name"
     assert selection.partition == well.tp
     assert selection.listing_note(view, "Esc") == ""
 

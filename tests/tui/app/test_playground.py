@@ -115,12 +115,12 @@ async def test_and_its_opposite(keys: list[str], act: str) -> None:
     ("keys", "reason"),
     [
         (["s"], "b1 is already running"),
-        (["k", "k"], "b1 is stopped; start it with s"),
+        (["k", "k"], "b1 is stopped; to start it, press s"),
         (["k", "z"], "b1 is stopped"),
         (["h"], "no link is cut"),
         (["U"], "orders-0 is led by b"),
         (["e"], "the preferred leader already leads every partition"),
-        (["v"], "the cluster runs on its own; b switches it"),
+        (["v"], "the cluster runs on its own; to step it by hand, press b"),
         (["z", "d"], "only a running broker can shut down"),
     ],
 )

@@ -205,7 +205,7 @@ async def test_stop_when_a_condition_holds_and_back_to_when() -> None:
         await pilot.press("W")
         await write(app, pilot, "lost > 0")
         await settled(main_screen, pilot)
-        assert "there is no such moment before this one: lost > 0" in said(app, main_screen)
+        assert "at no earlier moment did this become true: lost > 0" in said(app, main_screen)
         assert main_screen.view == first
 
 
@@ -258,4 +258,4 @@ async def test_any_moment_can_be_compared_with(moment: str, then: str) -> None:
         assert main_screen.session.view() == here, "looking elsewhere moved nothing"
         await pilot.press("escape", "D", "a")
         await write(app, pilot, "9h")
-        assert "this branch extends only to 00:22.000" in screen_text(app)
+        assert "this branch ends at 00:22.000" in screen_text(app)

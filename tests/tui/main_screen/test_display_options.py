@@ -287,7 +287,7 @@ async def test_keys_of_ones_own_act_and_are_shown() -> None:
         await pilot.press("s")
         assert done(main_screen) == ["kill b1"]
         await pilot.press("s")
-        assert "b1 is stopped; start it with k" in said(app, main_screen)
+        assert "b1 is stopped; to start it, press k" in said(app, main_screen)
         await pilot.press("f8")
         assert done(main_screen) == ["kill b1", "start b1"]
         await pilot.press("q")

@@ -199,7 +199,7 @@ async def test_what_a_scenario_is_about_is_seen_at_80_columns() -> None:
     async with playing(target, size=(80, 24), until=0) as (app, _, pilot):
         text = screen_text(app)
         assert "Before 0.11, a restarted follower truncates its log to its own high watermark" in text
-        assert "⏎ all of it" in text
+        assert "⏎ shows all" in text
         await pilot.press("enter")
         await pilot.pause()
         assert "(KIP-101), broker 1 keeps m2." in " ".join(screen_text(app).replace("│", " ").split())

@@ -66,7 +66,7 @@ def test_what_has_the_keys_is_shown_in_full(screen: FakeScreen) -> None:
     ring = screen.session.event_buffer.ring(DETAIL)
     event = next(ring.at(at) for at in range(ring.first, ring.total) if ring.at(at)[2])
     title, lines, note = presenter.selected_in_full(screen.frame(focus="events", event=event), paint, 80)
-    assert (title, note) == ("Why", "< to its cause")
+    assert (title, note) == ("Why", "< goes to its cause")
     title, lines, _ = presenter.selected_in_full(screen.frame(), paint, 80, everything=True)
     assert all(word in text(lines) for word in ("orders-0", "Broker b1", "last notable event"))
 
@@ -81,6 +81,6 @@ def test_nothing_selected_is_said(screen: FakeScreen) -> None:
 def test_a_mark_is_described_by_its_event(screen: FakeScreen) -> None:
     screen.session.do(acts.Kill(1))
     mark = screen.session.branch.marks[-1]
-    assert screen.presenter.mark_text(screen.frame(), mark).endswith("⏎ goes to it")
+    assert screen.presenter.mark_text(screen.frame(), mark).endswith("⏎ goes to the event")
     assert f"#{mark.seq} " in screen.presenter.mark_text(screen.frame(), mark)
     assert screen.presenter.mark_text(screen.frame(), None) == ""

@@ -60,15 +60,15 @@ def test_differences_stand_first_and_are_marked() -> None:
     assert "[1,2] HW 10 LEO 10/10" in row
     assert "[1] HW 10 LEO 10/8 lost 3" in row
     assert "a note" in "\n".join(text)
-    assert "All events that both have in common are the same." in "\n".join(text)
+    assert "All events so far are the same, although the states differ." in "\n".join(text)
 
 
 def test_the_difference_of_two_events_with_the_same_sentence_is_shown() -> None:
     one = (7, 20 * SECOND, 6, "broker-started", 2, False, 1_500_164)
     two = (*one[:6], 1_500_324)
-    assert hidden_difference(FirstDifference(7, one, two)) == ["They differ in recovery, µs: 1500164 and 1500324."]
+    assert hidden_difference(FirstDifference(7, one, two)) == ["The events differ in recovery, µs: 1500164 and 1500324."]
     late = (7, 20 * SECOND + 3, *one[2:])
-    assert hidden_difference(FirstDifference(7, one, late)) == ["They differ in time, µs: 20000000 and 20000003."]
+    assert hidden_difference(FirstDifference(7, one, late)) == ["The events differ in time, µs: 20000000 and 20000003."]
     assert (
         hidden_difference(FirstDifference(7, one, (*one[:4], 3, *one[5:])))
         == hidden_difference(FirstDifference(7, one, None))

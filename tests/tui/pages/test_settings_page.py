@@ -89,24 +89,24 @@ def test_what_a_change_would_do_now_in_numbers() -> None:
     known = {each.setting.name: each for each in gather(cluster.settings, place)}
     told = consequences(known["min.insync.replicas"], place, view, cluster.settings)
     assert told == [
-        "1: no partition would refuse acks=all now",
-        "2: no partition would refuse acks=all now, and 9 would with one more replica out of the ISR",
-        "3: 9 of 9 partitions would refuse acks=all now",
+        "with 1, no partition would refuse acks=all writes now",
+        "with 2, no partition would refuse acks=all writes now, but 9 would if one more replica left the ISR",
+        "with 3, 9 of 9 partitions would refuse acks=all writes now",
     ]
     assert "after 30 to 45 s; leaders check every 15 s" in consequences(known["replica.lag.time.max.ms"], place, view, cluster.settings)[0]
-    assert "at risk" in consequences(known["unclean.leader.election.enable"], place, view, cluster.settings)[0]
+    assert "are then lost" in consequences(known["unclean.leader.election.enable"], place, view, cluster.settings)[0]
 
 
 @pytest.mark.parametrize(
     ("release", "topic", "told"),
     [
-        ("4.1", "own", ["1: no partition would refuse acks=all now, and 1 would with one more replica out of the ISR"]),
+        ("4.1", "own", ["with 1, no partition would refuse acks=all writes now, but 1 would if one more replica left the ISR"]),
         (
             "4.1",
             "other",
             [
-                "1: no partition would refuse acks=all now, and 1 would with one more replica out of the ISR",
-                "2: 1 of 1 partitions would refuse acks=all now",
+                "with 1, no partition would refuse acks=all writes now, but 1 would if one more replica left the ISR",
+                "with 2, 1 of 1 partitions would refuse acks=all writes now",
             ],
         ),
     ],
@@ -122,17 +122,18 @@ def test_a_change_is_counted_where_it_would_hold(release: str, topic: str, told:
     assert consequences(known["min.insync.replicas"], place, view_of(own, other), settings) == told
     unclean = attrs.evolve(other, leader=-1, replica_views=(replica(1, 9, 9, alive=False), replica(2, 5, 5)))
     said = consequences(known["unclean.leader.election.enable"], place, view_of(own, unclean), settings)
-    assert said == ["true would elect a leader for 1 offline partitions; the live replicas lack up to 4 records."]
+    assert said == ["With true, 1 offline partition would get a leader; the live replicas lack up to 4 records."]
 
 
 @pytest.mark.parametrize(
-    ("release", "words"), [("4.1", "counts as 2: no broker may fail"), ("3.6", "more than the replicas: all writes refused")]
+    ("release", "words"),
+    [("4.1", "counts as 2: tolerates no broker failure"), ("3.6", "more than the replicas: acks=all writes are refused")],
 )
 def test_more_than_there_are_replicas(release: str, words: str) -> None:
     two = partition(replica(1, 5, 5), replica(2, 5, 5))
     view = attrs.evolve(view_of(two), release=release)
     asked = min_isr(attrs.evolve(context(fresh()), view=view, partition=two))
-    assert [option.note for option in asked.options] == ["one broker may fail", "no broker may fail", words]
+    assert [option.note for option in asked.options] == ["tolerates one broker failure", "tolerates no broker failure", words]
 
 
 def test_a_read_only_setting_is_forced_and_says_so() -> None:
@@ -162,7 +163,7 @@ def test_it_fits(size: tuple[int, int]) -> None:
 async def test_an_edit_is_an_act(size: tuple[int, int]) -> None:
     async with playing(size=size) as (app, main_screen, pilot):
         await pilot.press("6")
-        assert "Settings as on b1 for orders" in screen_text(app)
+        assert "Settings on b1 for orders" in screen_text(app)
         await pilot.press("enter")
         app.screen.query_one(Input).value = "0"
         await pilot.press("enter")

@@ -212,7 +212,7 @@ def test_a_partition_says_why_its_high_watermark_is_held() -> None:
     )
     assert high_watermark_sentence(attrs.evolve(p, leader=-1), view).startswith("No leader")
     dead = partition(replica(1, 5, 5, alive=False, role="offline"), replica(2, 5, 5))
-    assert "on paper only" in high_watermark_sentence(dead, view)
+    assert "is not running, but there is no new leader yet" in high_watermark_sentence(dead, view)
 
 
 def test_all_who_hold_the_high_watermark_are_named() -> None:
@@ -222,7 +222,7 @@ def test_all_who_hold_the_high_watermark_are_named() -> None:
     many = partition(replica(1, 120, 118, role="leader"), *(replica(n, 118, 118) for n in (2, 4, 5)), slow, slowest_replicas=(2, 4, 5, 3))
     assert high_watermark_sentence(many, view_of(many)) == "HW is held at 118 by b3 (last caught up 5.1s ago) and 3 others: 2 records wait."
     three = attrs.evolve(many, slowest_replicas=(2, 4, 5))
-    assert high_watermark_sentence(three, view_of(three)) == "HW is held at 118 by b2, b4 and b5: 2 records wait."
+    assert high_watermark_sentence(three, view_of(three)) == "HW is held at 118 by b2, b4, and b5: 2 records wait."
 
 
 def test_with_one_line_a_loss_comes_before_who_is_missing() -> None:

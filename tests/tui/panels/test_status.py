@@ -59,7 +59,7 @@ async def test_a_dead_leader_is_not_healthy_and_a_dead_follower_stalls(size: tup
         text = words(app)
         assert "✓" not in text
         assert "⊘ unserved" in text or "⊘ b1" in text
-        assert "b1 leads on paper only: it is not running; no new leader yet." in text
+        assert "b1 is not running, but there is no new leader yet." in text
         assert "unserved 1" in text
         go(main_screen, 12)
         main_screen.session.do(acts.Kill(3))
@@ -76,7 +76,7 @@ async def test_a_stuck_follower_is_named_before_anybody_writes() -> None:
         main_screen.session.do(acts.Pause(3))
         go(main_screen, 0.5)
         await pilot.pause()
-        assert "b3 cannot fetch but is in the ISR: the next write with acks=all waits." in words(app)
+        assert "b3 cannot fetch but is in the ISR, so the next acks=all write waits." in words(app)
 
 
 async def test_what_is_lost_is_said_where_everything_is_committed() -> None:
@@ -88,11 +88,11 @@ async def test_what_is_lost_is_said_where_everything_is_committed() -> None:
         main_screen.refresh_view()
         await pilot.pause()
         assert "LOST 1" in words(app)
-        assert "Everything is committed" not in words(app)
+        assert "All records are committed" not in words(app)
         assert "are committed, but it lacks lost records: 1" in words(app)
         await pilot.press("2")
         await pilot.pause()
-        assert "Everything is committed" not in words(app)
+        assert "All records are committed" not in words(app)
 
 
 async def test_under_min_isr_says_that_writes_are_refused() -> None:
@@ -189,7 +189,7 @@ async def test_the_controller_looks_again_after_a_time_that_is_counted_down(size
         assert 0 < wait < 300 * SECOND
         minutes, seconds = divmod(wait // SECOND, 60)
         at = f"{minutes}m{seconds}s" if seconds else f"{minutes}m"
-        by_key = "U elects for the selected partition only" if size[0] == 200 else "U does it now"
+        by_key = "U elects for the selected partition only" if size[0] == 200 else "U elects now"
         assert f"unclean ON: the next check is in {at}; {by_key}" in words(app)
         go(main_screen, 10)
         assert main_screen.view.unclean_check_us == wait - 10 * SECOND
@@ -207,7 +207,7 @@ async def test_before_3_9_nothing_is_promised_that_the_controller_does_not_do() 
         await pilot.pause()
         assert main_screen.view.partitions[0].offline
         assert "the next check is in" not in words(app)
-        assert "unclean ON: the controller acts when a broker starts or stops; U does it now" in words(app)
+        assert "unclean ON: the controller acts when a broker starts or stops; U elects now" in words(app)
 
 
 async def test_the_zookeeper_controller_acts_at_once() -> None:
@@ -228,7 +228,7 @@ async def test_nobody_is_promised_where_no_replica_is_up() -> None:
         go(main_screen, 15)
         await pilot.press("u")
         await pilot.pause()
-        assert "none of its replicas is up" in words(app)
+        assert "but no replica is up" in words(app)
         assert high_watermark_sentence(main_screen.view.partitions[0], main_screen.view).startswith("No leader")
 
 

@@ -98,7 +98,7 @@ async def test_keys_choose_a_mark_and_enter_goes_there(size: tuple[int, int]) ->
             await pilot.press("left")
             if main_screen.panels.timeline.mark == kill:
                 break
-        assert "kill b1  ⏎ goes to it" in screen_text(app)
+        assert "kill b1  ⏎ goes to the event" in screen_text(app)
         await pilot.press("enter")
         while main_screen.session.playback.moving:
             await pilot.pause(0.05)

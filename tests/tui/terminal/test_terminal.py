@@ -158,7 +158,7 @@ def test_copies_and_pictures_leave_the_terminal_also_from_a_dialog(terminals: li
     terminals.append(terminal)
     terminal.read_until("Partitions")
     terminal.press(" y")
-    terminal.read_until("copied the describe row")
+    terminal.read_until("copied the kafka-topics row")
     assert copied(terminal).startswith("Topic: orders\tPartition: 0\tLeader: ")
     terminal.press("\r")
     terminal.read_until("Esc: back")

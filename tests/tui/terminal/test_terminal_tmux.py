@@ -96,7 +96,7 @@ def isrlab(tmux: Tmux, *arguments: str) -> str:
 
 def test_a_session_from_the_first_key_to_the_saved_script(tmux: Tmux, tmp_path: Path) -> None:
     tmux.open("play", "--log", "played.jsonl")
-    screen = tmux.until("Brokers 3 of 3 up", "Partitions 9", "keeps ISRs", "q quit", gone="paused")  # the third only where there is room
+    screen = tmux.until("Brokers 3 of 3 up", "Partitions 9", "stores ISRs", "q quit", gone="paused")  # the third only where there is room
     assert len(screen.rstrip("\n").splitlines()) == 40
     assert max(len(line) for line in screen.splitlines()) <= 120
     while header_time(screen) < "00:01":
@@ -106,8 +106,8 @@ def test_a_session_from_the_first_key_to_the_saved_script(tmux: Tmux, tmp_path: 
 
     # Back, to the cause, and to before it.
     tmux.press(",", "before the end")
-    tmux.press("<", "What changed it last", "state of b1")
-    tmux.press("b", "broker-stopped", "because ▸ kill b1", gone="What changed it last")
+    tmux.press("<", "Show the last change", "state of b1")
+    tmux.press("b", "broker-stopped", "because ▸ kill b1", gone="Show the last change")
     tmux.press("[", "following", "before the end", gone="broker-stopped")
     tmux.press(",", "Brokers 3 of 3 up", "before the end")
 
