@@ -16,7 +16,13 @@ def move_replica(context: ActionContext) -> Question:
     replica = p.replica_on(broker.id)
     options: list[tuple[str, tuple[Act, ...], str, str | None]] = []
     for number in range(1, broker.log_dirs + 1):
-        refused = "the replica is already there" if number == replica.dir else "the directory has failed" if number in broker.failed_dirs else None
+        refused = (
+            "the replica is already there"
+            if number == replica.dir
+            else "the directory has failed"
+            if number in broker.failed_dirs
+            else None
+        )
         options.append(
             (f"to directory {number}", (acts.MoveReplica(p.tp, broker.id, number),), "a copy catches up, then takes over", refused)
         )
