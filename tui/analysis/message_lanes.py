@@ -47,6 +47,7 @@ _BY_CONTROLLER: Final = frozenset(
 _BY_CLIENT: Final = frozenset(
     {
         "produce-acked", "produce-failed", "produce-waiting", "produce-given-up", "consumed", "consumer-reset", "producer-epoch-bumped",
+        "aborted-skipped",
     }
 )  # fmt: skip
 

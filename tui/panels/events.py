@@ -123,6 +123,20 @@ _GLYPHS: Final = {
     "records-diverged": ("≠", "alarm"),
     "records-duplicated": ("≠", "warn"),
     "checkpoint": ("■", "muted"),
+    "coordinator-loaded": ("☆", "text"),
+    "coordinator-unloaded": ("◌", "muted"),
+    "transaction-begun": ("▷", "text"),
+    "transaction-state": ("◆", "leader"),
+    "transaction-ended": ("✓", "good"),
+    "transaction-refused": ("✕", "warn"),
+    "transaction-timed-out": ("✖", "warn"),
+    "marker-appended": ("■", "committed"),
+    "marker-refused": ("✕", "warn"),
+    "marker-skipped": ("✖", "bad"),
+    "last-stable-offset": ("↑", "committed"),
+    "verification-failed": ("✕", "warn"),
+    "producer-state": ("!", "warn"),
+    "aborted-skipped": ("=", "muted"),
 }
 
 _WORDS: Final = re.compile(
