@@ -129,6 +129,16 @@ class Release(ReprMixin):
         marker_epoch_must_rise: with transaction.version 2, the epoch of a marker must be greater than the producer's (KIP-1228, 4.2).
         skips_markers_of_offline_partitions: a coordinator takes a partition without a leader for deleted, and does without its marker
             (KAFKA-20734, 4.3).
+        stable_offsets: OffsetFetch can require stable offsets: a partition with an offset in an open transaction has no committed offset
+            until the transaction ends (KIP-447, 2.5).
+        transactional_commits_name_members: a TxnOffsetCommit names the member and its generation, and the coordinator checks them (KIP-447,
+            2.5).
+        verifies_offset_commits: a group coordinator verifies a TxnOffsetCommit like a produce request (KAFKA-15784, 3.7).
+        commits_below_min_isr: a group coordinator appends offsets even if the ISR of their partition is smaller than min.insync.replicas. The
+            commit waits for the high watermark (the coordinator of KIP-848, 4.0).
+        plain_commits_unstable: an offset that is being committed outside of a transaction is unstable too (before 4.0).
+        unknown_group_not_found: an OffsetCommit with a generation for an unknown group gets GROUP_ID_NOT_FOUND; before 4.0,
+            ILLEGAL_GENERATION.
         truncation: the way a follower determines the offset to truncate its log to.
         high_watermark: the replicas whose minimum LEO is the high watermark.
         isr_order: the order in which a leader lists the members of a changed ISR.
@@ -229,6 +239,12 @@ class Release(ReprMixin):
     transaction_version: int = _by_release(0, ("4.0", 2))
     marker_epoch_must_rise: bool = _since("4.2")
     skips_markers_of_offline_partitions: bool = _since("4.3")
+    stable_offsets: bool = _since("2.7")
+    transactional_commits_name_members: bool = _since("2.7")
+    verifies_offset_commits: bool = _since("3.7")
+    commits_below_min_isr: bool = _since("4.0")
+    plain_commits_unstable: bool = _until("4.0")
+    unknown_group_not_found: bool = _since("4.0")
     truncation: Truncation = _by_release(
         Truncation.HIGH_WATERMARK, ("0.11", Truncation.EPOCH), ("2.0", Truncation.EPOCH_ROUNDS), ("2.8", Truncation.ON_FETCH)
     )

@@ -358,6 +358,16 @@ _ALL: Final = (
         "A partition forgets the sequence numbers of a producer that has been idle for this long.", least=1,
     ),
     Setting(
+        "offsets.topic.num.partitions", "int", 50, "broker", False, "The number of partitions of __consumer_offsets.", least=1, most=1_000,
+    ),
+    Setting(
+        "offsets.topic.replication.factor", "int", 3, "broker", False, "The replication factor of __consumer_offsets.", least=1, most=1_000,
+    ),
+    Setting(
+        "offsets.commit.timeout.ms", "int", 5_000, "broker", False,
+        "How long a group coordinator waits until the offsets that a client commits are replicated.", least=1,
+    ),
+    Setting(
         "transaction.state.log.num.partitions", "int", 50, "broker", False, "The number of partitions of __transaction_state.", least=1, most=1_000,
     ),
     Setting(

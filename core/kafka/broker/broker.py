@@ -7,7 +7,7 @@ data that survives the process.
 from __future__ import annotations
 
 import random
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any, Final
 
 from core.kafka import errors, events
@@ -24,8 +24,9 @@ from core.kafka.broker.purgatory.delayed_produce import AppendCompletion
 from core.kafka.broker.replica_manager import ReplicaManager
 from core.kafka.broker.requests.fetch_manager import FetchManager
 from core.kafka.controller.metadata_log import MetadataLog
+from core.kafka.group_coordinator.group_coordinator import GroupCoordinator
 from core.kafka.ids import NO_LEADER, TopicPartition
-from core.kafka.log.leader_term import BatchFields
+from core.kafka.log.leader_term import Batch, BatchFields
 from core.kafka.messages import (
     AllocateProducerIdsRequest,
     BrokerHeartbeatRequest,
@@ -38,6 +39,7 @@ from core.kafka.settings import Settings
 from core.kafka.transaction.messages import FindCoordinatorRequest, FindCoordinatorResponse
 from core.kafka.transaction.transaction_coordinator import TransactionCoordinator
 from core.kafka.transaction.transaction_log import GROUP_METADATA_TOPIC, TRANSACTION_STATE_TOPIC, partition_for
+from core.kafka.transaction.verification import TransactionalBatch, VerificationCompletion
 from core.sim.journal import Journal
 from core.sim.messages import Disconnected
 from core.sim.network import Network
@@ -87,6 +89,7 @@ class Broker(BrokerContext):
         "channel",
         "fetch_manager",
         "fetcher_manager",
+        "groups",
         "log_directories",
         "partitions",
         "producer_id_manager",
@@ -104,6 +107,7 @@ class Broker(BrokerContext):
     fetcher_manager: Final[ReplicaFetcherManager]
     partitions: Final[dict[TopicPartition, Partition]]
     transactions: Final[TransactionCoordinator]
+    groups: Final[GroupCoordinator]
 
     def __init__(
         self,
@@ -136,7 +140,9 @@ class Broker(BrokerContext):
         self.fetcher_manager = self.replicas.fetcher_manager
         self.partitions = self.replicas.partitions
         self.transactions = TransactionCoordinator(self)
+        self.groups = GroupCoordinator(self)
         self.replicas.coordinators[TRANSACTION_STATE_TOPIC] = self.transactions
+        self.replicas.coordinators[GROUP_METADATA_TOPIC] = self.groups
         self.alter_partition = AlterPartitionManager(self, self.channel, self.partitions)
         self.handlers.update(
             {
@@ -277,6 +283,7 @@ class Broker(BrokerContext):
         self.replicas.reset()
         self.producer_id_manager.reset()
         self.transactions.reset()
+        self.groups.reset()
         self.log_directories.reset()
         self.alter_partition.reset()
         self.channel.reset()
@@ -438,7 +445,28 @@ class Broker(BrokerContext):
 
     def append_internally(self, tp: TopicPartition, make: Callable[[int], BatchFields], timeout: int, completion: AppendCompletion) -> None:
         """Append a batch to a partition of an internal topic (`ReplicaManager.append_internally`)."""
-        self.replicas.append_internally(tp, make, timeout, completion)
+        self.replicas.append_internally(tp, make, self.journal.now + timeout, completion)
+
+    def append_offsets(
+        self,
+        tp: TopicPartition,
+        make: Callable[[int], BatchFields],
+        deadline: int,
+        completion: AppendCompletion,
+        guard: int,
+        *,
+        below_min_isr: bool,
+    ) -> None:
+        """Append offsets to a partition of `__consumer_offsets` (`ReplicaManager.append_internally`)."""
+        self.replicas.append_internally(tp, make, deadline, completion, guard, below_min_isr=below_min_isr)
+
+    def verify_transaction(self, batch: TransactionalBatch, completion: VerificationCompletion) -> None:
+        """Verify that a transaction has the partition of a batch, or add it (`ReplicaManager.verify_transaction`)."""
+        self.replicas.verify_transaction(batch, completion)
+
+    def internal_batches(self, tp: TopicPartition) -> Iterator[Batch]:
+        """Yield the batches of an internal partition (`ReplicaManager.internal_batches`)."""
+        return self.replicas.internal_batches(tp)
 
     def contents(self, tp: TopicPartition) -> tuple[Any, ...]:
         """Return the contents of the records of an internal partition."""

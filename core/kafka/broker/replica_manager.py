@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any, Final, Protocol
+from collections.abc import Callable, Iterator
+from typing import Any, Final
 
 from core.kafka import errors, events
 from core.kafka.broker.broker_state import BrokerState
@@ -20,9 +20,10 @@ from core.kafka.broker.requests.fetch_manager import FetchManager
 from core.kafka.broker.requests.leader_append import append_as_coordinator, append_records_to_leader
 from core.kafka.broker.requests.list_offsets import list_offsets
 from core.kafka.broker.transactions.add_partitions_to_txn_manager import AddPartitionsToTxnManager
+from core.kafka.broker.transactions.internal_topic_owner import InternalTopicOwner
 from core.kafka.broker.transactions.write_txn_markers import write_txn_markers
 from core.kafka.ids import NO_EPOCH, NO_LEADER, NO_OFFSET, TopicPartition
-from core.kafka.log.leader_term import BatchFields
+from core.kafka.log.leader_term import Batch, BatchFields
 from core.kafka.log.segments import delete_old_segments
 from core.kafka.messages import (
     ConsumerFetchRequest,
@@ -37,16 +38,7 @@ from core.kafka.messages import (
 from core.kafka.partition_registration import PartitionRegistration
 from core.kafka.release import Truncation
 from core.kafka.transaction.messages import WriteTxnMarkersRequest
-
-
-class InternalTopicOwner(Protocol):
-    """The coordinator whose state is in an internal topic."""
-
-    def elected(self, partition: int, coordinator_epoch: int, /) -> None:
-        """Handle that this broker leads a partition of the topic."""
-
-    def resigned(self, partition: int, /) -> None:
-        """Handle that this broker does not lead a partition of the topic."""
+from core.kafka.transaction.verification import NO_GUARD, TransactionalBatch, VerificationCompletion
 
 
 class ReplicaManager:
@@ -227,19 +219,54 @@ class ReplicaManager:
             else:
                 owner.resigned(partition.tp.partition)
 
-    def append_internally(self, tp: TopicPartition, make: Callable[[int], BatchFields], timeout: int, completion: AppendCompletion) -> None:
+    def append_internally(
+        self,
+        tp: TopicPartition,
+        make: Callable[[int], BatchFields],
+        deadline: int,
+        completion: AppendCompletion,
+        guard: int = NO_GUARD,
+        *,
+        below_min_isr: bool = False,
+    ) -> None:
         """Append a batch to a partition of an internal topic with acks=all.
 
         Args:
+            tp: the partition.
             make: makes the batch, given its offset.
-            timeout: how long the batch can wait for its replication, µs.
+            deadline: the time at which the write times out, µs.
             completion: called with NONE or the error.
+            guard: the number of the verification of a transactional batch; NO_GUARD if it needed none.
+            below_min_isr: whether the batch is appended even if the ISR is smaller than min.insync.replicas.
         """
         partition = self.partitions.get(tp)
         if partition is None or not partition.is_leader:
             completion.append_completed(self.hosted.missing_error(tp))
             return
-        append_as_coordinator(partition, make(partition.log.leo), self.broker.journal.now + timeout, completion)
+        append_as_coordinator(partition, make(partition.log.leo), deadline, completion, guard, below_min_isr=below_min_isr)
+
+    def verify_transaction(self, batch: TransactionalBatch, completion: VerificationCompletion) -> None:
+        """Have the transaction coordinator verify or add the partition of a batch, if this is necessary."""
+        partition = self.partitions.get(batch.tp)
+        if partition is None or not partition.is_leader:
+            completion.verified(self.hosted.missing_error(batch.tp), NO_GUARD)
+        elif self.add_partitions_manager.needs_verification(batch):
+            self.add_partitions_manager.verify(batch, completion)
+        else:
+            completion.verified(errors.NONE, NO_GUARD)
+
+    def internal_batches(self, tp: TopicPartition) -> Iterator[Batch]:
+        """Yield the batches of an internal partition, with markers, from the log start to the LEO.
+
+        If the log holds only a part of a batch, the batch has only the content of this part.
+        """
+        for run in self.broker.disk.logs[tp].runs():
+            for batch in run.term.batches_within(run.start, run.end):
+                low, high = max(run.start - batch.base, 0), min(run.end - batch.base, batch.records)
+                if batch.marker is None and isinstance(batch.content, tuple) and high - low < batch.records:
+                    yield batch._replace(base=batch.base + low, records=high - low, content=batch.content[low:high])
+                else:
+                    yield batch
 
     def contents(self, tp: TopicPartition) -> tuple[Any, ...]:
         """Return the contents of the records of an internal partition, from the log start to the LEO."""
@@ -408,13 +435,13 @@ class ReplicaManager:
             refuse_produce(self.broker, sender, request, self.hosted.missing_error(request.tp), (), 0)
             return
         if request.transactional_id and self.add_partitions_manager.needs_verification(request):
-            self.add_partitions_manager.verify(sender, request)
+            self.add_partitions_manager.verify_produce(sender, request)
             return
         append_records_to_leader(partition, sender, request)
 
     def _write_txn_markers(self, request: WriteTxnMarkersRequest, sender: str) -> None:
         """Serve a coordinator's request for markers."""
-        write_txn_markers(self.broker, self.hosted, sender, request)
+        write_txn_markers(self.broker, self.hosted, self.coordinators, sender, request)
 
     def _produce_expired(self, tp: object) -> None:
         partition = self.partitions.get(tp)  # type: ignore[call-overload]

@@ -85,6 +85,15 @@ from core.kafka.events.durability import (
     RecordsRecovered,
     RecordsSafe,
 )
+from core.kafka.events.groups import (
+    GroupRequestRefused,
+    GroupsLoaded,
+    GroupsUnloaded,
+    OffsetCommitted,
+    OffsetDropped,
+    OffsetMaterialized,
+    OffsetPending,
+)
 from core.kafka.events.isr import IsrChangeFailed, IsrExpanded, IsrExpandProposed, IsrShrinkByCount, IsrShrinkProposed, IsrShrunk
 from core.kafka.events.network import LinkChanged, LinkCut, LinkHealed, LinkHeld, LinkProxied, LinkReleased
 from core.kafka.events.replicas import (
@@ -147,6 +156,7 @@ EVENTS: Final[tuple[type[Event], ...]] = (
     IsrChangesPublished,
     CoordinatorLoaded, CoordinatorUnloaded, TransactionBegun, TransactionStateChanged, TransactionEnded, TransactionRefused, TransactionTimedOut,
     MarkerAppended, MarkerRefused, MarkerSkipped, LastStableOffsetAdvanced, VerificationFailed, ProducerStateChanged, AbortedRecordsSkipped,
+    GroupsLoaded, GroupsUnloaded, OffsetCommitted, OffsetPending, OffsetMaterialized, OffsetDropped, GroupRequestRefused,
 )  # fmt: skip
 """All kinds, from user actions to the durability account."""
 

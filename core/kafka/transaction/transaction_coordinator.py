@@ -9,8 +9,11 @@ from __future__ import annotations
 from typing import Any, Final
 
 from core.kafka import errors, events
+from core.kafka.ids import TopicPartition
 from core.kafka.transaction.coordinator_context import CoordinatorContext
 from core.kafka.transaction.messages import (
+    AddOffsetsToTxnRequest,
+    AddOffsetsToTxnResponse,
     AddPartitionsToTxnRequest,
     AddPartitionsToTxnResponse,
     EndTxnRequest,
@@ -18,6 +21,7 @@ from core.kafka.transaction.messages import (
     InitTransactionalIdRequest,
     InitTransactionalIdResponse,
 )
+from core.kafka.transaction.transaction_log import GROUP_METADATA_TOPIC, partition_for
 from core.kafka.transaction.transaction_marker_channel_manager import TransactionMarkerChannelManager
 from core.kafka.transaction.transaction_metadata import NO_PRODUCER_EPOCH, NO_PRODUCER_ID, TransactionMetadata
 from core.kafka.transaction.transaction_state import TransactionState
@@ -49,6 +53,7 @@ class TransactionCoordinator:
             {
                 InitTransactionalIdRequest: self._init_producer_id,
                 AddPartitionsToTxnRequest: self._add_partitions,
+                AddOffsetsToTxnRequest: self._add_offsets,
                 EndTxnRequest: self._end_transaction,
             }
         )
@@ -63,6 +68,8 @@ class TransactionCoordinator:
                 self._fenced(about, error)
             case "partitions-added":
                 self._partitions_added(about, error)
+            case "offsets-added":
+                self._offsets_added(about, error)
             case "ended":
                 self._ended(about, error)
             case "timed-out":
@@ -90,6 +97,9 @@ class TransactionCoordinator:
         """Stop coordinating the IDs of a partition (`#onResignation`)."""
         if self.states.unload(partition):
             self.markers.remove_partition(partition)
+
+    def transaction_completed(self, partition: int, producer_id: int, *, commit: bool) -> None:
+        """Do nothing: transactions do not write to `__transaction_state`."""
 
     def reset(self) -> None:
         """Forget everything, because the process ended."""
@@ -236,6 +246,33 @@ class TransactionCoordinator:
         self._refuse("AddPartitionsToTxn", request.transactional_id, error)
         results = tuple((tp, error) for tp in request.partitions)
         self.broker.reply(sender, AddPartitionsToTxnResponse(request.correlation, request.transactional_id, results))
+
+    # --- AddOffsetsToTxn -------------------------------------------------------------------------------------------
+
+    def _add_offsets(self, request: AddOffsetsToTxnRequest, sender: str) -> None:
+        """Add the partition of `__consumer_offsets` that belongs to a group (`KafkaApis#handleAddOffsetsToTxnRequest`)."""
+        tp = self._offsets_partition(request.group)
+        added = AddPartitionsToTxnRequest(request.correlation, request.transactional_id, request.producer_id, request.producer_epoch, (tp,))
+        error = self._add_partitions_error(added)
+        metadata = self.states.get(request.transactional_id)
+        contained = metadata is not None and metadata.state is TransactionState.ONGOING and tp in metadata.partitions
+        if error != errors.NONE or metadata is None or contained:
+            self._offsets_added((sender, request), error)
+            return
+        transit = metadata.prepare_add_partitions((tp,), self.broker.journal.now, version=added.version)
+        epoch = self._coordinator_epoch(request.transactional_id)
+        self.states.append(request.transactional_id, epoch, transit, "offsets-added", (sender, request))
+
+    def _offsets_partition(self, group: str) -> TopicPartition:
+        """Return the partition of `__consumer_offsets` that holds a group. The topic does not need to exist yet."""
+        known = len(self.broker.topic_leaders(GROUP_METADATA_TOPIC))
+        count = known or self.broker.settings.integer("offsets.topic.num.partitions", broker=self.broker.id)
+        return TopicPartition(GROUP_METADATA_TOPIC, partition_for(group, count))
+
+    def _offsets_added(self, about: tuple[str, AddOffsetsToTxnRequest], error: str) -> None:
+        sender, request = about
+        self._refuse("AddOffsetsToTxn", request.transactional_id, error)
+        self.broker.reply(sender, AddOffsetsToTxnResponse(request.correlation, error))
 
     # --- EndTxn ----------------------------------------------------------------------------------------------------
 

@@ -8,14 +8,13 @@ from core.kafka import errors, events
 from core.kafka.broker.partition import Partition
 from core.kafka.broker.purgatory.delayed_produce import AppendCompletion, DelayedAppend, DelayedProduce, DelayedProduces, DelayedWrite
 from core.kafka.broker.purgatory.produce_response import refuse_produce, send_produce_response
+from core.kafka.log.control_record import EndTransactionMarker
 from core.kafka.log.leader_term import BatchFields, Term
 from core.kafka.messages import ProduceRequest
+from core.kafka.transaction.verification import NO_GUARD
 from core.sim.journal import Column, null_sink
 
 APPENDED: Final = events.Appended.kind
-
-NO_GUARD: Final = 0
-"""No verification: the batch is not part of a transaction, or its transaction is open on the partition."""
 
 
 def append_records_to_leader(partition: Partition, sender: str, request: ProduceRequest, guard: int = NO_GUARD) -> None:
@@ -56,17 +55,30 @@ def append_records_to_leader(partition: Partition, sender: str, request: Produce
     journal.cause = arrived
 
 
-def append_as_coordinator(partition: Partition, batch: BatchFields, deadline: int, completion: AppendCompletion) -> None:
-    """Append a batch of the broker itself with acks=all: a record of an internal topic, or a marker (`AppendOrigin.COORDINATOR`).
+def append_as_coordinator(
+    partition: Partition,
+    batch: BatchFields,
+    deadline: int,
+    completion: AppendCompletion,
+    guard: int = NO_GUARD,
+    *,
+    below_min_isr: bool = False,
+) -> None:
+    """Append a batch of the broker itself with acks=all: records of an internal topic, or a marker (`AppendOrigin.COORDINATOR`).
 
     Args:
         partition: a partition that this broker leads.
         batch: the batch, at the LEO.
         deadline: when the write times out, µs.
         completion: told when the batch is committed or the write failed. A write that is refused is reported at once.
+        guard: the number of the verification that a transactional batch passed (KIP-890); NO_GUARD if it needed none.
+        below_min_isr: whether the batch is appended even if the ISR is smaller than min.insync.replicas.
     """
-    if partition.under_min_isr:
+    if partition.under_min_isr and not below_min_isr:
         completion.append_completed(errors.NOT_ENOUGH_REPLICAS)
+        return
+    if batch[9] and (error := _transaction_error(partition, batch, guard)) != errors.NONE:
+        completion.append_completed(error)
         return
     term, journal = partition.term, partition.broker.journal
     assert term is not None, "a leader has a term"
@@ -75,6 +87,21 @@ def append_as_coordinator(partition: Partition, batch: BatchFields, deadline: in
     _delay(partition, DelayedAppend(batch[3], batch[0], end, deadline, completion))
     _after_append(partition)
     journal.cause = arrived
+
+
+def _transaction_error(partition: Partition, batch: BatchFields, guard: int) -> str:
+    """Return the error of a transactional batch of the broker itself, or NONE. Its sequence numbers do not matter.
+
+    Kafka: `ProducerAppendInfo#maybeValidateDataBatch` with `AppendOrigin.COORDINATOR`. Markers have passed their own checks.
+    """
+    producer_id, epoch, content = batch[6], batch[7], batch[10]
+    if isinstance(content, EndTransactionMarker):
+        return errors.NONE
+    producers = partition.log.ensure_producer_state()
+    known = producers.entries.get(producer_id)
+    if known is not None and epoch < known.epoch:
+        return errors.INVALID_PRODUCER_EPOCH
+    return errors.NONE if guard == NO_GUARD or producers.verifies(producer_id, guard) else errors.INVALID_TXN_STATE
 
 
 def _append(partition: Partition, term: Term, batch: BatchFields, acks: int) -> Column:

@@ -18,6 +18,7 @@ from core.kafka.ids import NO_LEADER, TopicPartition, broker_address
 from core.kafka.messages import ProduceRequest
 from core.kafka.transaction.messages import AddPartitionsToTxnRequest, AddPartitionsToTxnResponse
 from core.kafka.transaction.transaction_log import TRANSACTION_STATE_TOPIC, partition_for
+from core.kafka.transaction.verification import TransactionalBatch, VerificationCompletion
 from core.sim.units import US_PER_MS
 
 RETRY_BACKOFF: Final = 20 * US_PER_MS
@@ -42,21 +43,49 @@ class Verification:
     """A batch that waits for the coordinator.
 
     Attributes:
-        sender: the address of the producer.
-        request: the produce request.
+        batch: the batch.
+        completion: what follows the answer.
         guard: the number of the verification entry.
         since: when the batch arrived, µs.
         node: the broker that is asked.
     """
 
-    __slots__ = ("guard", "node", "request", "sender", "since")
+    __slots__ = ("batch", "completion", "guard", "node", "since")
 
-    def __init__(self, sender: str, request: ProduceRequest, guard: int, since: int, node: int) -> None:
-        self.sender = sender
-        self.request = request
+    def __init__(self, batch: TransactionalBatch, completion: VerificationCompletion, guard: int, since: int) -> None:
+        self.batch = batch
+        self.completion = completion
         self.guard = guard
         self.since = since
-        self.node = node
+        self.node = NO_LEADER
+
+
+class ProduceVerification:
+    """A produce request that waits for the coordinator: the records are appended or refused when the answer is here."""
+
+    __slots__ = ("manager", "request", "sender")
+
+    def __init__(self, manager: AddPartitionsToTxnManager, sender: str, request: ProduceRequest) -> None:
+        self.manager = manager
+        self.sender = sender
+        self.request = request
+
+    @property
+    def retries_concurrent(self) -> bool:
+        """With transaction.version 2, the leader asks again in place of the producer."""
+        return self.request.adds_partition
+
+    def verified(self, error: str, guard: int) -> None:
+        """Append or refuse the records."""
+        sender, request, broker = self.sender, self.request, self.manager.broker
+        partition = self.manager.hosted.online.get(request.tp)
+        if partition is None or not partition.is_leader:
+            refuse_produce(broker, sender, request, self.manager.hosted.missing_error(request.tp), (), 0)
+        elif error == errors.NONE:
+            append_records_to_leader(partition, sender, request, guard)
+        else:
+            error = _produce_error(error, request, abortable=broker.release.transaction_abortable)
+            refuse_produce(broker, sender, request, error, partition.isr, partition.effective_min_isr())
 
 
 class AddPartitionsToTxnManager:
@@ -87,23 +116,27 @@ class AddPartitionsToTxnManager:
         self.in_flight.clear()
         self.queued.clear()
 
-    def needs_verification(self, request: ProduceRequest) -> bool:
+    def needs_verification(self, batch: TransactionalBatch) -> bool:
         """Whether a transactional batch would open a transaction on its partition."""
         if not (self.broker.release.verifies_transactions and self.broker.verifies_transactions):
             return False
-        producers = self.hosted.online[request.tp].log.producer_state()
-        return producers is None or not producers.has_ongoing_transaction(request.producer_id, request.producer_epoch)
+        producers = self.hosted.online[batch.tp].log.producer_state()
+        return producers is None or not producers.has_ongoing_transaction(batch.producer_id, batch.producer_epoch)
 
-    def verify(self, sender: str, request: ProduceRequest) -> None:
-        """Ask the coordinator; append the batch or refuse it when the answer is here."""
-        producers = self.hosted.online[request.tp].log.ensure_producer_state()
-        guard = producers.verification_guard(request.producer_id, request.first_sequence, request.producer_epoch)
-        self._ask(Verification(sender, request, guard, self.broker.journal.now, NO_LEADER))
+    def verify_produce(self, sender: str, request: ProduceRequest) -> None:
+        """Ask the coordinator; append the records of a produce request or refuse them when the answer is here."""
+        self.verify(request, ProduceVerification(self, sender, request))
+
+    def verify(self, batch: TransactionalBatch, completion: VerificationCompletion) -> None:
+        """Ask the coordinator about a batch."""
+        producers = self.hosted.online[batch.tp].log.ensure_producer_state()
+        guard = producers.verification_guard(batch.producer_id, batch.first_sequence, batch.producer_epoch)
+        self._ask(Verification(batch, completion, guard, self.broker.journal.now))
 
     def _ask(self, verification: Verification) -> None:
         leaders = self.broker.topic_leaders(TRANSACTION_STATE_TOPIC)
-        request = verification.request
-        node = leaders[partition_for(request.transactional_id, len(leaders))][0] if leaders else NO_LEADER
+        batch = verification.batch
+        node = leaders[partition_for(batch.transactional_id, len(leaders))][0] if leaders else NO_LEADER
         if node == NO_LEADER or not self.broker.is_alive(node):
             self._answered(verification, errors.COORDINATOR_NOT_AVAILABLE)
             return
@@ -116,23 +149,23 @@ class AddPartitionsToTxnManager:
     def _queue(self, verification: Verification) -> None:
         """Queue a question; of several questions for one ID and partition, only the one with the newest epoch stays (`#addTxnData`)."""
         queue = self.queued.setdefault(verification.node, {})
-        request = verification.request
-        key = (request.transactional_id, request.tp)
+        batch = verification.batch
+        key = (batch.transactional_id, batch.tp)
         known = queue.get(key)
-        if known is not None and known.request.producer_epoch > request.producer_epoch:
+        if known is not None and known.batch.producer_epoch > batch.producer_epoch:
             self._answered(verification, errors.INVALID_PRODUCER_EPOCH)
             return
         queue[key] = verification
         if known is not None:
-            newer = request.producer_epoch > known.request.producer_epoch
+            newer = batch.producer_epoch > known.batch.producer_epoch
             self._answered(known, errors.INVALID_PRODUCER_EPOCH if newer else errors.NETWORK_EXCEPTION)
 
     def _send(self, verification: Verification) -> None:
-        request, correlation = verification.request, self.broker.next_correlation()
+        batch, correlation = verification.batch, self.broker.next_correlation()
         self.in_flight[correlation] = verification
-        version = 2 if request.adds_partition else 0
+        version = 2 if batch.adds_partition else 0
         asked = AddPartitionsToTxnRequest(
-            correlation, request.transactional_id, request.producer_id, request.producer_epoch, (request.tp,), not request.adds_partition, version
+            correlation, batch.transactional_id, batch.producer_id, batch.producer_epoch, (batch.tp,), not batch.adds_partition, version
         )  # fmt: skip
         self.broker.send(broker_address(verification.node), asked)
 
@@ -154,31 +187,29 @@ class AddPartitionsToTxnManager:
                 self._send(verification)
 
     def _answered(self, verification: Verification, error: str) -> None:
-        """Append the batch, ask again, or refuse the batch."""
-        sender, request, broker = verification.sender, verification.request, self.broker
-        if error == errors.CONCURRENT_TRANSACTIONS and request.adds_partition and broker.journal.now - verification.since < MAX_RETRY:
+        """Pass the answer on, or ask again."""
+        batch, completion, broker = verification.batch, verification.completion, self.broker
+        retries = error == errors.CONCURRENT_TRANSACTIONS and completion.retries_concurrent
+        if retries and broker.journal.now - verification.since < MAX_RETRY:
             broker.timer(RETRY_BACKOFF, "verify-again", verification)
             return
-        partition = self.hosted.online.get(request.tp)
-        if partition is None or not partition.is_leader:
-            refuse_produce(broker, sender, request, self.hosted.missing_error(request.tp), (), 0)
-        elif error == errors.NONE:
-            append_records_to_leader(partition, sender, request, verification.guard)
-        else:
+        partition = self.hosted.online.get(batch.tp)
+        if error != errors.NONE and partition is not None and partition.is_leader:
             broker.journal.emit(
-                events.VerificationFailed.kind, broker.id, request.tp.topic, request.tp.partition, request.transactional_id,
-                request.producer_id, request.producer_epoch, error,
+                events.VerificationFailed.kind, broker.id, batch.tp.topic, batch.tp.partition, batch.transactional_id,
+                batch.producer_id, batch.producer_epoch, error,
             )  # fmt: skip
-            refuse_produce(broker, sender, request, self._produce_error(error, request), partition.isr, partition.effective_min_isr())
+        completion.verified(error, verification.guard)
 
-    def _produce_error(self, error: str, request: ProduceRequest) -> str:
-        """The error that the producer gets (`ReplicaManager#handleProduceAppend`)."""
-        if error == errors.CONCURRENT_TRANSACTIONS and request.adds_partition:
-            return error
-        if error in RETRIABLE:
-            return errors.NOT_ENOUGH_REPLICAS
-        if error == errors.PRODUCER_FENCED:
-            return errors.INVALID_PRODUCER_EPOCH
-        if error == errors.TRANSACTION_ABORTABLE and not self.broker.release.transaction_abortable:
-            return errors.INVALID_TXN_STATE
+
+def _produce_error(error: str, request: ProduceRequest, *, abortable: bool) -> str:
+    """The error that a producer gets (`ReplicaManager#handleProduceAppend`)."""
+    if error == errors.CONCURRENT_TRANSACTIONS and request.adds_partition:
         return error
+    if error in RETRIABLE:
+        return errors.NOT_ENOUGH_REPLICAS
+    if error == errors.PRODUCER_FENCED:
+        return errors.INVALID_PRODUCER_EPOCH
+    if error == errors.TRANSACTION_ABORTABLE and not abortable:
+        return errors.INVALID_TXN_STATE
+    return error

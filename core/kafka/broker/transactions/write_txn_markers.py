@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Final
 
 from core.kafka import errors, events
@@ -9,6 +10,7 @@ from core.kafka.broker.context import BrokerContext
 from core.kafka.broker.hosted_partitions import HostedPartitions
 from core.kafka.broker.partition import Partition
 from core.kafka.broker.requests.leader_append import append_as_coordinator
+from core.kafka.broker.transactions.internal_topic_owner import InternalTopicOwner
 from core.kafka.ids import NO_OFFSET, TopicPartition
 from core.kafka.log.control_record import MARKER_BYTES
 from core.kafka.transaction.messages import TxnMarkerEntry, WriteTxnMarkersRequest, WriteTxnMarkersResponse
@@ -18,16 +20,21 @@ class MarkersWrite:
     """A WriteTxnMarkers request whose markers are being replicated.
 
     Attributes:
+        owners: the coordinators by internal topic.
         results: (producer ID, partition, error) of the markers that are written or refused.
         missing: the number of markers without a result.
     """
 
-    __slots__ = ("broker", "correlation", "missing", "results", "sender")
+    __slots__ = ("broker", "correlation", "missing", "owners", "results", "sender")
 
     broker: Final[BrokerContext]
+    owners: Final[Mapping[str, InternalTopicOwner]]
 
-    def __init__(self, broker: BrokerContext, sender: str, request: WriteTxnMarkersRequest) -> None:
+    def __init__(
+        self, broker: BrokerContext, owners: Mapping[str, InternalTopicOwner], sender: str, request: WriteTxnMarkersRequest
+    ) -> None:
         self.broker = broker
+        self.owners = owners
         self.sender = sender
         self.correlation = request.correlation
         self.missing = sum(len(entry.partitions) for entry in request.entries)
@@ -44,21 +51,31 @@ class MarkersWrite:
 class MarkerAppend:
     """One marker that is being replicated."""
 
-    __slots__ = ("producer_id", "tp", "write")
+    __slots__ = ("commit", "producer_id", "tp", "write")
 
-    def __init__(self, write: MarkersWrite, producer_id: int, tp: TopicPartition) -> None:
+    def __init__(self, write: MarkersWrite, producer_id: int, tp: TopicPartition, *, commit: bool) -> None:
         self.write = write
         self.producer_id = producer_id
         self.tp = tp
+        self.commit = commit
 
     def append_completed(self, error: str) -> None:
-        """Note the result."""
+        """Note the result. Inform the coordinator of an internal topic that the transaction is complete there."""
+        owner = self.write.owners.get(self.tp.topic)
+        if error == errors.NONE and owner is not None:
+            owner.transaction_completed(self.tp.partition, self.producer_id, commit=self.commit)
         self.write.add(self.producer_id, self.tp, error)
 
 
-def write_txn_markers(broker: BrokerContext, hosted: HostedPartitions, sender: str, request: WriteTxnMarkersRequest) -> None:
+def write_txn_markers(
+    broker: BrokerContext,
+    hosted: HostedPartitions,
+    owners: Mapping[str, InternalTopicOwner],
+    sender: str,
+    request: WriteTxnMarkersRequest,
+) -> None:
     """Append each marker to its partition, and respond when all are committed or refused."""
-    write = MarkersWrite(broker, sender, request)
+    write = MarkersWrite(broker, owners, sender, request)
     for entry in request.entries:
         for tp in entry.partitions:
             partition = hosted.online.get(tp)
@@ -89,7 +106,9 @@ def _append_marker(broker: BrokerContext, partition: Partition, entry: TxnMarker
     batch = (
         log.leo, 1, MARKER_BYTES, entry.transactional_id, 0, timestamp, entry.producer_id, entry.producer_epoch, -1, True, marker,
     )  # fmt: skip
-    append_as_coordinator(partition, batch, journal.now + broker.request_timeout, MarkerAppend(write, entry.producer_id, tp))
+    append_as_coordinator(
+        partition, batch, journal.now + broker.request_timeout, MarkerAppend(write, entry.producer_id, tp, commit=marker.commits)
+    )
     journal.cause = before
 
 

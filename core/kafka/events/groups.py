@@ -1,0 +1,127 @@
+"""Groups: their coordinators, and the offsets that their clients commit."""
+
+from __future__ import annotations
+
+from core.kafka.events.base import NOTABLE, Event, count_of
+
+
+class GroupsLoaded(Event, kind="groups-loaded", source="GroupMetadataManager#loadGroupsAndOffsets"):
+    """A broker became the group coordinator of a partition of `__consumer_offsets`, and loaded its groups from the log."""
+
+    broker: int
+    topic: str
+    partition: int
+    coordinator_epoch: int
+    groups: int
+    committed_offsets: int
+    pending_offsets: int
+
+    def sentence(self) -> str:
+        pending = f"; {count_of(self.pending_offsets, 'offset')} of open transactions" if self.pending_offsets else ""
+        return (
+            f"b{self.broker} coordinates the groups of {self.tp} in coordinator epoch {self.coordinator_epoch}, and loaded "
+            f"{count_of(self.groups, 'group')} with {count_of(self.committed_offsets, 'committed offset')}{pending} from the log"
+        )
+
+
+class GroupsUnloaded(Event, kind="groups-unloaded", source="GroupMetadataManager#removeGroupsForPartition"):
+    """A broker is not the group coordinator of a partition of `__consumer_offsets` anymore."""
+
+    broker: int
+    topic: str
+    partition: int
+    coordinator_epoch: int
+
+    def sentence(self) -> str:
+        return f"b{self.broker} no longer coordinates the groups of {self.tp}"
+
+
+class OffsetCommitted(Event, kind="offset-committed", source="GroupMetadata#onOffsetCommitAppend"):
+    """A group coordinator committed an offset outside of a transaction; `former_offset` is -1 if the group had none."""
+
+    broker: int
+    group: str
+    topic: str
+    partition: int
+    committed_offset: int
+    former_offset: int
+
+    def sentence(self) -> str:
+        return f"The committed offset of group {self.group} for {self.tp} is {self.committed_offset}{_instead_of(self.former_offset)} on b{self.broker}"
+
+
+class OffsetPending(Event, kind="offset-pending", source="GroupMetadata#onTxnOffsetCommitAppend"):
+    """A group coordinator wrote an offset that belongs to an open transaction. It counts when the transaction is committed."""
+
+    broker: int
+    group: str
+    topic: str
+    partition: int
+    committed_offset: int
+    producer_id: int
+    producer_epoch: int
+
+    def sentence(self) -> str:
+        return (
+            f"Offset {self.committed_offset} of group {self.group} for {self.tp} waits on b{self.broker} for the transaction of producer ID "
+            f"{self.producer_id}, epoch {self.producer_epoch}"
+        )
+
+
+class OffsetMaterialized(Event, kind="offset-materialized", source="GroupMetadata#completePendingTxnOffsetCommit", level=NOTABLE):
+    """A transaction was committed, so its offset is the committed offset of the group."""
+
+    broker: int
+    group: str
+    topic: str
+    partition: int
+    committed_offset: int
+    former_offset: int
+    producer_id: int
+
+    def sentence(self) -> str:
+        return (
+            f"The committed offset of group {self.group} for {self.tp} is {self.committed_offset}{_instead_of(self.former_offset)} on "
+            f"b{self.broker}: the transaction of producer ID {self.producer_id} was committed"
+        )
+
+
+class OffsetDropped(
+    Event,
+    kind="offset-dropped",
+    source="GroupMetadata#completePendingTxnOffsetCommit",
+    level=NOTABLE,
+    words={"reason": ("aborted", "older")},
+):
+    """An offset of a transaction does not count, because the transaction was aborted or a newer offset is committed."""
+
+    broker: int
+    group: str
+    topic: str
+    partition: int
+    committed_offset: int
+    producer_id: int
+    reason: str
+
+    def sentence(self) -> str:
+        why = "the transaction was aborted" if self.reason == "aborted" else "the group has committed an offset since"
+        return (
+            f"b{self.broker} dropped offset {self.committed_offset} of group {self.group} for {self.tp} "
+            f"in the transaction of producer ID {self.producer_id}: {why}"
+        )
+
+
+class GroupRequestRefused(Event, kind="group-refused", source="GroupCoordinator", level=NOTABLE):
+    """A group coordinator refused a request."""
+
+    broker: int
+    group: str
+    request: str
+    error: str
+
+    def sentence(self) -> str:
+        return f"b{self.broker} refused {self.request} for group {self.group}: {self.error}"
+
+
+def _instead_of(former: int) -> str:
+    return f" instead of {former}" if former >= 0 else ""

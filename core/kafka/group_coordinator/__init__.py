@@ -1,0 +1,1 @@
+"""The group coordinator: the part of a broker that keeps the committed offsets of groups in `__consumer_offsets` (Kafka: `GroupCoordinator`)."""

@@ -1,0 +1,43 @@
+"""A broker as its group coordinator sees it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Protocol
+
+from core.kafka.ids import TopicPartition
+from core.kafka.log.leader_term import Batch, BatchFields
+from core.kafka.transaction.coordinator_context import Completion, CoordinatorContext
+from core.kafka.transaction.verification import TransactionalBatch, VerificationCompletion
+
+
+class GroupCoordinatorContext(CoordinatorContext, Protocol):
+    """What a group coordinator needs of its broker."""
+
+    def internal_batches(self, tp: TopicPartition, /) -> Iterable[Batch]:
+        """The batches of an internal partition, with markers, from the log start to the LEO."""
+
+    def verify_transaction(self, batch: TransactionalBatch, completion: VerificationCompletion, /) -> None:
+        """Verify that a transaction has the partition of a batch, or add it. The completion is called at once if neither is necessary."""
+
+    def append_offsets(
+        self,
+        tp: TopicPartition,
+        make: Callable[[int], BatchFields],
+        deadline: int,
+        completion: Completion,
+        guard: int,
+        /,
+        *,
+        below_min_isr: bool,
+    ) -> None:
+        """Append a batch to a partition that this broker leads, with acks=all.
+
+        Args:
+            tp: the partition.
+            make: makes the batch, given its offset.
+            deadline: when the write times out, µs.
+            completion: called with NONE or the error.
+            guard: the number of the verification of a transactional batch; 0 if it needed none.
+            below_min_isr: whether the batch is appended even if the ISR is smaller than min.insync.replicas.
+        """

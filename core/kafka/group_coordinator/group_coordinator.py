@@ -1,0 +1,154 @@
+"""The requests that a group coordinator serves: commits of offsets, and fetches of committed offsets (Kafka: `GroupCoordinator`)."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from core.kafka import errors, events
+from core.kafka.group_coordinator.coordinator_context import GroupCoordinatorContext
+from core.kafka.group_coordinator.group_metadata import GroupMetadata
+from core.kafka.group_coordinator.group_metadata_manager import GroupMetadataManager
+from core.kafka.group_coordinator.messages import (
+    NO_GENERATION,
+    NOT_A_MEMBER,
+    GroupMembership,
+    OffsetCommitRequest,
+    OffsetCommitResponse,
+    OffsetFetchRequest,
+    OffsetFetchResponse,
+    TxnOffsetCommitRequest,
+    TxnOffsetCommitResponse,
+)
+from core.kafka.group_coordinator.offset_commit import OffsetCommit
+from core.kafka.group_coordinator.offsets_log import partition_of
+from core.kafka.ids import NO_EPOCH, NO_OFFSET, TopicPartition
+from core.kafka.transaction.verification import NO_GUARD, OffsetsBatch
+
+
+class GroupCoordinator:
+    """The group coordinator of one broker.
+
+    Attributes:
+        groups: the groups that it coordinates.
+    """
+
+    __slots__ = ("broker", "groups")
+
+    broker: Final[GroupCoordinatorContext]
+    groups: Final[GroupMetadataManager]
+
+    def __init__(self, broker: GroupCoordinatorContext) -> None:
+        self.broker = broker
+        self.groups = GroupMetadataManager(broker)
+        broker.handlers.update(
+            {
+                OffsetCommitRequest: self._commit,
+                TxnOffsetCommitRequest: self._commit_in_transaction,
+                OffsetFetchRequest: self._fetch,
+            }
+        )
+        broker.timers["offset-commit-timeout"] = self._commit_timed_out
+
+    # --- leadership of __consumer_offsets --------------------------------------------------------------------------
+
+    def elected(self, partition: int, coordinator_epoch: int) -> None:
+        """Coordinate the groups of a partition (`#onElection`)."""
+        self.groups.begin_loading(partition, coordinator_epoch)
+
+    def resigned(self, partition: int) -> None:
+        """Stop coordinating the groups of a partition (`#onResignation`)."""
+        self.groups.unload(partition)
+
+    def transaction_completed(self, partition: int, producer_id: int, *, commit: bool) -> None:
+        """Count or drop the offsets of a transaction (`#scheduleHandleTxnCompletion`)."""
+        self.groups.transaction_completed(partition, producer_id, commit=commit)
+
+    def reset(self) -> None:
+        """Forget everything, because the process ended."""
+        self.groups.reset()
+
+    # --- OffsetCommit ----------------------------------------------------------------------------------------------
+
+    def _commit(self, request: OffsetCommitRequest, sender: str) -> None:
+        """Commit offsets outside of a transaction (`#handleCommitOffsets`)."""
+        unknown = errors.GROUP_ID_NOT_FOUND if self.broker.release.unknown_group_not_found else errors.ILLEGAL_GENERATION
+        error = self._commit_error(request.group, request.membership, unknown, transactional=False)
+        if error != errors.NONE:
+            self._refuse("OffsetCommit", request.group, error)
+            self.broker.reply(sender, OffsetCommitResponse(request.correlation, error))
+            return
+        self._commit_to(sender, request).append(NO_GUARD)
+
+    def _commit_to(self, sender: str, request: OffsetCommitRequest | TxnOffsetCommitRequest) -> OffsetCommit:
+        cache = self.groups.cache_of(request.group)
+        assert cache is not None, "checked before"
+        tp = partition_of(self.groups.partition_for(request.group))
+        return OffsetCommit(self.broker, self.groups, sender, request, tp, cache.coordinator_epoch)
+
+    def _commit_error(self, group: str, membership: GroupMembership, unknown: str, *, transactional: bool) -> str:
+        """Return the error of a commit before it is written, or NONE; `unknown` is the error of a generation of an unknown group."""
+        if (error := self.groups.error_of(group)) != errors.NONE:
+            return error
+        known = self._group(group)
+        if known is None:
+            return errors.NONE if membership.generation == NO_GENERATION else unknown
+        return known.commit_error(membership, transactional=transactional)
+
+    def _group(self, name: str) -> GroupMetadata | None:
+        cache = self.groups.cache_of(name)
+        return None if cache is None else cache.groups.get(name)
+
+    def _commit_timed_out(self, commit: object) -> None:
+        assert isinstance(commit, OffsetCommit)
+        commit.timed_out()
+
+    # --- TxnOffsetCommit -------------------------------------------------------------------------------------------
+
+    def _commit_in_transaction(self, request: TxnOffsetCommitRequest, sender: str) -> None:
+        """Write offsets that count when the transaction of a producer is committed (`#handleTxnCommitOffsets`)."""
+        release = self.broker.release
+        membership = request.membership if release.transactional_commits_name_members else NOT_A_MEMBER
+        error = self._commit_error(request.group, membership, errors.ILLEGAL_GENERATION, transactional=True)
+        if error != errors.NONE:
+            self._refuse("TxnOffsetCommit", request.group, error)
+            self.broker.reply(sender, TxnOffsetCommitResponse(request.correlation, error))
+            return
+        commit = self._commit_to(sender, request)
+        if release.verifies_offset_commits:
+            batch = OffsetsBatch(commit.tp, request.transactional_id, request.producer_id, request.producer_epoch, 0, request.version >= 2)
+            self.broker.verify_transaction(batch, commit)
+        else:
+            commit.append(NO_GUARD)
+
+    # --- OffsetFetch -----------------------------------------------------------------------------------------------
+
+    def _fetch(self, request: OffsetFetchRequest, sender: str) -> None:
+        """Return the committed offsets of a group (`#handleFetchOffsets`)."""
+        error = self.groups.error_of(request.group)
+        if error != errors.NONE:
+            self._refuse("OffsetFetch", request.group, error)
+            self.broker.reply(sender, OffsetFetchResponse(request.correlation, error, ()))
+            return
+        group = self._group(request.group)
+        found = tuple(self._committed(group, tp, request) for tp in request.partitions)
+        if any(each[3] != errors.NONE for each in found):
+            self._refuse("OffsetFetch", request.group, errors.UNSTABLE_OFFSET_COMMIT)
+        self.broker.reply(sender, OffsetFetchResponse(request.correlation, errors.NONE, found))
+
+    def _committed(
+        self, group: GroupMetadata | None, tp: TopicPartition, request: OffsetFetchRequest
+    ) -> tuple[TopicPartition, int, int, str]:
+        release = self.broker.release
+        if group is None:
+            return (tp, NO_OFFSET, NO_EPOCH, errors.NONE)
+        stable = request.require_stable and release.stable_offsets
+        if stable and group.is_unstable(tp, plain_commits_count=release.plain_commits_unstable):
+            return (tp, NO_OFFSET, NO_EPOCH, errors.UNSTABLE_OFFSET_COMMIT)
+        committed = group.committed(tp)
+        if committed is None:
+            return (tp, NO_OFFSET, NO_EPOCH, errors.NONE)
+        return (tp, committed.offset, committed.leader_epoch, errors.NONE)
+
+    def _refuse(self, request: str, group: str, error: str) -> None:
+        """Record that a request was refused."""
+        self.broker.journal.emit(events.GroupRequestRefused.kind, self.broker.id, group, request, error)

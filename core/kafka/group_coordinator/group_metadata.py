@@ -1,0 +1,149 @@
+"""One group: its members and its offsets (Kafka: `GroupMetadata`, `ClassicGroup`).
+
+Until the group protocol exists, a group has no members, so its state is always Empty, and clients assign their partitions themselves.
+"""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Iterable
+from typing import Final, NamedTuple
+
+from core.kafka import errors
+from core.kafka.group_coordinator.messages import NO_GENERATION, GroupMembership
+from core.kafka.group_coordinator.offsets_log import CommittedOffset
+from core.kafka.ids import TopicPartition
+
+
+class GroupState(enum.Enum):
+    """The states of a group (Kafka: `GroupState`)."""
+
+    EMPTY = "Empty"
+    PREPARING_REBALANCE = "PreparingRebalance"
+    COMPLETING_REBALANCE = "CompletingRebalance"
+    STABLE = "Stable"
+    DEAD = "Dead"
+
+
+class StoredOffset(NamedTuple):
+    """A committed offset, and the offset of its record in `__consumer_offsets` (Kafka: `CommitRecordMetadataAndOffset`)."""
+
+    record_offset: int
+    committed: CommittedOffset
+
+
+class GroupMetadata:
+    """The state of one group.
+
+    Attributes:
+        name: the group ID.
+        state: the state of the group protocol.
+        generation: the generation of the group; 0 before the first.
+        members: the IDs of the members, in the order in which they joined.
+        static_members: the member ID of each group.instance.id.
+        offsets: the committed offsets by partition.
+        pending_commits: by partition, and whether the commits are transactional, how many commits are being written.
+        pending_transactional: for each producer ID with an open transaction, its offsets by partition.
+    """
+
+    __slots__ = ("generation", "members", "name", "offsets", "pending_commits", "pending_transactional", "state", "static_members")
+
+    name: Final[str]
+    members: Final[dict[str, None]]
+    static_members: Final[dict[str, str]]
+    offsets: Final[dict[TopicPartition, StoredOffset]]
+    pending_commits: Final[dict[tuple[TopicPartition, bool], int]]
+    pending_transactional: Final[dict[int, dict[TopicPartition, StoredOffset]]]
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self.state = GroupState.EMPTY
+        self.generation = 0
+        self.members = {}
+        self.static_members = {}
+        self.offsets = {}
+        self.pending_commits = {}
+        self.pending_transactional = {}
+
+    # --- who can commit --------------------------------------------------------------------------------------------
+
+    def commit_error(self, membership: GroupMembership, *, transactional: bool) -> str:
+        """Return the error of a commit, or NONE (`ClassicGroup#validateOffsetCommit`)."""
+        if self.state is GroupState.DEAD:
+            return errors.COORDINATOR_NOT_AVAILABLE
+        member_id, generation, instance_id = membership
+        if generation == NO_GENERATION and self.state is GroupState.EMPTY:
+            return errors.NONE
+        if generation != NO_GENERATION or member_id or instance_id:
+            if (error := self._member_error(member_id, instance_id)) != errors.NONE:
+                return error
+            if generation != self.generation:
+                return errors.ILLEGAL_GENERATION
+        elif self.state is not GroupState.EMPTY and not transactional:
+            return errors.UNKNOWN_MEMBER_ID
+        if self.state is GroupState.COMPLETING_REBALANCE and not transactional:
+            return errors.REBALANCE_IN_PROGRESS
+        return errors.NONE
+
+    def _member_error(self, member_id: str, instance_id: str) -> str:
+        """Return the error of a member ID, or NONE (`ClassicGroup#validateMember`)."""
+        if instance_id:
+            known = self.static_members.get(instance_id)
+            if known is None:
+                return errors.UNKNOWN_MEMBER_ID
+            return errors.NONE if known == member_id else errors.FENCED_INSTANCE_ID
+        return errors.NONE if member_id in self.members else errors.UNKNOWN_MEMBER_ID
+
+    # --- offsets ---------------------------------------------------------------------------------------------------
+
+    def commit_begun(self, tps: Iterable[TopicPartition], *, transactional: bool) -> None:
+        """Note that offsets are being written (`#prepareOffsetCommit`, `#prepareTxnOffsetCommit`)."""
+        for tp in tps:
+            self.pending_commits[tp, transactional] = self.pending_commits.get((tp, transactional), 0) + 1
+
+    def commit_ended(self, tps: Iterable[TopicPartition], *, transactional: bool) -> None:
+        """Note that offsets are written or refused."""
+        for tp in tps:
+            self.pending_commits[tp, transactional] -= 1
+            if not self.pending_commits[tp, transactional]:
+                del self.pending_commits[tp, transactional]
+
+    def committed(self, tp: TopicPartition) -> CommittedOffset | None:
+        """Return the committed offset of a partition; None if there is none."""
+        stored = self.offsets.get(tp)
+        return None if stored is None else stored.committed
+
+    def store(self, tp: TopicPartition, stored: StoredOffset) -> bool:
+        """Store a commit, unless a record with a higher offset in the log is known. Returns whether the offset was stored."""
+        known = self.offsets.get(tp)
+        if known is not None and known.record_offset > stored.record_offset:
+            return False
+        self.offsets[tp] = stored
+        return True
+
+    def store_pending(self, producer_id: int, tp: TopicPartition, stored: StoredOffset) -> None:
+        """Keep the offset of a transaction until its marker (`GroupMetadata#onTxnOffsetCommitAppend`)."""
+        pending = self.pending_transactional.setdefault(producer_id, {})
+        known = pending.get(tp)
+        if known is None or known.record_offset < stored.record_offset:
+            pending[tp] = stored
+
+    def complete_transaction(self, producer_id: int, *, commit: bool) -> tuple[tuple[TopicPartition, StoredOffset, bool], ...]:
+        """End the transaction of a producer ID. A committed offset counts only if it is newer than the known one (`#completePendingTxnOffsetCommit`).
+
+        Returns:
+            For each partition, the offset of the transaction and whether it is the committed offset now.
+        """
+        pending = self.pending_transactional.pop(producer_id, {})
+        return tuple((tp, stored, commit and self.store(tp, stored)) for tp, stored in pending.items())
+
+    def is_unstable(self, tp: TopicPartition, *, plain_commits_count: bool) -> bool:
+        """Whether an open transaction has an offset of a partition (`#hasPendingOffsetCommitsForTopicPartition`).
+
+        Args:
+            tp: the partition.
+            plain_commits_count: whether a commit outside of transactions that is being written counts too.
+        """
+        if (tp, True) in self.pending_commits or (plain_commits_count and (tp, False) in self.pending_commits):
+            return True
+        return any(tp in offsets for offsets in self.pending_transactional.values())

@@ -1,0 +1,161 @@
+"""The groups that a broker coordinates, and their log (Kafka: `GroupMetadataManager`, `OffsetMetadataManager`).
+
+A broker coordinates the groups of each partition of `__consumer_offsets` that it leads. When the leadership begins, the broker loads the groups
+from its log; until then, it responds with COORDINATOR_LOAD_IN_PROGRESS. When the leadership ends, it drops the groups.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Final
+
+from core.kafka import errors, events
+from core.kafka.group_coordinator.coordinator_context import GroupCoordinatorContext
+from core.kafka.group_coordinator.group_metadata import GroupMetadata, StoredOffset
+from core.kafka.group_coordinator.offsets_log import CommittedOffset, OffsetKey, partition_of
+from core.kafka.ids import NO_OFFSET, TopicPartition
+from core.kafka.log.leader_term import Batch
+from core.kafka.transaction.transaction_log import GROUP_METADATA_TOPIC, partition_for
+from core.sim.units import US_PER_MS
+
+LOAD_DELAY: Final = US_PER_MS
+"""The time that a broker takes to load the groups of a partition, µs."""
+
+
+class GroupCache:
+    """The groups of one partition of `__consumer_offsets`, under the leadership of `coordinator_epoch`."""
+
+    __slots__ = ("coordinator_epoch", "groups")
+
+    coordinator_epoch: Final[int]
+    groups: Final[dict[str, GroupMetadata]]
+
+    def __init__(self, coordinator_epoch: int) -> None:
+        self.coordinator_epoch = coordinator_epoch
+        self.groups = {}
+
+    def group(self, name: str) -> GroupMetadata:
+        """Return a group. Create it if it is unknown."""
+        group = self.groups.get(name)
+        if group is None:
+            group = self.groups[name] = GroupMetadata(name)
+        return group
+
+    def replay(self, batches: Iterable[Batch]) -> None:
+        """Apply the batches of the log, in their order (`GroupMetadataManager#doLoadGroupsAndOffsets`)."""
+        for batch in batches:
+            if batch.marker is not None:
+                for group in self.groups.values():
+                    group.complete_transaction(batch.producer_id, commit=batch.marker.commits)
+            elif isinstance(batch.content, tuple):
+                for number, (key, value) in enumerate(batch.content):
+                    if isinstance(key, OffsetKey):
+                        self._replay_offset(batch, batch.base + number, key, value)
+
+    def _replay_offset(self, batch: Batch, record_offset: int, key: OffsetKey, value: CommittedOffset | None) -> None:
+        group = self.group(key.group)
+        if value is None:
+            group.offsets.pop(key.tp, None)
+        elif batch.transactional:
+            group.store_pending(batch.producer_id, key.tp, StoredOffset(record_offset, value))
+        else:
+            group.store(key.tp, StoredOffset(record_offset, value))
+
+
+class GroupMetadataManager:
+    """The groups of one broker.
+
+    Attributes:
+        caches: the groups by partition of `__consumer_offsets`.
+        loading: the coordinator epoch of each partition whose groups are not loaded yet.
+    """
+
+    __slots__ = ("broker", "caches", "loading")
+
+    broker: Final[GroupCoordinatorContext]
+    caches: Final[dict[int, GroupCache]]
+    loading: Final[dict[int, int]]
+
+    def __init__(self, broker: GroupCoordinatorContext) -> None:
+        self.broker = broker
+        self.caches = {}
+        self.loading = {}
+        broker.timers["load-groups"] = self._load
+
+    def reset(self) -> None:
+        """Forget everything, because the process ended."""
+        self.caches.clear()
+        self.loading.clear()
+
+    # --- the groups ------------------------------------------------------------------------------------------------
+
+    def partition_for(self, group: str) -> int:
+        """Return the partition of `__consumer_offsets` that holds a group."""
+        return partition_for(group, max(len(self.broker.topic_leaders(GROUP_METADATA_TOPIC)), 1))
+
+    def error_of(self, group: str) -> str:
+        """Return the error of a request for a group that this broker does not coordinate, or not yet; else NONE."""
+        if not group:
+            return errors.INVALID_GROUP_ID
+        partition = self.partition_for(group)
+        if partition in self.loading:
+            return errors.COORDINATOR_LOAD_IN_PROGRESS
+        return errors.NONE if partition in self.caches else errors.NOT_COORDINATOR
+
+    def cache_of(self, group: str) -> GroupCache | None:
+        """Return the cache that a group belongs to; None if this broker does not coordinate it, or not yet."""
+        return self.caches.get(self.partition_for(group))
+
+    # --- leadership ------------------------------------------------------------------------------------------------
+
+    def begin_loading(self, partition: int, coordinator_epoch: int) -> None:
+        """Load the groups of a partition soon (`#scheduleLoadGroupAndOffsets`)."""
+        known = self.caches.get(partition)
+        if known is not None and known.coordinator_epoch == coordinator_epoch:
+            return
+        self.caches.pop(partition, None)
+        self.loading[partition] = coordinator_epoch
+        self.broker.timer(0 if self.broker.by_hand else LOAD_DELAY, "load-groups", (partition, coordinator_epoch))
+
+    def _load(self, about: object) -> None:
+        """Load the groups of a partition from its log, up to the LEO (`#loadGroupsAndOffsets`)."""
+        assert isinstance(about, tuple)
+        partition, coordinator_epoch = about
+        if self.loading.get(partition) != coordinator_epoch:
+            return
+        del self.loading[partition]
+        cache = self.caches[partition] = GroupCache(coordinator_epoch)
+        cache.replay(self.broker.internal_batches(partition_of(partition)))
+        groups = cache.groups.values()
+        committed = sum(len(group.offsets) for group in groups)
+        pending = sum(len(offsets) for group in groups for offsets in group.pending_transactional.values())
+        self.broker.journal.emit(
+            events.GroupsLoaded.kind, self.broker.id, GROUP_METADATA_TOPIC, partition, coordinator_epoch, len(cache.groups), committed, pending
+        )  # fmt: skip
+
+    def unload(self, partition: int) -> None:
+        """Drop the groups of a partition (`#removeGroupsForPartition`)."""
+        self.loading.pop(partition, None)
+        cache = self.caches.pop(partition, None)
+        if cache is not None:
+            self.broker.journal.emit(events.GroupsUnloaded.kind, self.broker.id, GROUP_METADATA_TOPIC, partition, cache.coordinator_epoch)
+
+    # --- the ends of transactions ----------------------------------------------------------------------------------
+
+    def transaction_completed(self, partition: int, producer_id: int, *, commit: bool) -> None:
+        """Count or drop the offsets of a transaction, because its marker is committed (`#handleTxnCompletion`)."""
+        cache = self.caches.get(partition)
+        for group in () if cache is None else cache.groups.values():
+            former = {tp: offset_of(group, tp) for tp in group.pending_transactional.get(producer_id, ())}
+            for tp, stored, counts in group.complete_transaction(producer_id, commit=commit):
+                columns = (self.broker.id, group.name, tp.topic, tp.partition, stored.committed.offset)
+                if counts:
+                    self.broker.journal.emit(events.OffsetMaterialized.kind, *columns, former[tp], producer_id)
+                else:
+                    self.broker.journal.emit(events.OffsetDropped.kind, *columns, producer_id, "older" if commit else "aborted")
+
+
+def offset_of(group: GroupMetadata, tp: TopicPartition) -> int:
+    """Return the committed offset of a partition; NO_OFFSET if there is none."""
+    committed = group.committed(tp)
+    return NO_OFFSET if committed is None else committed.offset

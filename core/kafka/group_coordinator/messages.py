@@ -1,0 +1,100 @@
+"""The messages between clients and group coordinators. Offsets, IDs, and epochs are Kafka's; -1 means none."""
+
+from __future__ import annotations
+
+from typing import Final, NamedTuple
+
+from core.kafka.ids import TopicPartition
+
+NO_GENERATION: Final = -1
+"""The generation of a client that is not a member of the group."""
+
+OffsetToCommit = tuple[TopicPartition, int, int]
+"""A partition, the offset of the next record to read, and the leader epoch of the last record that was read (-1 if unknown)."""
+
+
+class GroupMembership(NamedTuple):
+    """The membership that a client names in a commit: its member ID, its generation, and its group.instance.id.
+
+    A client that assigns its partitions itself is not a member and has the default values.
+    """
+
+    member_id: str = ""
+    generation: int = NO_GENERATION
+    instance_id: str = ""
+
+
+NOT_A_MEMBER: Final = GroupMembership()
+"""The membership of a client that assigns its partitions itself (`KafkaConsumer#assign`)."""
+
+
+class OffsetCommitRequest(NamedTuple):
+    """A consumer commits offsets outside of a transaction."""
+
+    correlation: int
+    client: str
+    group: str
+    membership: GroupMembership
+    offsets: tuple[OffsetToCommit, ...]
+
+
+class OffsetCommitResponse(NamedTuple):
+    """The result of an OffsetCommit, which is the same for all partitions."""
+
+    correlation: int
+    error: str
+
+
+class TxnOffsetCommitRequest(NamedTuple):
+    """A producer commits offsets in its transaction.
+
+    Attributes:
+        correlation: the correlation ID.
+        transactional_id: the transactional.id.
+        producer_id: the producer ID.
+        producer_epoch: the producer epoch.
+        group: the group.
+        membership: the membership of the consumer; ignored before KIP-447.
+        offsets: the offsets.
+        version: the transaction.version of the client. With 2, the group coordinator adds its partition to the transaction.
+    """
+
+    correlation: int
+    transactional_id: str
+    producer_id: int
+    producer_epoch: int
+    group: str
+    membership: GroupMembership
+    offsets: tuple[OffsetToCommit, ...]
+    version: int = 0
+
+
+class TxnOffsetCommitResponse(NamedTuple):
+    """The result of a TxnOffsetCommit, which is the same for all partitions."""
+
+    correlation: int
+    error: str
+
+
+class OffsetFetchRequest(NamedTuple):
+    """A client asks for the committed offsets of a group.
+
+    Attributes:
+        correlation: the correlation ID.
+        group: the group.
+        partitions: the partitions.
+        require_stable: whether a partition with an offset in an open transaction gets UNSTABLE_OFFSET_COMMIT (KIP-447).
+    """
+
+    correlation: int
+    group: str
+    partitions: tuple[TopicPartition, ...]
+    require_stable: bool
+
+
+class OffsetFetchResponse(NamedTuple):
+    """The committed offsets. Each item is (partition, offset, leader epoch, error). If `error` is not NONE, there are no items."""
+
+    correlation: int
+    error: str
+    offsets: tuple[tuple[TopicPartition, int, int, str], ...]

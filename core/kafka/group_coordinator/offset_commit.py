@@ -1,0 +1,170 @@
+"""One commit of offsets on its way into `__consumer_offsets` (Kafka: `GroupMetadataManager#storeOffsets`).
+
+Outside of a transaction, the offsets count when their records are committed. In a transaction, they are pending from their append on, until the
+marker of the transaction.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from core.kafka import errors, events
+from core.kafka.group_coordinator.coordinator_context import GroupCoordinatorContext
+from core.kafka.group_coordinator.group_metadata import GroupMetadata, StoredOffset
+from core.kafka.group_coordinator.group_metadata_manager import GroupMetadataManager, offset_of
+from core.kafka.group_coordinator.messages import (
+    OffsetCommitRequest,
+    OffsetCommitResponse,
+    TxnOffsetCommitRequest,
+    TxnOffsetCommitResponse,
+)
+from core.kafka.group_coordinator.offsets_log import LOG_WRITER, CommittedOffset, OffsetKey, OffsetRecord, records_bytes
+from core.kafka.ids import TopicPartition
+from core.kafka.log.leader_term import BatchFields
+
+APPEND_ERRORS: Final = {
+    errors.UNKNOWN_TOPIC_OR_PARTITION: errors.COORDINATOR_NOT_AVAILABLE,
+    errors.NOT_ENOUGH_REPLICAS: errors.COORDINATOR_NOT_AVAILABLE,
+    errors.NOT_ENOUGH_REPLICAS_AFTER_APPEND: errors.COORDINATOR_NOT_AVAILABLE,
+    errors.REQUEST_TIMED_OUT: errors.COORDINATOR_NOT_AVAILABLE,
+    errors.NOT_LEADER_OR_FOLLOWER: errors.NOT_COORDINATOR,
+    errors.KAFKA_STORAGE_ERROR: errors.NOT_COORDINATOR,
+    errors.MESSAGE_TOO_LARGE: errors.UNKNOWN_SERVER_ERROR,
+    errors.NETWORK_EXCEPTION: errors.COORDINATOR_LOAD_IN_PROGRESS,
+}
+"""The error that a client gets for an error of the log or of the verification (`OffsetMetadataManager`, `GroupCoordinatorService`)."""
+
+FOREVER: Final = 10**15
+"""A time after the end of virtual time, µs: the write itself does not time out."""
+
+
+class OffsetCommit:
+    """A commit that is being written.
+
+    Attributes:
+        sender: the address of the client.
+        request: the request.
+        tp: the partition of `__consumer_offsets`.
+        coordinator_epoch: the coordinator epoch in which the request arrived.
+        records: the records, after they are appended.
+        base: the offset of the first record; -1 before it is appended.
+        answered: whether the client has its response.
+    """
+
+    __slots__ = ("answered", "base", "broker", "coordinator_epoch", "groups", "records", "request", "sender", "tp")
+
+    broker: Final[GroupCoordinatorContext]
+    groups: Final[GroupMetadataManager]
+    request: Final[OffsetCommitRequest | TxnOffsetCommitRequest]
+    tp: Final[TopicPartition]
+    coordinator_epoch: Final[int]
+
+    def __init__(
+        self,
+        broker: GroupCoordinatorContext,
+        groups: GroupMetadataManager,
+        sender: str,
+        request: OffsetCommitRequest | TxnOffsetCommitRequest,
+        tp: TopicPartition,
+        coordinator_epoch: int,
+    ) -> None:
+        self.broker = broker
+        self.groups = groups
+        self.sender = sender
+        self.request = request
+        self.tp = tp
+        self.coordinator_epoch = coordinator_epoch
+        self.records: tuple[OffsetRecord, ...] = ()
+        self.base = -1
+        self.answered = False
+
+    # --- writing ---------------------------------------------------------------------------------------------------
+
+    @property
+    def retries_concurrent(self) -> bool:
+        """The client, not the broker, repeats the commit after CONCURRENT_TRANSACTIONS."""
+        return False
+
+    @property
+    def _is_transactional(self) -> bool:
+        return isinstance(self.request, TxnOffsetCommitRequest)
+
+    def _partitions(self) -> list[TopicPartition]:
+        return [tp for tp, _, _ in self.request.offsets]
+
+    def verified(self, error: str, guard: int) -> None:
+        """Write the offsets, because the transaction has their partition; or refuse the commit."""
+        if error == errors.NONE:
+            self.append(guard)
+        else:
+            self._respond(APPEND_ERRORS.get(error, error))
+
+    def append(self, guard: int) -> None:
+        """Append the records; respond when they are committed, or after offsets.commit.timeout.ms."""
+        cache = self.groups.caches.get(self.tp.partition)
+        if cache is None or cache.coordinator_epoch != self.coordinator_epoch:
+            self._respond(errors.NOT_COORDINATOR)
+            return
+        broker = self.broker
+        timeout = broker.settings.us("offsets.commit.timeout.ms", broker=broker.id)
+        deadline = broker.journal.now + timeout
+        if broker.release.commits_below_min_isr:
+            deadline = FOREVER
+            broker.timer(timeout, "offset-commit-timeout", self)
+        group = cache.group(self.request.group)
+        group.commit_begun(self._partitions(), transactional=self._is_transactional)
+        broker.append_offsets(self.tp, self._batch, deadline, self, guard, below_min_isr=broker.release.commits_below_min_isr)
+
+    def _batch(self, base: int) -> BatchFields:
+        now, request = self.broker.journal.now, self.request
+        self.base = base
+        self.records = tuple((OffsetKey(request.group, tp), CommittedOffset(offset, epoch, now)) for tp, offset, epoch in request.offsets)
+        fields = (base, len(self.records), records_bytes(self.records), LOG_WRITER, 0, now)
+        if isinstance(request, TxnOffsetCommitRequest):
+            return (*fields, request.producer_id, request.producer_epoch, 0, True, self.records)
+        return (*fields, -1, -1, -1, False, self.records)
+
+    # --- the result ------------------------------------------------------------------------------------------------
+
+    def append_completed(self, error: str) -> None:
+        """Store the offsets if their records are committed, and respond."""
+        cache = self.groups.caches.get(self.tp.partition)
+        if cache is None or cache.coordinator_epoch != self.coordinator_epoch:
+            self._respond(errors.NOT_COORDINATOR)
+            return
+        group, journal = cache.group(self.request.group), self.broker.journal
+        group.commit_ended(self._partitions(), transactional=self._is_transactional)
+        before = journal.cause
+        if error == errors.NONE:
+            for number, (key, committed) in enumerate(self.records):
+                assert committed is not None, "a commit has values"
+                self._store(group, key.tp, StoredOffset(self.base + number, committed))
+        self._respond(APPEND_ERRORS.get(error, error))
+        journal.cause = before
+
+    def _store(self, group: GroupMetadata, tp: TopicPartition, stored: StoredOffset) -> None:
+        request, journal = self.request, self.broker.journal
+        columns = (self.broker.id, group.name, tp.topic, tp.partition, stored.committed.offset)
+        if isinstance(request, TxnOffsetCommitRequest):
+            group.store_pending(request.producer_id, tp, stored)
+            journal.cause = journal.emit(events.OffsetPending.kind, *columns, request.producer_id, request.producer_epoch)
+            return
+        former = offset_of(group, tp)
+        if group.store(tp, stored):
+            journal.cause = journal.emit(events.OffsetCommitted.kind, *columns, former)
+
+    def timed_out(self) -> None:
+        """Respond with an error, because offsets.commit.timeout.ms is over. The offsets still count when their records are committed."""
+        self._respond(APPEND_ERRORS[errors.REQUEST_TIMED_OUT])
+
+    def _respond(self, error: str) -> None:
+        if self.answered:
+            return
+        self.answered = True
+        request, broker = self.request, self.broker
+        transactional = self._is_transactional
+        if error != errors.NONE:
+            name = "TxnOffsetCommit" if transactional else "OffsetCommit"
+            broker.journal.emit(events.GroupRequestRefused.kind, broker.id, request.group, name, error)
+        kind = TxnOffsetCommitResponse if transactional else OffsetCommitResponse
+        broker.reply(self.sender, kind(request.correlation, error))

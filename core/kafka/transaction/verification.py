@@ -1,0 +1,60 @@
+"""A batch of a transaction that waits until the transaction coordinator has confirmed its partition (KIP-890)."""
+
+from __future__ import annotations
+
+from typing import Final, NamedTuple, Protocol
+
+from core.kafka.ids import TopicPartition
+
+NO_GUARD: Final = 0
+"""No verification: the batch is not part of a transaction, or its transaction is open on the partition."""
+
+
+class TransactionalBatch(Protocol):
+    """What a leader asks the transaction coordinator about."""
+
+    @property
+    def tp(self) -> TopicPartition:
+        """The partition."""
+
+    @property
+    def transactional_id(self) -> str:
+        """The transactional.id."""
+
+    @property
+    def producer_id(self) -> int:
+        """The producer ID."""
+
+    @property
+    def producer_epoch(self) -> int:
+        """The producer epoch."""
+
+    @property
+    def first_sequence(self) -> int:
+        """The sequence number of the first record."""
+
+    @property
+    def adds_partition(self) -> bool:
+        """Whether the leader adds the partition to the transaction (transaction.version 2)."""
+
+
+class OffsetsBatch(NamedTuple):
+    """The offsets that a producer commits in its transaction, as a `TransactionalBatch`. Their sequence number is always 0."""
+
+    tp: TopicPartition
+    transactional_id: str
+    producer_id: int
+    producer_epoch: int
+    first_sequence: int
+    adds_partition: bool
+
+
+class VerificationCompletion(Protocol):
+    """What follows the answer of the transaction coordinator."""
+
+    @property
+    def retries_concurrent(self) -> bool:
+        """Whether the leader asks again for a while after CONCURRENT_TRANSACTIONS, instead of the client."""
+
+    def verified(self, error: str, guard: int, /) -> None:
+        """Handle the answer. If `error` is NONE, the batch can be appended with this guard."""
