@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Protocol
 from core.kafka.ids import TopicPartition
 
 if TYPE_CHECKING:
-    from core.kafka.log.leader_term import Run, Stretch, Term
+    from core.kafka.log.leader_term import FetchedRange, Run, Term
     from core.kafka.log.replica_log import ReplicaLog
     from core.kafka.messages import ProduceRequest
     from core.kafka.partition_registration import PartitionRegistration
@@ -52,7 +52,7 @@ class DurabilityObserver(Protocol):
     def batch_completed(self, producer: str, batch_id: int) -> None:
         """Record that a producer will not send a batch again."""
 
-    def consumed(self, tp: TopicPartition, stretches: tuple[Stretch, ...]) -> None:
+    def consumed(self, tp: TopicPartition, records: tuple[FetchedRange, ...]) -> None:
         """Record that a consumer received records."""
 
     def log_truncated(self, tp: TopicPartition, broker: int, before: tuple[Run, ...], old: int, leo: int, event: int) -> None:

@@ -10,7 +10,7 @@ from typing import Final, NamedTuple
 
 from core.kafka.errors import NONE
 from core.kafka.ids import NO_EPOCH, NO_OFFSET, TopicPartition
-from core.kafka.log.leader_term import FetchedRecords, Stretch, Term, stretches
+from core.kafka.log.leader_term import FetchedRange, FetchedRecords, Term, fetched_ranges
 from core.kafka.partition_registration import PartitionRegistration
 from core.sim.journal import Column
 
@@ -69,7 +69,7 @@ class FetchedPartition(NamedTuple):
     tp: TopicPartition
     error: str
     offset: int
-    records: tuple[Stretch, ...]
+    records: tuple[FetchedRange, ...]
     high_watermark: int
     log_start: int
     diverging_epoch: int
@@ -110,7 +110,7 @@ class FetchResponse(NamedTuple):
     def parts(self) -> tuple[FetchedPartition, ...]:
         """Return the parts of the partitions, with named fields."""
         return tuple(
-            FetchedPartition(tp, error, offset, tuple(stretches(records)), high_watermark, log_start, diverging, end, cause)
+            FetchedPartition(tp, error, offset, tuple(fetched_ranges(records)), high_watermark, log_start, diverging, end, cause)
             for tp, failure, offset, records, high_watermark, log_start, cause in self.partitions
             for error, diverging, end in (failure or (NONE, NO_EPOCH, NO_OFFSET),)
         )

@@ -39,11 +39,11 @@ class LogSpec(ReprMixin):
     log_start: int = 0
     epochs: tuple[tuple[int, int], ...] = ()
 
-    def stretches(self) -> list[tuple[int, int, int]]:
+    def epoch_ranges(self) -> list[tuple[int, int, int]]:
         """Return (start, end, leader epoch) of each range of records, in offset order."""
         ends = [*(start for _, start in self.epochs), self.leo][1:]
         found = [(max(start, self.log_start), end, epoch) for (epoch, start), end in zip(self.epochs, ends, strict=True)]
-        return [stretch for stretch in found if stretch[0] < stretch[1]]
+        return [each for each in found if each[0] < each[1]]
 
     def check(self, name: str, leader_epoch: int) -> None:
         """Check that a log can have this content.
@@ -105,7 +105,7 @@ class PartitionSpec(ReprMixin):
                 raise ValueError(f"{name} has a log on broker {log.broker}, which is not among its replicas")
             log.check(name, self.leader_epoch)
         written = {
-            log.broker: max((end for _, end, epoch in log.stretches() if epoch == self.leader_epoch), default=-1) for log in self.logs
+            log.broker: max((end for _, end, epoch in log.epoch_ranges() if epoch == self.leader_epoch), default=-1) for log in self.logs
         }
         if self.leader in written and max(written.values()) > written[self.leader]:
             raise ValueError(

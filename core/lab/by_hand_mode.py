@@ -37,7 +37,7 @@ def _set_mode(cluster: ClusterNodes, *, by_hand: bool) -> None:
     """Set the mode of the controller, the network, the brokers, and the clients."""
     controller = cluster.controller
     assert isinstance(controller, QuorumController)
-    cluster.by_hand = controller.by_hand = cluster.network.at_once = by_hand
+    cluster.by_hand = controller.by_hand = cluster.network.zero_latency = by_hand
     for broker in cluster.brokers.values():
         broker.by_hand = by_hand
         broker.pushes_high_watermark = broker.release.hw_completes_fetch and not by_hand

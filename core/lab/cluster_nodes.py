@@ -138,7 +138,7 @@ class ClusterNodes(Simulation):
     @property
     def switched_to_by_hand(self) -> bool:
         """Whether a cluster that was built to run by itself is in by-hand mode. In this mode, its loads are paused."""
-        return self.network.at_once
+        return self.network.zero_latency
 
     @property
     def controller_address(self) -> str:

@@ -24,7 +24,7 @@ import attrs
 from core.kafka import events
 from core.kafka.health import is_offline, is_under_replicated
 from core.kafka.ids import NO_LEADER, TopicPartition
-from core.kafka.log.leader_term import Run, Stretch, Term
+from core.kafka.log.leader_term import FetchedRange, Run, Term
 from core.kafka.log.offset_set import OffsetSet
 from core.kafka.log.replica_log import ReplicaLog
 from core.kafka.messages import ProduceRequest
@@ -356,20 +356,20 @@ class DurabilityAccount:
         if account.log is not None and term.epoch < account.leader_epoch:
             self._compare_with_leader(tp, account)
 
-    def consumed(self, tp: TopicPartition, stretches: tuple[Stretch, ...]) -> None:
+    def consumed(self, tp: TopicPartition, records: tuple[FetchedRange, ...]) -> None:
         """Note that a consumer received records."""
         account = self.of(tp)
-        for stretch in stretches:
-            held = account.read.get(stretch.term)
+        for part in records:
+            held = account.read.get(part.term)
             if held is None:
-                held = account.read[stretch.term] = OffsetSet()
-            if stretch.term in account.lost:
-                for start, end in account.lost[stretch.term].within(stretch.start, stretch.end).minus(held):
+                held = account.read[part.term] = OffsetSet()
+            if part.term in account.lost:
+                for start, end in account.lost[part.term].within(part.start, part.end).minus(held):
                     account.lost_read += end - start
-                    self.journal.emit(events.LostRecordsSeen.kind, tp.topic, tp.partition, stretch.term.epoch, start, end, 0, end - start)
-            held.add(stretch.start, stretch.end)
+                    self.journal.emit(events.LostRecordsSeen.kind, tp.topic, tp.partition, part.term.epoch, start, end, 0, end - start)
+            held.add(part.start, part.end)
             log = account.log
-            if log is not None and not log.term_at(stretch.start) is log.term_at(stretch.end - 1) is stretch.term:
+            if log is not None and not log.term_at(part.start) is log.term_at(part.end - 1) is part.term:
                 self._compare_with_leader(tp, account)
 
     def log_truncated(self, tp: TopicPartition, broker: int, before: tuple[Run, ...], old: int, leo: int, event: int) -> None:

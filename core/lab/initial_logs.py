@@ -52,7 +52,7 @@ def _terms(logs: tuple[LogSpec, ...], leader: int) -> dict[int, Term]:
     """Return the term of each leader epoch, with all records that any replica has."""
     found: dict[int, tuple[int, int]] = {}
     for log in logs:
-        for start, end, epoch in log.stretches():
+        for start, end, epoch in log.epoch_ranges():
             low, high = found.get(epoch, (start, end))
             found[epoch] = (min(low, start), max(high, end))
     terms: dict[int, Term] = {}
@@ -68,7 +68,7 @@ def _terms(logs: tuple[LogSpec, ...], leader: int) -> dict[int, Term]:
 def _fill(log: ReplicaLog, given: LogSpec, terms: dict[int, Term]) -> None:
     if given.log_start:
         log.truncate_fully_and_start_at(given.log_start)
-    for start, end, epoch in given.stretches():
+    for start, end, epoch in given.epoch_ranges():
         term = terms[epoch]
         log.append_as_follower((start, end, term, term.bytes_before(end) - term.bytes_before(start), None))
     if log.keeps_epochs:

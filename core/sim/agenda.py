@@ -39,8 +39,8 @@ _new_entry: Final = tuple.__new__
 """Creates an `Entry` without the generated constructor, which would take half of the time of an `add`."""
 
 
-MAX_AT_ONCE: Final = 100_000
-"""The maximum number of entries at one moment of virtual time; more mean a standstill. `Agenda.most` is higher in large clusters."""
+MAX_PER_MOMENT: Final = 100_000
+"""The maximum number of entries at one moment of virtual time; more mean a standstill. `Agenda.max_per_moment` is higher in large clusters."""
 
 
 class Agenda:
@@ -49,13 +49,13 @@ class Agenda:
     Attributes:
         hint: a likely reason, appended to the message of `Standstill`.
         at: the order of the entry that was taken last; END if nothing more is due now.
-        most: the maximum number of entries that can be scheduled at one moment.
+        max_per_moment: the maximum number of entries that can be scheduled at one moment.
         in_order: the number of entries that were scheduled with a fixed order.
         moment: the time of the entry that was taken last, virtual µs; -1 before the first.
         since: the number of entries that had been scheduled when that moment began.
     """
 
-    __slots__ = ("at", "entries", "hint", "in_order", "moment", "most", "order", "since")
+    __slots__ = ("at", "entries", "hint", "in_order", "max_per_moment", "moment", "order", "since")
 
     def __init__(self, nodes: int = 0, hint: str = "") -> None:
         self.entries: list[Entry] = []
@@ -63,7 +63,7 @@ class Agenda:
         self.order = 0
         self.in_order = 0
         self.at = END
-        self.most = MAX_AT_ONCE + 10 * nodes * nodes
+        self.max_per_moment = MAX_PER_MOMENT + 10 * nodes * nodes
         self.moment = -1
         self.since = 0
 
@@ -91,9 +91,9 @@ class Agenda:
         self.at = entry[1]
         if entry[0] != self.moment:
             self.moment, self.since = entry[0], self.order + self.in_order
-        elif self.order + self.in_order - self.since > self.most:
+        elif self.order + self.in_order - self.since > self.max_per_moment:
             raise Standstill(
-                f"time does not advance at {format_duration(self.moment)}: {self.most:,} entries are scheduled for that moment{self.hint}"
+                f"time does not advance at {format_duration(self.moment)}: {self.max_per_moment:,} entries are scheduled for that moment{self.hint}"
             )
         return entry
 

@@ -69,8 +69,8 @@ class Network:
         proxied: the types of messages that a proxy can repeat or reorder.
         alive: whether a node's process runs, by address.
         deaths: the number of times that each process has died. A connection's ticket depends on it.
-        given_up: the number of times that the opener of a connection gave it up, by (opener, other).
-        at_once: whether messages take no time on any link, as in by-hand mode.
+        disconnects: the number of times that the opener of a connection gave it up, by (opener, other).
+        zero_latency: whether messages take no time on any link, as in by-hand mode.
         lose_next: the directions that lose their next message for good, in by-hand mode.
         polls: the long polls over the network. Their elision ends before a link or connection changes.
     """
@@ -78,10 +78,9 @@ class Network:
     __slots__ = (
         "agenda",
         "alive",
-        "at_once",
         "deaths",
+        "disconnects",
         "duplicate_ppm",
-        "given_up",
         "jitter",
         "latency",
         "links",
@@ -92,6 +91,7 @@ class Network:
         "proxied",
         "random",
         "reorder_ppm",
+        "zero_latency",
     )  # fmt: skip
 
     def __init__(
@@ -109,9 +109,9 @@ class Network:
         self.alive: dict[str, bool] = {}
         self.links: dict[Direction, LinkState] = {}
         self.deaths: dict[str, int] = {}
-        self.given_up: dict[Direction, int] = {}
+        self.disconnects: dict[Direction, int] = {}
         self.lose_next: set[Direction] = set()
-        self.at_once = False
+        self.zero_latency = False
         self.plain = not (jitter or loss_ppm or duplicate_ppm or reorder_ppm)
         self.polls = LongPolls(self)
 
@@ -128,37 +128,41 @@ class Network:
 
         A request travels on the connection that its sender opened, a reply on the one that its receiver opened.
         """
-        if not self.deaths and not self.given_up:
+        if not self.deaths and not self.disconnects:
             return int(reply)
         number = self.deaths.get(sender, 0) + self.deaths.get(node, 0)
-        if self.given_up:
-            number += self.given_up.get((node, sender) if reply else (sender, node), 0)
+        if self.disconnects:
+            number += self.disconnects.get((node, sender) if reply else (sender, node), 0)
         return 2 * number + reply
 
     def is_open(self, sender: str, node: str, ticket: int) -> bool:
         """Whether the connection of a ticket is still open and the receiver's process runs."""
         if not self.alive.get(node, False):
             return False
-        if not self.deaths and not self.given_up:
+        if not self.deaths and not self.disconnects:
             return True
         return ticket == self.ticket(sender, node, reply=bool(ticket & 1))
 
     def disconnect(self, opener: str, other: str) -> None:
         """Give up a connection from its opener's side. Messages that are in transit or waiting on it are dropped."""
         self.polls.interrupt(opener, other)
-        self.given_up[opener, other] = self.given_up.get((opener, other), 0) + 1
+        self.disconnects[opener, other] = self.disconnects.get((opener, other), 0) + 1
 
     def close(self, acceptor: str, opener: str, now: int, cause: int) -> None:
         """Close a connection from the side that accepted it. The opener is notified if the link lets the notification through."""
         self.disconnect(opener, acceptor)
         link = self.links.get((acceptor, opener))
         if link is None or not (link.cut or link.held):
-            latency = 0 if self.at_once else self.latency if link is None else link.latency
+            latency = 0 if self.zero_latency else self.latency if link is None else link.latency
             self.agenda.add(now + latency, opener, acceptor, self.ticket(acceptor, opener, reply=True), Disconnected(acceptor), cause)
 
     def send(self, sender: str, node: str, message: object, now: int, cause: int, *, reply: bool = False) -> None:
         """Send a message, which arrives later or never. With `reply`, it responds to a message from that node."""
-        if self.plain and not (self.at_once or self.links or self.deaths or self.given_up or self.lose_next) and self.alive.get(node):
+        if (
+            self.plain
+            and not (self.zero_latency or self.links or self.deaths or self.disconnects or self.lose_next)
+            and self.alive.get(node)
+        ):
             self.agenda.add(now + self.latency, node, sender, 1 if reply else 0, message, cause)  # nothing has failed yet
             return
         direction = (sender, node)
@@ -174,7 +178,7 @@ class Network:
             back = self.links.get((node, sender))
             if back is None or not back.cut:
                 refusal = self.ticket(node, sender, reply=not reply)
-                self.agenda.add(now if self.at_once else now + 2 * self.latency, sender, node, refusal, Disconnected(node), cause)
+                self.agenda.add(now if self.zero_latency else now + 2 * self.latency, sender, node, refusal, Disconnected(node), cause)
             return
         self._transmit(sender, node, link, ticket, message, now, cause)
 
@@ -186,7 +190,7 @@ class Network:
     def steady_latency(self, sender: str, node: str) -> int:
         """Return the time that every message of a direction takes, µs; -1 if that time is not certain."""
         direction = (sender, node)
-        if self.at_once or not self.plain or direction in self.links or direction in self.lose_next:
+        if self.zero_latency or not self.plain or direction in self.links or direction in self.lose_next:
             return -1
         return self.latency
 
@@ -201,7 +205,7 @@ class Network:
             del self.links[direction]
 
     def _transmit(self, sender: str, node: str, link: LinkState | None, ticket: int, message: object, now: int, cause: int) -> None:
-        if self.at_once:
+        if self.zero_latency:
             self.agenda.add(now, node, sender, ticket, message, cause)
             return
         if link is None:
@@ -289,5 +293,5 @@ class Network:
             if alive and other != node:
                 link = self.links.get((node, other))
                 if link is None or not (link.cut or link.held):
-                    latency = 0 if self.at_once else self.latency if link is None else link.latency
+                    latency = 0 if self.zero_latency else self.latency if link is None else link.latency
                     self.agenda.add(now + latency, other, node, self.ticket(node, other, reply=False), Disconnected(node), cause)

@@ -78,13 +78,13 @@ def paint_logs(detail: PartitionDetail, paint: Palette, width: int) -> list[Stri
     lines = [_offsets(scale, None if leader is None else leader.hw, paint, width)]
     for each in detail.replicas:
         lines.append(_log(detail, each, detail.view.replica_on(each.broker), scale, paint, width))
-    for word, glyph, style, stretches in (
+    for word, glyph, style, ranges in (
         ("exposed", EXPOSED, paint.warn, detail.exposed),
         ("lost", LOST, paint.bad, tuple((start, end) for _, start, end in detail.lost)),
     ):
-        if stretches:
-            count = sum(end - start for start, end in stretches)
-            cells = _marked(stretches, scale)
+        if ranges:
+            count = sum(end - start for start, end in ranges)
+            cells = _marked(ranges, scale)
             row = Row().add(f" {word:<{LABEL - 1}}", style).add("".join(glyph if cell else " " for cell in cells), style)
             lines.append(row.add(f" {count:,}", style).strip(width))
     return lines
@@ -137,10 +137,10 @@ def _log(detail: PartitionDetail, disk: ReplicaDetail, replica: ReplicaView, sca
     return row.add(clip(f" {replica.leo:,}", 12), paint.number if replica.alive else paint.muted).strip(width)
 
 
-def _marked(stretches: Iterable[tuple[int, int]], scale: Scale) -> list[bool]:
+def _marked(ranges: Iterable[tuple[int, int]], scale: Scale) -> list[bool]:
     """Return for each cell whether it contains a part of at least one offset range."""
     cells = [False] * scale.cells
-    for start, end in stretches:
+    for start, end in ranges:
         if end <= scale.start:
             continue
         first, last = scale.at(max(start, scale.start)), max(scale.at(max(start, scale.start)) + 1, scale.at(end))

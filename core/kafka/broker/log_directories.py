@@ -10,7 +10,7 @@ from core.kafka.broker.controller_requests.controller_channel import ControllerC
 from core.kafka.broker.disk import Disk, FutureReplica
 from core.kafka.health import STALL_BOUND
 from core.kafka.ids import TopicPartition
-from core.kafka.log.leader_term import stretches
+from core.kafka.log.leader_term import fetched_ranges
 from core.kafka.messages import AssignReplicasToDirsRequest, FetchResponse, ProduceRequest
 from core.sim.units import SECOND, US_PER_MS
 
@@ -150,9 +150,9 @@ class LogDirectories:
             self._swap(about, future)
             return
         read = 0
-        for stretch in stretches(log.read(future.leo, log.leo, COPY_CHUNK)):
-            future.leo = stretch.end
-            read += stretch.bytes
+        for fetched in fetched_ranges(log.read(future.leo, log.leo, COPY_CHUNK)):
+            future.leo = fetched.end
+            read += fetched.bytes
         self.broker.timer(max(COPY_PAUSE, read * SECOND // self.copy_speed), "move-replica", about)
 
     def _swap(self, tp: TopicPartition, future: FutureReplica) -> None:

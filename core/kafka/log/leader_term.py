@@ -179,7 +179,7 @@ class Term:
         return max(start + 1, min(end, within))
 
 
-class Stretch(NamedTuple):
+class FetchedRange(NamedTuple):
     """A range [start, end) of a term's records, and its size in bytes."""
 
     start: int
@@ -189,17 +189,17 @@ class Stretch(NamedTuple):
 
 
 FetchedRecords = tuple[Column, Column, Term, int, Any]
-"""Records as a fetch carries them: start, end, and term of the first stretch, the total bytes, and the following records.
+"""Records as a fetch carries them: start, end, and term of the first range, the total bytes, and the following records.
 
-The following records are None after the last stretch.
+The following records are None after the last range.
 """
 
 
-def stretches(records: FetchedRecords | None) -> Iterator[Stretch]:
+def fetched_ranges(records: FetchedRecords | None) -> Iterator[FetchedRange]:
     """Yield the ranges that a fetch carries, one per term."""
     while records is not None:
         start, end, term, size, following = records
-        yield Stretch(start, end, term, size if following is None else size - following[3])
+        yield FetchedRange(start, end, term, size if following is None else size - following[3])
         records = following
 
 

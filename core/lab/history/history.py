@@ -226,7 +226,7 @@ class History:
         while (due := replay_run.next_due()) is not None and (time_us is None or due <= time_us):
             replay_run.step()
             count += 1
-            if (planned and replay_run.finished) or (network is not None and network.at_once and replay_run.is_idle):
+            if (planned and replay_run.finished) or (network is not None and network.zero_latency and replay_run.is_idle):
                 return
             if count % STEPS_PER_KEYFRAME_OFFER == 0:
                 self.keyframe_cache.maybe_add(replay_run)

@@ -67,7 +67,7 @@ class Fingerprints:
             (address, writer.moment(since), [writer.due(entry) for entry in waiting])
             for address, (since, waiting) in sorted(simulation.paused.items())
         ]
-        of_network = (sorted(network.alive.items()), sorted(network.lose_next), network.at_once, links, draws, list(self._elided()))
+        of_network = (sorted(network.alive.items()), sorted(network.lose_next), network.zero_latency, links, draws, list(self._elided()))
         return (nodes, of_network, agenda, paused, [write(each) for each in self.also])
 
     def _elided(self) -> Iterator[Form]:

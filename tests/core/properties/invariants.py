@@ -229,7 +229,7 @@ class Watch:
                 self._differs(where, log, committed, committed.leo)
 
     def _differs(self, where: str, log: ReplicaLog, committed: ReplicaLog, end: int) -> None:
-        different = [stretch for stretch in log.differences(committed) if stretch[0] < end]
+        different = [each for each in log.differences(committed) if each[0] < end]
         must(not different, f"{where}: differs from what was committed at {different}")
 
     # --- after healing ---------------------------------------------------------------------------------------------

@@ -45,7 +45,7 @@ def process_fetch_request(fetcher: Fetcher, response: FetchResponse) -> None:
     """
     broker, states, asked, sends_epoch = fetcher.broker, fetcher.states, fetcher.moved, fetcher.sends_epoch
     journal, disk, exposed = broker.journal, broker.disk, broker.account.exposed
-    sink, watched = journal.sink, journal.sink is not null_sink
+    sink, recorded = journal.sink, journal.sink is not null_sink
     me: Column = broker.id
     leader: Column = fetcher.leader
     now: Column = journal.now
@@ -88,13 +88,13 @@ def process_fetch_request(fetcher: Fetcher, response: FetchResponse) -> None:
             event: Column = seq
             log.last_append = event
             asked.append((tp, end, state.leader_epoch, tail.epoch if sends_epoch and tail is not None else NO_EPOCH, event))
-            if watched:
+            if recorded:
                 sink((event, now, why, APPENDED, me, state.topic, state.number, leader, start, end, log.high_watermark))
             if high_watermark > log.leo:
                 journal.emit(events.FetcherLags.kind, broker.id, tp.topic, tp.partition, fetcher.leader, log.leo, high_watermark)
         elif moved:
             journal.seq = seq = journal.seq + 1
-            if watched:
+            if recorded:
                 sink((seq, now, why, LEARNED, me, state.topic, state.number, old, log.high_watermark))
         if log_start > log.log_start:
             _follow_log_start(fetcher, state, log_start)
@@ -150,7 +150,7 @@ def throttle(fetcher: Fetcher, response: FetchResponse) -> None:
     for part in response.parts():
         state = fetcher.states.get(part.tp)
         if part.records and state is not None and quota.is_throttled(part.tp, reassigned=broker.id in state.partition.adding):
-            quota.record(now, sum(stretch.bytes for stretch in part.records))
+            quota.record(now, sum(fetched.bytes for fetched in part.records))
             throttled.append((state, part.high_watermark))
     if quota.is_exceeded(now):
         for state, high_watermark in throttled:

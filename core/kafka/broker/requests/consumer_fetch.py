@@ -11,7 +11,7 @@ from core.kafka.broker.hosted_partitions import HostedPartitions
 from core.kafka.broker.partition import Partition
 from core.kafka.broker.replica_selector import ReplicaView, select_rack_aware
 from core.kafka.ids import NO_EPOCH, NO_LEADER, NO_OFFSET, TopicPartition
-from core.kafka.log.leader_term import Stretch, stretches
+from core.kafka.log.leader_term import FetchedRange, fetched_ranges
 from core.kafka.messages import ConsumerFetchRequest, ConsumerFetchResponse, FetchedPartition
 
 
@@ -84,9 +84,9 @@ def read_for_consumer(
     error = partition.check_leader_epoch(leader_epoch if broker.release.fetch_epoch_fencing else -1, requires_leader=rack is None)
     if error == errors.NONE and not log.log_start <= position <= log.leo:
         error = errors.OFFSET_OUT_OF_RANGE
-    records: tuple[Stretch, ...] = ()
+    records: tuple[FetchedRange, ...] = ()
     if error == errors.NONE and position < log.high_watermark:
-        records = tuple(stretches(log.read(position, log.high_watermark, broker.consumer_fetch_bytes)))
+        records = tuple(fetched_ranges(log.read(position, log.high_watermark, broker.consumer_fetch_bytes)))
     cause = partition.last_high_watermark if partition.is_leader else 0
     return FetchedPartition(tp, error, position, records, log.high_watermark, log.log_start, -1, -1, cause)
 

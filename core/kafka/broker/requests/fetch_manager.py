@@ -15,7 +15,7 @@ from core.kafka.broker.partition import Partition
 from core.kafka.broker.replication_quota import ReplicationQuota
 from core.kafka.broker.requests.fetch_session import FetchSession, SessionPartition
 from core.kafka.ids import NO_EPOCH, NO_OFFSET, TopicPartition
-from core.kafka.log.leader_term import FetchedRecords, stretches
+from core.kafka.log.leader_term import FetchedRecords, fetched_ranges
 from core.kafka.messages import FetchedPartitionFields, FetchFailure, FetchRequest, FetchResponse
 from core.sim.journal import Column, null_sink
 from core.sim.messages import Timer
@@ -29,30 +29,30 @@ class FetchManager:
 
     Attributes:
         sessions: the sessions by (follower, fetcher).
-        watched: sessions whose fetches might not arrive in time.
+        possibly_late: sessions whose fetches might not arrive in time.
     """
 
-    __slots__ = ("broker", "hosted", "partitions", "sessions", "watched")
+    __slots__ = ("broker", "hosted", "partitions", "possibly_late", "sessions")
 
     broker: Final[BrokerContext]
     hosted: Final[HostedPartitions]
     partitions: Final[dict[TopicPartition, Partition]]
     sessions: Final[dict[tuple[int, int], FetchSession]]
-    watched: Final[dict[tuple[int, int], FetchSession]]
+    possibly_late: Final[dict[tuple[int, int], FetchSession]]
 
     def __init__(self, broker: BrokerContext, hosted: HostedPartitions) -> None:
         self.broker = broker
         self.hosted = hosted
         self.partitions = hosted.online
         self.sessions = {}
-        self.watched = {}
+        self.possibly_late = {}
         broker.handlers.update({FetchRequest: self._fetch})
         broker.timers.update({"fetch-expiry": self._fetch_expired})
 
     def reset(self) -> None:
         """Forget all sessions, because the process ended."""
         self.sessions.clear()
-        self.watched.clear()
+        self.possibly_late.clear()
 
     def drop_parked(self) -> None:
         """Drop all delayed fetches. Their senders fetch again."""
@@ -75,7 +75,7 @@ class FetchManager:
             poll = self.broker.fetches_between(follower, self.broker.id, fetcher)
             session = self.sessions[follower, fetcher] = FetchSession(self, sender, follower, fetcher, poll)
             poll.serve(session)
-            self.watch(session)
+            self.mark_possibly_late(session)
         elif session is None:
             self.broker.reply(sender, FetchResponse(correlation, fetcher, errors.FETCH_SESSION_ID_NOT_FOUND, ()))
             return
@@ -108,9 +108,9 @@ class FetchManager:
         for session in self.sessions.values():
             session.poll.break_silence()
 
-    def watch(self, session: FetchSession) -> None:
-        """Watch a session from now on, in case its fetches fail to arrive."""
-        self.watched[session.follower, session.fetcher] = session
+    def mark_possibly_late(self, session: FetchSession) -> None:
+        """Consider a session possibly late from now on, because its fetches can fail to arrive."""
+        self.possibly_late[session.follower, session.fetcher] = session
 
     def sessions_without_fetch_since(self, time: int) -> list[FetchSession]:
         """Return the sessions whose last fetch arrived before a time, µs.
@@ -118,12 +118,12 @@ class FetchManager:
         A session whose fetches are elided is not checked again until the elision ends. Until then, its fetches always arrive in time.
         """
         late = []
-        for key, session in list(self.watched.items()):
+        for key, session in list(self.possibly_late.items()):
             fetched_at = session.fetched_at()
             if fetched_at < time:
                 late.append(session)
             elif session.poll.is_regular(within=self.broker.journal.now - time):
-                del self.watched[key]
+                del self.possibly_late[key]
         return late
 
     def broker_epoch_is_stale(self, request: FetchRequest) -> bool:
@@ -190,7 +190,7 @@ class FetchManager:
         """
         broker, behind = self.broker, self.broker.behind
         journal, release = broker.journal, broker.release
-        sink, watched = journal.sink, journal.sink is not null_sink
+        sink, recorded = journal.sink, journal.sink is not null_sink
         _, follower, _, broker_epoch, _, _, _, max_wait, min_bytes, left, partition_max_bytes, max_records = request
         me: Column = broker.id
         now: Column = journal.now
@@ -258,7 +258,7 @@ class FetchManager:
                     replica.session = session
                 if offset != old:
                     journal.seq = seq = journal.seq + 1
-                    if watched:
+                    if recorded:
                         sink((seq, now, cause or arrived, FETCHED, me, partition.topic, partition.number, follower_id, old, asked_from))
                     journal.cause = seq
                     if follower not in partition.maximal_isr:
@@ -309,7 +309,7 @@ class FetchManager:
         if not release.request_time_leo:
             for tp, _, _, records, _, _, _ in news:
                 if records is not None:
-                    self.partitions[tp].assume_fetched(follower, [*stretches(records)][-1].end)
+                    self.partitions[tp].assume_fetched(follower, [*fetched_ranges(records)][-1].end)
         if not all_told:
             session.put_back(taken)
         return news
@@ -322,7 +322,7 @@ class FetchManager:
             for part in response.parts():
                 partition = self.partitions.get(part.tp)
                 if part.records and partition is not None and quota.is_throttled(part.tp, reassigned=bool(partition.adding)):
-                    quota.record(self.broker.journal.now, sum(stretch.bytes for stretch in part.records))
+                    quota.record(self.broker.journal.now, sum(fetched.bytes for fetched in part.records))
         journal, address = self.broker.journal, self.broker.address
         if news:
             self.broker.network.send(address, session.address, response, journal.now, journal.cause, reply=True)

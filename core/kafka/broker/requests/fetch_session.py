@@ -33,7 +33,7 @@ class FetchPurgatory(Protocol):
     def arm_expiry(self, session: FetchSession) -> None:
         """Ensure that the delayed fetch is completed at its deadline at the latest."""
 
-    def watch(self, session: FetchSession) -> None:
+    def mark_possibly_late(self, session: FetchSession) -> None:
         """Watch a session from now on, in case its fetches fail to arrive."""
 
 
@@ -132,7 +132,7 @@ class FetchSession(FollowerSession):
         """Handle the end of the elision of fetches. The last fetch arrived at `arrived_at`."""
         if arrived_at != NOT_YET:
             self.last_fetch_time = arrived_at
-        self.purgatory.watch(self)
+        self.purgatory.mark_possibly_late(self)
 
     def wait(self, request: object, arrived_at: int, cause: int) -> None:
         """Delay the fetch that arrived at `arrived_at`. If records to respond with have just arrived, the fetch needs no timer."""

@@ -125,7 +125,7 @@ def test_rep_11_a_waiting_fetch_is_read_anew_but_not_fenced_anew() -> None:
     bench.produce(10)
     answer = bench.answered(2)
     assert answer is not None
-    assert [(part.error, [stretch.end for stretch in part.records]) for part in answer.parts()] == [(errors.NONE, [10])]
+    assert [(part.error, [fetched.end for fetched in part.records]) for part in answer.parts()] == [(errors.NONE, [10])]
 
 
 def test_1_2_a_follower_that_has_not_fetched_from_this_leader_is_not_eligible() -> None:

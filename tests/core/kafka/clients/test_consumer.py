@@ -7,7 +7,7 @@ import pytest
 from core.kafka import errors, events
 from core.kafka.clients.consumer import Consumer
 from core.kafka.ids import NO_LEADER, TopicPartition
-from core.kafka.log.leader_term import Stretch, Term
+from core.kafka.log.leader_term import FetchedRange, Term
 from core.kafka.messages import (
     ConsumerFetchRequest,
     ConsumerFetchResponse,
@@ -242,7 +242,7 @@ def validating() -> tuple[ConsumerBench, OffsetsForLeaderEpochRequest]:
     bench = ConsumerBench("earliest")
     bench.consumer.validates = True
     bench.fetches()
-    part = FetchedPartition(TP, errors.NONE, 0, (Stretch(0, 20, Term(2, 1), 2_000),), 20, 0, -1, -1, 0)
+    part = FetchedPartition(TP, errors.NONE, 0, (FetchedRange(0, 20, Term(2, 1), 2_000),), 20, 0, -1, -1, 0)
     bench.consumer.handle(ConsumerFetchResponse(bench.request.correlation, (part,)), "b1")
     asked = bench.one_sent(OffsetsForLeaderEpochRequest, "b1")
     return bench, asked
@@ -271,7 +271,7 @@ def test_what_comes_while_a_position_is_validated_is_thrown_away() -> None:
     """`SubscriptionState#isFetchable`: a fetch to the former leader is answered meanwhile; the answer about 20 must not be held against 30."""
     bench, asked = validating()
     bench.consumer.in_flight["b2"] = (77, 0)
-    part = FetchedPartition(TP, errors.NONE, 20, (Stretch(20, 30, Term(3, 1), 1_000),), 30, 0, -1, -1, 0)
+    part = FetchedPartition(TP, errors.NONE, 20, (FetchedRange(20, 30, Term(3, 1), 1_000),), 30, 0, -1, -1, 0)
     bench.consumer.handle(ConsumerFetchResponse(77, (part,)), "b2")
     assert bench.consumer.positions == [20]
     bench.consumer.handle(OffsetsForLeaderEpochResponse(asked.correlation, 0, ((TP, errors.NONE, 2, 20),)), "b1")

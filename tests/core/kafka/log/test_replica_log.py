@@ -6,7 +6,7 @@ import pytest
 
 from core.kafka.broker.disk import Disk
 from core.kafka.ids import TopicPartition
-from core.kafka.log.leader_term import Batch, Term, stretches
+from core.kafka.log.leader_term import Batch, Term, fetched_ranges
 from core.kafka.log.replica_log import ReplicaLog
 from tests.core.node_bench import log_of
 
@@ -172,7 +172,7 @@ def test_fol_23_only_an_append_at_the_leo_is_taken() -> None:
 
 def test_con_06_a_read_ends_at_its_bound() -> None:
     log = log_of((0, 0), (1, 4), leo=10)
-    ends = {bound: [each.end for each in stretches(log.read(0, bound, 10_000))] for bound in (0, 3, 4, 7, 10)}
+    ends = {bound: [each.end for each in fetched_ranges(log.read(0, bound, 10_000))] for bound in (0, 3, 4, 7, 10)}
     assert ends == {0: [], 3: [3], 4: [4], 7: [4, 7], 10: [4, 10]}
     assert log.read(7, 7, 10_000) is None
 

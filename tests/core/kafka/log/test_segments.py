@@ -8,7 +8,7 @@ import pytest
 
 from core.kafka.errors import KafkaError
 from core.kafka.log import segments
-from core.kafka.log.leader_term import Batch, Term, stretches
+from core.kafka.log.leader_term import Batch, Term, fetched_ranges
 from core.kafka.log.log_config import LogConfig
 from core.kafka.log.replica_log import ReplicaLog
 from tests.core.node_bench import log_of
@@ -205,7 +205,7 @@ def test_prd_30_no_segment_at_or_above_the_high_watermark_is_deleted() -> None:
         assert log.log_start == (high_watermark // 7 * 7 if high_watermark < 100 else 100)
     assert (log.roll(), log.size, log.runs()) == ((100,), 0, ())
     grow(log, term)
-    assert (next(stretches(log.read(100, 101, 10**6))).start, log.epochs.entries()) == (100, ((0, 100),))
+    assert (next(fetched_ranges(log.read(100, 101, 10**6))).start, log.epochs.entries()) == (100, ((0, 100),))
 
 
 def test_retention_by_bytes_keeps_at_least_so_much() -> None:
