@@ -6,7 +6,6 @@ from typing import Final
 
 from core.kafka.broker.broker import Broker
 from core.kafka.broker.controller_requests.controller_channel import ControllerChannel
-from core.kafka.broker.disk import Disk
 from core.kafka.broker.follower.fetcher import Fetcher
 from core.kafka.broker.follower.partition_fetch_state import PartitionFetchState
 from core.kafka.broker.partition import Partition
@@ -31,7 +30,6 @@ KAFKA_FIELDS: Final[Table] = {
     ControllerChannelManager: Declared(history=("_correlation",)),
     ControllerChannel: Declared(history=("_fetches",)),
     DelayedProduces: Declared(times=("timer_due",)),
-    Disk: Declared(history=("checkpoints",)),
     FetchManager: Declared(history=("possibly_late",)),
     FetchSession: Declared(times=("last_fetch_time", "deadline", "timer_due")),
     FetchRequest: Declared(labels={"correlation": "fetch"}),
@@ -44,7 +42,7 @@ KAFKA_FIELDS: Final[Table] = {
     Client: Declared(history=("_correlation",), labels={"_metadata_correlation": "correlation"}),
     Producer: Declared(history=("sent", "acked", "failed", "retries", "last_latency", "_batch_id"), labels={"in_flight": "correlation"}),
     ProducerBatch: Declared(history=("id",), times=("created", "queued_at", "sent_at")),
-    ReplicaLog: Declared(history=("last_append", "noted"), times=("last_flush",)),
+    ReplicaLog: Declared(history=("last_append",), times=("last_flush",)),
     Term: Declared(history=("_ends", "_totals", "latest")),
     ZooKeeper: Declared(history=("_zxid", "observer")),
     ZooKeeperClient: Declared(history=("_xid",)),

@@ -69,8 +69,6 @@ class Disk:
         high_watermarks: the checkpoint file `replication-offset-checkpoint`.
         recovery_points: the checkpoint file of recovery points.
         log_starts: the checkpoint file of log start offsets.
-        changed: partitions whose high watermark has moved since its last checkpoint (ordered set).
-        checkpoints: the number of times that partitions were removed from `changed`.
         touched: partitions whose high watermark has moved since the last checkpoint of recovery points.
         moved_starts: partitions whose log start has moved since the last checkpoint of log starts.
         log_starts_moved: whether any log start has ever moved. Segments can lie below a log start only in that case.
@@ -85,10 +83,8 @@ class Disk:
     high_watermarks: Final[dict[TopicPartition, int]] = attrs.field(factory=dict)
     recovery_points: Final[dict[TopicPartition, int]] = attrs.field(factory=dict)
     log_starts: Final[dict[TopicPartition, int]] = attrs.field(factory=dict)
-    changed: Final[dict[TopicPartition, None]] = attrs.field(factory=dict)
     touched: Final[dict[TopicPartition, None]] = attrs.field(factory=dict)
     moved_starts: Final[dict[TopicPartition, None]] = attrs.field(factory=dict)
-    checkpoints: int = 0
     log_starts_moved: bool = False
     clean_shutdown: bool = True
     dirs: Final[list[LogDir]] = attrs.field(factory=lambda: [LogDir()])
@@ -138,19 +134,19 @@ class Disk:
         """Delete a partition's replica."""
         for files in (self.logs, self.offline, self.placed, self.futures, self.high_watermarks, self.recovery_points, self.log_starts):
             files.pop(tp, None)
-        for moved in (self.changed, self.touched, self.moved_starts):
+        for moved in (self.touched, self.moved_starts):
             moved.pop(tp, None)
 
     def fail(self, number: int) -> list[TopicPartition]:
         """Fail a directory and take its logs offline (`ReplicaManager#handleLogDirFailure`). Returns the partitions of these logs."""
         failed = self.dirs[number - 1]
         failed.online, failed.repaired = False, ""
-        self.checkpoints += 1
         gone = [tp for tp in self.logs if self.dir_of(tp) == number]
         for tp in gone:
-            self.offline[tp] = self.logs.pop(tp)
+            log = self.offline[tp] = self.logs.pop(tp)
+            log.high_watermark_moved = False
             self.futures.pop(tp, None)
-            for moved in (self.changed, self.touched, self.moved_starts):
+            for moved in (self.touched, self.moved_starts):
                 moved.pop(tp, None)
         for tp in [tp for tp, future in self.futures.items() if future.dir == number]:
             del self.futures[tp]
@@ -182,12 +178,13 @@ class Disk:
 
     def checkpoint_high_watermarks(self) -> int:
         """Write the high watermarks that moved (`ReplicaManager#checkpointHighWatermarks`). Returns their number."""
-        count = len(self.changed)
-        for tp in self.changed:
-            self.high_watermarks[tp] = self.logs[tp].high_watermark
-        self.touched.update(self.changed)
-        self.changed.clear()
-        self.checkpoints += 1
+        count = 0
+        for tp, log in self.logs.items():
+            if log.high_watermark_moved:
+                log.high_watermark_moved = False
+                self.high_watermarks[tp] = log.high_watermark
+                self.touched[tp] = None
+                count += 1
         return count
 
     def checkpoint_recovery_points(self) -> list[TopicPartition]:
@@ -314,8 +311,7 @@ class Disk:
         for tp, log in self.logs.items():
             log.open_at(self.log_starts.get(tp, 0))
             log.high_watermark = max(log.log_start, min(self.high_watermarks.get(tp, 0), log.leo))
+            log.high_watermark_moved = False
             log.reload_producers(restarted=True)
-        self.changed.clear()
-        self.checkpoints += 1
         self.touched.clear()
         self.moved_starts.clear()

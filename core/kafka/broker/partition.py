@@ -401,10 +401,7 @@ class Partition:
         broker = self.broker
         if candidate <= old or (self.under_min_isr and broker.release.strict_min_isr):
             return False
-        log.high_watermark = candidate
-        if log.noted != broker.disk.checkpoints:  # the next checkpoint of high watermarks must include this partition
-            log.noted = broker.disk.checkpoints
-            broker.disk.changed[self.tp] = None
+        log.update_high_watermark(candidate)
         journal = broker.journal
         now: Column = journal.now
         self.uncommitted_since = now

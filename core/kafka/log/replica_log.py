@@ -33,7 +33,7 @@ class ReplicaLog:
         starts, terms: the start offsets and the terms of the runs, in offset order, from the first segment's base on. They are immutable and
             shared with snapshots, like `bases`.
         tail: the last run's term; None for an empty log.
-        noted: the checkpoint (`Disk.checkpoints`) after which the disk last recorded that the high watermark moved.
+        high_watermark_moved: whether the high watermark can have moved since the last checkpoint.
         config: the settings for segments, flushes, and retention; set by `configure`.
         bases: the base offsets of the known segments (`roll`); None means one segment, from the first offset.
         producers: the state of the producers, up to `producers.end_offset`; None while no batch with a producer ID is known.
@@ -44,7 +44,7 @@ class ReplicaLog:
     """
 
     __slots__ = (
-        "bases", "config", "epochs", "flush_at", "high_watermark", "keeps_epochs", "last_append", "last_flush", "leo", "log_start", "noted",
+        "bases", "config", "epochs", "flush_at", "high_watermark", "high_watermark_moved", "keeps_epochs", "last_append", "last_flush", "leo", "log_start",
         "producers", "recovery_point", "starts", "tail", "terms",
     )  # fmt: skip
 
@@ -56,7 +56,7 @@ class ReplicaLog:
         self.leo = 0
         self.last_append: Column = 0
         self.high_watermark = 0
-        self.noted = -1
+        self.high_watermark_moved = False
         self.log_start = 0
         self.epochs = LeaderEpochCache()
         self.starts: tuple[int, ...] = ()
@@ -100,7 +100,7 @@ class ReplicaLog:
             if start != self.leo:
                 if self.starts or not start < self.log_start == self.leo < end:
                     raise ValueError(f"append at {start}, but the log ends at {self.leo}")
-                self.truncate_fully_and_start_at(start)
+                self._restart_at(start)
             if term is not self.tail:
                 self._begin_run(term)
             self.leo = end
@@ -262,6 +262,7 @@ class ReplicaLog:
         if offset == self.high_watermark:
             return False
         self.high_watermark = offset
+        self.high_watermark_moved = True
         return True
 
     def end_offset_for_epoch(self, epoch: int) -> tuple[int, int]:
@@ -289,6 +290,7 @@ class ReplicaLog:
         self.leo = offset
         self.epochs.truncate_from_end(offset)
         self.high_watermark = min(self.high_watermark, offset)
+        self.high_watermark_moved = True
         self._recovery_point_at_most(offset)
         self.reload_producers()
         return True
@@ -300,6 +302,10 @@ class ReplicaLog:
 
     def truncate_fully_and_start_at(self, offset: int) -> None:
         """Remove all records and restart the log at an offset (`UnifiedLog#truncateFullyAndStartAt`)."""
+        self._restart_at(offset)
+        self.high_watermark_moved = True
+
+    def _restart_at(self, offset: int) -> None:
         self.starts, self.terms, self.tail = (), (), None
         self.producers = None
         self.epochs.clear()
@@ -424,7 +430,7 @@ class ReplicaLog:
         """
         self.log_start = max(self.first_offset, min(log_start, self.leo))
         if self.leo < log_start:
-            self.truncate_fully_and_start_at(log_start)
+            self._restart_at(log_start)
         else:
             self.epochs.truncate_from_end(self.leo)
             self.epochs.truncate_from_start(self.log_start)

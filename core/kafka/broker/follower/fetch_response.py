@@ -44,7 +44,7 @@ def process_fetch_request(fetcher: Fetcher, response: FetchResponse) -> None:
     Kafka: `AbstractFetcherThread#processFetchRequest`, `ReplicaFetcherThread#processPartitionData`.
     """
     broker, states, asked, sends_epoch = fetcher.broker, fetcher.states, fetcher.moved, fetcher.sends_epoch
-    journal, disk, exposed = broker.journal, broker.disk, broker.account.exposed
+    journal, exposed = broker.journal, broker.account.exposed
     sink, recorded = journal.sink, journal.sink is not null_sink
     me: Column = broker.id
     leader: Column = fetcher.leader
@@ -75,13 +75,9 @@ def process_fetch_request(fetcher: Fetcher, response: FetchResponse) -> None:
         old = log.high_watermark
         end: Column = start if records is None else log.append_as_follower(records)
         moved = log.update_high_watermark(high_watermark)
-        if moved:
-            if log.noted != disk.checkpoints:
-                log.noted = disk.checkpoints
-                disk.changed[tp] = None
-            if state.partition.consumers:
-                for consumer in state.partition.consumers:
-                    fetcher.raised.setdefault(consumer, journal.seq + 1)
+        if moved and state.partition.consumers:
+            for consumer in state.partition.consumers:
+                fetcher.raised.setdefault(consumer, journal.seq + 1)
         if records is not None:
             tail = log.tail
             journal.seq = seq = journal.seq + 1
