@@ -373,7 +373,7 @@ class Produce(Act, word="produce", does="produce a burst of records"):
 
 @attrs.frozen(eq=False, repr=False)
 class Load(Act, word="load", does="produce steadily until stop-load"):
-    """Produce `rate` records per second until `stop-load`. The producer sends one batch every `every`.
+    """Produce `rate` records per second until `stop-load`. `every` is the time between two batches.
 
     `config` has the same meaning as for `produce`.
     """
@@ -450,7 +450,7 @@ class SetPace(Act, word="pace", does="step a running cluster by hand, or let it 
 
 
 @attrs.frozen(eq=False, repr=False)
-class Fetch(Act, word="fetch", does="make a follower fetch, and answer at once", by_hand=True):
+class Fetch(Act, word="fetch", does="make a follower fetch; the leader answers at once", by_hand=True):
     """Run one turn of a follower's fetcher: the follower sends a fetch, the leader answers at once, and the follower appends.
 
     Because the answer is immediate, it contains the high watermark from before this fetch. If the fetcher must truncate first, it

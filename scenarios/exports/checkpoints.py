@@ -203,7 +203,9 @@ def spec_of(tree: Tree) -> ClusterSpec:
     for tp in sorted(replicas):
         placed_so_far = topics.setdefault(tp.topic, [])
         if tp.partition != len(placed_so_far):
-            raise InputError(f"topic {tp.topic} has partition {tp.partition} but no {len(placed_so_far)}; a log directory is missing")
+            raise InputError(
+                f"topic {tp.topic} has partition {tp.partition} but no partition {len(placed_so_far)}; a log directory is missing"
+            )
         placed_so_far.append(PartitionSpec(tuple(sorted(set(replicas[tp])))))
     return ClusterSpec(
         brokers=tuple(BrokerSpec(broker, log_dirs=dirs[broker]) for broker in sorted(dirs)),

@@ -315,7 +315,7 @@ def check_outputs(outputs: Mapping[str, str | Path | None], inputs: Iterable[str
     Raises:
         InputError: an output file is refused. The message names the option.
     """
-    taken = {found: "what is read" for path in inputs if (found := _identity(path)) is not None}
+    taken = {found: "an input of this command" for path in inputs if (found := _identity(path)) is not None}
     to_stdout = [option for option, path in outputs.items() if path is not None and is_stdout(path)]
     if len(to_stdout) > 1:
         raise InputError(f"{to_stdout[1]}: {to_stdout[0]} already writes to stdout; name a file")
@@ -332,7 +332,7 @@ def check_outputs(outputs: Mapping[str, str | Path | None], inputs: Iterable[str
         if identity in taken:
             raise InputError(f"{option}: {path} is {taken[identity]}; name another file")
         if identity is not None:
-            taken[identity] = f"what {option} writes" if not option.startswith("--") else f"the file of {option}"
+            taken[identity] = f"the output of {option}" if not option.startswith("--") else f"the file of {option}"
 
 
 def _check_output(option: str, path: Path) -> None:

@@ -98,7 +98,7 @@ def _listed(act: type[Act], node: Items) -> tuple[Act, ...]:
     if not node.nodes:
         raise node.error("the list is empty", _example(act))
     if len(_required(act)) > 1:
-        raise node.error(f"{act.word} needs more than a list", _example(act))
+        raise node.error(f"{act.word} needs a mapping, not a list", _example(act))
     return tuple(act(**{first: value}) for value in each(node, _example(act), partial(_value, act, first)))
 
 
@@ -149,7 +149,7 @@ def _settings(node: Fields) -> tuple[Act, ...]:
             if name not in ("topic", "broker", "force")
         }
         if not values:
-            raise node.error("there is no setting", "for example {min.insync.replicas: 2}")
+            raise node.error("the act has no setting", "for example {min.insync.replicas: 2}")
     return tuple(Set(name=name, value=value, **scope) for name, value in values.items() if value is not None)
 
 

@@ -155,7 +155,7 @@ def _read_brokers(node: Node, dirs: int) -> tuple[BrokerSpec, ...]:
     if not node.nodes:
         raise node.error("there is no broker", "a cluster needs at least one broker")
     if len(node.nodes) > MAX_BROKERS:
-        raise node.error(f"{len(node.nodes):,} brokers", f"at most {MAX_BROKERS:,}")
+        raise node.error(f"{len(node.nodes):,} brokers", f"use at most {MAX_BROKERS:,}")
     brokers: dict[int, BrokerSpec] = {}
     with node.document.together():
         for item in node:
@@ -346,7 +346,7 @@ def _check_partition(node: Node, partition: PartitionSpec, known: set[int], up: 
         raise node.error("a broker appears twice among the replicas", "each replica needs a different broker")
     for replica in partition.replicas:
         if replica not in known:
-            raise node.error(f"broker {replica} is not in the cluster", f"brokers are {_some(known)}")
+            raise node.error(f"broker {replica} is not in the cluster", f"the brokers are {_some(known)}")
     for member in partition.isr or ():
         if member not in partition.replicas:
             raise node.error(f"broker {member} is in the ISR but not among the replicas", "the ISR is a subset of the replicas")

@@ -216,7 +216,7 @@ class _Parser:
             return _fixed(text, BOOL, text == "true")
         if _is_int(text):
             if len(text) > 18:
-                raise ConditionError(token.offset, "the number is too large", "at most 18 digits")
+                raise ConditionError(token.offset, "the number is too large", "use at most 18 digits")
             if like is not None and like.type == DURATION and int(text) != 0:
                 raise ConditionError(token.offset, f"'{text}' is not a duration", "write a unit, for example 500ms")
             return _fixed(text, DURATION if like is not None and like.type == DURATION else NUMBER, int(text))

@@ -283,7 +283,10 @@ def from_data(data: object, source: str) -> Fields:
 def _mapping(root: Node) -> Fields:
     if not isinstance(root, Fields):
         raise ScriptError(
-            root.place, "", f"this is {root.what()}", "a script is a mapping with 'scenario:', 'cluster:' and 'timeline:' or 'steps:'"
+            root.place,
+            "",
+            f"the script is {root.what()}",
+            "a script is a mapping with 'scenario:', 'cluster:', and 'timeline:' or 'steps:'",
         )
     return root
 

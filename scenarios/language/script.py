@@ -338,7 +338,7 @@ class _StepReader:
             broker = getattr(act, field, None)
             if isinstance(broker, int) and broker not in names.brokers:
                 known = ", ".join(map(str, sorted(names.brokers)[:12]))
-                raise self._inside(value, field).error(f"unknown broker {broker}", f"brokers are {known}")
+                raise self._inside(value, field).error(f"unknown broker {broker}", f"the brokers are {known}")
         ends: tuple[str, ...] = ()
         if isinstance(act, (Cut, Heal, Link, Hold, ReleaseHeld)):
             ends = act.between or ()

@@ -100,7 +100,7 @@ def as_duration(node: Node) -> int:
         remedy = "write a number and a unit (us, ms, s, m, h, d), for example 500ms, 12s, or 1m30s"
         raise node.error(f"{node.what()} is not a duration", remedy) from None
     if duration > MAX_DURATION:
-        raise node.error(f"{shortened(text)} is too long", "at most ten years of virtual time (3650d)")
+        raise node.error(f"{shortened(text)} is too long", "use at most ten years of virtual time (3650d)")
     return duration
 
 
@@ -122,7 +122,7 @@ def as_loss(node: Node) -> int:
     if ppm > MAX_LOSS_PPM:
         most = write_ppm(MAX_LOSS_PPM)
         raise node.error(
-            f"{node.what()} is too much",
+            f"{node.what()} is too large",
             f"write at most {most}: TCP repeats a message until it arrives; for a link that loses all messages, use 'cut'",
         )
     return ppm

@@ -31,15 +31,15 @@ STEPS = CLUSTER + "timeline:\n"
 UNBOUNDED = {
     "everything lost": (
         "cluster: {brokers: 3, network: {loss: 100%}}\n",
-        "1:39: cluster.network.loss: '100%' is too much; write at most 99%",
+        "1:39: cluster.network.loss: '100%' is too large; write at most 99%",
     ),
     "a link that loses everything": (
         STEPS + "  - link: {between: [1, 2], loss: 99.5%}\n",
-        "3:35: timeline[1].link.loss: '99.5%' is too much; write at most 99%",
+        "3:35: timeline[1].link.loss: '99.5%' is too large; write at most 99%",
     ),
     "a list where one act needs more": (
         STEPS + "  - slow-disk: [1, 2]\n",
-        "3:16: timeline[1].slow-disk: slow-disk needs more than a list; for example 'slow-disk: {broker: 2, delay: 50ms}'",
+        "3:16: timeline[1].slow-disk: slow-disk needs a mapping, not a list; for example 'slow-disk: {broker: 2, delay: 50ms}'",
     ),
     "a billion partitions": (
         STEPS + "  - create-topic: {topic: t, partitions: 1000000000}\n",
@@ -56,7 +56,7 @@ UNBOUNDED = {
     "10,000 brokers": ("cluster: {brokers: 10000}\n", "1:20: cluster.brokers: 10000 is out of range; write a whole number from 1 to 1000"),
     "60,000 brokers in a list": (
         f"cluster: {{brokers: {list(range(60_000))}}}\n",
-        "1:20: cluster.brokers: 60,000 brokers; at most 1,000",
+        "1:20: cluster.brokers: 60,000 brokers; use at most 1,000",
     ),
     "a million entries": (
         "cluster: {brokers: [" + "1," * 1_000_000 + "1]}\n",
@@ -116,9 +116,9 @@ def test_acts_have_the_same_bounds() -> None:
     cluster = Cluster(ClusterSpec((BrokerSpec(1), BrokerSpec(2)), (TopicSpec("t", 2, 2),)), CURRENT, 1)
     for act, words in (
         (acts.Link(("b1", "b2"), loss_ppm=MAX_LOSS_PPM + 1), "a link can lose at most 99 %"),
-        (acts.CreateTopic("u", 10**9, 2), "that would be 1,000,000,002 partitions in the cluster; use at most 200,000"),
-        (acts.CreateTopic("u", 1_000, 1_001), "that would be 1,001,004 replicas in the cluster; use at most 1,000,000"),
-        (acts.CreatePartitions("t", 10**9), "that would be 1,000,000,000 partitions in the cluster; use at most 200,000"),
+        (acts.CreateTopic("u", 10**9, 2), "this act would result in 1,000,000,002 partitions in the cluster; use at most 200,000"),
+        (acts.CreateTopic("u", 1_000, 1_001), "this act would result in 1,001,004 replicas in the cluster; use at most 1,000,000"),
+        (acts.CreatePartitions("t", 10**9), "this act would result in 1,000,000,000 partitions in the cluster; use at most 200,000"),
     ):
         with pytest.raises(ActRefused) as refused:
             cluster.do(act)
@@ -157,7 +157,7 @@ def test_a_cluster_whose_time_stands_still_is_refused(release: str, tmp_path: Pa
 def test_a_moment_beyond_virtual_time_is_refused(command: str, capsys: pytest.CaptureFixture[str]) -> None:
     more = {"reassign": ["--list"], "checkpoints": ["-o", "x"]}.get(command, [])
     assert main([command, "b2-high-watermark", "--at", "999999999999d", *more]) == 2
-    assert capsys.readouterr().err == "isrlab: --at: '999999999999d' is too long; at most ten years of virtual time (3650d)\n"
+    assert capsys.readouterr().err == "isrlab: --at: '999999999999d' is too long; use at most ten years of virtual time (3650d)\n"
 
 
 # --- logs, tools' files, trees, keymaps ------------------------------------------------------------------------------

@@ -252,7 +252,7 @@ ACTIONS: Final[tuple[Action, ...]] = (
     ),
     Action(
         "screen-durability", ("5",), "durability",
-        "Show the durability account: lost and exposed records by partition and producer, with the events that caused the loss.", SCREENS,
+        "Show the durability account: lost and exposed records by partition and producer, with the event that caused each loss.", SCREENS,
         page="durability", footer=44,
     ),
     Action(

@@ -25,9 +25,9 @@ def add_commands(commands: Any) -> None:
     importing.add_argument("-o", "--output", metavar="FILE", help="write to this file instead of stdout ('-')")
     importing.set_defaults(command=_import)
 
-    describe = commands.add_parser("describe", help="print kafka-topics --describe for any moment of a log or a scenario")
+    describe = commands.add_parser("describe", help="print the output of kafka-topics --describe for any moment of a log or a scenario")
     describe.add_argument("source", metavar="LOG|SCENARIO", help="an event log, a scenario, or the output of kafka-topics --describe")
-    describe.add_argument("--at", metavar="TIME", help="the virtual time, for example 12s; by default the end")
+    describe.add_argument("--at", metavar="TIME", help="the virtual time, for example 12s; by default, the end")
     describe.add_argument("--release", metavar="R", help="the Kafka release to run, which also determines the output format")
     describe.add_argument(
         "--topic", metavar="T", help="print only topics whose whole name matches this Java regular expression; a comma means |"

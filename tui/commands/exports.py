@@ -23,7 +23,7 @@ def add_commands(commands: Any) -> None:
         metavar="LOG|SCENARIO|DIR",
         help="an event log, a scenario, or a directory of checkpoint files to make a cluster file from",
     )
-    checkpoints.add_argument("--at", metavar="TIME", help="the virtual time, for example 12s; by default the end")
+    checkpoints.add_argument("--at", metavar="TIME", help="the virtual time, for example 12s; by default, the end")
     checkpoints.add_argument(
         "-o", "--output", metavar="DIR", help="write to this directory, for example broker-1/log-dir-1/replication-offset-checkpoint"
     )
@@ -34,7 +34,7 @@ def add_commands(commands: Any) -> None:
 
     metrics = commands.add_parser("metrics", help="print Kafka's metrics under their JMX names, for any moment of a log or a scenario")
     metrics.add_argument("source", metavar="LOG|SCENARIO", help="an event log or a scenario")
-    metrics.add_argument("--at", metavar="TIME", help="the virtual time, for example 12s; by default the end")
+    metrics.add_argument("--at", metavar="TIME", help="the virtual time, for example 12s; by default, the end")
     metrics.add_argument("--broker", metavar="N", help="print only the metrics of this broker")
     metrics.add_argument("--name", metavar="PATTERN", help="print only metrics whose name contains this text or matches this shell pattern")
     add_run_options(metrics)

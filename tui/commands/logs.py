@@ -38,7 +38,7 @@ def add_commands(commands: Any) -> None:
         "--output",
         metavar="OUT",
         required=True,
-        help="write to this directory as Parquet, or convert a dataset to this directory or to this *.jsonl or *.jsonl.zst file",
+        help="the directory or file to write: a directory for Parquet, or a directory or a *.jsonl or *.jsonl.zst file for JSON Lines",
     )
     add_spark_options(converting)
     converting.add_argument("-q", "--quiet", action="store_true", help="print nothing")

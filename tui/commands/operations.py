@@ -51,7 +51,7 @@ def add_commands(commands: Any) -> None:
 
 def _add_moment(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("source", metavar="LOG|SCENARIO", help="an event log, a scenario, or the output of kafka-topics --describe")
-    parser.add_argument("--at", metavar="TIME", help="the virtual time, for example 12s; by default the end")
+    parser.add_argument("--at", metavar="TIME", help="the virtual time, for example 12s; by default, the end")
     parser.add_argument("--release", metavar="R", help="the Kafka release to run")
 
 

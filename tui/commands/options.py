@@ -109,7 +109,7 @@ def time_of(text: str | None) -> int | None:
     except ValueError as wrong:
         raise InputError(f"--at: {wrong}") from None
     if time > MAX_DURATION:
-        raise InputError(f"--at: '{text[:40]}' is too long; at most ten years of virtual time (3650d)")
+        raise InputError(f"--at: '{text[:40]}' is too long; use at most ten years of virtual time (3650d)")
     return time
 
 

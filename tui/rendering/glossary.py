@@ -38,8 +38,8 @@ SYMBOLS: Final = (
     Term(states.DOWN, "down", "The process is not running. A replica with this mark is no longer in the ISR.", "bad"),
     Term(
         states.DOWN_IN_ISR, "down, but still in the ISR",
-        "The process is not running, but the replica is still in the ISR: the controller has not noticed yet, or it is the "
-        "last member. While it stays, nothing is committed.", "bad",
+        "The process is not running, but the replica is still in the ISR: the controller has not noticed yet, or the "
+        "replica is the last member. While the replica stays in the ISR, nothing is committed.", "bad",
     ),
     Term("‖", "paused, or stalled", "For a broker: its process is paused. For a partition: writes with acks=all wait.", "warn"),
     Term("◌", "starting, or shutting down", "The broker is starting or shutting down.", "warn"),
@@ -57,7 +57,7 @@ STATES: Final = {
     PartitionStatus.UNDER_MIN_ISR: "The ISR is smaller than min.insync.replicas: writes with acks=all are refused.",
     PartitionStatus.STALLED: "The leader serves clients, but a member of the ISR does not fetch. Nothing is committed, and writes with "
         "acks=all wait.",
-    PartitionStatus.AT_MIN_ISR: "Replicas are missing from the ISR. If one more leaves, writes with acks=all are refused.",
+    PartitionStatus.AT_MIN_ISR: "Replicas are missing from the ISR. If one more replica leaves the ISR, writes with acks=all are refused.",
     PartitionStatus.UNDER_REPLICATED: "Under-replicated: replicas are missing from the ISR. Reads and writes continue.",
     PartitionStatus.HEALTHY: "All replicas are in the ISR, and the leader serves clients.",
 }  # fmt: skip
@@ -121,7 +121,7 @@ def all_terms(release: Release, *, zookeeper: bool) -> tuple[Term, ...]:
         Term("unclean election", "unclean.leader.election.enable", _unclean(release, zookeeper)),
         Term("fencing", "", _fencing(zookeeper)),
         Term("LSO", "last stable offset", "The offset up to which read_committed consumers read: the first record of an open "
-            "transaction, or the high watermark. isrlab has no transactions, so the LSO equals the high watermark."),
+            "transaction, or the high watermark. Without open transactions, the LSO equals the high watermark."),
         Term("truncation", "", _truncation(release)),
         Term("lost", "", "A record that was acknowledged to a producer or read by a consumer, and is no longer in the leader's log."),
         Term("exposed", "", "A committed record that an electable replica lacks."),
@@ -149,7 +149,7 @@ def _elr(release: Release) -> str:
     if not release.elr:
         return "Replicas that left an ISR of the minimum size and can still become leader without loss (KIP-966). This cluster does not track them."
     return (
-        "Replicas that left the ISR when it was at its minimum size. While the ISR is smaller than that, nothing is committed. "
+        "Replicas that left the ISR when it was at its minimum size. While the ISR is smaller than the minimum, nothing is committed. "
         "So these replicas still have every committed record, and can become leader without loss (KIP-966)."
     )
 
@@ -172,9 +172,9 @@ def _leader_epoch(release: Release) -> str:
 
 def _unclean(release: Release, zookeeper: bool) -> str:
     said = "The election of a replica outside the ISR, because no other replica is available. The partition serves clients again, but records that the new leader lacks are lost. "
-    said += "The setting unclean.leader.election.enable allows it, and the key U requests it once. "
+    said += "The setting unclean.leader.election.enable allows such elections, and the key U requests one. "
     if zookeeper:
-        return said + "When you enable it for the cluster or for a topic, the controller acts at once."
+        return said + "After you enable it for the cluster or for a topic, the controller acts at once."
     if release.elects_unclean_later:
         return (
             said

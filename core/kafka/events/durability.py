@@ -113,7 +113,7 @@ class RecordsSafe(Event, kind="records-safe", source="durability account", level
         name = self.tp
         if self.why == LEADS:
             return f"no longer exposed: b{self.broker} leads {name}, and the committed records that it lacked are gone"
-        how = "has all committed records" if self.why == CAUGHT_UP else "cannot be elected leader"
+        how = "has all committed records" if self.why == CAUGHT_UP else "can no longer be elected leader"
         return f"safe again: b{self.broker} {how} of {name}"
 
 

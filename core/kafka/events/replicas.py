@@ -172,7 +172,7 @@ _TRUNCATED: Final = {
     "high-watermark": "it used its own high watermark, because no leader epoch was available",
     "leader-epoch": "b{leader} reported where the leader epoch ends (KIP-101)",
     "diverging-epoch": "b{leader} answered its fetch with a diverging epoch (KIP-595)",
-    "out-of-range": "the log of b{leader} ends there",
+    "out-of-range": "the log of b{leader} ends at that offset",
 }
 
 

@@ -69,7 +69,7 @@ def _reject_too_many(cluster: ClusterNodes, partitions: int, factor: int) -> Non
     try:
         reject_too_many(len(known) + partitions, partitions * factor + sum(len(partition.replicas) for partition in known.values()))
     except ValueError as wrong:
-        raise ActRefused(f"that would be {wrong}") from None
+        raise ActRefused(f"this act would result in {wrong}") from None
 
 
 def _create_partitions(cluster: ClusterNodes, act: acts.CreatePartitions) -> find.CheckThenDo:

@@ -57,7 +57,7 @@ def _read_fault(kind: FaultKind, node: Node) -> Fault:
 def _read_every(node: Node) -> int:
     every = as_duration(node)
     if every < SECOND:
-        raise node.error(f"{node.what()} is too short", "at least 1s")
+        raise node.error(f"{node.what()} is too short", "use at least 1s")
     return every
 
 

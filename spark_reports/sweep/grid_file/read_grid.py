@@ -86,7 +86,7 @@ def read_grid(text: str, source: str) -> Grid:
 def _read_horizon(node: Node) -> int:
     horizon = as_duration(node)
     if horizon < SECOND:
-        raise node.error(f"{node.what()} is too short", "at least 1s")
+        raise node.error(f"{node.what()} is too short", "use at least 1s")
     return horizon
 
 

@@ -65,5 +65,5 @@ def read_topic(node: Node, topics: list[str] | None) -> str:
 def read_positive_duration(node: Node) -> int:
     duration = as_duration(node)
     if duration < US_PER_MS:
-        raise node.error(f"{node.what()} is too short", "at least 1ms")
+        raise node.error(f"{node.what()} is too short", "use at least 1ms")
     return duration

@@ -144,7 +144,7 @@ def test_what_is_read_is_not_written_over(
         output = Path(source)
     before = contents(here)
     assert main([*arguments, str(output)]) == 2
-    assert "is what is read; name another file" in capsys.readouterr().err
+    assert "is an input of this command; name another file" in capsys.readouterr().err
     assert contents(here) == before
 
 

@@ -56,7 +56,7 @@ EXPECTED = """\
 9:80: cluster.topics.orders.config.min.insync.replicas: min.insync.replicas takes a whole number, not 'two'
 11:14: cluster.settings: unknown setting 'min.insync.replica'; did you mean 'min.insync.replicas'?
 11:62: cluster.settings.replica.lag.time.max.ms: replica.lag.time.max.ms takes a whole number, not 'soon'
-12:19: cluster.network.loss: '100%' is too much; write at most 99%
+12:19: cluster.network.loss: '100%' is too large; write at most 99%
 12:34: cluster.network.latency: '5' is not a duration
 13:1: script: unknown word 'timelime'; did you mean 'timeline'?
 16:5: timeline[1]: unknown word 'kil'; did you mean 'kill'?

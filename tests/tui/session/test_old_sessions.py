@@ -259,8 +259,8 @@ def test_opening_can_be_given_up_and_what_was_played_stays(tmp_path: Path) -> No
         ),
         (["LOG", "--at", "3h"], "--at: 3h is past the end of LOG, which is "),
         (["LOG", "--at", "soon"], "--at: "),
-        (["LOG", "--log", "LOG"], "--log: LOG is what is read; name another file"),
-        (["LOG", "--record", "LOG"], "--record: LOG is what is read; name another file"),
+        (["LOG", "--log", "LOG"], "--log: LOG is an input of this command; name another file"),
+        (["LOG", "--record", "LOG"], "--record: LOG is an input of this command; name another file"),
         (
             ["--record", "a.jsonl.zst", "--log", "b.jsonl"],
             "--record: a.jsonl.zst is an event log, and so is --log; use only one of them",
