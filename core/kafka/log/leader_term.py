@@ -36,7 +36,7 @@ class Batch(NamedTuple):
     producer_epoch: int = -1
     first_sequence: int = -1
     transactional: bool = False
-    content: object = None
+    content: Any = None
 
     @property
     def marker(self) -> EndTransactionMarker | None:
