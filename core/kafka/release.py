@@ -115,7 +115,12 @@ class Release(ReprMixin):
         unknown_producer: the response to a batch of a producer that the log does not know, if its first sequence number is not 0.
         marker_only_is_unknown: a producer of which only a marker is left in the log gets UNKNOWN_PRODUCER_ID (KAFKA-7298, 2.0.1 to 2.4).
         retained_batches: how many batches of each producer a leader recognizes as duplicates (KAFKA-5494, 1.0).
-        markers_have_timestamps: a marker has the time of the coordinator, so that its producer does not expire at once (KAFKA-9144, 2.4.1).
+        markers_have_timestamps: a marker counts as activity of its producer. Before that, a producer of which only a marker is left expires at
+            the next check (KAFKA-9144, 2.4.1).
+        producers_outlive_segments: a log knows a producer until it expires. Before that, a producer leaves with the segment of its last
+            record (KAFKA-7190, 2.3).
+        ignores_empty_transactions: a marker without an open transaction leaves no transaction. Before that, it counts as a transaction
+            without records, and an ABORT gets an entry in the transaction index (KAFKA-10702, 2.8).
         producer_expiration_setting: the setting after which a leader forgets an idle producer (KIP-854, 3.4).
         end_txn_epoch_must_match: the producer epoch of an EndTxn must equal that of the coordinator (KAFKA-9600, 2.6).
         fence_survives_failed_append: an abort whose write failed does not bump the producer epoch again (KAFKA-9666, 2.6).
@@ -123,7 +128,13 @@ class Release(ReprMixin):
         timeout_fences_producer: the abort of a transaction that timed out bumps the producer epoch (KAFKA-6119, 0.11.0.2 and 1.0).
         verifies_transactions: a leader asks the coordinator whether the transaction has the partition before it appends the first batch
             (KIP-890, 3.6).
+        verifies_current_epoch: a leader refuses a batch of an old producer epoch without asking the coordinator (KAFKA-18042, 4.1).
+        checks_epoch_before_guard: a leader checks the producer epoch of a batch before its verification guard (KAFKA-19690, 4.1.1).
         transaction_abortable: a batch that fails this verification gets TRANSACTION_ABORTABLE; before that, INVALID_TXN_STATE (KIP-890, 3.8).
+        answers_producer_fenced: a coordinator answers PRODUCER_FENCED to a fenced producer; before that, INVALID_PRODUCER_EPOCH (KIP-588, 2.7).
+        ignores_late_marker_answers: a coordinator ignores the answer to a marker of a former coordinator epoch. Before that, the answer can
+            make it forget the markers of the present epoch, and the transaction is never complete (KAFKA-16352, 3.8).
+        expires_uninitialized_ids: a transactional ID that never got a producer epoch expires like any other (KAFKA-14880, 3.4.1).
         transaction_version: the feature level `transaction.version` of a new cluster; with 2, each transaction has its own producer epoch, and
             leaders add partitions to transactions (KIP-890, 4.0).
         marker_epoch_must_rise: with transaction.version 2, the epoch of a marker must be greater than the producer's (KIP-1228, 4.2).
@@ -229,13 +240,20 @@ class Release(ReprMixin):
     marker_only_is_unknown: bool = _by_release(False, ("2.1", True), ("2.7", False))
     retained_batches: int = _by_release(1, ("1.1", 5))
     markers_have_timestamps: bool = _since("2.4")
+    producers_outlive_segments: bool = _since("2.4")
+    ignores_empty_transactions: bool = _since("2.8")
     producer_expiration_setting: str = _by_release("transactional.id.expiration.ms", ("3.6", "producer.id.expiration.ms"))
     end_txn_epoch_must_match: bool = _since("2.7")
     fence_survives_failed_append: bool = _since("2.7")
     tests_pending_first: bool = _since("4.0")
     timeout_fences_producer: bool = _since("1.1")
     verifies_transactions: bool = _since("3.6")
+    verifies_current_epoch: bool = _since("4.1")
+    checks_epoch_before_guard: bool = _since("4.1")
     transaction_abortable: bool = _since("3.9")
+    answers_producer_fenced: bool = _since("2.7")
+    ignores_late_marker_answers: bool = _since("3.9")
+    expires_uninitialized_ids: bool = _since("3.6")
     transaction_version: int = _by_release(0, ("4.0", 2))
     marker_epoch_must_rise: bool = _since("4.2")
     skips_markers_of_offline_partitions: bool = _since("4.3")

@@ -14,7 +14,6 @@ from core.kafka.ids import NO_LEADER, TopicPartition
 from core.kafka.log.leader_term import Term
 from core.kafka.log.offset_set import OffsetSet
 from core.kafka.log.replica_log import ReplicaLog
-from core.kafka.release import Truncation
 from core.kafka.topic_spec import LogSpec, PartitionSpec
 from core.lab.cluster_nodes import ClusterNodes
 
@@ -41,8 +40,7 @@ def _place(cluster: ClusterNodes, tp: TopicPartition, partition: PartitionSpec) 
     terms = _terms(partition.logs, leader if leader != NO_LEADER else partition.replicas[0])
     for given in partition.logs:
         broker = cluster.brokers[given.broker]
-        keeps_epochs = cluster.release.truncation >= Truncation.EPOCH
-        log = broker.disk.create(tp, broker.log_config(tp.topic), keeps_epochs=keeps_epochs)
+        log = broker.disk.create(tp, broker.log_config(tp.topic), cluster.release)
         broker.log_directories.assign(tp)
         _fill(log, given, terms)
         _write_checkpoints(broker, tp, log)

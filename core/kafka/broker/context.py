@@ -37,7 +37,6 @@ class BrokerContext(PartitionContext):
         rack: the broker's rack.
         racks: the racks of all brokers by registration; they never change.
         selects_by_rack: whether consumers are sent to a replica in their own rack (replica.selector.class).
-        verifies_transactions: whether a leader verifies the first batch of a transaction (transaction.partition.verification.enable).
         state: the state of the process.
         fenced: whether the controller's last response said that the broker is fenced.
         metadata_offset: the end of the part of the metadata log that the broker has applied.
@@ -49,7 +48,7 @@ class BrokerContext(PartitionContext):
         "fetch_partition_bytes", "fetch_response_bytes", "fetch_timeout", "fetch_wait", "fetchers_per_leader", "flush_check_interval",
         "follower_quota", "heartbeat_interval", "isr_check_interval", "lag_max", "lag_max_messages", "leader_quota", "log_configs",
         "log_start_interval", "metadata", "metadata_offset", "quorum_fetch_timeout", "rack", "racks",
-        "recovery_point_interval", "request_timeout", "retention_interval", "selects_by_rack", "state", "verifies_transactions",
+        "recovery_point_interval", "request_timeout", "retention_interval", "selects_by_rack", "state",
         "want_shutdown",
     )  # fmt: skip
 

@@ -13,6 +13,7 @@ from core.kafka.log import segments
 from core.kafka.log.leader_term import Run
 from core.kafka.log.log_config import LogConfig
 from core.kafka.log.replica_log import ReplicaLog
+from core.kafka.release import Release, Truncation
 from core.sim.units import SECOND
 
 KEPT: Final = "kept"
@@ -117,7 +118,7 @@ class Disk:
         """The numbers of failed directories."""
         return tuple(number for number, each in enumerate(self.dirs, 1) if not each.online)
 
-    def create(self, tp: TopicPartition, config: LogConfig, *, keeps_epochs: bool) -> ReplicaLog:
+    def create(self, tp: TopicPartition, config: LogConfig, release: Release) -> ReplicaLog:
         """Create a log in the working directory with the fewest logs (`LogManager#nextLogDirs`)."""
         if len(self.dirs) > 1:
             counts = dict.fromkeys((number for number, each in enumerate(self.dirs, 1) if each.online), 0)
@@ -126,7 +127,7 @@ class Disk:
             for future in self.futures.values():
                 counts[future.dir] += 1
             self.placed[tp] = min(counts, key=lambda number: (counts[number], number))
-        log = self.logs[tp] = ReplicaLog(keeps_epochs=keeps_epochs)
+        log = self.logs[tp] = ReplicaLog(release.truncation >= Truncation.EPOCH, release)
         log.configure(config)
         return log
 

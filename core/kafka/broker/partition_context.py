@@ -40,10 +40,11 @@ class PartitionContext(Node, metaclass=ABCMeta):
         lag_max_messages: replica.lag.max.messages (before 0.9).
         behind: partitions that this broker leads and whose followers might be below the LEO or without a running session (ordered set).
         pushes_high_watermark: whether a fetch is completed if its follower lacks the newest high watermark (2.4); False in by-hand mode.
+        verifies_transactions: whether a leader verifies the first batch of a transaction (transaction.partition.verification.enable).
         alter_partition: the object to which ISR changes are submitted.
     """
 
-    __slots__ = ("account", "behind", "broker_epoch", "disk", "id", "pushes_high_watermark", "release", "settings")
+    __slots__ = ("account", "behind", "broker_epoch", "disk", "id", "pushes_high_watermark", "release", "settings", "verifies_transactions")
 
     id: Final[int]
     settings: Final[Settings]
@@ -74,6 +75,7 @@ class PartitionContext(Node, metaclass=ABCMeta):
         self.account = account
         self.disk = Disk.of(broker_id, log_dirs)
         self.broker_epoch = -1
+        self.verifies_transactions = True
         self.behind = {}
         self.pushes_high_watermark = self.release.hw_completes_fetch and not by_hand
 

@@ -24,6 +24,7 @@ from core.kafka.broker.transactions.internal_topic_owner import InternalTopicOwn
 from core.kafka.broker.transactions.write_txn_markers import write_txn_markers
 from core.kafka.ids import NO_EPOCH, NO_LEADER, NO_OFFSET, TopicPartition
 from core.kafka.log.leader_term import Batch, BatchFields
+from core.kafka.log.producer_state import NO_GUARD
 from core.kafka.log.segments import delete_old_segments
 from core.kafka.messages import (
     ConsumerFetchRequest,
@@ -36,9 +37,8 @@ from core.kafka.messages import (
     ProduceRequest,
 )
 from core.kafka.partition_registration import PartitionRegistration
-from core.kafka.release import Truncation
 from core.kafka.transaction.messages import WriteTxnMarkersRequest
-from core.kafka.transaction.verification import NO_GUARD, TransactionalBatch, VerificationCompletion
+from core.kafka.transaction.verification import TransactionalBatch, VerificationCompletion
 
 
 class ReplicaManager:
@@ -303,8 +303,7 @@ class ReplicaManager:
                     self.offline_partitions[tp] = None
                     broker.journal.emit(events.OfflineReplicaFound.kind, broker.id, tp.topic, tp.partition, broker.disk.dir_of(tp))
                     return None
-                keeps_epochs = broker.release.truncation >= Truncation.EPOCH
-                log = broker.disk.create(tp, broker.log_config(tp.topic), keeps_epochs=keeps_epochs)
+                log = broker.disk.create(tp, broker.log_config(tp.topic), broker.release)
                 self.log_directories.assign(tp)
             partition = self.partitions[tp] = Partition(tp, broker, log)
         return partition

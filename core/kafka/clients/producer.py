@@ -16,7 +16,7 @@ from core.kafka.clients.client_config import NO_DELIVERY_TIMEOUT
 from core.kafka.durability_observer import DurabilityObserver
 from core.kafka.health import STALL_BOUND
 from core.kafka.ids import NO_LEADER, TopicPartition, broker_address
-from core.kafka.log.producer_state import increment_sequence
+from core.kafka.log.producer_state_entry import increment_sequence
 from core.kafka.messages import InitProducerIdRequest, InitProducerIdResponse, ProduceRequest, ProduceResponse
 from core.sim.clock import RIGHT
 from core.sim.journal import Journal

@@ -22,7 +22,8 @@ from core.kafka.group_coordinator.messages import (
 from core.kafka.group_coordinator.offset_commit import OffsetCommit
 from core.kafka.group_coordinator.offsets_log import partition_of
 from core.kafka.ids import NO_EPOCH, NO_OFFSET, TopicPartition
-from core.kafka.transaction.verification import NO_GUARD, OffsetsBatch
+from core.kafka.log.producer_state import NO_GUARD
+from core.kafka.transaction.verification import OffsetsBatch
 
 
 class GroupCoordinator:

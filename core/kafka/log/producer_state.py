@@ -1,6 +1,6 @@
 """What a log says about its idempotent and transactional producers.
 
-Kafka: `ProducerStateManager`, `ProducerStateEntry`, `ProducerAppendInfo`, `UnifiedLog#rebuildProducerState`.
+Kafka: `ProducerStateManager`, `UnifiedLog#rebuildProducerState`.
 
 For each producer ID, the state holds the epoch, the last five batches, and the first offset of the open transaction. A leader recognizes the
 retry of one of those batches by its sequence numbers and responds with the offsets of the first append. A leader refuses any other batch that
@@ -12,157 +12,46 @@ is the first unstable offset or the high watermark, whichever is smaller.
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Iterable
 from typing import Final, NamedTuple
 
 from core.kafka import errors
 from core.kafka.ids import NO_OFFSET
 from core.kafka.log.leader_term import Batch
-from core.kafka.release import Release, UnknownProducer
+from core.kafka.log.producer_append_info import data_batch_error, marker_error
+from core.kafka.log.producer_state_entry import (
+    NO_TIMESTAMP,
+    BatchMetadata,
+    ProducerStateEntry,
+    VerificationStateEntry,
+    increment_sequence,
+)
+from core.kafka.log.transaction_index import AbortedTransaction, CompletedTransaction, collect_aborted
+from core.kafka.release import CURRENT, Release
 from core.sim.units import US_PER_MS
-
-NUM_BATCHES_TO_RETAIN: Final = 5
-"""Batches kept of each producer (`ProducerStateEntry.NUM_BATCHES_TO_RETAIN`)."""
-
-MAX_SEQUENCE: Final = 2**31 - 1
-"""The last sequence number; 0 follows."""
-
-NO_SEQUENCE: Final = -1
-"""No sequence number: nothing was appended in this producer epoch, or the batch is not idempotent."""
 
 EXPIRATION_CHECK: Final = 600_000 * US_PER_MS
 """The interval of the check for idle producers (producer.id.expiration.check.interval.ms), µs."""
 
+LATE_TRANSACTION_BUFFER: Final = 300_000 * US_PER_MS
+"""A transaction is late this long after transaction.max.timeout.ms, µs (`ProducerStateManager.LATE_TRANSACTION_BUFFER_MS`)."""
 
-UNKNOWN_PRODUCER_ERROR: Final = {
-    UnknownProducer.OUT_OF_ORDER: errors.OUT_OF_ORDER_SEQUENCE_NUMBER,
-    UnknownProducer.REFUSED: errors.UNKNOWN_PRODUCER_ID,
-    UnknownProducer.ACCEPTED: errors.NONE,
-}
-"""The error of a batch of an unknown producer that does not begin with sequence number 0."""
+NO_GUARD: Final = 0
+"""No verification: the batch is not part of a transaction, or its transaction is open on the partition."""
 
-
-def increment_sequence(sequence: int, by: int) -> int:
-    """The sequence number `by` later, which wraps to 0 (`DefaultRecordBatch#incrementSequence`)."""
-    return sequence + by if sequence <= MAX_SEQUENCE - by else by - (MAX_SEQUENCE - sequence) - 1
+CHECK_NOW: Final = -1
+"""The producers were loaded in a new process, or after a truncation: the next check is due at once."""
 
 
-def decrement_sequence(sequence: int, by: int) -> int:
-    """The sequence number `by` earlier, which wraps to MAX_SEQUENCE (`DefaultRecordBatch#decrementSequence`)."""
-    return sequence - by if sequence >= by else MAX_SEQUENCE - (by - sequence) + 1
+class ActiveProducer(NamedTuple):
+    """A producer as DescribeProducers shows it (`UnifiedLog#activeProducers`). The timestamp is in µs; -1 means none."""
 
-
-class BatchMetadata(NamedTuple):
-    """The metadata of one batch; offsets and sequence numbers are inclusive, the time is in µs."""
-
-    first_sequence: int
+    producer_id: int
+    producer_epoch: int
+    coordinator_epoch: int
     last_sequence: int
-    first_offset: int
-    last_offset: int
-    timestamp: int
-
-
-class CompletedTransaction(NamedTuple):
-    """A transaction that a marker ended on this partition (`CompletedTxn`). `last_offset` is the offset of the marker."""
-
-    producer_id: int
-    first_offset: int
-    last_offset: int
-    aborted: bool
-
-
-class AbortedTransaction(NamedTuple):
-    """An entry of the transaction index (`AbortedTxn`).
-
-    `last_stable_offset` is the first offset of the oldest other open transaction at that time, or the offset after the marker.
-    """
-
-    producer_id: int
-    first_offset: int
-    last_offset: int
-    last_stable_offset: int
-
-
-class ProducerStateEntry:
-    """The state of one producer ID (`ProducerStateEntry`).
-
-    Attributes:
-        producer_id: the producer ID.
-        epoch: the largest producer epoch that was appended.
-        batches: the last batches of that epoch, at most `NUM_BATCHES_TO_RETAIN`.
-        coordinator_epoch: the epoch of the coordinator that wrote the last marker; -1 before the first marker.
-        last_timestamp: the timestamp of the last batch or marker, µs; -1 if only a marker without a timestamp was appended.
-        open_from: the first offset of the open transaction; NO_OFFSET if none is open.
-    """
-
-    __slots__ = ("batches", "coordinator_epoch", "epoch", "last_timestamp", "open_from", "producer_id")
-
-    producer_id: Final[int]
-
-    def __init__(self, producer_id: int, epoch: int) -> None:
-        self.producer_id = producer_id
-        self.epoch = epoch
-        self.batches: deque[BatchMetadata] = deque(maxlen=NUM_BATCHES_TO_RETAIN)
-        self.coordinator_epoch = -1
-        self.last_timestamp = 0
-        self.open_from = NO_OFFSET
-
-    @property
-    def last_sequence(self) -> int:
-        """The sequence number of the last record."""
-        return self.batches[-1].last_sequence if self.batches else NO_SEQUENCE
-
-    def duplicate_of(
-        self, epoch: int, first_sequence: int, last_sequence: int, retained: int = NUM_BATCHES_TO_RETAIN
-    ) -> BatchMetadata | None:
-        """The batch with exactly these sequence numbers among the last `retained` of this epoch (`ProducerStateEntry#findDuplicateBatch`)."""
-        if epoch == self.epoch:
-            for batch in list(self.batches)[-retained:]:
-                if (batch.first_sequence, batch.last_sequence) == (first_sequence, last_sequence):
-                    return batch
-        return None
-
-    def change_epoch(self, epoch: int) -> None:
-        """Begin another epoch: the batches of the former one are forgotten (`ProducerStateEntry#maybeUpdateProducerEpoch`)."""
-        if epoch != self.epoch:
-            self.epoch = epoch
-            self.batches.clear()
-
-    def copy(self, batches: int) -> ProducerStateEntry:
-        """A copy that holds only the last `batches` batches."""
-        made = ProducerStateEntry(self.producer_id, self.epoch)
-        made.batches.extend(list(self.batches)[-batches:])
-        made.coordinator_epoch = self.coordinator_epoch
-        made.last_timestamp = self.last_timestamp
-        made.open_from = self.open_from
-        return made
-
-
-class VerificationStateEntry:
-    """A transactional batch waits for the coordinator to verify its partition (KIP-890, `VerificationStateEntry`).
-
-    Attributes:
-        guard: the number of the verification; an append with another number fails.
-        lowest_sequence: the lowest first sequence number of the batches that wait.
-        epoch: the largest producer epoch of those batches.
-    """
-
-    __slots__ = ("epoch", "guard", "lowest_sequence")
-
-    guard: Final[int]
-
-    def __init__(self, guard: int, sequence: int, epoch: int) -> None:
-        self.guard = guard
-        self.lowest_sequence = sequence
-        self.epoch = epoch
-
-    def update(self, sequence: int, epoch: int) -> None:
-        """Note another batch: a lower sequence or a higher epoch replaces the known one (`#maybeUpdateLowestSequenceAndEpoch`)."""
-        if epoch > self.epoch:
-            self.epoch, self.lowest_sequence = epoch, sequence
-        elif epoch == self.epoch:
-            self.lowest_sequence = min(self.lowest_sequence, sequence)
+    last_timestamp: int
+    open_from: int
 
 
 class ProducerSnapshot(NamedTuple):
@@ -176,6 +65,7 @@ class ProducerStateManager:
     """The producers of one log.
 
     Attributes:
+        release: the rules of the release.
         entries: by producer ID, in order of first appearance.
         ongoing: the producer ID of each open transaction, by its first offset, in ascending order.
         unreplicated: the transactions that a marker at or above the high watermark ended: marker offset by first offset.
@@ -185,9 +75,14 @@ class ProducerStateManager:
         end_offset: the end of the part of the log that the state covers (`mapEndOffset`).
     """
 
-    __slots__ = ("_checked", "_last_guard", "aborted", "end_offset", "entries", "ongoing", "snapshots", "unreplicated", "verifications")
+    __slots__ = (
+        "_checked", "_last_guard", "aborted", "end_offset", "entries", "ongoing", "release", "snapshots", "unreplicated", "verifications",
+    )  # fmt: skip
 
-    def __init__(self, end_offset: int = 0) -> None:
+    release: Final[Release]
+
+    def __init__(self, end_offset: int = 0, release: Release = CURRENT) -> None:
+        self.release = release
         self.entries: dict[int, ProducerStateEntry] = {}
         self.ongoing: dict[int, int] = {}
         self.unreplicated: dict[int, int] = {}
@@ -195,59 +90,68 @@ class ProducerStateManager:
         self.aborted: list[AbortedTransaction] = []
         self.snapshots: tuple[ProducerSnapshot, ...] = ()
         self.end_offset = end_offset
-        self._last_guard = 0
+        self._last_guard = NO_GUARD
         self._checked = 0
 
     # --- what a leader checks --------------------------------------------------------------------------------------
 
-    def duplicate(
-        self, producer_id: int, epoch: int, first_sequence: int, records: int, retained: int = NUM_BATCHES_TO_RETAIN
-    ) -> BatchMetadata | None:
+    def duplicate(self, producer_id: int, epoch: int, first_sequence: int, records: int) -> BatchMetadata | None:
         """The batch that this one is a retry of (`UnifiedLog#analyzeAndValidateProducerState`)."""
         entry = self.entries.get(producer_id)
         last = increment_sequence(first_sequence, records - 1)
-        return None if entry is None else entry.duplicate_of(epoch, first_sequence, last, retained)
+        return None if entry is None else entry.duplicate_of(epoch, first_sequence, last, self.release.retained_batches)
 
-    def validate(self, producer_id: int, epoch: int, first_sequence: int, release: Release, *, transactional: bool = False) -> str:
-        """The error of a client's batch, or NONE (`ProducerAppendInfo#checkProducerEpoch`, `#checkSequence`)."""
+    def validate(
+        self,
+        producer_id: int,
+        epoch: int,
+        first_sequence: int,
+        *,
+        transactional: bool = False,
+        verified: bool = True,
+        guard: int = NO_GUARD,
+    ) -> str:
+        """The error of a client's batch, or NONE (`UnifiedLog#analyzeAndValidateProducerState`).
+
+        Args:
+            transactional: whether the batch is part of a transaction.
+            verified: whether a batch that opens a transaction needs no guard, because this broker verifies none.
+            guard: the number of the verification that the batch passed; NO_GUARD if it needed none.
+        """
         entry = self.entries.get(producer_id)
-        verification = self.verifications.get(producer_id)
-        if verification is not None and verification.epoch == epoch and first_sequence > verification.lowest_sequence:
-            return errors.OUT_OF_ORDER_SEQUENCE_NUMBER
-        if entry is None:
-            return errors.NONE if first_sequence == 0 else UNKNOWN_PRODUCER_ERROR[release.unknown_producer]
-        if epoch < entry.epoch:
-            return errors.INVALID_PRODUCER_EPOCH
-        if not transactional and entry.open_from != NO_OFFSET:
+        unverified = (
+            transactional
+            and not verified
+            and not self.has_ongoing_transaction(producer_id, epoch)
+            and not self.verifies(producer_id, guard)
+        )
+        stale = entry is not None and epoch < entry.epoch
+        if unverified and not (stale and self.release.checks_epoch_before_guard):
             return errors.INVALID_TXN_STATE
-        if epoch > entry.epoch:
-            return errors.NONE if first_sequence == 0 else errors.OUT_OF_ORDER_SEQUENCE_NUMBER
-        if entry.last_sequence == NO_SEQUENCE:  # only a marker is left of this epoch
-            if first_sequence == 0:
-                return errors.NONE
-            return errors.UNKNOWN_PRODUCER_ID if release.marker_only_is_unknown else errors.OUT_OF_ORDER_SEQUENCE_NUMBER
-        return errors.NONE if first_sequence == increment_sequence(entry.last_sequence, 1) else errors.OUT_OF_ORDER_SEQUENCE_NUMBER
+        verification = self.verifications.get(producer_id)
+        return data_batch_error(entry, verification, epoch, first_sequence, self.release, transactional=transactional)
 
-    def validate_marker(self, producer_id: int, epoch: int, coordinator_epoch: int) -> str:
-        """The error of a marker, or NONE (`ProducerAppendInfo#checkCoordinatorEpoch`, `#checkProducerEpoch`)."""
-        entry = self.entries.get(producer_id)
-        if entry is None:
-            return errors.NONE
-        if epoch < entry.epoch:
-            return errors.INVALID_PRODUCER_EPOCH
-        return errors.TRANSACTION_COORDINATOR_FENCED if coordinator_epoch < entry.coordinator_epoch else errors.NONE
+    def validate_marker(self, producer_id: int, epoch: int, coordinator_epoch: int, *, must_rise: bool = False) -> str:
+        """The error of a marker, or NONE. With `must_rise`, its epoch must be greater than that of an open transaction (KIP-1228)."""
+        return marker_error(self.entries.get(producer_id), epoch, coordinator_epoch, must_rise=must_rise)
 
     def has_ongoing_transaction(self, producer_id: int, epoch: int) -> bool:
         """Whether a producer has an open transaction in this epoch (`UnifiedLog#hasOngoingTransaction`)."""
         entry = self.entries.get(producer_id)
         return entry is not None and entry.open_from != NO_OFFSET and entry.epoch == epoch
 
-    def verification_guard(self, producer_id: int, sequence: int, epoch: int) -> int:
-        """The guard for a transactional batch of a transaction that is not open here (`#maybeCreateVerificationStateEntry`)."""
+    def verification_guard(self, producer_id: int, sequence: int, epoch: int, now: int, *, begins_at_0: bool = False) -> int:
+        """The guard for a transactional batch of a transaction that is not open here (`#maybeCreateVerificationStateEntry`).
+
+        Args:
+            now: the present time, µs.
+            begins_at_0: whether the first batch of an unknown producer must have sequence number 0 (transaction.version 2).
+        """
         known = self.verifications.get(producer_id)
         if known is None:
             self._last_guard += 1
-            known = self.verifications[producer_id] = VerificationStateEntry(self._last_guard, sequence, epoch)
+            known = VerificationStateEntry(self._last_guard, sequence, epoch, now, begins_at_0=begins_at_0)
+            self.verifications[producer_id] = known
         else:
             known.update(sequence, epoch)
         return known.guard
@@ -285,33 +189,40 @@ class ProducerStateManager:
         return None
 
     def _end_transaction(self, entry: ProducerStateEntry, batch: Batch) -> CompletedTransaction | None:
-        """Apply a marker (`ProducerAppendInfo#appendEndTxnMarker`); a higher epoch begins again at sequence 0."""
+        """Apply a marker (`ProducerAppendInfo#appendEndTxnMarker`); another epoch begins again at sequence 0."""
         marker = batch.marker
         assert marker is not None, "a control batch has a marker"
         self.verifications.pop(batch.producer_id, None)
-        entry.change_epoch(max(batch.producer_epoch, entry.epoch))
+        entry.change_epoch(batch.producer_epoch)
         entry.coordinator_epoch = marker.coordinator_epoch
-        entry.last_timestamp = batch.timestamp
-        if entry.open_from == NO_OFFSET:
+        if self.release.markers_have_timestamps:
+            entry.last_timestamp = batch.timestamp
+        elif not entry.batches:
+            entry.last_timestamp = NO_TIMESTAMP
+        first, entry.open_from = entry.open_from, NO_OFFSET
+        if first != NO_OFFSET:
+            del self.ongoing[first]
+        elif self.release.ignores_empty_transactions:
             return None
-        completed = CompletedTransaction(batch.producer_id, entry.open_from, batch.base, not marker.commits)
-        del self.ongoing[entry.open_from]
-        entry.open_from = NO_OFFSET
+        else:
+            first = batch.base
+        completed = CompletedTransaction(batch.producer_id, first, batch.base, not marker.commits)
         self.unreplicated[completed.first_offset] = completed.last_offset
-        if completed.aborted:
+        if completed.aborted and (not self.aborted or self.aborted[-1].last_offset < completed.last_offset):
             stable = next(iter(self.ongoing), completed.last_offset + 1)  # (`ProducerStateManager#lastStableOffset`)
             self.aborted.append(AbortedTransaction(batch.producer_id, completed.first_offset, completed.last_offset, stable))
         return completed
 
     def aborted_between(self, start: int, end: int) -> tuple[AbortedTransaction, ...]:
-        """The aborted transactions with records or a marker in [start, end) (`TransactionIndex#collectAbortedTxns`)."""
-        found = []
-        for entry in self.aborted:
-            if entry.last_offset >= start and entry.first_offset < end:
-                found.append(entry)
-            if entry.last_stable_offset >= end:
-                break
-        return tuple(found)
+        """The aborted transactions with records or a marker in [start, end) (`UnifiedLog#collectAbortedTransactions`)."""
+        return collect_aborted(self.aborted, start, end).aborted
+
+    def active_producers(self) -> tuple[ActiveProducer, ...]:
+        """The producers as DescribeProducers shows them (`UnifiedLog#activeProducers`)."""
+        return tuple(
+            ActiveProducer(each.producer_id, each.epoch, each.coordinator_epoch, each.last_sequence, each.last_timestamp, each.open_from)
+            for each in self.entries.values()
+        )
 
     # --- what is stable --------------------------------------------------------------------------------------------
 
@@ -327,35 +238,80 @@ class ProducerStateManager:
             firsts.append(next(iter(self.ongoing)))
         return min(firsts, default=NO_OFFSET)
 
-    # --- expiration and snapshots ----------------------------------------------------------------------------------
+    def has_late_transaction(self, now: int, max_timeout: int) -> bool:
+        """Whether the oldest open transaction has been idle for longer than any timeout allows (`#hasLateTransaction`).
+
+        The metric PartitionsWithLateTransactionsCount counts such partitions (3.2).
+
+        Args:
+            now: the present time, µs.
+            max_timeout: transaction.max.timeout.ms, µs.
+        """
+        if not self.ongoing:
+            return False
+        oldest = self.entries[next(iter(self.ongoing.values()))]
+        return now - oldest.last_timestamp > max_timeout + LATE_TRANSACTION_BUFFER
+
+    # --- expiration and deletion -----------------------------------------------------------------------------------
 
     def remove_expired(self, now: int, expiration: int) -> None:
-        """Drop producers that have been idle for `expiration` µs and have no open transaction (`#removeExpiredProducers`)."""
-        for entry in list(self.entries.values()):
-            if now - entry.last_timestamp >= expiration and entry.open_from == NO_OFFSET:
-                del self.entries[entry.producer_id]
+        """Drop the producers that have been idle for `expiration` µs, and old verifications (`#removeExpiredProducers`)."""
+        for entry in [each for each in self.entries.values() if each.is_expired(now, expiration)]:
+            del self.entries[entry.producer_id]
+        for producer_id in [each for each, waiting in self.verifications.items() if now - waiting.created >= expiration]:
+            del self.verifications[producer_id]
 
-    def remove_expired_if_due(self, now: int, expiration: int) -> None:
-        """Run the periodic check if it is due."""
-        if now - self._checked >= EXPIRATION_CHECK:
-            self._checked = now
+    def remove_expired_if_due(self, now: int, expiration: int, interval: int = EXPIRATION_CHECK) -> None:
+        """Do what the periodic checks up to now have done.
+
+        No timer runs. The state only changes with an append, so whoever reads the state first runs the last check that was due.
+        """
+        if self._checked == CHECK_NOW:
             self.remove_expired(now, expiration)
+        due = now - now % interval
+        if due > self._checked:
+            self._checked = due
+            self.remove_expired(due, expiration)
+
+    def truncate_head(self, log_start: int) -> None:
+        """Drop the producers whose last record is below the log start, as releases before 2.3 do (`#truncateHead`, KAFKA-7190)."""
+        for entry in list(self.entries.values()):
+            if entry.last_data_offset < log_start:
+                del self.entries[entry.producer_id]
+                self.ongoing.pop(entry.open_from, None)
+            else:
+                while entry.batches[0].last_offset < log_start:
+                    entry.batches.popleft()
+        for first in [first for first, last in self.unreplicated.items() if last < log_start]:
+            del self.unreplicated[first]
+
+    # --- snapshots -------------------------------------------------------------------------------------------------
 
     def take_snapshot(self) -> None:
         """Write a snapshot file of the state at its end, unless there is one (`ProducerStateManager#takeSnapshot`)."""
         if not self.snapshots or self.snapshots[-1].offset < self.end_offset:
             self.snapshots = (*self.snapshots, ProducerSnapshot(self.end_offset, tuple(each.copy(1) for each in self.entries.values())))
 
+    def segments_deleted(self, base: int) -> None:
+        """Delete the snapshot files and index entries of the segments below a base offset."""
+        self.snapshots = tuple(each for each in self.snapshots if each.offset >= base)
+        self.aborted = [each for each in self.aborted if each.last_offset >= base]
+
+    def remove_stray_snapshots(self, bases: tuple[int, ...]) -> None:
+        """Delete the snapshot files that belong to no segment, except the largest one above the last base (`#removeStraySnapshots`)."""
+        largest = max([each.offset for each in self.snapshots if each.offset > bases[-1]], default=NO_OFFSET)
+        self.snapshots = tuple(each for each in self.snapshots if each.offset in bases or each.offset == largest)
+
     def before(self, log_start: int, offset: int) -> ProducerStateManager:
         """The state by the newest snapshot up to an offset, with that snapshot and those before it (`#loadFromSnapshot`)."""
-        state = ProducerStateManager(log_start)
+        state = ProducerStateManager(log_start, self.release)
         state.snapshots = tuple(each for each in self.snapshots if log_start < each.offset <= offset)
         if state.snapshots:
             newest = state.snapshots[-1]
             state.entries = {each.producer_id: each.copy(1) for each in newest.entries}
             state.ongoing = dict(sorted((each.open_from, each.producer_id) for each in newest.entries if each.open_from != NO_OFFSET))
             state.end_offset = newest.offset
-        state.aborted = [each for each in self.aborted if each.last_offset < state.end_offset]
+        state.aborted = [each for each in self.aborted if each.last_offset < offset]
         return state
 
     def truncate_and_reload(self, log_start: int, offset: int, *, restarted: bool = False) -> None:
@@ -368,5 +324,6 @@ class ProducerStateManager:
         state = self.before(log_start, offset)
         self.entries, self.ongoing, self.snapshots, self.aborted = state.entries, state.ongoing, state.snapshots, state.aborted
         self.end_offset = state.end_offset
+        self._checked = CHECK_NOW
         self.unreplicated.clear()
         self.verifications.clear()

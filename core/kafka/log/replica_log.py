@@ -17,6 +17,7 @@ from core.kafka.log.leader_term import Batch, BatchFields, FetchedRecords, Run, 
 from core.kafka.log.log_config import DEFAULT, LogConfig
 from core.kafka.log.producer_state import ProducerStateManager
 from core.kafka.log.segment_rolling import rolled
+from core.kafka.release import CURRENT, Release
 from core.kafka.settings import MAX_LONG
 from core.sim.journal import Column
 
@@ -26,6 +27,7 @@ class ReplicaLog:
 
     Attributes:
         keeps_epochs: whether the log has a leader-epoch cache (since 0.11).
+        release: the rules of the release, for the state of the producers.
         leo: the log end offset, which is the offset of the next record.
         high_watermark: the offset up to which (exclusive) this replica knows the records to be committed.
         log_start: the first readable offset; records below it wait for deletion.
@@ -45,14 +47,16 @@ class ReplicaLog:
 
     __slots__ = (
         "bases", "config", "epochs", "flush_at", "high_watermark", "high_watermark_moved", "keeps_epochs", "last_append", "last_flush", "leo", "log_start",
-        "producers", "recovery_point", "starts", "tail", "terms",
+        "producers", "recovery_point", "release", "starts", "tail", "terms",
     )  # fmt: skip
 
     keeps_epochs: Final[bool]
     epochs: Final[LeaderEpochCache]
+    release: Final[Release]
 
-    def __init__(self, keeps_epochs: bool = True) -> None:
+    def __init__(self, keeps_epochs: bool = True, release: Release = CURRENT) -> None:
         self.keeps_epochs = keeps_epochs
+        self.release = release
         self.leo = 0
         self.last_append: Column = 0
         self.high_watermark = 0
@@ -321,27 +325,35 @@ class ReplicaLog:
         if producers is None:
             if not any(term.has_producer_ids for term in self.terms):
                 return None
-            producers = self.producers = ProducerStateManager(self.log_start)
+            producers = self.producers = ProducerStateManager(self.log_start, self.release)
         if producers.end_offset < self.leo:
-            producers.replay(self.producer_batches(producers.end_offset, self.leo))
+            self._replay_producers(producers, self.leo)
+            if producers.unreplicated:
+                producers.high_watermark_updated(self.high_watermark)
         return producers
+
+    def _replay_producers(self, producers: ProducerStateManager, end: int) -> None:
+        """Bring a state of the producers up to an offset."""
+        producers.replay(self.producer_batches(producers.end_offset, end))
+        producers.end_offset = end
 
     def ensure_producer_state(self) -> ProducerStateManager:
         """As `producer_state`, but made if no batch has a producer ID yet."""
         producers = self.producer_state()
         if producers is None:
-            producers = self.producers = ProducerStateManager(self.leo)
+            producers = self.producers = ProducerStateManager(self.leo, self.release)
         return producers
 
     def producer_batches(self, start: int, end: int) -> Iterator[Batch]:
-        """The batches in [start, end) with a producer ID.
+        """The batches with a producer ID that end in (start, end].
 
         A batch is left out if the log holds only a part of it, because a fetch was limited to that part.
         """
         for run in self.physical_runs(start):
             if run.term.has_producer_ids and run.start < end:
-                for batch in run.term.batches_within(max(run.start, start), min(run.end, end)):
-                    if batch.producer_id >= 0 and max(run.start, start) <= batch.base and batch.base + batch.records <= min(run.end, end):
+                stop = min(run.end, end)
+                for batch in run.term.batches_within(max(run.start, start), stop):
+                    if batch.producer_id >= 0 and run.start <= batch.base and batch.base + batch.records <= stop:
                         yield batch
 
     def reload_producers(self, *, restarted: bool = False) -> None:
@@ -351,10 +363,11 @@ class ReplicaLog:
         """
         producers = self.producer_state() if restarted else self.producers
         if producers is not None:
+            if restarted:
+                producers.remove_stray_snapshots(self.known_segments()[0])
             producers.truncate_and_reload(self.log_start, self.leo, restarted=restarted)
-            producers.replay(self.producer_batches(producers.end_offset, self.leo))
-            if not restarted:
-                producers.take_snapshot()
+            self._replay_producers(producers, self.leo)
+            producers.take_snapshot()
 
     def take_producer_snapshot(self) -> None:
         """Write a snapshot of the producers at the LEO, as a clean shutdown does (`ProducerStateManager#takeSnapshot`)."""
@@ -370,8 +383,7 @@ class ReplicaLog:
             for base in bases[1:]:
                 if base > newest:
                     state = producers.before(self.log_start, base)
-                    state.replay(self.producer_batches(state.end_offset, base))
-                    state.end_offset = base
+                    self._replay_producers(state, base)
                     state.take_snapshot()
                     producers.snapshots = state.snapshots
 
@@ -406,12 +418,23 @@ class ReplicaLog:
             )
         if offset <= self.log_start:
             return False
+        self._start_at(offset)
+        return True
+
+    def _start_at(self, offset: int) -> None:
+        """Move the log start. Before 2.3, producers without records above it are forgotten (KAFKA-7190)."""
         self.log_start = offset
         self.epochs.truncate_from_start(offset)
-        return True
+        if not self.release.producers_outlive_segments:
+            producers = self.producer_state()
+            if producers is not None:
+                producers.truncate_head(offset)
 
     def drop_below(self, offset: int) -> None:
         """Drop deleted segments. The log start becomes at least the base of the first remaining segment."""
+        producers = self.producer_state()
+        if producers is not None:
+            producers.segments_deleted(offset)
         count = bisect_right(self.starts, offset)
         if count == len(self.starts) and offset >= self.leo:
             self.starts, self.terms, self.tail = (), (), None
@@ -419,8 +442,7 @@ class ReplicaLog:
             self.starts = (max(self.starts[count - 1], offset), *self.starts[count:])
             self.terms = self.terms[count - 1 :]
         if offset > self.log_start:
-            self.log_start = offset
-            self.epochs.truncate_from_start(offset)
+            self._start_at(offset)
 
     def open_at(self, log_start: int) -> None:
         """Open the log in a new process. Its log start is the checkpointed one, but at least the first segment's base.

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Final, NamedTuple, Protocol
+from typing import NamedTuple, Protocol
 
 from core.kafka.ids import TopicPartition
-
-NO_GUARD: Final = 0
-"""No verification: the batch is not part of a transaction, or its transaction is open on the partition."""
 
 
 class TransactionalBatch(Protocol):

@@ -10,8 +10,8 @@ from core.kafka.broker.purgatory.delayed_produce import AppendCompletion, Delaye
 from core.kafka.broker.purgatory.produce_response import refuse_produce, send_produce_response
 from core.kafka.log.control_record import EndTransactionMarker
 from core.kafka.log.leader_term import BatchFields, Term
+from core.kafka.log.producer_state import NO_GUARD
 from core.kafka.messages import ProduceRequest
-from core.kafka.transaction.verification import NO_GUARD
 from core.sim.journal import Column, null_sink
 
 APPENDED: Final = events.Appended.kind
@@ -167,12 +167,10 @@ def _validate_producer_state(partition: Partition, sender: str, request: Produce
     producers.remove_expired_if_due(now, broker.settings.us(release.producer_expiration_setting))
     producer_id, epoch, sequence = request.producer_id, request.producer_epoch, request.first_sequence
     transactional = request.transactional_id != ""
-    known = producers.duplicate(producer_id, epoch, sequence, request.records, release.retained_batches)
+    known = producers.duplicate(producer_id, epoch, sequence, request.records)
     if known is None:
-        error = producers.validate(producer_id, epoch, sequence, release, transactional=transactional)
-        unopened = transactional and not producers.has_ongoing_transaction(producer_id, epoch)
-        if error == errors.NONE and unopened and release.verifies_transactions and not producers.verifies(producer_id, guard):
-            error = errors.INVALID_TXN_STATE
+        verified = not (release.verifies_transactions and broker.verifies_transactions)
+        error = producers.validate(producer_id, epoch, sequence, transactional=transactional, verified=verified, guard=guard)
         if error != errors.NONE:
             refuse_produce(broker, sender, request, error, partition.isr, partition.effective_min_isr())
         return error == errors.NONE

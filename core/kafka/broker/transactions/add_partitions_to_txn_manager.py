@@ -130,7 +130,9 @@ class AddPartitionsToTxnManager:
     def verify(self, batch: TransactionalBatch, completion: VerificationCompletion) -> None:
         """Ask the coordinator about a batch."""
         producers = self.hosted.online[batch.tp].log.ensure_producer_state()
-        guard = producers.verification_guard(batch.producer_id, batch.first_sequence, batch.producer_epoch)
+        guard = producers.verification_guard(
+            batch.producer_id, batch.first_sequence, batch.producer_epoch, self.broker.journal.now, begins_at_0=batch.adds_partition
+        )
         self._ask(Verification(batch, completion, guard, self.broker.journal.now))
 
     def _ask(self, verification: Verification) -> None:

@@ -102,9 +102,8 @@ def _append_marker(broker: BrokerContext, partition: Partition, entry: TxnMarker
         events.MarkerAppended.kind,
         *columns, log.leo, marker.name, entry.producer_id, entry.producer_epoch, marker.coordinator_epoch, first,
     )  # fmt: skip
-    timestamp = journal.now if broker.release.markers_have_timestamps else -1
     batch = (
-        log.leo, 1, MARKER_BYTES, entry.transactional_id, 0, timestamp, entry.producer_id, entry.producer_epoch, -1, True, marker,
+        log.leo, 1, MARKER_BYTES, entry.transactional_id, 0, journal.now, entry.producer_id, entry.producer_epoch, -1, True, marker,
     )  # fmt: skip
     append_as_coordinator(
         partition, batch, journal.now + broker.request_timeout, MarkerAppend(write, entry.producer_id, tp, commit=marker.commits)
@@ -117,10 +116,5 @@ def _marker_error(partition: Partition, entry: TxnMarkerEntry) -> str:
     if entry.producer_epoch < 0:
         return errors.UNKNOWN_SERVER_ERROR
     producers = partition.log.ensure_producer_state()
-    error = producers.validate_marker(entry.producer_id, entry.producer_epoch, entry.marker.coordinator_epoch)
-    known = producers.entries.get(entry.producer_id)
-    if error == errors.NONE and known is not None and partition.broker.release.marker_epoch_must_rise and entry.version >= 2:
-        repeated = known.open_from == NO_OFFSET and entry.producer_epoch == known.epoch
-        if entry.producer_epoch <= known.epoch and not repeated:
-            return errors.INVALID_PRODUCER_EPOCH
-    return error
+    must_rise = partition.broker.release.marker_epoch_must_rise and entry.version >= 2
+    return producers.validate_marker(entry.producer_id, entry.producer_epoch, entry.marker.coordinator_epoch, must_rise=must_rise)

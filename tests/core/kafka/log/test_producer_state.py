@@ -8,9 +8,9 @@ from core.kafka import errors
 from core.kafka.ids import TopicPartition
 from core.kafka.log.control_record import COMMIT, EndTransactionMarker
 from core.kafka.log.leader_term import Batch, Term
-from core.kafka.log.producer_state import MAX_SEQUENCE, ProducerStateManager, increment_sequence
+from core.kafka.log.producer_state import ProducerStateManager
+from core.kafka.log.producer_state_entry import MAX_SEQUENCE, increment_sequence
 from core.kafka.log.replica_log import ReplicaLog
-from core.kafka.release import CURRENT
 from core.kafka.topic_spec import PartitionSpec, TopicSpec
 from core.lab import acts
 from core.lab.cluster import Cluster
@@ -37,7 +37,7 @@ class State(ProducerStateManager):
         self.leo = 0
 
     def append(self, sequence: int, records: int = 1, *, epoch: int = 0, pid: int = 1) -> str:
-        error = self.validate(pid, epoch, sequence, CURRENT)
+        error = self.validate(pid, epoch, sequence)
         if error == errors.NONE:
             self.update(batch(self.leo, sequence, records, epoch=epoch, pid=pid))
             self.leo += records
@@ -140,7 +140,7 @@ def test_the_state_is_made_from_what_truncation_left() -> None:
     made = log.ensure_producer_state()
     assert made.duplicate(1, 0, 3, 3) is not None
     assert made.duplicate(1, 0, 6, 3) is None
-    assert made.validate(1, 0, 6, CURRENT) == "NONE"
+    assert made.validate(1, 0, 6) == "NONE"
     log.truncate_to(4)
     assert log.ensure_producer_state().entries[1].last_sequence == 2, "half a batch does not count"
 
