@@ -107,7 +107,7 @@ def main_report(
             sessions, overview, *others = report.tables
             compared = comparison.compare(sessions, overview)
             if compare and compared is None:
-                print_error(f"--compare: there are {sessions.count:,} sessions; it compares 2 to {comparison.MOST}")
+                print_error(f"--compare: compares 2 to {comparison.MOST} sessions, but there are {sessions.count:,}")
                 bad += 1
             if compared is not None and csv and isinstance(out, Path):
                 csv_files.write(compared.name, compared.columns, compared.rows, out, len(compared.rows))

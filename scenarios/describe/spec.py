@@ -147,17 +147,17 @@ def _broker_notes(rows: list[DescribedPartition], mentioned: list[int], up: froz
             if broker in in_some_isr:
                 continue
             if broker in added:
-                yield f"broker {broker} starts up although it is in no Isr: a reassignment is adding it, so it can be healthy"
+                yield f"broker {broker} is up at the start although it is in no Isr: a reassignment is adding it, so it can be healthy"
             elif broker in observing:
-                yield f"broker {broker} starts up although it is in no Isr: it is an observer; the laboratory has no observers, so it joins the Isr when it catches up"
+                yield f"broker {broker} is up at the start although it is in no Isr: it is an observer; the laboratory has no observers, so it joins the Isr when it catches up"
         elif broker in offline:
-            yield f"broker {broker} starts down: its replicas are Offline"
+            yield f"broker {broker} is down at the start: its replicas are Offline"
         elif broker in in_some_isr:
-            yield f"broker {broker} starts down: it leads no partition, and is only in the Isr of partitions without a leader"
+            yield f"broker {broker} is down at the start: it leads no partition, and is only in the Isr of partitions without a leader"
         else:
-            yield f"broker {broker} starts down: it leads no partition and is in no Isr"
+            yield f"broker {broker} is down at the start: it leads no partition and is in no Isr"
     if not up:
-        yield "every broker starts down: no partition has a leader; start brokers to see which partitions recover"
+        yield "every broker is down at the start, so no partition has a leader; start brokers to see which partitions recover"
 
 
 def _partition_notes(rows: list[DescribedPartition], up: frozenset[int]) -> Iterable[str]:

@@ -157,14 +157,16 @@ def differences(tree: Tree, other: Tree) -> list[str]:
     for directory in sorted({*tree, *other}):
         mine, theirs = tree.get(directory), other.get(directory)
         if mine is None or theirs is None:
-            told.append(f"{directory}: only in the {'second' if mine is None else 'first'}")
+            told.append(f"{directory}: only in the {'second' if mine is None else 'first'} directory")
             continue
         for name in sorted({*mine, *theirs}):
             before, after = _entries(name, mine.get(name)), _entries(name, theirs.get(name))
             for key in sorted({*before, *after}):
                 if before.get(key) != after.get(key):
                     subject = f"{name}: {key}".rstrip(": ")
-                    told.append(f"{directory}/{subject}: {before.get(key, 'nothing')}, in the second {after.get(key, 'nothing')}")
+                    told.append(
+                        f"{directory}/{subject}: {before.get(key, 'nothing')} in the first directory, {after.get(key, 'nothing')} in the second"
+                    )
     return told
 
 

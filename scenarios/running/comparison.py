@@ -190,7 +190,7 @@ def lines(comparison: Comparison) -> list[str]:
         for name, event in zip(names, (difference.first, difference.second), strict=True):
             said.append(f"  {name:<{max(width, 14)}} {_event_in_words(event, difference)}")
         rows = unlike(base, outcome)
-        said.append("at the end:" if rows else "at the end, both are the same")
+        said.append("at the end:" if rows else "at the end, both states are the same")
         longest = max((len(row[0]) for row in rows), default=0)
         said.extend(f"  {row[0]:<{longest}}  {names[0]}: {row[1]}; {names[1]}: {row[2]}" for row in rows)
     return said
@@ -199,12 +199,12 @@ def lines(comparison: Comparison) -> list[str]:
 def _event_in_words(event: EventTuple | None, difference: Difference) -> str:
     """Return the sentence of one run's event at the difference. If both sentences are the same, the columns that differ are added."""
     if event is None:
-        return "nothing more happens"
+        return "no further events"
     other = difference.second if event is difference.first else difference.first
     if event[1] > difference.time:
-        return f"nothing until {format_duration(event[1])}: {explain(event)}"
+        return f"no event before {format_duration(event[1])}: {explain(event)}"
     if event[3] == "act" and other is not None and other[3] != "act":
-        return f"nothing; its next event: {explain(event)}"
+        return f"no such act; the next event is: {explain(event)}"
     said = explain(event)
     if other is not None and other[3] == event[3] and explain(other) == said:
         columns = zip(KINDS[event[3]].columns, event[4:], other[4:], strict=True)

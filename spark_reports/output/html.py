@@ -165,8 +165,8 @@ def _charts(report: Report, sessions: Result) -> str:
     ends = {row["session"]: row["end_us"] for row in _rows(overview)}
     parts = ['<section id="charts"><h2>Leaders, ISR, and availability</h2>']
     parts.append(
-        '<p class="notes">Each partition has three stripes: its leader; its ISR, as the controller knows it; and what its clients cannot do, '
-        "from the moment the leader is gone, even before the controller notices. For details, point at a bar.</p>"
+        '<p class="notes">Each partition has three stripes: its leader, its ISR as the controller knows it, and the operations that its clients cannot perform. '
+        "The third stripe starts when the leader is gone, even before the controller notices. For details, point at a bar.</p>"
     )
     if shown < report.partitions:
         parts.append(
@@ -187,7 +187,7 @@ def _charts(report: Report, sessions: Result) -> str:
             parts.append(f"<h3>{escape(escape_value(session))}</h3>")
         if short := svg_charts.joined(of["timeline"]):
             parts.append(
-                f'<p class="notes">{short:,} short bars, harmless ones first, are left out. The bars before them extend over their place.</p>'
+                f'<p class="notes">{short:,} short bars are omitted, harmless ones first. The bar before an omitted bar covers its place.</p>'
             )
         parts.append(f"<figure>{svg_charts.timeline(of['timeline'], of.get('unavailability', []), end)}</figure>")
         parts.append(_curves(of.get("curves", []), end))

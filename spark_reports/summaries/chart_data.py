@@ -65,7 +65,7 @@ def _curves(inputs: SummaryInputs) -> DataFrame:
 CURVES: Final = Summary(
     name="curves",
     title="High watermark and log end of each partition's leader",
-    notes=f"The last value in each {POINTS}th of the session. If a value did not change, it is empty.",
+    notes=f"The session is divided into {POINTS} equal parts, and a row has the last values of its part. A value that did not change is empty.",
     kinds=("append", "became-leader", "high-watermark"),
     columns=("topic", "partition", "to_offset", "offset", "new_offset", "high_watermark"),
     schema=table_schema(names=("session", "topic"), numbers=("partition", "at_us", "log_end", "high_watermark")),

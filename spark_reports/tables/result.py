@@ -51,7 +51,7 @@ class Result:
         """Return a sentence on the rows that are shown, or '' if all rows are shown."""
         if not self.more:
             return ""
-        order = f"the worst by {in_words(self.worst)}" if self.worst else "the first ones"
+        order = f"the worst by {in_words(self.worst)}" if self.worst else "the first rows"
         return f"{len(self.rows):,} of {self.count:,} rows: {order}; -o DIR writes all rows"
 
 

@@ -28,7 +28,7 @@ def write_crash_report(loaded: LoadedSession, traceback: str) -> list[str]:
     else:
         lines.append("the session could not be saved as a script")
     if loaded.log is not None:
-        lines.append(f"its event log is {loaded.log}; to open it where it ended, run 'isrlab play {loaded.log}'")
+        lines.append(f"the event log is {loaded.log}; to open it where it ended, run 'isrlab play {loaded.log}'")
     if _write(trace, lambda: traceback):
         lines.append(f"the traceback is in {trace}; please report it")
     return lines

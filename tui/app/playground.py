@@ -209,7 +209,7 @@ class Playground(App[int]):
             return
         count = len(event.text)
         self.main_screen.prompts.say(
-            f"pasted {count:,} character{'' if count == 1 else 's'}: you can paste only into an input line", refused=True
+            f"ignored {count:,} pasted character{'' if count == 1 else 's'}: you can paste only into an input line", refused=True
         )
 
     async def on_event(self, event: events.Event) -> None:

@@ -94,7 +94,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--isolate", type=_timed, action="append", default=[], metavar="B@S", help="cut broker B off at second S")
     parser.add_argument("--keys", default="", help="the keys to press at the end: Textual's names, separated by commas")
     parser.add_argument("--ascii", action="store_true", help="use ASCII instead of glyphs")
-    parser.add_argument("--no-colour", action="store_true", help="use no colours")
+    parser.add_argument("--no-colour", action="store_true", help="use no colors")
     parser.add_argument("--palette", choices=sorted(PALETTES), default="dark", help="the palette")
     options = parser.parse_args(arguments)
     try:

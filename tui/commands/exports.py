@@ -64,11 +64,11 @@ def _checkpoints(arguments: argparse.Namespace) -> int:
         tree = checkpoints.tree_of(cluster)
         if arguments.output is not None:
             count = checkpoints.write_tree(tree, arguments.output)
-            print_lines([f"{count} files of {len(tree)} log directories in {arguments.output}"])
+            print_lines([f"wrote {count} files of {len(tree)} log directories to {arguments.output}"])
     if arguments.check is None:
         return HELD
     told = checkpoints.differences(tree, checkpoints.read_tree(arguments.check))
-    print_lines(told or ["the same"])
+    print_lines(told or ["the files are the same"])
     return FAILED if told else HELD
 
 
@@ -96,7 +96,7 @@ def _metrics(arguments: argparse.Namespace) -> int:
         samples = metrics.of_scenario(scenario, release, seed_of(arguments.seed), at)
     found = list(metrics.lines(samples, None if number is None else int(number), arguments.name))
     if not found:
-        print_error("no metric has such a name")
+        print_error("no metric has this name")
         return FAILED
     print_lines(found)
     return HELD

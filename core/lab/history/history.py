@@ -262,7 +262,7 @@ class History:
     def _begin_search(self, what: str, search: SearchTask) -> None:
         def ended() -> None:
             if search.exhausted:
-                self.notices.append(f"{what}: there is none up to {format_clock(self.cluster.now)}")
+                self.notices.append(f"{what}: not found up to {format_clock(self.cluster.now)}")
 
         self.start_task(what, search, ended)
 

@@ -109,7 +109,7 @@ class LogReplayTask:
         if not self.differs:
             replay_run.move_clock(self._recording.end)
             if self._compared < len(self._recording.events):
-                self._stop_at_difference(f"event {self._compared + 1} of the log does not come")
+                self._stop_at_difference(f"the replay does not produce event {self._compared + 1} of the log")
         replay_run.event_tap.sink = self._sink_before
         return True
 
@@ -119,7 +119,7 @@ class LogReplayTask:
         try:
             self.replay_run.do(act)
         except (ActRefused, KafkaError, ValueError) as refused:
-            self._stop_at_difference(f"{act.word} is refused: {refused}")
+            self._stop_at_difference(f"the replay refuses {act.word}: {refused}")
 
 
 def _difference(recorded: EventTuple, event: EventTuple) -> str:

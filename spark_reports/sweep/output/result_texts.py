@@ -82,13 +82,13 @@ def notes_of(outcome: SweepResult) -> list[str]:
     faults, episodes = sum(cell.faults for cell in cells), sum(cell.episodes for cell in cells)
     notes = [
         "P(loss): the proportion of runs that permanently lost an acknowledged record, with Wilson's 95 % interval.",
-        "Lost acked, lost read: the mean number of records that a run permanently lost: those that were acknowledged to their producer, and those "
-        "that a consumer had read. A record can be both.",
-        "No writes, no reads: the time in a run, as a mean over its partitions, with bootstrap 95 % bounds. Stalled: in addition, the time in which "
+        "Lost acked, lost read: the mean number of acknowledged records, and of records that a consumer had read, that a run permanently lost. "
+        "A record can be both.",
+        "No writes, no reads: the time in a run, as a mean over its partitions, with bootstrap 95 % bounds. Stalled: the additional time in which "
         "acks=all writes waited, because a follower that did not fetch was still in the ISR, or because the leader's disk was slow.",
         "p50, p99, p99.9: produce latency of all records, ±1.6 %"
         + (", during the simulated time" if outcome.grid.around else "")
-        + ". ≥: some records were given up or had no answer at the end, and count with the time that they had waited.",
+        + ". ≥: some records were given up or had no answer at the end; the time that they had waited counts as their latency.",
         f"{faults:,} faults in {episodes:,} {'episodes' if outcome.grid.around else 'runs'}. {format_duration(simulated)} of virtual time were simulated"
         + (
             f", {percent(share)} of the time that the runs represent. Between faults no record is lost and no client waits."
@@ -101,7 +101,7 @@ def notes_of(outcome: SweepResult) -> list[str]:
     open_ends = sum(cell.not_whole for cell in cells)
     if open_ends:
         notes.append(
-            f"{open_ends:,} episodes ended before the cluster recovered, so unavailability is underestimated. For longer episodes, raise 'after'."
+            f"{open_ends:,} episodes ended before the cluster recovered, so unavailability is underestimated. For longer episodes, increase 'after'."
         )
     by_seeds: dict[tuple[int, ...], list[int]] = {}
     for cell in cells:

@@ -41,10 +41,10 @@ def test_a_leaderless_cluster_stays_leaderless() -> None:
     assert spec.brokers == (BrokerSpec(0, up=False), BrokerSpec(1, up=False), BrokerSpec(2, up=False))
     assert spec.topics[0].assignment == (PartitionSpec((2, 0), (), -1), PartitionSpec((0, 1), (), -1), PartitionSpec((1, 2), (), -1))
     assert notes == (
-        "broker 0 starts down: it leads no partition and is in no Isr",
-        "broker 1 starts down: it leads no partition and is in no Isr",
-        "broker 2 starts down: it leads no partition and is in no Isr",
-        "every broker starts down: no partition has a leader; start brokers to see which partitions recover",
+        "broker 0 is down at the start: it leads no partition and is in no Isr",
+        "broker 1 is down at the start: it leads no partition and is in no Isr",
+        "broker 2 is down at the start: it leads no partition and is in no Isr",
+        "every broker is down at the start, so no partition has a leader; start brokers to see which partitions recover",
         "empty Isr, so no clean election is possible: iis-0, iis-1, iis-2",
     )
 
@@ -55,7 +55,7 @@ def test_the_last_isr_member_of_a_leaderless_partition_is_down() -> None:
     assert spec.brokers == (BrokerSpec(1), BrokerSpec(3, up=False))
     assert spec.topics[0].assignment[0] == PartitionSpec((3, 1), (3,), -1)
     assert notes == (
-        "broker 3 starts down: it leads no partition, and is only in the Isr of partitions without a leader",
+        "broker 3 is down at the start: it leads no partition, and is only in the Isr of partitions without a leader",
         "broker 1 is up but outside the Isr, so its replica starts behind: t-0",
     )
 
@@ -81,7 +81,7 @@ def test_elr_and_reassignment_and_deletion() -> None:
     assert spec.topics[0].assignment[0] == PartitionSpec((1, 2), (), -1, elr=(2,), last_known_elr=(1,))
     assert spec.topics[0].config == (("segment.index.bytes", "1"), ("min.insync.replicas", "2"), ("cleanup.policy", "compact,delete"))
     assert notes == (
-        "broker 3 starts up although it is in no Isr: a reassignment is adding it, so it can be healthy",
+        "broker 3 is up at the start although it is in no Isr: a reassignment is adding it, so it can be healthy",
         "empty Isr, so only a replica in the Elr can become leader without loss: t-0",
         "broker 1 is up but outside the Isr, so its replica starts behind: t-0, t-1",
         "broker 2 is up but outside the Isr, so its replica starts behind: t-0",
@@ -173,7 +173,7 @@ MOVING = "\tAdding Replicas: 4,5\tRemoving Replicas: 1,2"
 def test_brokers_that_a_reassignment_adds_are_not_down() -> None:
     spec, notes = to_cluster_spec(parse_describe(head(1, 3) + row(0, "1", "3,4,5,1,2", "1,2,3", MOVING)))
     assert [broker.up for broker in spec.brokers] == [True] * 5
-    assert not any("starts down" in note for note in notes)
+    assert not any("is down at the start" in note for note in notes)
     beside = row(1, "1", "1,4", "1")
     spec, notes = to_cluster_spec(parse_describe(head(2, 3) + row(0, "1", "3,4,5,1,2", "1,2,3", MOVING) + beside))
     assert [broker.id for broker in spec.brokers if not broker.up] == [4], "as an old replica it should be in the Isr of t-1"
@@ -183,10 +183,10 @@ def test_observers_are_not_down() -> None:
     text = head(1, 4) + row(0, "2", "2,1,3,4", "2,1", "\tOffline: \tObservers: 3,4")
     spec, notes = to_cluster_spec(parse_describe(text))
     assert [broker.up for broker in spec.brokers] == [True] * 4
-    assert notes[0].startswith("broker 3 starts up although it is in no Isr: it is an observer")
+    assert notes[0].startswith("broker 3 is up at the start although it is in no Isr: it is an observer")
     spec, notes = to_cluster_spec(parse_describe(text.replace("Offline: ", "Offline: 3")))
     assert [broker.id for broker in spec.brokers if not broker.up] == [3]
-    assert notes[0] == "broker 3 starts down: its replicas are Offline"
+    assert notes[0] == "broker 3 is down at the start: its replicas are Offline"
     spec, _ = to_cluster_spec(parse_describe(text.replace("Offline: \tO", "LiveO")))
     assert [broker.up for broker in spec.brokers] == [True] * 4
 
@@ -195,6 +195,6 @@ def test_a_replica_that_offline_leaves_out_lags_and_lives() -> None:
     spec, notes = to_cluster_spec(parse_describe(head(1, 3) + row(0, "2", "2,1,3", "2", "\tOffline: 3")))
     assert [(broker.id, broker.up) for broker in spec.brokers] == [(1, True), (2, True), (3, False)]
     assert notes == (
-        "broker 3 starts down: its replicas are Offline",
+        "broker 3 is down at the start: its replicas are Offline",
         "broker 1 is up but outside the Isr, so its replica starts behind: t-0",
     )

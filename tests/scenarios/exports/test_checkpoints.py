@@ -87,8 +87,8 @@ def test_a_tree_is_written_read_compared_and_made_a_cluster(tmp_path: Path) -> N
         checkpoints.write_tree(tree, tmp_path / "out")
     (tmp_path / "out/broker-2/log-dir-1/replication-offset-checkpoint").write_text("0\n1\nt 0 90\n")
     assert checkpoints.differences(tree, checkpoints.read_tree(tmp_path / "out")) == [
-        "broker-2/log-dir-1/replication-offset-checkpoint: t-0: 100, in the second 90",
-        "broker-2/log-dir-1/replication-offset-checkpoint: t-1: 40, in the second nothing",
+        "broker-2/log-dir-1/replication-offset-checkpoint: t-0: 100 in the first directory, 90 in the second",
+        "broker-2/log-dir-1/replication-offset-checkpoint: t-1: 40 in the first directory, nothing in the second",
     ]
     spec = checkpoints.spec_of(tree)
     assert [(broker.id, broker.log_dirs) for broker in spec.brokers] == [(1, 2), (2, 1)]

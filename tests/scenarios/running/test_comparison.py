@@ -43,7 +43,9 @@ def test_e1_parts_where_the_follower_cuts() -> None:
     assert unlike["orders-0 on b1, LEO/HW"] == ("1/1", "2/2")
     truncated, goes_on = comparison.lines(compared)[2:4]
     assert truncated.startswith("  0.10.2         b1 truncated orders-0 to 1")
-    assert goes_on == '  4.3            nothing; its next event: You: kill {"broker":2}', "an act that follows is no answer to a difference"
+    assert goes_on == '  4.3            no such act; the next event is: You: kill {"broker":2}', (
+        "an act that follows is no answer to a difference"
+    )
 
 
 def test_the_same_rules_give_the_same_events() -> None:

@@ -50,7 +50,7 @@ def test_the_session_is_a_column_as_soon_as_there_are_two() -> None:
 
 def test_empty_and_cut_tables_say_so() -> None:
     assert "none" in rendered(Result("errors", "Errors by code", "", ("session", "error"), []))
-    assert "1 of 1,901 rows: the first ones; -o DIR writes all rows" in rendered(
+    assert "1 of 1,901 rows: the first rows; -o DIR writes all rows" in rendered(
         Result("r", "R", "", ("session", "n"), [("s", 1)], more=1900)
     )
 

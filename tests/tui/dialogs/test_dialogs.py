@@ -115,7 +115,7 @@ async def test_a_condition_that_never_holds_is_reported() -> None:
         await pilot.press("w")
         await write(app, pilot, "lost > 0")
         await settled(main_screen, pilot)
-        assert "lost > 0: there is none up to 00:0" in said(app, main_screen)
+        assert "lost > 0: not found up to 00:0" in said(app, main_screen)
 
 
 DIALOGS = ["c", "S", "w", "B", "?", "enter", "D", "j", ":", "O", "g", "C"]

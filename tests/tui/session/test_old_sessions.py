@@ -210,7 +210,7 @@ def test_an_act_that_is_now_refused_is_reported(tmp_path: Path) -> None:
     log.write_text(log.read_text().replace('"act","act":"kill"', '"act","act":"start"'))
     session = opened(log).session
     assert session.notices
-    assert "start is refused: broker 1 is running" in session.notices[0]
+    assert "the replay refuses start: broker 1 is running" in session.notices[0]
 
 
 def test_a_killed_sessions_log_is_opened_as_far_as_it_goes(tmp_path: Path) -> None:
