@@ -14,7 +14,10 @@ from core.kafka.broker.replica import Replica
 from core.kafka.broker.requests.fetch_manager import FetchManager
 from core.kafka.broker.requests.fetch_session import FetchSession
 from core.kafka.clients.client import Client
-from core.kafka.clients.producer import Producer, ProducerBatch
+from core.kafka.clients.coordinator_requests import CoordinatorRequests
+from core.kafka.clients.producer_batch import ProducerBatch
+from core.kafka.clients.sender import Sender
+from core.kafka.clients.transaction_manager import TransactionManager
 from core.kafka.controller.replication_control_manager import ReplicationControlManager
 from core.kafka.log.leader_term import Term
 from core.kafka.log.replica_log import ReplicaLog
@@ -40,7 +43,9 @@ KAFKA_FIELDS: Final[Table] = {
     ReplicationControlManager: Declared(history=("log_ends",)),
     Replica: Declared(times=("last_fetch_time", "last_caught_up_time")),
     Client: Declared(history=("_correlation",), labels={"_metadata_correlation": "correlation"}),
-    Producer: Declared(history=("sent", "acked", "failed", "retries", "last_latency", "_batch_id"), labels={"in_flight": "correlation"}),
+    Sender: Declared(history=("sent", "acked", "failed", "retries", "last_latency", "_batch_id"), labels={"in_flight": "correlation"}),
+    TransactionManager: Declared(wiring=("client", "sequences", "release")),
+    CoordinatorRequests: Declared(wiring=("client", "manager")),
     ProducerBatch: Declared(history=("id",), times=("created", "queued_at", "sent_at")),
     ReplicaLog: Declared(history=("last_append",), times=("last_flush",)),
     Term: Declared(history=("_ends", "_totals", "latest")),

@@ -64,7 +64,10 @@ class FetchRequest(NamedTuple):
 
 
 class FetchedPartition(NamedTuple):
-    """The part of a fetch response for one partition. If it has a diverging epoch, it contains no records."""
+    """The part of a fetch response for one partition. If it has a diverging epoch, it contains no records.
+
+    With isolation level read_committed, `aborted` contains (producer ID, first offset) of each aborted transaction near the records.
+    """
 
     tp: TopicPartition
     error: str
@@ -75,6 +78,7 @@ class FetchedPartition(NamedTuple):
     diverging_epoch: int
     diverging_end: int
     cause: int
+    aborted: tuple[tuple[int, int], ...] = ()
 
 
 FetchFailure = tuple[str, int, int]
@@ -140,7 +144,8 @@ LATEST: Final = -1
 class ListOffsetsRequest(NamedTuple):
     """A ListOffsets request for one partition. A `replica` of -1 means a consumer. The response repeats `fetcher`.
 
-    `timestamp` is LATEST or a time in µs. For a time, the response names the first record at or after this time.
+    `timestamp` is LATEST or a time in µs. For a time, the response names the first record at or after this time. With `read_committed`,
+    records at or above the last stable offset do not count.
     """
 
     correlation: int
@@ -149,6 +154,7 @@ class ListOffsetsRequest(NamedTuple):
     tp: TopicPartition
     leader_epoch: int
     timestamp: int = LATEST
+    read_committed: bool = False
 
 
 class ListOffsetsResponse(NamedTuple):
@@ -226,13 +232,18 @@ class ProduceRequest(NamedTuple):
 
 
 class ProduceResponse(NamedTuple):
-    """The response to a produce request. `term` is the leadership in which the offsets were assigned."""
+    """The response to a produce request. `term` is the leadership in which the offsets were assigned.
+
+    `log_start` is the log start offset of a leader that refuses the batch, by which the producer recognizes that retention deleted its
+    records; -1 if it is unknown.
+    """
 
     correlation: int
     tp: TopicPartition
     error: str
     base: int
     term: Term | None
+    log_start: int = -1
 
 
 class InitProducerIdRequest(NamedTuple):
@@ -252,7 +263,8 @@ class InitProducerIdResponse(NamedTuple):
 class ConsumerFetchRequest(NamedTuple):
     """A consumer's fetch. Each item is (partition, position, leader epoch) of a partition that it reads from this broker.
 
-    `rack` is the consumer's client.rack; empty if it has none; None if its release does not send a rack (before 2.4).
+    `rack` is the consumer's client.rack; empty if it has none; None if its release does not send a rack (before 2.4). With
+    `read_committed`, the response contains only records below the last stable offset.
     """
 
     correlation: int
@@ -260,6 +272,7 @@ class ConsumerFetchRequest(NamedTuple):
     partitions: tuple[tuple[TopicPartition, int, int], ...]
     max_wait: int
     rack: str | None = None
+    read_committed: bool = False
 
 
 class ConsumerFetchResponse(NamedTuple):

@@ -122,6 +122,16 @@ class Release(ReprMixin):
         ignores_empty_transactions: a marker without an open transaction leaves no transaction. Before that, it counts as a transaction
             without records, and an ABORT gets an entry in the transaction index (KAFKA-10702, 2.8).
         producer_expiration_setting: the setting after which a leader forgets an idle producer (KIP-854, 3.4).
+        transactions: producers can have a transactional.id, and consumers an isolation level (KIP-98, 0.11).
+        idempotent_in_flight: how many batches per partition an idempotent producer can have in flight (KAFKA-5494, 1.0).
+        retries_first_partition_soon: a producer repeats the first AddPartitionsToTxn of a transaction after 20 ms while the former transaction
+            is completed (KAFKA-5477, 1.0).
+        bumps_producer_epoch: a producer that does not know the fate of a batch continues in another epoch (KIP-360, 2.5). Before that, an
+            idempotent producer gets another producer ID, and the error is fatal to a transactional producer.
+        producer_fenced: coordinators answer a fenced producer with PRODUCER_FENCED, so INVALID_PRODUCER_EPOCH from a leader is not fatal anymore
+            (KIP-588, 2.7).
+        invalid_transition_is_fatal: an impossible change of the state of a transactional producer is fatal (KAFKA-14831, 3.6).
+        unknown_producer_is_fatal: INVALID_PRODUCER_ID_MAPPING is fatal to a transactional producer again (KIP-1050, 4.1).
         end_txn_epoch_must_match: the producer epoch of an EndTxn must equal that of the coordinator (KAFKA-9600, 2.6).
         fence_survives_failed_append: an abort whose write failed does not bump the producer epoch again (KAFKA-9666, 2.6).
         tests_pending_first: the coordinator checks for a pending transition before it checks producer ID and epoch (KAFKA-18660, 4.0).
@@ -243,6 +253,13 @@ class Release(ReprMixin):
     producers_outlive_segments: bool = _since("2.4")
     ignores_empty_transactions: bool = _since("2.8")
     producer_expiration_setting: str = _by_release("transactional.id.expiration.ms", ("3.6", "producer.id.expiration.ms"))
+    transactions: bool = _since("0.11")
+    idempotent_in_flight: int = _by_release(1, ("1.1", 5))
+    retries_first_partition_soon: bool = _since("1.1")
+    bumps_producer_epoch: bool = _since("2.7")
+    producer_fenced: bool = _since("2.7")
+    invalid_transition_is_fatal: bool = _since("3.6")
+    unknown_producer_is_fatal: bool = _since("4.1")
     end_txn_epoch_must_match: bool = _since("2.7")
     fence_survives_failed_append: bool = _since("2.7")
     tests_pending_first: bool = _since("4.0")

@@ -411,8 +411,9 @@ class Consume(Act, word="consume", does="start a consumer on a topic"):
 
     `reset` is its auto.offset.reset: `earliest` or `latest`. `rack` is its client.rack. With `replica.selector.class:
     RackAwareReplicaSelector`, leaders redirect the consumer to a replica in this rack (KIP-392). With `since`, the consumer starts
-    at the first record of that virtual time or later (offsetsForTimes). If no such record exists, it starts at the end. `config`
-    contains settings by their Kafka names: request.timeout.ms, metadata.max.age.ms.
+    at the first record of that virtual time or later (offsetsForTimes). If no such record exists, it starts at the end. `isolation` is
+    its isolation.level: with `read_committed`, it skips the records of aborted transactions, and does not read past the first open one.
+    `config` contains settings by their Kafka names: request.timeout.ms, metadata.max.age.ms.
     """
 
     topic: str
@@ -420,6 +421,7 @@ class Consume(Act, word="consume", does="start a consumer on a topic"):
     reset: str = "earliest"
     rack: str | None = None
     since: int | None = None
+    isolation: str = "read_uncommitted"
     config: tuple[tuple[str, str], ...] = ()
     """Kafka settings of a new consumer, by name (`core.kafka.clients.client_config`)."""
 
@@ -429,6 +431,46 @@ class StopConsume(Act, word="stop-consume", does="stop a consumer"):
     """Stop a consumer."""
 
     consumer: str = "consumer"
+
+
+# --- transactions --------------------------------------------------------------------------------------------------
+
+
+@attrs.frozen(eq=False, repr=False)
+class InitTransactions(Act, word="init-transactions", does="start a producer with a transactional.id"):
+    """Start a producer with a transactional.id, and have it ask the transaction coordinator for its producer ID (initTransactions).
+
+    A former producer with the same transactional.id is fenced, and its open transaction is aborted. The first act of this kind creates
+    the topic `__transaction_state`. `config` contains settings by their Kafka names: transaction.timeout.ms, delivery.timeout.ms,
+    request.timeout.ms, metadata.max.age.ms, retries, max.in.flight.requests.per.connection.
+    """
+
+    topic: str
+    transactional_id: str
+    producer: str = "producer"
+    config: tuple[tuple[str, str], ...] = ()
+    """Kafka settings of the producer, by name (`core.kafka.clients.client_config`)."""
+
+
+@attrs.frozen(eq=False, repr=False)
+class BeginTransaction(Act, word="begin-transaction", does="begin a transaction of a producer"):
+    """Begin a transaction of a producer. The acts `produce` that follow belong to it."""
+
+    producer: str = "producer"
+
+
+@attrs.frozen(eq=False, repr=False)
+class CommitTransaction(Act, word="commit-transaction", does="commit the transaction of a producer"):
+    """Commit the transaction of a producer. The producer first waits until its batches are acknowledged."""
+
+    producer: str = "producer"
+
+
+@attrs.frozen(eq=False, repr=False)
+class AbortTransaction(Act, word="abort-transaction", does="abort the transaction of a producer"):
+    """Abort the transaction of a producer. Batches that it has not sent yet are dropped."""
+
+    producer: str = "producer"
 
 
 # --- by hand -------------------------------------------------------------------------------------------------------
@@ -526,7 +568,8 @@ ACTS: Final[dict[str, type[Act]]] = {
     for act in (
         Kill, PowerLoss, Shutdown, Start, Pause, Resume, FailDir, RepairDir, MoveReplica, SlowDisk, KillController, StartController,
         PauseController, ResumeController, Cut, Heal, Isolate, Link, Hold, Release, Set, CreateTopic, CreatePartitions, SetClock, Elect,
-        Reassign, CancelReassignment, Unregister, DeleteRecords, Produce, Load, StopLoad, Acks, Consume, StopConsume, SetPace, Fetch,
+        Reassign, CancelReassignment, Unregister, DeleteRecords, Produce, Load, StopLoad, Acks, Consume, StopConsume, InitTransactions,
+        BeginTransaction, CommitTransaction, AbortTransaction, SetPace, Fetch,
         Arrive, Answer, Fence, Bounce, Checkpoint, CheckIsr,
     )
 }  # fmt: skip

@@ -98,6 +98,7 @@ class PartitionAccount:
         acked: the acknowledged offsets, by term.
         read: the offsets that a consumer has read, by term.
         lost: the lost offsets, by term.
+        aborted: the offsets of aborted transactions, by term. These records are never lost, because nobody needs them.
         committed: the committed offsets, by term, as of the last `add_committed`. Offsets that a later leader's log lacks are left out.
         committed_end: the end of `committed`.
         losses: the records that the partition has lost or might have lost; None if there are none.
@@ -116,6 +117,7 @@ class PartitionAccount:
     accepted: int = 0
     acked: Final[dict[Term, OffsetSet]] = attrs.field(factory=dict)
     read: Final[dict[Term, OffsetSet]] = attrs.field(factory=dict)
+    aborted: Final[dict[Term, OffsetSet]] = attrs.field(factory=dict)
     committed: Final[dict[Term, OffsetSet]] = attrs.field(factory=dict)
     committed_end: int = 0
     losses: Losses | None = None
@@ -372,6 +374,15 @@ class DurabilityAccount:
             if log is not None and not log.term_at(part.start) is log.term_at(part.end - 1) is part.term:
                 self._compare_with_leader(tp, account)
 
+    def transaction_aborted(self, tp: TopicPartition, records: tuple[FetchedRange, ...]) -> None:
+        """Note that a leader appended the marker that aborts these records."""
+        aborted = self.of(tp).aborted
+        for each in records:
+            held = aborted.get(each.term)
+            if held is None:
+                held = aborted[each.term] = OffsetSet()
+            held.add(each.start, each.end)
+
     def log_truncated(self, tp: TopicPartition, broker: int, before: tuple[Run, ...], old: int, leo: int, event: int) -> None:
         """Note that truncation or a power loss cut a broker's log from the end `old` to `leo`. `before` is its former content."""
         losses = self.of(tp).note_losses()
@@ -460,6 +471,8 @@ class DurabilityAccount:
         present = _offsets_by_term(log)
         for term, relied_on in account.observed().items():
             missing = relied_on.minus(present.get(term, OffsetSet()))
+            if term in account.aborted:
+                missing = missing.minus(account.aborted[term])
             before = account.lost.get(term, OffsetSet())
             if log.log_start:  # deleted on purpose; records that were lost before that stay lost
                 missing = missing.minus(OffsetSet.of([(0, log.log_start)]).minus(before))

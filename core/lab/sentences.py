@@ -19,7 +19,7 @@ def sentence(event: EventTuple) -> str:
     return act_sentence(event[4], event[5]) if event[3] == "act" else explain(event)
 
 
-_BEFORE_TOPIC: Final = {"produce": "to", "load": "on", "set": "for", "consume": "", "create-topic": ""}
+_BEFORE_TOPIC: Final = {"produce": "to", "load": "on", "set": "for", "consume": "", "create-topic": "", "init-transactions": "on"}
 
 _DURATIONS: Final = frozenset({"delay", "every", "jitter", "latency", "since", "skew"})
 """Fields of acts that are durations in µs."""
@@ -27,7 +27,10 @@ _DURATIONS: Final = frozenset({"delay", "every", "jitter", "latency", "since", "
 _ONE_WAY: Final = frozenset({"hold", "release"})
 """Acts that apply only to messages from the first node to the second."""
 
-_SHOWN_DEFAULTS: Final = {"acks": "producer", "stop-load": "producer", "stop-consume": "consumer", "elect": "election"}
+_SHOWN_DEFAULTS: Final = {
+    "acks": "producer", "stop-load": "producer", "stop-consume": "consumer", "elect": "election", "init-transactions": "producer",
+    "begin-transaction": "producer", "commit-transaction": "producer", "abort-transaction": "producer",
+}  # fmt: skip
 
 
 def _with_unit(name: str, value: object) -> str:

@@ -52,12 +52,18 @@ class Node:
             self.handlers[type(message)](message, sender)
 
     def send(self, node: str, message: object) -> None:
-        """Send a message. Its cause is the journal's `cause`."""
+        """Send a message. Its cause is the journal's `cause`. A message to the node itself takes no time and is not lost."""
         journal = self.journal
+        if node == self.address:
+            self.network.agenda.add(journal.now, node, node, self.incarnation, message, journal.cause)
+            return
         self.network.send(self.address, node, message, journal.now, journal.cause)
 
     def reply(self, node: str, message: object) -> None:
         """Respond to a message from a node, on the connection that that node opened."""
+        if node == self.address:
+            self.send(node, message)
+            return
         journal = self.journal
         self.network.send(self.address, node, message, journal.now, journal.cause, reply=True)
 

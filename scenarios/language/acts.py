@@ -60,6 +60,7 @@ WORDS: Final[dict[str, tuple[str, ...]]] = {
     "election": ("preferred", "unclean"),
     "reset": ("earliest", "latest"),
     "unflushed": ("drawn", "lost", "kept"),
+    "isolation": ("read_uncommitted", "read_committed"),
 }
 """The accepted words of fields that accept only certain words."""
 
@@ -270,6 +271,7 @@ def as_written(name: str) -> str:
 _EXAMPLES: Final = {
     "topic": "orders", "records": "500", "rate": "100", "broker": "2", "follower": "2", "between": "[1, 3]", "node": "2",
     "name": "min.insync.replicas", "value": "2", "acks": "all", "dir": "2", "partitions": "6", "delay": "50ms", "partition": "orders-0",
+    "transactional_id": "payments",
 }  # fmt: skip
 
 

@@ -37,6 +37,7 @@ from core.lab.acts import (
     Elect,
     Heal,
     Hold,
+    InitTransactions,
     Isolate,
     KillController,
     Link,
@@ -251,7 +252,7 @@ def _declared(spec: ClusterSpec, acts: tuple[Act, ...]) -> Names:
             topics[act.topic] = max(len(act.replicas) or act.partitions, topics.get(act.topic, 0))
         elif isinstance(act, CreatePartitions):
             topics[act.topic] = max(act.partitions, topics.get(act.topic, 0))
-        elif isinstance(act, (Produce, Load)):
+        elif isinstance(act, (Produce, Load, InitTransactions)):
             clients.add(act.producer)
         elif isinstance(act, Consume):
             clients.add(act.consumer)
@@ -298,9 +299,10 @@ class _StepReader:
                 )
             if isinstance(act, (Produce, Load)) and act.idempotence and act.acks != "all":
                 raise self._inside(value, "acks").error("an idempotent producer needs acks all", "omit 'acks' or 'idempotence'")
-            if not isinstance(act, (Produce, Load, Consume)) or not act.config or self.spec is None:
+            if not isinstance(act, (Produce, Load, InitTransactions, Consume)) or not act.config or self.spec is None:
                 continue
-            kind, idempotent = (CONSUMER, False) if isinstance(act, Consume) else (PRODUCER, act.idempotence)
+            kind = CONSUMER if isinstance(act, Consume) else PRODUCER
+            idempotent = isinstance(act, InitTransactions) or (isinstance(act, (Produce, Load)) and act.idempotence)
             refusals = []
             for release in releases:
                 try:

@@ -126,14 +126,24 @@ class Client(Node, metaclass=ABCMeta):
         """Request metadata from a broker, unless a request is in flight."""
         if self._metadata_node:
             return
+        self._metadata_node = broker = self.least_loaded_node()
+        self._metadata_correlation = self.next_correlation()
+        self.send(broker, MetadataRequest(self._metadata_correlation, self.topic))
+        self.timer(self.config.request_timeout, "metadata-timeout", self._metadata_correlation)
+
+    def least_loaded_node(self) -> str:
+        """Return the next bootstrap server whose connection can be tried (`NetworkClient#leastLoadedNode`)."""
         now = self.journal.now
         candidates = [self.brokers[(self._next_broker + i) % len(self.brokers)] for i in range(len(self.brokers))]
         broker = next((b for b in candidates if self.reconnect_time(b) <= now), candidates[0])
         self._next_broker = (self.brokers.index(broker) + 1) % len(self.brokers)
-        self._metadata_node = broker
-        self._metadata_correlation = self.next_correlation()
-        self.send(broker, MetadataRequest(self._metadata_correlation, self.topic))
-        self.timer(self.config.request_timeout, "metadata-timeout", self._metadata_correlation)
+        return broker
+
+    def abandon_connection(self, node: str) -> None:
+        """Close the connection to a broker that did not answer in time, and handle its loss."""
+        self.network.disconnect(self.address, node)
+        self.connection_failed(node)
+        self.connection_lost(node)
 
     def refresh_metadata_soon(self) -> None:
         """Request metadata after retry.backoff.ms."""

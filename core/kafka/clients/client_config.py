@@ -30,9 +30,6 @@ NO_DELIVERY_TIMEOUT: Final = -1
 In these releases, a batch fails when it has no retries left, or has waited request.timeout.ms (KIP-91).
 """
 
-IDEMPOTENT_IN_FLIGHT: Final = 5
-"""The maximum of max.in.flight.requests.per.connection for an idempotent producer."""
-
 
 @attrs.frozen(repr=False)
 class ClientSetting(ReprMixin):
@@ -95,6 +92,10 @@ _ALL: Final = (
         "The maximum number of unacknowledged batches per partition. Above 1, retries without idempotence can reorder batches.",
         least=1,
     ),
+    ClientSetting(
+        "transaction.timeout.ms", 60_000, (PRODUCER,),
+        "The transaction coordinator aborts a transaction that is open for longer than this time.", least=1, since="0.11",
+    ),
 )  # fmt: skip
 
 CLIENT_SETTINGS: Final[Mapping[str, ClientSetting]] = {setting.name: setting for setting in _ALL}
@@ -111,6 +112,7 @@ class ClientConfig(ReprMixin):
         delivery_timeout: delivery.timeout.ms of a producer, or `NO_DELIVERY_TIMEOUT`.
         retries: the maximum number of retries of a producer.
         max_in_flight: max.in.flight.requests.per.connection of a producer, applied per partition.
+        transaction_timeout: transaction.timeout.ms of a producer.
     """
 
     request_timeout: int
@@ -118,6 +120,7 @@ class ClientConfig(ReprMixin):
     delivery_timeout: int
     retries: int
     max_in_flight: int
+    transaction_timeout: int = 60_000 * US_PER_MS
 
 
 def client_setting_named(name: str, kind: str = "") -> ClientSetting:
@@ -156,8 +159,11 @@ def client_config(kind: str, given: Iterable[tuple[str, str]], release: Release,
             retries = MAX_INT
         if retries == 0:
             raise ValueError("Must set retries to non-zero when using the idempotent producer.")
-        if in_flight > IDEMPOTENT_IN_FLIGHT:
-            raise ValueError("Must set max.in.flight.requests.per.connection to at most 5 to use the idempotent producer.")
+        if "max.in.flight.requests.per.connection" not in values:
+            in_flight = min(in_flight, release.idempotent_in_flight)
+        if in_flight > release.idempotent_in_flight:
+            most = "at most 5" if release.idempotent_in_flight > 1 else "1"
+            raise ValueError(f"Must set max.in.flight.requests.per.connection to {most} to use the idempotent producer.")
     request_timeout, delivery_timeout = value_of("request.timeout.ms"), value_of("delivery.timeout.ms")
     if kind == PRODUCER and delivery_timeout < request_timeout:
         if "delivery.timeout.ms" in values:
@@ -170,6 +176,7 @@ def client_config(kind: str, given: Iterable[tuple[str, str]], release: Release,
         delivery_timeout=delivery_timeout * US_PER_MS if has_delivery_timeout else NO_DELIVERY_TIMEOUT,
         retries=retries,
         max_in_flight=in_flight,
+        transaction_timeout=value_of("transaction.timeout.ms") * US_PER_MS,
     )
 
 

@@ -1,6 +1,7 @@
 """A consumer without a group (Kafka: `KafkaConsumer#assign`). It reads every partition of a topic and keeps its own positions.
 
-It reads records below the high watermark from the leader, or from the follower that the leader names (KIP-392).
+It reads records below the high watermark from the leader, or from the follower that the leader names (KIP-392). With isolation level
+read_committed, it reads up to the last stable offset, and skips the records of aborted transactions.
 """
 
 from __future__ import annotations
@@ -9,12 +10,14 @@ from typing import Final
 
 from core.kafka import errors, events
 from core.kafka.clients.client import POLL_DELAY, RETRY_BACKOFF, Client
+from core.kafka.clients.fetched_records import visible_records
 from core.kafka.durability_observer import DurabilityObserver
 from core.kafka.ids import NO_EPOCH, NO_LEADER, NO_OFFSET, TopicPartition, broker_address
 from core.kafka.messages import (
     LATEST,
     ConsumerFetchRequest,
     ConsumerFetchResponse,
+    FetchedPartition,
     ListOffsetsRequest,
     ListOffsetsResponse,
     OffsetsForLeaderEpochRequest,
@@ -44,12 +47,13 @@ class Consumer(Client):
         validates: whether the consumer validates its position with each new leader (KIP-320).
         client_rack: the consumer's rack; empty if it has none; None if its release does not send a rack (before 2.4).
         start_time: the timestamp from which the consumer reads, µs; -1 to start according to `reset`.
+        read_committed: whether the isolation.level is read_committed; otherwise, it is read_uncommitted.
         in_flight: the fetch in flight to each broker: (correlation, time sent).
     """
 
     __slots__ = (
         "_backing_off", "_read_epochs", "_read_replicas", "_resetting", "_validated", "_validating", "client_rack", "in_flight",
-        "positions", "read", "reset", "start_time", "stopped", "validates",
+        "positions", "read", "read_committed", "reset", "start_time", "stopped", "validates",
     )  # fmt: skip
 
     reset: Final[str]
@@ -72,6 +76,7 @@ class Consumer(Client):
         self.validates = False
         self.client_rack: str | None = None
         self.start_time = -1
+        self.read_committed = False
         self._read_replicas = {}
         self._read_epochs = {}
         self._validated = {}
@@ -128,7 +133,8 @@ class Consumer(Client):
                 correlation = self.next_correlation()
                 self.in_flight[node] = (correlation, self.journal.now)
                 asked = tuple((TopicPartition(self.topic, p), self.positions[p], self.epoch_of(p)) for p in partitions)
-                self.send(node, ConsumerFetchRequest(correlation, self.name, asked, FETCH_MAX_WAIT, self.client_rack))
+                request = ConsumerFetchRequest(correlation, self.name, asked, FETCH_MAX_WAIT, self.client_rack, self.read_committed)
+                self.send(node, request)
 
     def _handle_fetch_response(self, response: ConsumerFetchResponse, sender: str) -> None:
         in_flight = self.in_flight.get(sender)
@@ -148,21 +154,26 @@ class Consumer(Client):
                     self._clear_preferred_read_replica(number, part.error)
                 self._back_off(number)
             elif part.records and part.offset == self.positions[number] and self._is_fetchable(number):
-                end = part.records[-1].end
-                self.read += end - part.offset
-                self.positions[number] = end
+                self.positions[number] = part.records[-1].end
                 self._read_epochs[number] = part.records[-1].term.epoch
-                self.account.consumed(part.tp, part.records)
-                journal.cause = part.cause or outer_cause
-                journal.emit(
-                    events.Consumed.kind,
-                    self.name, part.tp.topic, number, int(sender[1:]), part.offset, end, part.high_watermark,
-                )  # fmt: skip
+                self._deliver(part, int(sender[1:]), outer_cause)
         journal.cause = outer_cause
         for tp, broker in response.preferred:
             self._read_replicas[tp.partition] = (broker, journal.now + self.config.metadata_max_age)
             self._emit_read_replica(tp.partition, broker, self.client_rack or "", "")
         self._fetch_all()
+
+    def _deliver(self, part: FetchedPartition, broker: int, outer_cause: int) -> None:
+        """Give the application the records that it can see, one event for each range without a gap."""
+        visible, journal = visible_records(part, read_committed=self.read_committed), self.journal
+        if visible.records:
+            self.account.consumed(part.tp, visible.records)
+        journal.cause = part.cause or outer_cause
+        for start, end in visible.ranges():
+            self.read += end - start
+            journal.emit(events.Consumed.kind, self.name, part.tp.topic, part.tp.partition, broker, start, end, part.high_watermark)
+        for start, end in visible.skipped:
+            journal.emit(events.AbortedRecordsSkipped.kind, self.name, part.tp.topic, part.tp.partition, start, end, end - start)
 
     def _is_fetchable(self, partition: int) -> bool:
         """Whether the position is valid. Records fetched during its validation or reset are dropped (`SubscriptionState#isFetchable`)."""
@@ -265,7 +276,9 @@ class Consumer(Client):
         correlation = self.next_correlation()
         self._resetting[partition] = (correlation, error)
         since = self.start_time if self._starts_at_time(error) else LATEST
-        request = ListOffsetsRequest(correlation, -1, 0, TopicPartition(self.topic, partition), self.epoch_of(partition), since)
+        request = ListOffsetsRequest(
+            correlation, -1, 0, TopicPartition(self.topic, partition), self.epoch_of(partition), since, self.read_committed
+        )
         self.send(broker_address(leader), request)
 
     def _starts_at_time(self, error: str) -> bool:

@@ -14,7 +14,7 @@ import attrs
 from core.kafka import events
 from core.kafka.ids import TopicPartition
 from core.lab import acts
-from core.lab.act_handlers import administration, brokers, by_hand, clients, clocks, controllers, disks, find, links
+from core.lab.act_handlers import administration, brokers, by_hand, clients, clocks, controllers, disks, find, links, transactions
 from core.lab.cluster_nodes import ClusterNodes
 from core.sim.errors import ActRefused
 
@@ -26,6 +26,7 @@ _HANDLERS: Final[find.Handlers] = {
     **administration.HANDLERS,
     **clocks.HANDLERS,
     **clients.HANDLERS,
+    **transactions.HANDLERS,
     **by_hand.HANDLERS,
 }
 

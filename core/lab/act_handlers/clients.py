@@ -7,6 +7,7 @@ from typing import Final
 from core.kafka.clients.client_config import CONSUMER, PRODUCER, ClientConfig, client_config, client_setting_named
 from core.kafka.clients.consumer import Consumer
 from core.kafka.clients.producer import Producer
+from core.kafka.clients.producer_transaction_state import SEND
 from core.kafka.ids import CONTROLLER, ZOOKEEPER
 from core.lab import acts
 from core.lab.act_handlers import find
@@ -24,7 +25,7 @@ def _check_idempotence(cluster: ClusterNodes, act: acts.Produce | acts.Load, ack
         raise ActRefused(f"producer {act.producer} already exists without idempotence; give the idempotent producer another name")
 
 
-def _config(cluster: ClusterNodes, kind: str, config: tuple[tuple[str, str], ...], *, idempotent: bool = False) -> ClientConfig:
+def config_of(cluster: ClusterNodes, kind: str, config: tuple[tuple[str, str], ...], *, idempotent: bool = False) -> ClientConfig:
     """Return the configuration of a client. The settings of the act override those of all clients of the cluster.
 
     Raises:
@@ -45,7 +46,7 @@ def _producer_config(cluster: ClusterNodes, act: acts.Produce | acts.Load) -> Cl
         ActRefused: the producer exists with another configuration.
     """
     known = cluster.producer(act.producer)
-    config = _config(cluster, PRODUCER, act.config, idempotent=act.idempotence if known is None else known.idempotent)
+    config = config_of(cluster, PRODUCER, act.config, idempotent=act.idempotence if known is None else known.idempotent)
     if known is None:
         return config
     if act.config and config != known.config:
@@ -53,13 +54,16 @@ def _producer_config(cluster: ClusterNodes, act: acts.Produce | acts.Load) -> Cl
     return known.config
 
 
-def _producer(cluster: ClusterNodes, name: str, topic: str, acks_value: int, config: ClientConfig, *, idempotent: bool = False) -> Producer:
+def producer_named(
+    cluster: ClusterNodes, name: str, topic: str, acks_value: int, config: ClientConfig, *, idempotent: bool = False
+) -> Producer:
     """Return the producer of that name. Create it if it does not exist."""
     known = cluster.nodes.get(name)
     if known is None:
         producer = Producer(name, topic, acks_value, tuple(cluster.brokers), cluster.network, cluster.journal, cluster.account)
         producer.config = config
-        producer.idempotent = idempotent
+        if idempotent:
+            producer.enable_idempotence(cluster.release)
         producer.exponential_backoff = cluster.release.newer_clients
         cluster.add_client(producer)
         return producer
@@ -67,7 +71,12 @@ def _producer(cluster: ClusterNodes, name: str, topic: str, acks_value: int, con
     return known
 
 
-def _check_client(cluster: ClusterNodes, name: str, topic: str, kind: type, what: str) -> None:
+def check_client(cluster: ClusterNodes, name: str, topic: str, kind: type, what: str) -> None:
+    """Check that a client of that name exists with this kind and topic, or that the name is free.
+
+    Raises:
+        ActRefused: the name belongs to another node, or to a client of another kind or topic.
+    """
     find.topic(cluster, topic)
     known = cluster.nodes.get(name)
     if known is None:
@@ -82,7 +91,7 @@ def _check_client(cluster: ClusterNodes, name: str, topic: str, kind: type, what
 
 def _produce(cluster: ClusterNodes, act: acts.Produce) -> find.CheckThenDo:
     acks_value = find.acks(act.acks)
-    _check_client(cluster, act.producer, act.topic, Producer, "producer")
+    check_client(cluster, act.producer, act.topic, Producer, "producer")
     _check_idempotence(cluster, act, acks_value)
     config = _producer_config(cluster, act)
     if act.records < 1:
@@ -93,6 +102,10 @@ def _produce(cluster: ClusterNodes, act: acts.Produce) -> find.CheckThenDo:
     if act.partition is not None and not 0 <= act.partition < len(partitions):
         raise ActRefused(f"{act.topic} has partitions 0 to {len(partitions) - 1}, not {act.partition}")
 
+    known = cluster.producer(act.producer)
+    if known is not None and known.transactions is not None and (refusal := known.transactions.refusal(SEND)):
+        raise ActRefused(refusal)
+
     if act.to is not None:
         if not cluster.by_hand:
             raise ActRefused(
@@ -100,7 +113,7 @@ def _produce(cluster: ClusterNodes, act: acts.Produce) -> find.CheckThenDo:
             )
         find.running_broker(cluster, act.to)
     yield
-    producer = _producer(cluster, act.producer, act.topic, acks_value, config, idempotent=act.idempotence)
+    producer = producer_named(cluster, act.producer, act.topic, acks_value, config, idempotent=act.idempotence)
     producer.acks = acks_value
     if cluster.by_hand:
         producer.leaders = list(cluster.controller.leaders(act.topic))
@@ -111,13 +124,16 @@ def _produce(cluster: ClusterNodes, act: acts.Produce) -> find.CheckThenDo:
 
 def _load(cluster: ClusterNodes, act: acts.Load) -> find.CheckThenDo:
     acks_value = find.acks(act.acks)
-    _check_client(cluster, act.producer, act.topic, Producer, "producer")
+    check_client(cluster, act.producer, act.topic, Producer, "producer")
     _check_idempotence(cluster, act, acks_value)
     config = _producer_config(cluster, act)
+    known = cluster.producer(act.producer)
+    if known is not None and known.transactions is not None:
+        raise ActRefused(f"producer {act.producer} has a transactional.id; give the load a producer of its own")
     if act.rate < 1 or act.every < 1 or act.bytes < 1:
         raise ActRefused("a load needs a rate, an interval, and a record size of at least 1")
     yield
-    producer = _producer(cluster, act.producer, act.topic, acks_value, config, idempotent=act.idempotence)
+    producer = producer_named(cluster, act.producer, act.topic, acks_value, config, idempotent=act.idempotence)
     producer.acks = acks_value
     if cluster.switched_to_by_hand:
         producer.rate, producer.every, producer.record_bytes = act.rate, act.every, act.bytes
@@ -125,7 +141,12 @@ def _load(cluster: ClusterNodes, act: acts.Load) -> find.CheckThenDo:
         producer.start_load(act.rate, act.every, act.bytes)
 
 
-def _existing_producer(cluster: ClusterNodes, name: str) -> Producer:
+def existing_producer(cluster: ClusterNodes, name: str) -> Producer:
+    """Return the producer of that name.
+
+    Raises:
+        ActRefused: there is no such producer. The message names the existing ones.
+    """
     producer = cluster.producer(name)
     if producer is None:
         known = [client.name for client in cluster.clients.values() if isinstance(client, Producer)]
@@ -134,13 +155,13 @@ def _existing_producer(cluster: ClusterNodes, name: str) -> Producer:
 
 
 def _stop_load(cluster: ClusterNodes, act: acts.StopLoad) -> find.CheckThenDo:
-    producer = _existing_producer(cluster, act.producer)
+    producer = existing_producer(cluster, act.producer)
     yield
     producer.stop_load()
 
 
 def _change_acks(cluster: ClusterNodes, act: acts.Acks) -> find.CheckThenDo:
-    producer, value = _existing_producer(cluster, act.producer), find.acks(act.acks)
+    producer, value = existing_producer(cluster, act.producer), find.acks(act.acks)
     if producer.idempotent and value != -1:
         raise ActRefused("Must set acks to all in order to use the idempotent producer. Otherwise we cannot guarantee idempotence.")
     yield
@@ -148,17 +169,22 @@ def _change_acks(cluster: ClusterNodes, act: acts.Acks) -> find.CheckThenDo:
 
 
 def _consume(cluster: ClusterNodes, act: acts.Consume) -> find.CheckThenDo:
-    _check_client(cluster, act.consumer, act.topic, Consumer, "consumer")
+    check_client(cluster, act.consumer, act.topic, Consumer, "consumer")
     if act.reset not in ("earliest", "latest"):
         raise ActRefused(f"reset must be earliest or latest, not {act.reset}")
     if act.consumer in cluster.nodes:
         raise ActRefused(f"consumer {act.consumer} already exists")
-    release, config = cluster.release, _config(cluster, CONSUMER, act.config)
+    release, config = cluster.release, config_of(cluster, CONSUMER, act.config)
+    if act.isolation not in ("read_uncommitted", "read_committed"):
+        raise ActRefused(f"isolation must be read_uncommitted or read_committed, not {act.isolation}")
+    if act.isolation == "read_committed" and not release.transactions:
+        raise ActRefused(f"release {release.name} has no transactions; omit 'isolation', or use 0.11 or later (KIP-98)")
     if act.since is not None and not release.finds_by_time:
         raise ActRefused(f"release {release.name} cannot find records by time; omit 'since', or use 0.10.2 or later")
     yield
     consumer = Consumer(act.consumer, act.topic, act.reset, tuple(cluster.brokers), cluster.network, cluster.journal, cluster.account)
     consumer.config = config
+    consumer.read_committed = act.isolation == "read_committed"
     consumer.validates = release.validates_positions
     consumer.client_rack = (act.rack or "") if release.reads_from_followers else None
     if act.since is not None:

@@ -9,23 +9,33 @@ from core.kafka.log.leader_term import Term
 from core.kafka.messages import ProduceRequest, ProduceResponse
 
 
-def send_produce_response(broker: PartitionContext, sender: str, request: ProduceRequest, error: str, base: int, term: Term | None) -> None:
+def send_produce_response(
+    broker: PartitionContext, sender: str, request: ProduceRequest, error: str, base: int, term: Term | None, log_start: int = -1
+) -> None:
     """Respond to a produce request (`KafkaApis#handleProduceRequest`).
 
     With acks=0 there is no response. In that case, an error closes the connection.
     """
     if request.acks != 0:
-        broker.reply(sender, ProduceResponse(request.correlation, request.tp, error, base, term))
+        broker.reply(sender, ProduceResponse(request.correlation, request.tp, error, base, term, log_start))
     elif error != errors.NONE:
         broker.network.close(broker.address, sender, broker.journal.now, broker.journal.cause)
 
 
-def refuse_produce(broker: PartitionContext, sender: str, request: ProduceRequest, error: str, isr: tuple[int, ...], min_isr: int) -> None:
+def refuse_produce(
+    broker: PartitionContext,
+    sender: str,
+    request: ProduceRequest,
+    error: str,
+    isr: tuple[int, ...],
+    min_isr: int,
+    log_start: int = -1,
+) -> None:
     """Respond with an error. No records were appended."""
     journal, tp = broker.journal, request.tp
     before = journal.cause
     journal.cause = journal.emit(
         events.AppendRefused.kind, broker.id, tp.topic, tp.partition, request.producer, request.records, error, isr, min_isr
     )
-    send_produce_response(broker, sender, request, error, NO_OFFSET, None)
+    send_produce_response(broker, sender, request, error, NO_OFFSET, None, log_start)
     journal.cause = before

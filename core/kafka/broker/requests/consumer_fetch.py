@@ -38,7 +38,7 @@ class DelayedConsumerFetch:
             if replica != NO_LEADER:
                 preferred.append((tp, replica))
                 continue
-            part = read_for_consumer(broker, hosted, tp, position, leader_epoch, rack)
+            part = read_for_consumer(broker, hosted, tp, position, leader_epoch, rack, read_committed=self.request.read_committed)
             if part.records or part.error != errors.NONE:
                 found.append(part)
         return ConsumerFetchResponse(self.request.correlation, tuple(found), tuple(preferred))
@@ -70,9 +70,19 @@ class DelayedConsumerFetch:
 
 
 def read_for_consumer(
-    broker: BrokerContext, hosted: HostedPartitions, tp: TopicPartition, position: int, leader_epoch: int, rack: str | None
+    broker: BrokerContext,
+    hosted: HostedPartitions,
+    tp: TopicPartition,
+    position: int,
+    leader_epoch: int,
+    rack: str | None,
+    *,
+    read_committed: bool = False,
 ) -> FetchedPartition:
     """Return one partition's part of a consumer's fetch: records below this replica's high watermark.
+
+    With `read_committed`, the records end at the last stable offset, and the response names the aborted transactions among them. The
+    consumer skips the records of these transactions itself.
 
     Kafka: `UnifiedLog#read` with `FetchIsolation`. A follower serves clients that send their rack, even an empty one (fetch version 11, 2.4).
     Other clients must fetch from the leader.
@@ -85,10 +95,15 @@ def read_for_consumer(
     if error == errors.NONE and not log.log_start <= position <= log.leo:
         error = errors.OFFSET_OUT_OF_RANGE
     records: tuple[FetchedRange, ...] = ()
-    if error == errors.NONE and position < log.high_watermark:
-        records = tuple(fetched_ranges(log.read(position, log.high_watermark, broker.consumer_fetch_bytes)))
+    bound = log.last_stable_offset() if read_committed else log.high_watermark
+    if error == errors.NONE and position < bound:
+        records = tuple(fetched_ranges(log.read(position, bound, broker.consumer_fetch_bytes)))
+    aborted: tuple[tuple[int, int], ...] = ()
+    if read_committed and records and log.producers is not None:
+        found = log.producers.aborted_between(position, records[-1].end)
+        aborted = tuple((each.producer_id, each.first_offset) for each in found)
     cause = partition.last_high_watermark if partition.is_leader else 0
-    return FetchedPartition(tp, error, position, records, log.high_watermark, log.log_start, -1, -1, cause)
+    return FetchedPartition(tp, error, position, records, log.high_watermark, log.log_start, -1, -1, cause, aborted)
 
 
 def find_preferred_read_replica(broker: BrokerContext, partition: Partition, rack: str | None, position: int, leader_epoch: int) -> int:

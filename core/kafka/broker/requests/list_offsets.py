@@ -2,7 +2,8 @@
 
 Kafka: `Partition#fetchOffsetForTimestamp`.
 
-A client sees only committed records; a replica sees the whole log. The high watermark of a new leader can be below the last high
+A client sees only committed records, and with isolation level read_committed, only records below the last stable offset. A replica sees the
+whole log. The high watermark of a new leader can be below the last high
 watermark of its predecessor. Until it passes the start of the leader's epoch, a response that could move backward is refused (KIP-207).
 """
 
@@ -17,7 +18,7 @@ from core.kafka.messages import LATEST, ListOffsetsRequest, ListOffsetsResponse
 def list_offsets(partition: Partition, request: ListOffsetsRequest) -> ListOffsetsResponse:
     """Return a leader's response. `request.replica` is -1 for a client that reads uncommitted records."""
     log, client = partition.log, request.replica < 0
-    bound = log.high_watermark if client else log.leo
+    bound = log.leo if not client else log.last_stable_offset() if request.read_committed else log.high_watermark
     stale = client and partition.broker.release.hides_stale_hw and partition.leader_epoch_start_offset > log.high_watermark
     error, latest, found = errors.NONE, bound, NO_OFFSET
     if request.timestamp != LATEST:

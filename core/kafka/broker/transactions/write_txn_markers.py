@@ -13,6 +13,8 @@ from core.kafka.broker.requests.leader_append import append_as_coordinator
 from core.kafka.broker.transactions.internal_topic_owner import InternalTopicOwner
 from core.kafka.ids import NO_OFFSET, TopicPartition
 from core.kafka.log.control_record import MARKER_BYTES
+from core.kafka.log.leader_term import FetchedRange
+from core.kafka.log.replica_log import ReplicaLog
 from core.kafka.transaction.messages import TxnMarkerEntry, WriteTxnMarkersRequest, WriteTxnMarkersResponse
 
 
@@ -102,6 +104,8 @@ def _append_marker(broker: BrokerContext, partition: Partition, entry: TxnMarker
         events.MarkerAppended.kind,
         *columns, log.leo, marker.name, entry.producer_id, entry.producer_epoch, marker.coordinator_epoch, first,
     )  # fmt: skip
+    if first != NO_OFFSET and not marker.commits:
+        broker.account.transaction_aborted(tp, _records_of_transaction(log, entry.producer_id, first))
     batch = (
         log.leo, 1, MARKER_BYTES, entry.transactional_id, 0, journal.now, entry.producer_id, entry.producer_epoch, -1, True, marker,
     )  # fmt: skip
@@ -109,6 +113,16 @@ def _append_marker(broker: BrokerContext, partition: Partition, entry: TxnMarker
         partition, batch, journal.now + broker.request_timeout, MarkerAppend(write, entry.producer_id, tp, commit=marker.commits)
     )
     journal.cause = before
+
+
+def _records_of_transaction(log: ReplicaLog, producer_id: int, first: int) -> tuple[FetchedRange, ...]:
+    """Return the records of a producer's open transaction, which begins at offset `first`."""
+    found = []
+    for run in log.physical_runs(first):
+        for batch in run.term.batches_within(max(first, run.start), run.end):
+            if batch.producer_id == producer_id and batch.transactional:
+                found.append(FetchedRange(batch.base, batch.base + batch.records, run.term, batch.bytes))
+    return tuple(found)
 
 
 def _marker_error(partition: Partition, entry: TxnMarkerEntry) -> str:

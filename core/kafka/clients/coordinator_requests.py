@@ -1,0 +1,152 @@
+"""The queue of a transactional producer's requests to its coordinators, of which one is in flight at a time (Kafka: `Sender`)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Final, Protocol
+
+from core.kafka.clients.client import POLL_DELAY, RETRY_BACKOFF
+from core.kafka.clients.client_config import ClientConfig
+from core.kafka.clients.transactional_requests import FindCoordinator, RequestContext, TxnRequest
+from core.sim.journal import Journal
+
+
+class TransactionalClient(Protocol):
+    """What a transaction manager needs of its producer."""
+
+    config: ClientConfig
+
+    @property
+    def name(self) -> str:
+        """The name of the producer."""
+
+    @property
+    def journal(self) -> Journal:
+        """The journal."""
+
+    @property
+    def handlers(self) -> dict[type, Callable[[Any, str], None]]:
+        """The handlers by message type."""
+
+    @property
+    def timers(self) -> dict[str, Callable[[Any], None]]:
+        """The functions by timer name."""
+
+    def send(self, node: str, message: object, /) -> None:
+        """Send a message."""
+
+    def timer(self, delay: int, name: str, about: object = None, /) -> None:
+        """Call a timer after a delay, µs."""
+
+    def next_correlation(self) -> int:
+        """A new correlation id."""
+
+    def reconnect_time(self, node: str, /) -> int:
+        """The time when a broken connection is tried again, µs."""
+
+    def least_loaded_node(self) -> str:
+        """The broker to ask for a coordinator."""
+
+    def abandon_connection(self, node: str, /) -> None:
+        """Close the connection to a broker that does not answer in time."""
+
+    def has_incomplete_batches(self) -> bool:
+        """Whether some batches are neither acknowledged nor given up."""
+
+    def abort_batches(self, error: str, /, *, unsent_only: bool) -> None:
+        """Give up all batches, or those that were never sent."""
+
+    def send_all(self) -> None:
+        """Send the batches that can be sent now."""
+
+
+class CoordinatorRequests:
+    """The requests of one transaction manager.
+
+    Attributes:
+        client: the producer.
+        manager: the transaction manager.
+        coordinators: the coordinator by (key, whether the key is a group).
+        waiting: the requests to send, in the order of their priorities.
+        in_flight: the request in flight or about to be sent after its back-off; None if there is none.
+        correlation: the correlation id of the request in flight; 0 during a back-off.
+        node: the address of the broker that the request in flight was sent to.
+    """
+
+    __slots__ = ("client", "coordinators", "correlation", "in_flight", "manager", "node", "waiting")
+
+    client: Final[TransactionalClient]
+    manager: Final[RequestContext]
+    coordinators: Final[dict[tuple[str, bool], str]]
+
+    def __init__(self, client: TransactionalClient, manager: RequestContext) -> None:
+        self.client = client
+        self.manager = manager
+        self.coordinators = {}
+        self.waiting: tuple[TxnRequest, ...] = ()
+        self.in_flight: TxnRequest | None = None
+        self.correlation = 0
+        self.node = ""
+
+    def enqueue(self, request: TxnRequest) -> None:
+        """Add a request behind the others of its priority."""
+        before = [each for each in self.waiting if each.priority <= request.priority]
+        self.waiting = (*before, request, *self.waiting[len(before) :])
+
+    def retry(self, request: TxnRequest, backoff: int = RETRY_BACKOFF) -> None:
+        """Send a request again after a back-off, µs."""
+        request.backoff = backoff
+        self.enqueue(request)
+
+    def look_up_coordinator(self, key: str, group: bool) -> None:
+        """Forget a coordinator, and ask for it again (`TransactionManager#lookupCoordinator`)."""
+        self.coordinators.pop((key, group), None)
+        if not any(isinstance(each, FindCoordinator) and each.key == key for each in self.waiting):
+            self.enqueue(FindCoordinator(key, key if group else ""))
+
+    def send(self, request: TxnRequest) -> None:
+        """Send a request now or after its back-off. If its coordinator is unknown or not connected, ask for the coordinator first."""
+        key, group = request.group or self.manager.transactional_id, bool(request.group)
+        if not request.needs_coordinator:
+            node = self.client.least_loaded_node()
+        elif (key, group) not in self.coordinators:
+            self.look_up_coordinator(key, group)
+            self.enqueue(request)
+            return
+        else:
+            node = self.coordinators[key, group]
+            if self.client.reconnect_time(node) > self.client.journal.now:
+                self.look_up_coordinator(key, group)
+                self.retry(request)
+                return
+        self.in_flight, self.node, self.correlation = request, node, 0
+        if request.backoff:
+            self.client.timer(request.backoff, "transaction-retry")
+        else:
+            self.send_now()
+
+    def send_now(self) -> None:
+        """Send the request whose back-off is over."""
+        client, request = self.client, self.in_flight
+        assert request is not None, "a request waits"
+        self.correlation = client.next_correlation()
+        client.send(self.node, request.message(self.correlation, self.manager))
+        client.timer(client.config.request_timeout + POLL_DELAY, "transaction-timeout", self.correlation)
+
+    def take_answered(self, correlation: int) -> TxnRequest | None:
+        """Return the request with this correlation id if it is in flight. It is in flight no longer."""
+        request = self.in_flight
+        if request is None or correlation != self.correlation:
+            return None
+        self.in_flight, self.correlation = None, 0
+        return request
+
+    def disconnected(self, node: str) -> None:
+        """Look up the coordinator again, because the connection to it broke, and repeat the request (`TxnRequestHandler#onComplete`)."""
+        request = self.in_flight
+        if request is None or not self.correlation or self.node != node:
+            return
+        self.in_flight, self.correlation = None, 0
+        if request.needs_coordinator:
+            self.look_up_coordinator(request.group or self.manager.transactional_id, bool(request.group))
+        self.retry(request)

@@ -1,0 +1,66 @@
+"""A batch of a producer (Kafka: `ProducerBatch`)."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from core.kafka.ids import TopicPartition
+
+
+class ProducerBatch:
+    """A batch of records for one partition.
+
+    Attributes:
+        id: the batch's number within the producer.
+        tp: the partition.
+        count: the number of records.
+        bytes: the total size of the records.
+        acks: the acks that the batch requires.
+        created: the time when the batch was created, µs.
+        queued_at: the time when the batch was last queued, µs.
+        sent_at: the time when the batch was last sent, µs.
+        sent_to: the address of the broker that the batch was last sent to.
+        attempt: the number of attempts so far.
+        correlation: the correlation id of the last request.
+        connecting: whether the batch was sent over a connection that was not established yet.
+        connection_failures: the number of attempts that failed without a connection.
+        producer_id: the producer ID of the sequence numbers; -1 without idempotence.
+        producer_epoch: the producer epoch of the sequence numbers; -1 without idempotence.
+        sequence: the first sequence number; -1 if the batch has none.
+        renumbered: whether the batch got other sequence numbers after it was last sent (`ProducerBatch#sequenceHasBeenReset`).
+        cause: the event that caused the batch, or its last failure.
+        overdue: whether a `produce-waiting` event has reported the batch.
+    """
+
+    __slots__ = (
+        "acks", "attempt", "bytes", "cause", "connecting", "connection_failures", "correlation", "count", "created", "id", "overdue",
+        "producer_epoch", "producer_id", "queued_at", "renumbered", "sent_at", "sent_to", "sequence", "tp",
+    )  # fmt: skip
+
+    id: Final[int]
+    tp: Final[TopicPartition]
+    count: Final[int]
+    bytes: Final[int]
+    acks: Final[int]
+    created: Final[int]
+
+    def __init__(self, id: int, tp: TopicPartition, count: int, bytes: int, acks: int, created: int, cause: int) -> None:
+        self.id = id
+        self.tp = tp
+        self.count = count
+        self.bytes = bytes
+        self.acks = acks
+        self.created = created
+        self.queued_at = created
+        self.connecting = False
+        self.connection_failures = 0
+        self.cause = cause
+        self.attempt = 0
+        self.correlation = 0
+        self.sent_to = ""
+        self.sent_at = 0
+        self.producer_id = -1
+        self.producer_epoch = -1
+        self.sequence = -1
+        self.renumbered = False
+        self.overdue = False

@@ -1,0 +1,256 @@
+"""The producer ID, epoch, and sequence numbers of an idempotent producer (Kafka: `TransactionManager`, `TxnPartitionMap`).
+
+A batch gets its sequence numbers when it is sent for the first time. It keeps them until it is acknowledged or given up. If the fate of a
+batch is unknown, its sequence numbers cannot be used again: since 2.5, the producer then starts a new producer epoch (KIP-360), and before
+that, it gets a new producer ID.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from core.kafka import errors
+from core.kafka.clients.producer_batch import ProducerBatch
+from core.kafka.log.producer_state_entry import MAX_SEQUENCE, decrement_sequence, increment_sequence
+
+NONE: Final = -1
+"""No producer ID, no producer epoch, no sequence number, or no offset."""
+
+MAX_EPOCH: Final = 2**15 - 1
+"""The largest producer epoch. A new producer ID follows."""
+
+
+class PartitionSequences:
+    """The sequence numbers of one partition (`TxnPartitionEntry`).
+
+    Attributes:
+        producer_id: the producer ID of the numbers.
+        producer_epoch: the producer epoch of the numbers. It lags behind that of the producer while old batches are in flight.
+        next_sequence: the number of the next record.
+        last_acked: the number of the last acknowledged record; NONE if there is none.
+        last_acked_offset: the offset of the last acknowledged record; NONE if there is none.
+        in_flight: the batches with sequence numbers that are neither acknowledged nor given up, in the order of these numbers.
+    """
+
+    __slots__ = ("in_flight", "last_acked", "last_acked_offset", "next_sequence", "producer_epoch", "producer_id")
+
+    def __init__(self, producer_id: int, producer_epoch: int) -> None:
+        self.producer_id = producer_id
+        self.producer_epoch = producer_epoch
+        self.next_sequence = 0
+        self.last_acked = NONE
+        self.last_acked_offset = NONE
+        self.in_flight: tuple[ProducerBatch, ...] = ()
+
+    def start_at_beginning(self, producer_id: int, producer_epoch: int) -> None:
+        """Number the batches in flight anew, from 0 (`TxnPartitionEntry#startSequencesAtBeginning`)."""
+        self.producer_id, self.producer_epoch = producer_id, producer_epoch
+        self.next_sequence = 0
+        self.last_acked = NONE
+        for batch in self.in_flight:
+            batch.producer_id, batch.producer_epoch = producer_id, producer_epoch
+            batch.sequence = self.next_sequence
+            batch.renumbered = True
+            self.next_sequence = increment_sequence(self.next_sequence, batch.count)
+
+    def is_next(self, sequence: int) -> bool:
+        """Whether a sequence number follows that of the last acknowledged record (`#isNextSequence`)."""
+        return sequence == (0 if self.last_acked in (NONE, MAX_SEQUENCE) else self.last_acked + 1)
+
+
+class ProducerSequences:
+    """The producer ID, epoch, and sequence numbers of one producer.
+
+    Attributes:
+        transactional: whether the producer has a transactional.id.
+        bumps_epoch: whether the producer starts a new epoch by itself (KIP-360, 2.5). If not, it needs a new producer ID.
+        producer_id: the producer ID; NONE while the producer has none.
+        producer_epoch: the producer epoch; NONE while the producer has none.
+        partitions: the sequence numbers by partition.
+        unresolved: the partitions with a batch whose fate is unknown. Nothing new is sent to them until their other batches are answered.
+        to_restart: the partitions whose numbers restart at 0 with the next epoch, each with the error that is the reason.
+    """
+
+    __slots__ = ("bumps_epoch", "partitions", "producer_epoch", "producer_id", "to_restart", "transactional", "unresolved")
+
+    def __init__(self, *, transactional: bool, bumps_epoch: bool) -> None:
+        self.transactional = transactional
+        self.bumps_epoch = bumps_epoch
+        self.producer_id = NONE
+        self.producer_epoch = NONE
+        self.partitions: dict[int, PartitionSequences] = {}
+        self.unresolved: dict[int, None] = {}
+        self.to_restart: dict[int, str] = {}
+
+    def of(self, partition: int) -> PartitionSequences:
+        """Return the sequence numbers of a partition."""
+        known = self.partitions.get(partition)
+        if known is None:
+            known = self.partitions[partition] = PartitionSequences(self.producer_id, self.producer_epoch)
+        return known
+
+    def set_producer_id(self, producer_id: int, producer_epoch: int) -> None:
+        """Take over a producer ID and epoch. Batches in flight without a producer ID get this one."""
+        self.producer_id, self.producer_epoch = producer_id, producer_epoch
+        for entry in self.partitions.values():
+            if entry.producer_id == NONE:
+                entry.start_at_beginning(producer_id, producer_epoch)
+
+    def reset(self) -> None:
+        """Forget all sequence numbers, so that each partition restarts at 0 (`TransactionManager#resetSequenceNumbers`)."""
+        self.partitions.clear()
+        self.unresolved.clear()
+        self.to_restart.clear()
+
+    # --- sending ---------------------------------------------------------------------------------------------------
+
+    def may_send(self, partition: int, batch: ProducerBatch) -> bool:
+        """Whether the first batch in the queue of a partition can be sent now (`RecordAccumulator#shouldStopDrainBatchesForPartition`)."""
+        if self.producer_id == NONE:
+            return False
+        if batch.sequence == NONE:
+            return partition not in self.unresolved
+        in_flight = self.of(partition).in_flight
+        return not in_flight or in_flight[0] is batch
+
+    def assign(self, partition: int, batch: ProducerBatch) -> None:
+        """Give a batch the next sequence numbers of its partition (`RecordAccumulator#drainBatchesForOneNode`)."""
+        entry = self.of(partition)
+        if not entry.in_flight and (entry.producer_id, entry.producer_epoch) != (self.producer_id, self.producer_epoch):
+            entry.start_at_beginning(self.producer_id, self.producer_epoch)
+        batch.producer_id, batch.producer_epoch = entry.producer_id, entry.producer_epoch
+        batch.sequence = entry.next_sequence
+        entry.next_sequence = increment_sequence(entry.next_sequence, batch.count)
+        entry.in_flight = (*entry.in_flight, batch)
+
+    # --- answers ---------------------------------------------------------------------------------------------------
+
+    def completed(self, batch: ProducerBatch, end: int) -> None:
+        """Note that a batch was acknowledged; `end` is the offset after its last record, or NONE (`#handleCompletedBatch`)."""
+        entry = self.of(batch.tp.partition)
+        self._remove(batch)
+        if (batch.producer_id, batch.producer_epoch) != (entry.producer_id, entry.producer_epoch):
+            return
+        entry.last_acked = max(entry.last_acked, increment_sequence(batch.sequence, batch.count - 1))
+        entry.last_acked_offset = max(entry.last_acked_offset, end - 1)
+
+    def can_retry(self, batch: ProducerBatch, error: str, log_start: int) -> bool:
+        """Whether a batch that a leader refused because of its sequence number is sent again (`TransactionManager#canRetry`).
+
+        Args:
+            batch: the batch.
+            error: the error of the leader.
+            log_start: the log start offset of the leader; NONE if it is unknown.
+        """
+        partition = batch.tp.partition
+        entry = self.of(partition)
+        if not self.bumps_epoch and batch.producer_id != self.producer_id:
+            return False
+        if error == errors.UNKNOWN_PRODUCER_ID:
+            if log_start == NONE or batch.renumbered:
+                return True
+            if entry.last_acked_offset < log_start:  # retention deleted the records of the producer
+                if self.transactional or not self.bumps_epoch:
+                    entry.start_at_beginning(self.producer_id, self.producer_epoch)
+                else:
+                    self.request_restart(partition, error)
+                return True
+            return self._restarts_to_retry(partition, error)
+        if error == errors.OUT_OF_ORDER_SEQUENCE_NUMBER:
+            if partition not in self.unresolved and (batch.renumbered or not entry.is_next(batch.sequence)):
+                return True
+            return self._restarts_to_retry(partition, error)
+        return error == errors.INVALID_PRODUCER_EPOCH and batch.renumbered and not self.transactional
+
+    def _restarts_to_retry(self, partition: int, error: str) -> bool:
+        if self.transactional or not self.bumps_epoch:
+            return False
+        self.request_restart(partition, error)
+        return True
+
+    def failed(self, batch: ProducerBatch, error: str, *, known_lost: bool) -> None:
+        """Note that a batch was given up (`TransactionManager#handleFailedBatch`).
+
+        Args:
+            batch: the batch.
+            error: the reason.
+            known_lost: whether the leader certainly did not append the batch, so that its sequence numbers can be used again.
+        """
+        if batch.sequence == NONE:
+            return
+        partition = batch.tp.partition
+        self._remove(batch)
+        if error == errors.UNKNOWN_PRODUCER_ID and self.transactional:
+            self.of(partition).start_at_beginning(self.producer_id, self.producer_epoch)
+        elif error in (errors.OUT_OF_ORDER_SEQUENCE_NUMBER, errors.UNKNOWN_PRODUCER_ID):
+            if not self.transactional:
+                self.request_restart(partition, error)
+        elif known_lost:
+            if self.transactional or not self.bumps_epoch:
+                self._close_gap(batch)
+            else:
+                self.request_restart(partition, error)
+
+    def _close_gap(self, batch: ProducerBatch) -> None:
+        """Give the sequence numbers of a batch that was given up to the batches after it (`#adjustSequencesDueToFailedBatch`)."""
+        entry = self.of(batch.tp.partition)
+        if (batch.producer_id, batch.producer_epoch) != (entry.producer_id, entry.producer_epoch):
+            return
+        entry.next_sequence = decrement_sequence(entry.next_sequence, batch.count)
+        for later in entry.in_flight:
+            if later.id > batch.id:
+                later.sequence = decrement_sequence(later.sequence, batch.count)
+                later.renumbered = True
+
+    def _remove(self, batch: ProducerBatch) -> None:
+        entry = self.of(batch.tp.partition)
+        entry.in_flight = tuple(each for each in entry.in_flight if each is not batch)
+
+    # --- unknown fates ---------------------------------------------------------------------------------------------
+
+    def mark_unresolved(self, batch: ProducerBatch) -> None:
+        """Note that the fate of a batch that was sent is unknown (`TransactionManager#markSequenceUnresolved`)."""
+        if batch.sequence != NONE:
+            self.unresolved[batch.tp.partition] = None
+
+    def resolve(self, error: str) -> list[int]:
+        """Decide about the partitions whose other batches are answered (`TransactionManager#maybeResolveSequences`).
+
+        Returns:
+            The partitions in which records are missing. An idempotent producer restarts their numbers; a transaction must be aborted.
+        """
+        missing = []
+        for partition in [each for each in self.unresolved if not self.of(each).in_flight]:
+            del self.unresolved[partition]
+            entry = self.of(partition)
+            if not entry.is_next(entry.next_sequence):
+                missing.append(partition)
+                if not self.transactional:
+                    self.request_restart(partition, error)
+        return missing
+
+    def request_restart(self, partition: int, error: str) -> None:
+        """Restart the numbers of a partition with the next epoch or producer ID (`#requestIdempotentEpochBumpForPartition`)."""
+        self.to_restart.setdefault(partition, error)
+
+    def bump(self) -> dict[int, str]:
+        """Begin another epoch if one was requested, or forget the producer ID (`#bumpIdempotentEpochAndResetIdIfNeeded`).
+
+        Returns:
+            The partitions that restart, each with its error. If `producer_id` is NONE after that, the producer needs a new one.
+        """
+        restarted, self.to_restart = self.to_restart, {}
+        if not restarted or self.transactional:
+            return {}
+        if not self.bumps_epoch:
+            self.producer_id = self.producer_epoch = NONE
+            self.reset()
+            return restarted
+        if self.producer_epoch >= MAX_EPOCH:
+            self.producer_id = self.producer_epoch = NONE
+        else:
+            self.producer_epoch += 1
+        for partition in restarted:
+            self.of(partition).start_at_beginning(self.producer_id, self.producer_epoch)
+            self.unresolved.pop(partition, None)
+        return restarted

@@ -1,0 +1,437 @@
+"""Sends the batches of a producer (Kafka: `Sender`, `RecordAccumulator`): acks, and retries until delivery.timeout.ms, in order for each partition.
+
+Without idempotence, if the first attempt of a batch was appended, a retry appends the batch again. The durability account counts such
+records as duplicated. With idempotence, the producer gets a producer id from a broker and numbers the records of each partition
+(`core.kafka.clients.producer_sequences`), so leaders recognize a retry (`core.kafka.log.producer_state`).
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from typing import Final
+
+from core.kafka import errors, events
+from core.kafka.clients.client import MAX_RETRY_BACKOFF, POLL_DELAY, RETRY_BACKOFF, Client
+from core.kafka.clients.client_config import NO_DELIVERY_TIMEOUT
+from core.kafka.clients.producer_batch import ProducerBatch
+from core.kafka.clients.producer_sequences import NONE, ProducerSequences
+from core.kafka.clients.transaction_manager import TransactionManager
+from core.kafka.durability_observer import DurabilityObserver
+from core.kafka.health import STALL_BOUND
+from core.kafka.ids import NO_LEADER, NO_OFFSET, TopicPartition, broker_address
+from core.kafka.messages import InitProducerIdRequest, InitProducerIdResponse, ProduceRequest, ProduceResponse
+from core.sim.clock import RIGHT
+from core.sim.journal import Journal
+from core.sim.network import Network
+from core.sim.units import SECOND
+
+
+class Sender(Client):
+    """The sending part of a producer.
+
+    Attributes:
+        acks: the acks of new batches: 0, 1, or -1 for all.
+        queues: the batches to send, by partition.
+        in_flight: the batches that wait for a response, by correlation id.
+        exponential_backoff: whether the retry back-off doubles (KIP-580) and ends when a new leader is known (KAFKA-15415), since 3.7.
+        sequences: the producer ID and sequence numbers of an idempotent producer; None without idempotence.
+        transactions: the transactions of a producer with a transactional.id; None without one.
+        sent: the number of records produced.
+        acked: the number of records acknowledged.
+        failed: the number of records given up.
+        retries: the number of attempts after the first one.
+        last_latency: the latency of the last acknowledged batch, µs; -1 if there is none.
+    """
+
+    __slots__ = (
+        "_batch_id", "_id_asked", "_muted", "_partition_in_flight", "_scheduled_sends", "_timeout_check_armed", "acked", "acks",
+        "exponential_backoff", "failed", "in_flight", "last_latency", "queues", "retries", "sent", "sequences", "transactions",
+    )  # fmt: skip
+
+    queues: Final[dict[int, deque[ProducerBatch]]]
+    _partition_in_flight: Final[dict[int, int]]
+    _muted: Final[dict[int, int]]
+    _scheduled_sends: Final[dict[int, int]]
+
+    def __init__(
+        self, name: str, topic: str, acks: int, brokers: tuple[int, ...], network: Network, journal: Journal, account: DurabilityObserver
+    ) -> None:
+        super().__init__(name, topic, brokers, network, journal, account)
+        self.acks = acks
+        self.queues = {}
+        self.in_flight: dict[int, ProducerBatch] = {}
+        self._partition_in_flight = {}
+        self._muted = {}
+        self._scheduled_sends = {}
+        self.exponential_backoff = False
+        self.sequences: ProducerSequences | None = None
+        self.transactions: TransactionManager | None = None
+        self._id_asked = 0
+        self.sent = 0
+        self.acked = 0
+        self.failed = 0
+        self.retries = 0
+        self.last_latency = -1
+        self._batch_id = 0
+        self._timeout_check_armed = False
+        self.handlers.update(
+            {ProduceResponse: self._handle_produce_response, InitProducerIdResponse: self._handle_init_producer_id_response}
+        )
+        self.timers.update({"retry": self._retry_due, "watch": self._check_timeouts})
+
+    @property
+    def idempotent(self) -> bool:
+        """Whether the producer has enable.idempotence."""
+        return self.sequences is not None
+
+    @property
+    def producer_id(self) -> int:
+        """The producer id; -1 while the producer has none."""
+        return NONE if self.sequences is None else self.sequences.producer_id
+
+    def enqueue(self, partition: int, count: int, record_bytes: int) -> None:
+        """Create a batch, and queue it behind those of its partition (`RecordAccumulator#append`)."""
+        self._batch_id += 1
+        self.sent += count
+        journal = self.journal
+        batch = ProducerBatch(
+            self._batch_id, TopicPartition(self.topic, partition), count, count * record_bytes, self.acks, journal.now, journal.cause
+        )
+        self.queues.setdefault(partition, deque()).append(batch)
+        if not self._timeout_check_armed:
+            self._timeout_check_armed = True
+            self.timer(min(SECOND, self.config.request_timeout), "watch")
+
+    # --- sending ---------------------------------------------------------------------------------------------------
+
+    def send_all(self) -> None:
+        """Send the batches that can be sent now."""
+        for partition in list(self.queues):
+            self._send(partition)
+
+    def _send(self, partition: int) -> None:
+        queue = self.queues.get(partition)
+        if not queue:
+            return
+        leader = self.leader_of(partition)
+        if leader == NO_LEADER:
+            self.refresh_metadata_soon() if self.leaders else self.refresh_metadata()
+            return
+        journal = self.journal
+        node = broker_address(leader)
+        wait = max(self._muted.get(partition, 0), self.reconnect_time(node))
+        if wait > journal.now:
+            self._schedule_send(partition, wait)
+            return
+        sequences = self.sequences
+        if sequences is not None and sequences.producer_id == NONE and self.transactions is None:
+            self._request_producer_id(node)
+            return
+        outer_cause = journal.cause
+        limit = 1 if node in self._reconnect else self.config.max_in_flight
+        while queue and self._partition_in_flight.get(partition, 0) < limit:
+            if sequences is not None and not self._may_send(partition, queue[0]):
+                break
+            batch = queue.popleft()
+            batch.attempt += 1
+            batch.sent_to = node
+            batch.connecting = not self.is_connected(node)
+            batch.sent_at = journal.now
+            batch.correlation = self.next_correlation()
+            self.retries += batch.attempt > 1
+            journal.cause = batch.cause or outer_cause
+            if sequences is not None:
+                batch.renumbered = False
+                if batch.sequence == NONE:
+                    sequences.assign(partition, batch)
+            transactional_id, adds_partition = self._transaction()
+            request = ProduceRequest(
+                batch.correlation, self.name, batch.tp, batch.count, batch.bytes, batch.acks, self.config.request_timeout, batch.id, batch.attempt,
+                batch.producer_id, batch.producer_epoch, batch.sequence, self.clock.read(batch.created) if self.clock is not RIGHT else -1,
+                transactional_id, adds_partition,
+            )  # fmt: skip
+            self.send(batch.sent_to, request)
+            if batch.acks == 0:
+                self._acknowledged(batch, -1, -1)
+            else:
+                self.in_flight[batch.correlation] = batch
+                self._partition_in_flight[partition] = self._partition_in_flight.get(partition, 0) + 1
+        journal.cause = outer_cause
+
+    def _may_send(self, partition: int, batch: ProducerBatch) -> bool:
+        """Whether sequence numbers and the transaction allow sending a batch now."""
+        sequences, transactions = self.sequences, self.transactions
+        assert sequences is not None, "only idempotent producers ask"
+        return sequences.may_send(partition, batch) and (transactions is None or transactions.is_send_allowed(batch.tp))
+
+    def _transaction(self) -> tuple[str, bool]:
+        """Return the transactional.id of a batch, and whether its leader adds the partition to the transaction."""
+        transactions = self.transactions
+        return ("", False) if transactions is None else (transactions.transactional_id, transactions.version >= 2)
+
+    # --- idempotence -----------------------------------------------------------------------------------------------
+
+    def _request_producer_id(self, node: str) -> None:
+        """Request a producer id from a broker, at most once per request timeout (InitProducerId)."""
+        if not self._id_asked or self.journal.now - self._id_asked >= self.config.request_timeout:
+            self._id_asked = max(self.journal.now, 1)
+            self.send(node, InitProducerIdRequest(self.next_correlation(), self.name))
+
+    def _handle_init_producer_id_response(self, response: InitProducerIdResponse, _: str) -> None:
+        sequences = self.sequences
+        if sequences is not None and sequences.producer_id == NONE:
+            self._id_asked = 0
+            sequences.set_producer_id(response.producer_id, 0)
+            self.send_all()
+
+    def _settle_sequences(self, error: str) -> None:
+        """Start another epoch if the fate of a batch is unknown, so that its sequence numbers cannot be used again."""
+        sequences = self.sequences
+        if sequences is None:
+            return
+        missing = sequences.resolve(error)
+        if missing and self.transactions is not None:
+            self.transactions.sequences_missing(error)
+        for partition, reason in sequences.bump().items():
+            if sequences.producer_id != NONE:
+                self.journal.emit(
+                    events.ProducerEpochBumped.kind,
+                    self.name, self.topic, partition, sequences.producer_id, sequences.producer_epoch, reason,
+                )  # fmt: skip
+
+    def _delivery_due(self, batch: ProducerBatch) -> int:
+        """Return the time when an unacknowledged batch is given up, µs (`ProducerBatch#maybeExpire`).
+
+        Before 2.1, this applies only while the batch waits to be sent.
+        """
+        if self.config.delivery_timeout == NO_DELIVERY_TIMEOUT:
+            backoff = RETRY_BACKOFF if batch.attempt > batch.connection_failures else 0
+            return batch.queued_at + backoff + self.config.request_timeout
+        return batch.created + self.config.delivery_timeout
+
+    def _has_attempts_left(self, batch: ProducerBatch) -> bool:
+        """Whether retries and delivery.timeout.ms allow another attempt.
+
+        An attempt without a connection does not count, because in Kafka the batch has not left the accumulator.
+        """
+        if batch.attempt - batch.connection_failures > self.config.retries:
+            return False
+        return self.config.delivery_timeout == NO_DELIVERY_TIMEOUT or self.journal.now < self._delivery_due(batch)
+
+    def _can_retry(self, batch: ProducerBatch, error: str, log_start: int) -> bool:
+        """Whether a failed batch is sent again (`Sender#canRetry`, `TransactionManager#canRetry`)."""
+        if not self._has_attempts_left(batch):
+            return False
+        sequences = self.sequences
+        if error in errors.RETRIABLE:
+            return sequences is None or batch.sequence == NONE or sequences.bumps_epoch or batch.producer_id == sequences.producer_id
+        return sequences is not None and batch.sequence != NONE and sequences.can_retry(batch, error, log_start)
+
+    # --- answers ---------------------------------------------------------------------------------------------------
+
+    def _remove_in_flight(self, correlation: int) -> ProducerBatch | None:
+        batch = self.in_flight.pop(correlation, None)
+        if batch is not None:
+            self._partition_in_flight[batch.tp.partition] -= 1
+        return batch
+
+    def _handle_produce_response(self, response: ProduceResponse, _: str) -> None:
+        batch = self._remove_in_flight(response.correlation)
+        if batch is None:
+            return
+        if response.error == errors.NONE:
+            assert response.term is not None
+            latency = self.journal.now - batch.created
+            self.account.acknowledged(batch.tp, batch.acks, response.term, response.base, batch.count, latency)
+            self._complete_batch(batch, response.base, response.base + batch.count)
+        elif response.error == errors.DUPLICATE_SEQUENCE_NUMBER:  # appended before, at an offset that the leader does not know anymore
+            self._complete_batch(batch, NO_OFFSET, NO_OFFSET)
+        else:
+            self._fail_batch(batch, response.error, response.log_start)
+
+    def _complete_batch(self, batch: ProducerBatch, base: int, end: int) -> None:
+        self._acknowledged(batch, base, end)
+        self.account.batch_completed(self.name, batch.id)
+        if self.sequences is not None:
+            self.sequences.completed(batch, end)
+            self._settle_sequences(errors.REQUEST_TIMED_OUT)
+        self._send(batch.tp.partition)
+        if self.transactions is not None:
+            self.transactions.advance()
+
+    def _acknowledged(self, batch: ProducerBatch, base: int, end: int) -> None:
+        latency = self.journal.now - batch.created
+        self.acked += batch.count
+        self.last_latency = latency
+        self.journal.emit(
+            events.ProduceAcked.kind,
+            self.name, batch.tp.topic, batch.tp.partition, base, end, batch.count, batch.acks, latency, batch.attempt,
+        )  # fmt: skip
+
+    def _fail_batch(self, batch: ProducerBatch, error: str, log_start: int = -1) -> None:
+        """Retry after the back-off. If the error is final, or no retries or time are left, give up the batch (`Sender#canRetry`)."""
+        now = self.journal.now
+        backoff = self._backoff(batch.attempt)
+        unsent = batch.connecting and error == errors.NETWORK_EXCEPTION
+        batch.connection_failures += unsent
+        retry = self._can_retry(batch, error, log_start)
+        if retry:
+            self._settle_sequences(error)
+            self._report_failure(batch, error, retry=True)
+        else:
+            self._give_up(batch, error, known_lost=self._has_attempts_left(batch))
+        if retry:
+            if not unsent:
+                batch.queued_at = now
+            queue = self.queues.setdefault(batch.tp.partition, deque())
+            behind = 0
+            while behind < len(queue) and queue[behind].id < batch.id:
+                behind += 1
+            queue.insert(behind, batch)
+            self._muted[batch.tp.partition] = now + backoff
+        self._schedule_send(batch.tp.partition, now + backoff if retry else now)
+        if error in errors.INVALID_METADATA:
+            self.refresh_metadata_soon()
+
+    def _backoff(self, attempts: int) -> int:
+        """Return the delay before the next attempt, µs (`RecordAccumulator#retryBackoff`, without Kafka's random jitter of 20%)."""
+        if not self.exponential_backoff:
+            return RETRY_BACKOFF
+        return min(RETRY_BACKOFF << min(attempts - 1, 10), MAX_RETRY_BACKOFF)
+
+    def leaders_changed(self, partitions: list[int]) -> None:
+        """Retry at once if a new leader is known (since 3.7, KAFKA-15415)."""
+        if self.exponential_backoff:
+            for partition in partitions:
+                self._muted.pop(partition, None)
+
+    def _give_up(self, batch: ProducerBatch, error: str, *, known_lost: bool = False) -> None:
+        """Give up a batch (`Sender#failBatch`). Without `known_lost`, a leader might have appended it."""
+        if self.sequences is not None and batch.sequence != NONE:
+            self.sequences.failed(batch, error, known_lost=known_lost)
+            if not known_lost:
+                self.sequences.mark_unresolved(batch)
+            self._settle_sequences(error)
+        self._drop(batch, error)
+        if self.transactions is not None:
+            self.transactions.batch_failed(error)
+            self.transactions.advance()
+
+    def _drop(self, batch: ProducerBatch, error: str) -> None:
+        """Record that a batch is not sent again."""
+        self.failed += batch.count
+        self.account.batch_completed(self.name, batch.id)
+        self._report_failure(batch, error, retry=False)
+
+    def _report_failure(self, batch: ProducerBatch, error: str, *, retry: bool) -> None:
+        journal = self.journal
+        batch.cause = journal.emit(
+            events.ProduceFailed.kind,
+            self.name, batch.tp.topic, batch.tp.partition, batch.count, batch.acks, batch.attempt, error, retry,
+        )  # fmt: skip
+        if not retry:
+            before, journal.cause = journal.cause, batch.cause
+            journal.emit(
+                events.ProduceGivenUp.kind,
+                self.name, batch.tp.topic, batch.tp.partition, batch.count, batch.acks, error, journal.now - batch.created,
+            )  # fmt: skip
+            journal.cause = before
+
+    def _schedule_send(self, partition: int, time: int) -> None:
+        """Schedule the sending of a partition's batches, unless it is already scheduled for an earlier time."""
+        if partition not in self._scheduled_sends or time < self._scheduled_sends[partition]:
+            self._scheduled_sends[partition] = time
+            self.timer(time - self.journal.now, "retry", (partition, time))
+
+    def _retry_due(self, about: object) -> None:
+        assert isinstance(about, tuple)
+        partition, time = about
+        if self._scheduled_sends.get(partition) == time:
+            del self._scheduled_sends[partition]
+            self._send(partition)
+
+    def metadata_updated(self) -> None:
+        """Send all batches whose leader is known."""
+        self.send_all()
+
+    def connection_lost(self, node: str) -> None:
+        """Fail the requests to a broker with NETWORK_EXCEPTION."""
+        self._id_asked = 0
+        for batch in [batch for batch in self.in_flight.values() if batch.sent_to == node]:
+            self._remove_in_flight(batch.correlation)
+            self._fail_batch(batch, errors.NETWORK_EXCEPTION)
+        if self.transactions is not None:
+            self.transactions.disconnected(node)
+        self.refresh_metadata_soon()  # leaders might have changed (`NetworkClient.DefaultMetadataUpdater#handleServerDisconnect`)
+
+    def incomplete_batches(self) -> list[ProducerBatch]:
+        """Return the batches that are neither acknowledged nor given up: first those in flight, then those to send."""
+        return [*self.in_flight.values(), *[batch for queue in self.queues.values() for batch in queue]]
+
+    def keeps_checking(self) -> bool:
+        """Whether timeouts are checked although no batch is incomplete, because more batches follow."""
+        return False
+
+    def has_incomplete_batches(self) -> bool:
+        """Whether some batches are neither acknowledged nor given up (`RecordAccumulator#hasIncomplete`)."""
+        return bool(self.in_flight) or any(self.queues.values())
+
+    def abort_batches(self, error: str, *, unsent_only: bool) -> None:
+        """Give up all batches, or those without sequence numbers, which were never sent (`RecordAccumulator#abortUndrainedBatches`)."""
+        if not unsent_only:
+            for correlation in list(self.in_flight):
+                batch = self._remove_in_flight(correlation)
+                assert batch is not None
+                self._drop(batch, error)
+        for queue in self.queues.values():
+            aborted = [batch for batch in queue if batch.sequence == NONE or not unsent_only]
+            for batch in aborted:
+                queue.remove(batch)
+                self._drop(batch, error)
+
+    def _report_overdue_batches(self) -> None:
+        """Report the batches that have had no response for longer than `STALL_BOUND`, each batch once."""
+        journal = self.journal
+        for batch in self.incomplete_batches():
+            waited = journal.now - batch.created
+            if waited > STALL_BOUND and not batch.overdue:
+                batch.overdue = True
+                journal.emit(
+                    events.ProduceWaiting.kind,
+                    self.name, batch.tp.topic, batch.tp.partition, batch.count, batch.acks, batch.attempt, waited,
+                )  # fmt: skip
+
+    def _check_timeouts(self, _: object) -> None:
+        """Check request and delivery timeouts, and report overdue batches.
+
+        This runs once a second, and when the next timeout is due, while there are incomplete batches or a load.
+        """
+        self._report_overdue_batches()
+        now, timeout = self.journal.now, self.config.request_timeout + POLL_DELAY
+        delivery_timeout = self.config.delivery_timeout
+        silent = {batch.sent_to: None for batch in self.in_flight.values() if now - batch.sent_at >= timeout}
+        for node in silent:
+            self.abandon_connection(node)
+        if delivery_timeout != NO_DELIVERY_TIMEOUT:
+            for batch in [batch for batch in self.in_flight.values() if now - batch.created >= delivery_timeout]:
+                self._remove_in_flight(batch.correlation)  # the response no longer matters (`Sender#getExpiredInflightBatches`)
+                self._give_up(batch, errors.REQUEST_TIMED_OUT)
+        for queue in self.queues.values():
+            while queue and now >= self._delivery_due(queue[0]):
+                self._give_up(queue.popleft(), errors.REQUEST_TIMED_OUT)
+        self._timeout_check_armed = bool(self.in_flight) or any(self.queues.values()) or self.keeps_checking()
+        if self._timeout_check_armed:
+            self.timer(self._until_next_timeout(SECOND), "watch")
+
+    def _until_next_timeout(self, most: int) -> int:
+        """Return the time until the next request or delivery timeout, µs, at most `most`."""
+        now, config = self.journal.now, self.config
+        due = now + most
+        for batch in self.in_flight.values():
+            due = min(due, batch.sent_at + config.request_timeout + POLL_DELAY)
+            if config.delivery_timeout != NO_DELIVERY_TIMEOUT:
+                due = min(due, batch.created + config.delivery_timeout)
+        for queue in self.queues.values():
+            if queue:
+                due = min(due, self._delivery_due(queue[0]))
+        return max(due - now, 1)

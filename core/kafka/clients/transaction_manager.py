@@ -1,0 +1,395 @@
+"""The transactions of a producer with a transactional.id (Kafka: `TransactionManager`).
+
+The application asks for the next step: initialize, begin, commit, or abort. The manager turns each step into requests to the transaction
+coordinator. One request is in flight at a time. Before transaction.version 2, the coordinator must have added a partition to the transaction
+before the first batch of that partition is sent. The transaction ends only when every batch is acknowledged or given up.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from core.kafka import errors, events
+from core.kafka.clients.client import RETRY_BACKOFF
+from core.kafka.clients.coordinator_requests import CoordinatorRequests, TransactionalClient
+from core.kafka.clients.producer_sequences import ProducerSequences
+from core.kafka.clients.producer_transaction_state import (
+    ABORT,
+    BEGIN,
+    COMMIT,
+    INIT,
+    TARGETS,
+    IllegalStateError,
+    ProducerTransactionState,
+    impossible_call,
+)
+from core.kafka.clients.transactional_requests import AddPartitions, EndTxn, FindCoordinator, InitProducerId, TxnRequest
+from core.kafka.ids import TopicPartition
+from core.kafka.release import Release
+from core.kafka.transaction.messages import (
+    AddPartitionsToTxnResponse,
+    EndTxnResponse,
+    FindCoordinatorResponse,
+    InitTransactionalIdResponse,
+)
+
+_S = ProducerTransactionState
+
+ABORTED: Final = "TransactionAbortedException"
+"""The error of a batch that an abort drops before it is sent."""
+
+FATAL_FROM_LEADERS: Final = frozenset({errors.PRODUCER_FENCED, errors.UNSUPPORTED_VERSION})
+"""The errors of a batch after which the producer cannot be used anymore (`TransactionManager#maybeTransitionToErrorState`)."""
+
+FATAL_WITHOUT_BUMP: Final = frozenset({errors.OUT_OF_ORDER_SEQUENCE_NUMBER, errors.UNKNOWN_PRODUCER_ID, errors.INVALID_PRODUCER_ID_MAPPING})
+"""The errors that are fatal if the producer cannot get another epoch (before 2.5)."""
+
+
+class TransactionManager:
+    """The transactions of one producer.
+
+    Attributes:
+        client: the producer.
+        sequences: the producer ID, epoch, and sequence numbers.
+        release: the rules of the release.
+        transactional_id: the transactional.id.
+        timeout_us: transaction.timeout.ms, µs.
+        version: the feature level `transaction.version` that the producer uses.
+        state: the state.
+        last_error: the error that caused an error state; empty in other states.
+        call: the call of the application that has no result yet; empty if there is none.
+        started: whether a partition was added, so that the coordinator knows of the transaction.
+        bump_required: whether the abort must be followed by another epoch from InitProducerId (KIP-360).
+        partitions: the partitions of the transaction.
+        new_partitions: the partitions that no request has named yet.
+        requests: the requests to the coordinators.
+    """
+
+    __slots__ = (
+        "bump_required", "call", "client", "last_error", "new_partitions", "partitions", "release", "requests", "sequences", "started",
+        "state", "timeout_us", "transactional_id", "version",
+    )  # fmt: skip
+
+    client: Final[TransactionalClient]
+    sequences: Final[ProducerSequences]
+    release: Final[Release]
+    requests: Final[CoordinatorRequests]
+
+    def __init__(
+        self,
+        client: TransactionalClient,
+        sequences: ProducerSequences,
+        release: Release,
+        transactional_id: str,
+        timeout_us: int,
+    ) -> None:
+        self.client = client
+        self.sequences = sequences
+        self.release = release
+        self.transactional_id = transactional_id
+        self.timeout_us = timeout_us
+        self.version = release.transaction_version
+        self.state = _S.UNINITIALIZED
+        self.last_error = ""
+        self.call = ""
+        self.started = False
+        self.bump_required = False
+        self.partitions: dict[TopicPartition, None] = {}
+        self.new_partitions: dict[TopicPartition, None] = {}
+        self.requests = CoordinatorRequests(client, self)
+        for kind in (FindCoordinatorResponse, InitTransactionalIdResponse, AddPartitionsToTxnResponse, EndTxnResponse):
+            client.handlers[kind] = self.handle_response
+        client.timers.update({"transaction-retry": self._back_off_expired, "transaction-timeout": self._timed_out})
+
+    @property
+    def name(self) -> str:
+        """The name of the producer."""
+        return self.client.name
+
+    @property
+    def producer_id(self) -> int:
+        """The producer ID."""
+        return self.sequences.producer_id
+
+    @property
+    def producer_epoch(self) -> int:
+        """The producer epoch."""
+        return self.sequences.producer_epoch
+
+    # --- the calls of the application ------------------------------------------------------------------------------
+
+    def refusal(self, call: str) -> str:
+        """Return why a call of the application is impossible now; empty if it is possible (`IllegalStateException`, `KafkaException`)."""
+        if self.call and call != self.call:
+            return f"producer {self.name} still waits for the result of {self.call}; until then, only {self.call} can be called again"
+        if self.call:
+            return ""
+        return impossible_call(call, self.state, self.transactional_id, self.last_error)
+
+    def check(self, call: str) -> None:
+        """Check that a call of the application is possible now.
+
+        Raises:
+            IllegalStateError: the call is impossible. The message is Kafka's.
+        """
+        refusal = self.refusal(call)
+        if refusal:
+            raise IllegalStateError(refusal)
+
+    def init(self) -> None:
+        """Get a producer ID from the coordinator, which fences former producers with the same transactional.id (`#initializeTransactions`).
+
+        Raises:
+            IllegalStateError: the call is impossible now.
+        """
+        self.check(INIT)
+        if not self.call:
+            self.call = INIT
+            self._transition(_S.INITIALIZING)
+            self.requests.enqueue(InitProducerId(-1, -1))
+            self.advance()
+
+    def begin(self) -> None:
+        """Begin a transaction. No broker learns of it yet (`#beginTransaction`).
+
+        Raises:
+            IllegalStateError: the call is impossible now.
+        """
+        self.check(BEGIN)
+        self._transition(_S.IN_TRANSACTION)
+        self.client.journal.emit(events.TransactionBegun.kind, self.name, self.transactional_id, self.producer_id, self.producer_epoch)
+
+    def add_partition(self, tp: TopicPartition) -> None:
+        """Note that the application sends records to a partition. `advance` then asks the coordinator to add it (`#maybeAddPartition`)."""
+        if tp in self.partitions or tp in self.new_partitions:
+            return
+        if self.version >= 2:  # the leader of the partition adds it
+            self.partitions[tp] = None
+            self.started = True
+        else:
+            self.new_partitions[tp] = None
+
+    def commit(self) -> None:
+        """Commit the transaction when all batches are acknowledged (`#beginCommit`).
+
+        Raises:
+            IllegalStateError: the call is impossible now.
+        """
+        self._end(COMMIT)
+
+    def abort(self) -> None:
+        """Abort the transaction. Batches that were never sent are dropped (`#beginAbort`).
+
+        Raises:
+            IllegalStateError: the call is impossible now.
+        """
+        self._end(ABORT)
+
+    def _end(self, call: str) -> None:
+        self.check(call)
+        if self.call:
+            return
+        self.call = call
+        unknown_to_coordinator = self.last_error == errors.INVALID_PRODUCER_ID_MAPPING
+        self._transition(TARGETS[call])
+        if call == ABORT:
+            self.new_partitions.clear()
+        if unknown_to_coordinator:
+            self.requests.waiting = ()
+            self._complete("")
+        else:
+            self.requests.enqueue(EndTxn(commit=call == COMMIT))
+        self.advance()
+
+    # --- what the producer reports ---------------------------------------------------------------------------------
+
+    def is_send_allowed(self, tp: TopicPartition) -> bool:
+        """Whether batches of a partition can be sent, because the partition belongs to the transaction (`#isSendToPartitionAllowed`)."""
+        return self.state is not _S.FATAL_ERROR and tp in self.partitions
+
+    def batch_failed(self, error: str) -> None:
+        """Handle a batch that was given up (`#maybeTransitionToErrorState`)."""
+        fenced = error == errors.INVALID_PRODUCER_EPOCH and not self.release.producer_fenced
+        if error in FATAL_FROM_LEADERS or fenced or self._is_fatal(error):
+            self.fail(error)
+        else:
+            if not self.state.is_completing:
+                self._require_bump()
+            self._become_abortable(error)
+
+    def sequences_missing(self, error: str) -> None:
+        """Handle batches whose fate is unknown, and after which other batches cannot be sent (`#maybeResolveSequences`)."""
+        if not self.release.bumps_producer_epoch:
+            self.fail(error)
+            return
+        self._require_bump()
+        self._become_abortable(error)
+
+    def disconnected(self, node: str) -> None:
+        """Handle a broken connection to a broker."""
+        self.requests.disconnected(node)
+        self.advance()
+
+    # --- requests --------------------------------------------------------------------------------------------------
+
+    def advance(self) -> None:
+        """Send the next request if none is in flight (`Sender#maybeSendAndPollTransactionalRequest`)."""
+        requests = self.requests
+        if self.state is _S.FATAL_ERROR:
+            requests.waiting = ()
+            self.client.abort_batches(self.last_error, unsent_only=False)
+            return
+        while requests.in_flight is None:
+            if self.state in (_S.ABORTABLE_ERROR, _S.ABORTING_TRANSACTION):
+                self.client.abort_batches(self.last_error or ABORTED, unsent_only=True)
+            request = self._next_request()
+            if request is None:
+                return
+            requests.send(request)
+
+    def _next_request(self) -> TxnRequest | None:
+        """Take the next request from those that wait (`#nextRequest`)."""
+        requests = self.requests
+        if self.new_partitions:
+            requests.enqueue(AddPartitions(tuple(self.new_partitions)))
+            self.new_partitions.clear()
+        while requests.waiting:
+            request = requests.waiting[0]
+            if isinstance(request, EndTxn) and self.client.has_incomplete_batches():
+                return None
+            requests.waiting = requests.waiting[1:]
+            if self.state is _S.ABORTABLE_ERROR and not isinstance(request, FindCoordinator):
+                continue  # the request fails with the error of the transaction (`#maybeTerminateRequestWithError`)
+            if isinstance(request, EndTxn) and not self.started:
+                self._complete(self._marker())  # the coordinator knows nothing of the transaction
+                continue
+            return request
+        return None
+
+    def handle_response(self, response: Any, _: str) -> None:
+        """Handle the answer to the request in flight; an answer to an earlier request is ignored."""
+        request = self.requests.take_answered(response.correlation)
+        if request is not None:
+            if self.state is not _S.FATAL_ERROR:
+                request.answered(self, response)
+            self.advance()
+
+    def _back_off_expired(self, _: object) -> None:
+        if self.state is _S.FATAL_ERROR:
+            self.requests.in_flight = None
+        else:
+            self.requests.send_now()
+
+    def _timed_out(self, correlation: object) -> None:
+        if self.requests.in_flight is not None and correlation == self.requests.correlation:
+            self.client.abandon_connection(self.requests.node)
+
+    # --- what follows from answers ---------------------------------------------------------------------------------
+
+    def retry(self, request: TxnRequest, backoff: int = RETRY_BACKOFF) -> None:
+        """Send a request again after a back-off, µs."""
+        self.requests.retry(request, backoff)
+
+    def look_up_coordinator(self, key: str, group: bool) -> None:
+        """Forget a coordinator, and ask for it again."""
+        self.requests.look_up_coordinator(key, group)
+
+    def found_coordinator(self, key: str, group: bool, node: str) -> None:
+        """Take over the coordinator of a transactional.id or a group."""
+        self.requests.coordinators[key, group] = node
+
+    def initialized(self, producer_id: int, producer_epoch: int, *, bumped: bool) -> None:
+        """Take over a producer ID and epoch from InitProducerId; with `bumped`, sequence numbers restart at 0."""
+        if bumped:
+            self.sequences.reset()
+        self.sequences.set_producer_id(producer_id, producer_epoch)
+        self.call = ""
+        self._transition(_S.READY)
+
+    def partitions_added(self, partitions: tuple[TopicPartition, ...]) -> None:
+        """Note that the coordinator added partitions, whose batches can now be sent."""
+        self.partitions.update(dict.fromkeys(partitions))
+        self.started = True
+        self.client.send_all()
+
+    def ended(self, producer_id: int, producer_epoch: int) -> None:
+        """Note that the transaction is decided. With transaction.version 2, the next transaction has another epoch or producer ID."""
+        marker = self._marker()
+        ended_id, ended_epoch = self.producer_id, self.producer_epoch
+        if producer_id >= 0:
+            self.sequences.reset()
+            self.sequences.set_producer_id(producer_id, producer_epoch)
+        self._complete(marker, ended_id, ended_epoch)
+
+    def _marker(self) -> str:
+        return "COMMIT" if self.state is _S.COMMITTING_TRANSACTION else "ABORT"
+
+    def _complete(self, marker: str, producer_id: int = -1, producer_epoch: int = -1) -> None:
+        """Forget the transaction, and get another epoch if that is required (`#completeTransaction`)."""
+        if producer_id < 0:
+            producer_id, producer_epoch = self.producer_id, self.producer_epoch
+        if marker:
+            self.client.journal.emit(events.TransactionEnded.kind, self.name, self.transactional_id, producer_id, producer_epoch, marker)
+        bumps = self.bump_required
+        self.bump_required = self.started = False
+        self.partitions.clear()
+        self.new_partitions.clear()
+        if bumps:
+            self._transition(_S.INITIALIZING)
+            self.requests.enqueue(InitProducerId(self.producer_id, self.producer_epoch))
+        else:
+            self.call = ""
+            self._transition(_S.READY)
+
+    # --- errors ----------------------------------------------------------------------------------------------------
+
+    def fail(self, error: str) -> None:
+        """Make an error fatal."""
+        if self.state is not _S.FATAL_ERROR:
+            self._transition(_S.FATAL_ERROR, error)
+
+    def fail_transaction(self, error: str, *, bump: bool = False) -> None:
+        """Make an error abortable; with `bump`, the abort must be followed by another epoch (`#abortableErrorIfPossible`)."""
+        if (bump and not self.release.bumps_producer_epoch) or self._is_fatal(error):
+            self.fail(error)
+        elif self.state is _S.ABORTING_TRANSACTION and bump:
+            self._require_bump()
+            self._complete("ABORT")
+        else:
+            if bump:
+                self._require_bump()
+            self._become_abortable(error)
+
+    def _is_fatal(self, error: str) -> bool:
+        """Whether the release makes an error fatal that is abortable in others."""
+        if error == errors.INVALID_PRODUCER_ID_MAPPING and self.release.unknown_producer_is_fatal:
+            return True
+        return error in FATAL_WITHOUT_BUMP and not self.release.bumps_producer_epoch
+
+    def _require_bump(self) -> None:
+        """With transaction.version 2, the coordinator changes the epoch anyway."""
+        self.bump_required = self.bump_required or (self.release.bumps_producer_epoch and self.version < 2)
+
+    def _become_abortable(self, error: str) -> None:
+        """Fail the transaction. An error during an abort does not matter, and the first error stays (`#transitionToAbortableError`)."""
+        if self.state in (_S.ABORTING_TRANSACTION, _S.FATAL_ERROR, _S.ABORTABLE_ERROR):
+            return
+        self._transition(_S.ABORTABLE_ERROR, error)
+
+    def _transition(self, target: ProducerTransactionState, error: str = "") -> None:
+        """Change the state. A change that is impossible is a mistake of the producer, which is fatal since 3.6 (KAFKA-14831)."""
+        former = self.state
+        if not target.can_follow(former):
+            error = f"Invalid transition attempted from state {former.value} to state {target.value}"
+            if not self.release.invalid_transition_is_fatal:
+                raise IllegalStateError(error)
+            target = _S.FATAL_ERROR
+        self.state, self.last_error = target, error
+        journal = self.client.journal
+        if target in (_S.ABORTABLE_ERROR, _S.FATAL_ERROR):
+            self.call = ""
+            journal.cause = journal.emit(
+                events.ProducerStateChanged.kind, self.name, self.transactional_id, former.value, target.value, error
+            )
+        elif target is _S.READY and former is _S.INITIALIZING:
+            journal.emit(events.ProducerStateChanged.kind, self.name, self.transactional_id, former.value, target.value, "")

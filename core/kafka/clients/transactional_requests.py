@@ -1,0 +1,262 @@
+"""The requests of a transactional producer to its coordinators, and what follows from each answer (Kafka: `TxnRequestHandler`)."""
+
+from __future__ import annotations
+
+import enum
+from abc import ABCMeta, abstractmethod
+from typing import Any, ClassVar, Final, Protocol
+
+from core.kafka import errors
+from core.kafka.clients.client import RETRY_BACKOFF
+from core.kafka.ids import TopicPartition, broker_address
+from core.kafka.release import Release
+from core.kafka.transaction.messages import (
+    AddPartitionsToTxnRequest,
+    AddPartitionsToTxnResponse,
+    EndTxnRequest,
+    EndTxnResponse,
+    FindCoordinatorRequest,
+    FindCoordinatorResponse,
+    InitTransactionalIdRequest,
+    InitTransactionalIdResponse,
+)
+from core.sim.units import US_PER_MS
+
+ADD_PARTITIONS_RETRY_BACKOFF: Final = 20 * US_PER_MS
+"""The back-off of the first AddPartitionsToTxn of a transaction while the former transaction is completed, µs (KAFKA-5477)."""
+
+FENCED: Final = frozenset({errors.PRODUCER_FENCED, errors.INVALID_PRODUCER_EPOCH})
+"""The errors of a coordinator that tell a producer that another producer has taken over its transactional.id."""
+
+MOVED: Final = frozenset({errors.NOT_COORDINATOR, errors.COORDINATOR_NOT_AVAILABLE})
+"""The errors after which the producer looks up the coordinator again."""
+
+WAITING: Final = frozenset({errors.COORDINATOR_LOAD_IN_PROGRESS, errors.CONCURRENT_TRANSACTIONS})
+"""The errors after which the producer repeats the request."""
+
+UNKNOWN_PRODUCER: Final = frozenset({errors.UNKNOWN_PRODUCER_ID, errors.INVALID_PRODUCER_ID_MAPPING})
+"""The errors of a coordinator that does not know the producer ID."""
+
+
+class Priority(enum.IntEnum):
+    """The order in which waiting requests are sent (`TransactionManager.Priority`)."""
+
+    FIND_COORDINATOR = 0
+    INIT_PRODUCER_ID = 1
+    ADD_PARTITIONS_OR_OFFSETS = 2
+    END_TXN = 3
+    EPOCH_BUMP = 4
+
+
+class RequestContext(Protocol):
+    """What a request needs of its transaction manager."""
+
+    transactional_id: str
+    timeout_us: int
+    version: int
+    partitions: dict[TopicPartition, None]
+
+    @property
+    def name(self) -> str:
+        """The name of the producer."""
+
+    @property
+    def release(self) -> Release:
+        """The rules of the release."""
+
+    @property
+    def producer_id(self) -> int:
+        """The producer ID."""
+
+    @property
+    def producer_epoch(self) -> int:
+        """The producer epoch."""
+
+    def found_coordinator(self, key: str, group: bool, node: str, /) -> None:
+        """Take over the coordinator of a transactional.id or a group."""
+
+    def look_up_coordinator(self, key: str, group: bool, /) -> None:
+        """Forget a coordinator, and ask for it again."""
+
+    def retry(self, request: TxnRequest, /, backoff: int = RETRY_BACKOFF) -> None:
+        """Send a request again after a back-off, µs."""
+
+    def fail(self, error: str, /) -> None:
+        """Make the error fatal."""
+
+    def fail_transaction(self, error: str, /, *, bump: bool = False) -> None:
+        """Make the error abortable; with `bump`, the abort is followed by another epoch, or the error is fatal if that is impossible."""
+
+    def initialized(self, producer_id: int, producer_epoch: int, /, *, bumped: bool) -> None:
+        """Take over a producer ID and epoch from InitProducerId."""
+
+    def partitions_added(self, partitions: tuple[TopicPartition, ...], /) -> None:
+        """Note that the coordinator added partitions to the transaction."""
+
+    def ended(self, producer_id: int, producer_epoch: int, /) -> None:
+        """Note that the transaction is decided. With transaction.version 2, take over the producer ID and epoch of the next one."""
+
+
+class TxnRequest(metaclass=ABCMeta):
+    """A request that waits to be sent, or is in flight.
+
+    Attributes:
+        priority: the order among the waiting requests.
+        group: the group whose coordinator gets the request; empty for the transaction coordinator.
+        backoff: the time to wait before the request is sent, µs; 0 for a first attempt.
+    """
+
+    __slots__ = ("backoff", "group", "priority")
+
+    needs_coordinator: ClassVar[bool] = True
+    priority: Final[Priority]
+    group: Final[str]
+
+    def __init__(self, priority: Priority, group: str = "") -> None:
+        self.priority = priority
+        self.group = group
+        self.backoff = 0
+
+    @abstractmethod
+    def message(self, correlation: int, manager: RequestContext) -> Any:
+        """Return the message to send."""
+
+    @abstractmethod
+    def answered(self, manager: RequestContext, response: Any) -> None:
+        """Handle the answer."""
+
+    def failed(self, manager: RequestContext, error: str) -> None:
+        """Handle the errors that most requests have in common."""
+        if error in MOVED:
+            manager.look_up_coordinator(self.group or manager.transactional_id, bool(self.group))
+            manager.retry(self)
+        elif error in WAITING:
+            manager.retry(self)
+        elif error in FENCED:
+            manager.fail(errors.PRODUCER_FENCED if manager.release.producer_fenced else errors.INVALID_PRODUCER_EPOCH)
+        elif error in UNKNOWN_PRODUCER:
+            manager.fail_transaction(error, bump=True)
+        elif error == errors.TRANSACTION_ABORTABLE:
+            manager.fail_transaction(error)
+        else:
+            manager.fail(error)
+
+
+class FindCoordinator(TxnRequest):
+    """Ask any broker for the coordinator of a transactional.id or a group (`FindCoordinatorHandler`)."""
+
+    __slots__ = ("key",)
+
+    needs_coordinator = False
+    key: Final[str]
+
+    def __init__(self, key: str, group: str = "") -> None:
+        super().__init__(Priority.FIND_COORDINATOR, group)
+        self.key = key
+
+    def message(self, correlation: int, manager: RequestContext) -> FindCoordinatorRequest:
+        """Return the message to send."""
+        return FindCoordinatorRequest(correlation, self.key, bool(self.group))
+
+    def answered(self, manager: RequestContext, response: FindCoordinatorResponse) -> None:
+        """Take over the coordinator, or ask again."""
+        if response.error == errors.NONE:
+            manager.found_coordinator(self.key, bool(self.group), broker_address(response.broker))
+        elif response.error == errors.COORDINATOR_NOT_AVAILABLE:
+            manager.retry(self)
+        else:
+            self.failed(manager, response.error)
+
+
+class InitProducerId(TxnRequest):
+    """Ask for a producer ID, or for the next epoch after an abort (`InitProducerIdHandler`).
+
+    Attributes:
+        producer_id: the producer ID that the producer has; -1 if it names none.
+        producer_epoch: the epoch that the producer has; -1 if it names none.
+    """
+
+    __slots__ = ("producer_epoch", "producer_id")
+
+    producer_id: Final[int]
+    producer_epoch: Final[int]
+
+    def __init__(self, producer_id: int, producer_epoch: int) -> None:
+        super().__init__(Priority.INIT_PRODUCER_ID if producer_id < 0 else Priority.EPOCH_BUMP)
+        self.producer_id = producer_id
+        self.producer_epoch = producer_epoch
+
+    def message(self, correlation: int, manager: RequestContext) -> InitTransactionalIdRequest:
+        """Return the message to send."""
+        return InitTransactionalIdRequest(
+            correlation, manager.name, manager.transactional_id, manager.timeout_us, self.producer_id, self.producer_epoch, manager.version
+        )
+
+    def answered(self, manager: RequestContext, response: InitTransactionalIdResponse) -> None:
+        """Take over the producer ID and epoch."""
+        if response.error == errors.NONE:
+            manager.initialized(response.producer_id, response.producer_epoch, bumped=self.producer_id >= 0)
+        elif response.error in UNKNOWN_PRODUCER:
+            manager.fail(response.error)
+        else:
+            self.failed(manager, response.error)
+
+
+class AddPartitions(TxnRequest):
+    """Add partitions to the transaction before the first batch of each is sent (`AddPartitionsToTxnHandler`)."""
+
+    __slots__ = ("partitions",)
+
+    partitions: Final[tuple[TopicPartition, ...]]
+
+    def __init__(self, partitions: tuple[TopicPartition, ...]) -> None:
+        super().__init__(Priority.ADD_PARTITIONS_OR_OFFSETS)
+        self.partitions = partitions
+
+    def message(self, correlation: int, manager: RequestContext) -> AddPartitionsToTxnRequest:
+        """Return the message to send."""
+        return AddPartitionsToTxnRequest(
+            correlation, manager.transactional_id, manager.producer_id, manager.producer_epoch, self.partitions, version=manager.version
+        )
+
+    def answered(self, manager: RequestContext, response: AddPartitionsToTxnResponse) -> None:
+        """Note the partitions, or repeat the request; a partition that is refused fails the transaction."""
+        found = [error for _, error in response.results if error not in (errors.NONE, errors.OPERATION_NOT_ATTEMPTED)]
+        if errors.CONCURRENT_TRANSACTIONS in found:
+            first = not manager.partitions and manager.release.retries_first_partition_soon
+            manager.retry(self, ADD_PARTITIONS_RETRY_BACKOFF if first else RETRY_BACKOFF)
+        elif errors.UNKNOWN_TOPIC_OR_PARTITION in found:
+            manager.retry(self)
+        elif errors.TOPIC_AUTHORIZATION_FAILED in found:
+            manager.fail_transaction(errors.TOPIC_AUTHORIZATION_FAILED)
+        elif found:
+            self.failed(manager, found[0])
+        elif any(error != errors.NONE for _, error in response.results):
+            manager.fail_transaction(errors.OPERATION_NOT_ATTEMPTED)
+        else:
+            manager.partitions_added(self.partitions)
+
+
+class EndTxn(TxnRequest):
+    """Commit or abort the transaction (`EndTxnHandler`)."""
+
+    __slots__ = ("commit",)
+
+    commit: Final[bool]
+
+    def __init__(self, *, commit: bool) -> None:
+        super().__init__(Priority.END_TXN)
+        self.commit = commit
+
+    def message(self, correlation: int, manager: RequestContext) -> EndTxnRequest:
+        """Return the message to send."""
+        return EndTxnRequest(
+            correlation, manager.transactional_id, manager.producer_id, manager.producer_epoch, self.commit, manager.version
+        )
+
+    def answered(self, manager: RequestContext, response: EndTxnResponse) -> None:
+        """Complete the transaction, or repeat the request."""
+        if response.error == errors.NONE:
+            manager.ended(response.producer_id, response.producer_epoch)
+        else:
+            self.failed(manager, response.error)

@@ -1,0 +1,124 @@
+"""Acts on the transactions of producers."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from core.kafka.admin_requests import CreateTopic
+from core.kafka.clients.client_config import PRODUCER
+from core.kafka.clients.producer import Producer
+from core.kafka.clients.producer_transaction_state import ABORT, BEGIN, COMMIT, INIT
+from core.kafka.clients.transaction_manager import TransactionManager
+from core.kafka.topic_spec import TopicSpec
+from core.kafka.transaction.transaction_log import TRANSACTION_STATE_TOPIC
+from core.lab import acts
+from core.lab.act_handlers import find
+from core.lab.act_handlers.clients import check_client, config_of, existing_producer, producer_named
+from core.lab.cluster_nodes import ClusterNodes
+from core.lab.spec import reject_too_many
+from core.sim.errors import ActRefused
+
+_ALL: Final = -1
+
+
+def _init_transactions(cluster: ClusterNodes, act: acts.InitTransactions) -> find.CheckThenDo:
+    release = cluster.release
+    if not release.transactions:
+        raise ActRefused(f"release {release.name} has no transactions; use 0.11 or later (KIP-98)")
+    check_client(cluster, act.producer, act.topic, Producer, "producer")
+    if not act.transactional_id:
+        raise ActRefused("the transactional.id must not be empty")
+    config = config_of(cluster, PRODUCER, act.config, idempotent=True)
+    known = cluster.producer(act.producer)
+    if known is not None:
+        if known.transactions is None or known.transactions.transactional_id != act.transactional_id:
+            raise ActRefused(
+                f"producer {act.producer} already exists without transactional.id {act.transactional_id}; give the transactional producer another name"
+            )
+        if refusal := known.transactions.refusal(INIT):
+            raise ActRefused(refusal)
+        if act.config and config != known.config:
+            raise ActRefused(f"producer {act.producer} already exists with other settings; give the new producer another name")
+    creation = transaction_state_topic(cluster)
+    yield
+    if creation is not None:
+        cluster.submit_admin_request(CreateTopic(creation))
+    if known is None:
+        known = producer_named(cluster, act.producer, act.topic, _ALL, config)
+        known.enable_transactions(release, act.transactional_id, config.transaction_timeout)
+        known.refresh_metadata()
+    assert known.transactions is not None
+    known.transactions.init()
+
+
+def transaction_state_topic(cluster: ClusterNodes) -> TopicSpec | None:
+    """Return the topic `__transaction_state` to create, or None if it exists (`TransactionStateManager#transactionTopicConfigs`).
+
+    Raises:
+        ActRefused: the cluster cannot hold the topic.
+    """
+    replication, settings = cluster.controller.replication, cluster.settings
+    if TRANSACTION_STATE_TOPIC in replication.topics:
+        return None
+    factor = settings.integer("transaction.state.log.replication.factor")
+    partitions = settings.integer("transaction.state.log.num.partitions")
+    if factor > len(cluster.brokers):
+        raise ActRefused(
+            f"transaction.state.log.replication.factor is {factor}, but the cluster has {len(cluster.brokers)} broker"
+            f"{'s' if len(cluster.brokers) != 1 else ''}; set it to at most {len(cluster.brokers)} in the cluster's settings"
+        )
+    find.require_controller(cluster)
+    try:
+        known = replication.partitions
+        replicas = sum(len(partition.replicas) for partition in known.values())
+        reject_too_many(len(known) + partitions, replicas + partitions * factor)
+    except ValueError as wrong:
+        raise ActRefused(f"with {TRANSACTION_STATE_TOPIC}, that would be {wrong}") from None
+    config = (
+        ("unclean.leader.election.enable", "false"),
+        ("compression.type", "uncompressed"),
+        ("cleanup.policy", "compact"),
+        ("min.insync.replicas", str(settings.integer("transaction.state.log.min.isr"))),
+        ("segment.bytes", "104857600"),
+    )
+    return TopicSpec(TRANSACTION_STATE_TOPIC, partitions, factor, config=config)
+
+
+def _transactions(cluster: ClusterNodes, name: str, call: str) -> TransactionManager:
+    """Return the transactions of a producer if a call is possible now.
+
+    Raises:
+        ActRefused: there is no such producer, it has no transactional.id, or the call is impossible now.
+    """
+    producer = existing_producer(cluster, name)
+    if producer.transactions is None:
+        raise ActRefused(f"producer {name} has no transactional.id; start another producer with init-transactions")
+    if refusal := producer.transactions.refusal(call):
+        raise ActRefused(refusal)
+    return producer.transactions
+
+
+def _begin(cluster: ClusterNodes, act: acts.BeginTransaction) -> find.CheckThenDo:
+    transactions = _transactions(cluster, act.producer, BEGIN)
+    yield
+    transactions.begin()
+
+
+def _commit(cluster: ClusterNodes, act: acts.CommitTransaction) -> find.CheckThenDo:
+    transactions = _transactions(cluster, act.producer, COMMIT)
+    yield
+    transactions.commit()
+
+
+def _abort(cluster: ClusterNodes, act: acts.AbortTransaction) -> find.CheckThenDo:
+    transactions = _transactions(cluster, act.producer, ABORT)
+    yield
+    transactions.abort()
+
+
+HANDLERS: Final[find.Handlers] = {
+    acts.InitTransactions: _init_transactions,
+    acts.BeginTransaction: _begin,
+    acts.CommitTransaction: _commit,
+    acts.AbortTransaction: _abort,
+}

@@ -1,0 +1,180 @@
+"""Transactions of a whole cluster: commit, abort, fencing, timeouts, and what each isolation level reads, under the releases that changed them."""
+
+from __future__ import annotations
+
+import pytest
+
+from core.kafka import events
+from core.kafka.clients.producer_transaction_state import ProducerTransactionState
+from core.kafka.release import RELEASES
+from core.kafka.topic_spec import TopicSpec
+from core.kafka.transaction.transaction_log import TRANSACTION_STATE_TOPIC
+from core.kafka.transaction.transaction_metadata import TransactionMetadata
+from core.lab import acts
+from core.lab.cluster import Cluster
+from core.lab.spec import BrokerSpec, ClusterSpec
+from core.sim.errors import ActRefused
+from core.sim.units import SECOND
+
+TRANSACTIONAL = ("0.11", "1.1", "2.7", "3.3", "3.6", "4.0", "4.3")
+"""Releases under which transactions differ."""
+
+_S = ProducerTransactionState
+
+
+class Run:
+    """A cluster of three brokers with topic t of two partitions, and a producer with transactional.id tx that has its producer ID."""
+
+    def __init__(self, release: str, **settings: object) -> None:
+        self.events: list[tuple] = []
+        wanted = {"transaction.state.log.num.partitions": 3} | {name.replace("_", "."): value for name, value in settings.items()}
+        spec = ClusterSpec(tuple(BrokerSpec(broker) for broker in (1, 2, 3)), (TopicSpec("t", 2, 3),), settings=tuple(wanted.items()))
+        self.cluster = Cluster(spec, RELEASES[release], sink=self.events.append)
+        self.wait(1)
+        self.do(acts.Consume("t", "committed", isolation="read_committed"), acts.Consume("t", "uncommitted"))
+
+    def do(self, *all_acts: acts.Act) -> None:
+        """Do acts at this moment."""
+        for act in all_acts:
+            self.cluster.do(act)
+
+    def wait(self, seconds: float) -> None:
+        """Let time pass."""
+        self.cluster.run_until(self.cluster.now + int(seconds * SECOND))
+
+    def init(self, producer: str = "producer", **config: str) -> None:
+        """Start a producer, and wait until it has its producer ID."""
+        self.do(acts.InitTransactions("t", "tx", producer, tuple((name.replace("_", "."), value) for name, value in config.items())))
+        self.wait(2)
+
+    def state(self, producer: str = "producer") -> ProducerTransactionState:
+        """The state of a producer."""
+        found = self.cluster.producer(producer)
+        assert found is not None
+        assert found.transactions is not None
+        return found.transactions.state
+
+    def read(self) -> tuple[int, int]:
+        """How many records the two consumers have read: read_committed, and read_uncommitted."""
+        committed, uncommitted = self.cluster.consumer("committed"), self.cluster.consumer("uncommitted")
+        assert committed is not None
+        assert uncommitted is not None
+        return committed.read, uncommitted.read
+
+    def told(self, kind: type) -> list[tuple]:
+        """The columns of the events of a kind so far."""
+        return [event[4:] for event in self.events if event[3] == kind.kind]  # type: ignore[attr-defined]
+
+    def coordinator(self) -> int:
+        """The broker that coordinates tx."""
+        (found,) = [broker.id for broker in self.cluster.brokers.values() if broker.transactions.states.get("tx") is not None]
+        return found
+
+    def metadata(self) -> TransactionMetadata:
+        """The coordinator's state of tx."""
+        found = self.cluster.brokers[self.coordinator()].transactions.states.get("tx")
+        assert found is not None
+        return found
+
+
+@pytest.mark.parametrize("release", TRANSACTIONAL)
+def test_commit_and_abort(release: str) -> None:
+    run = Run(release)
+    run.init()
+    run.do(acts.BeginTransaction(), acts.Produce("t", 4), acts.CommitTransaction())
+    run.wait(1)
+    assert (run.state(), run.read()) == (_S.READY, (4, 4))
+    run.do(acts.BeginTransaction(), acts.Produce("t", 6))
+    run.wait(1)
+    assert (run.state(), run.read()) == (_S.IN_TRANSACTION, (4, 10))
+    run.do(acts.AbortTransaction())
+    run.wait(1)
+    assert (run.state(), run.read()) == (_S.READY, (4, 10))
+    assert [(each[0], each[5]) for each in run.told(events.AbortedRecordsSkipped)] == [("committed", 3)] * 2
+    run.do(acts.BeginTransaction(), acts.Produce("t", 2), acts.CommitTransaction())
+    run.wait(1)
+    assert run.read() == (6, 12)
+    ended = [(each[3], each[4]) for each in run.told(events.TransactionEnded)]
+    epochs = (0, 1, 2) if RELEASES[release].transaction_version == 2 else (0, 0, 0)
+    assert ended == list(zip(epochs, ("COMMIT", "ABORT", "COMMIT"), strict=True))
+    account = run.cluster.account
+    assert (account.accepted, account.acked, account.lost) == (12, 12, 0)
+
+
+@pytest.mark.parametrize("release", TRANSACTIONAL)
+def test_an_open_transaction_holds_readers_of_committed_records_back(release: str) -> None:
+    run = Run(release)
+    run.init()
+    run.do(acts.BeginTransaction(), acts.Produce("t", 2, partition=0))
+    run.wait(1)
+    run.do(acts.Produce("t", 3, partition=0, producer="plain"))
+    run.wait(1)
+    assert run.read() == (0, 5)
+    run.do(acts.CommitTransaction())
+    run.wait(1)
+    assert run.read() == (5, 5)
+
+
+@pytest.mark.parametrize("release", ["0.8.2", "0.9", "0.10.2"])
+def test_releases_without_transactions_refuse_with_the_reason(release: str) -> None:
+    spec = ClusterSpec(tuple(BrokerSpec(broker) for broker in (1, 2, 3)), (TopicSpec("t", 2, 3),))
+    cluster = Cluster(spec, RELEASES[release])
+    with pytest.raises(ActRefused, match=r"has no transactions; use 0\.11 or later"):
+        cluster.do(acts.InitTransactions("t", "tx"))
+    with pytest.raises(ActRefused, match=r"has no transactions; omit 'isolation'"):
+        cluster.do(acts.Consume("t", isolation="read_committed"))
+
+
+def test_the_internal_topic_needs_enough_brokers() -> None:
+    spec = ClusterSpec((BrokerSpec(1), BrokerSpec(2)), (TopicSpec("t", 2, 2),))
+    with pytest.raises(ActRefused, match=r"transaction.state.log.replication.factor is 3, but the cluster has 2 brokers"):
+        Cluster(spec).do(acts.InitTransactions("t", "tx"))
+
+
+@pytest.mark.parametrize("release", ["0.11", "3.3"])
+def test_the_internal_topic_is_a_real_topic(release: str) -> None:
+    run = Run(release)
+    run.init()
+    topic = run.cluster.controller.replication.topics[TRANSACTION_STATE_TOPIC]
+    assert len(topic.partitions) == 3
+    assert (topic.config["min.insync.replicas"], topic.config["unclean.leader.election.enable"]) == ("2", "false")
+
+
+def test_calls_in_the_wrong_order_are_refused() -> None:
+    run = Run("3.3")
+    with pytest.raises(ActRefused, match="there is no producer"):
+        run.do(acts.BeginTransaction())
+    run.do(acts.InitTransactions("t", "tx"))
+    with pytest.raises(ActRefused, match="still waits for the result of initTransactions"):
+        run.do(acts.BeginTransaction())
+    run.wait(2)
+    with pytest.raises(ActRefused, match="Invalid transition attempted from state READY to state COMMITTING_TRANSACTION"):
+        run.do(acts.CommitTransaction())
+    with pytest.raises(ActRefused, match="Cannot call send in state READY"):
+        run.do(acts.Produce("t", 1))
+    run.do(acts.BeginTransaction())
+    with pytest.raises(ActRefused, match="Invalid transition attempted from state IN_TRANSACTION to state IN_TRANSACTION"):
+        run.do(acts.BeginTransaction())
+    run.do(acts.CommitTransaction())
+    assert run.state() is _S.READY  # the coordinator never heard of the transaction
+
+
+@pytest.mark.parametrize("release", TRANSACTIONAL)
+def test_a_second_instance_fences_the_first(release: str) -> None:
+    run = Run(release)
+    run.init()
+    run.do(acts.BeginTransaction(), acts.Produce("t", 4))
+    run.wait(1)
+    run.init("second")
+    assert run.state("second") is _S.READY
+    assert run.read() == (0, 4)
+    run.do(acts.CommitTransaction())
+    run.wait(1)
+    assert run.state() is _S.FATAL_ERROR
+    fenced = "PRODUCER_FENCED" if RELEASES[release].producer_fenced else "INVALID_PRODUCER_EPOCH"
+    assert run.told(events.ProducerStateChanged)[-1] == ("producer", "tx", "COMMITTING_TRANSACTION", "FATAL_ERROR", fenced)
+    with pytest.raises(ActRefused, match=f"in an error state: {fenced}"):
+        run.do(acts.BeginTransaction())
+    run.do(acts.BeginTransaction("second"), acts.Produce("t", 2, producer="second"), acts.CommitTransaction("second"))
+    run.wait(1)
+    assert run.read() == (2, 6)
