@@ -97,6 +97,7 @@ NAMED = {
     "unflushed": "lost",
     "election": "unclean",
     "reset": "latest",
+    "isolation": "read_committed",
     "pace": "by-hand",
     "node": "b3",
     "name": "min.insync.replicas",
