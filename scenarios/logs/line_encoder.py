@@ -21,14 +21,14 @@ def _struct_type(kind: str) -> Callable[..., msgspec.Struct]:
     return made
 
 
-def to_structs(events: Iterable[tuple[Any, ...]]) -> list[msgspec.Struct]:
-    """Return events as msgspec structs, which can be encoded together."""
-    return [(_struct_types.get(event[3]) or _struct_type(event[3]))(*event) for event in events]
+_encoder: Final = msgspec.json.Encoder()
 
 
-_encode: Final = msgspec.json.Encoder().encode
+def encode_events(events: Iterable[tuple[Any, ...]]) -> bytes:
+    """Encode events as lines of the log, each with its line break."""
+    return _encoder.encode_lines([(_struct_types.get(event[3]) or _struct_type(event[3]))(*event) for event in events])
 
 
 def encode_event(event: tuple[Any, ...]) -> bytes:
-    """Encode an event as a line of the log, without the line break."""
-    return _encode((_struct_types.get(event[3]) or _struct_type(event[3]))(*event))
+    """Encode one event as a line of the log, without the line break."""
+    return encode_events((event,))[:-1]

@@ -18,7 +18,7 @@ from core.sim.errors import Standstill
 from scenarios.errors import InputError
 from scenarios.io.output_files import OutputFile
 from scenarios.io.termination_signals import defer_signals
-from scenarios.logs.line_encoder import to_structs
+from scenarios.logs.line_encoder import encode_events
 from scenarios.logs.log_file import is_packed_name, open_log_file, packer
 from scenarios.logs.log_header import End, Header
 
@@ -44,7 +44,7 @@ class LogWriter:
         self.path = Path(path)
         self._output = OutputFile(path)
         encoder = msgspec.json.Encoder()
-        self._encode, self._encode_lines = encoder.encode, encoder.encode_lines
+        self._encode = encoder.encode
         self._events: deque[tuple[Any, ...]] = deque()
         self._lines: list[bytes] = []
         self._waiting = 0
@@ -97,7 +97,7 @@ class LogWriter:
         take = self._events.popleft
         events = [take() for _ in range(len(self._events))]
         if events:
-            self._lines.append(self._encode_lines(to_structs(events)))
+            self._lines.append(encode_events(events))
             self._waiting += len(events)
             self._count += len(events)
             self._last_time = events[-1][1]

@@ -15,7 +15,7 @@ from spark_reports.convert.to_json_lines import sessions_of, to_json_lines, writ
 from spark_reports.convert.to_parquet import parquet_target, to_parquet, to_parquet_locally
 from spark_reports.errors import ReportError
 from spark_reports.logs.find_logs import find_logs
-from spark_reports.rows.arrow_fast_path import has_arrow
+from spark_reports.rows.lines_to_rows import has_arrow
 from spark_reports.spark.master import LOCAL_MASTER
 from spark_reports.spark.session import spark_session
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import attrs
 
 from spark_reports.rows.dataset import Dataset, read_dataset
-from spark_reports.rows.lines_to_rows import REST, frequent_columns, is_infrequent, lines_to_rows
+from spark_reports.rows.remote_lines_to_rows import REST, frequent_columns, is_infrequent, remote_lines_to_rows
 from spark_reports.rows.schema import DATASET_HEADER, DATASET_TAIL, ENVELOPE_NAMES, FREQUENT_KINDS, LINE, SESSION
 
 if TYPE_CHECKING:
@@ -49,14 +49,16 @@ def read_frames(
     """Return the events of the given kinds, with the given columns, from JSON Lines and from datasets.
 
     Args:
-        staging: the argument `staging` of `lines_to_rows.lines_to_rows`.
+        staging: the argument `staging` of `remote_lines_to_rows.remote_lines_to_rows`.
     """
     parts: list[DataFrame] = []
     infrequent: list[DataFrame] = []
     bad = None
     wanted = [SESSION, *ENVELOPE_NAMES, *columns]
     here = [log for log in lines if isinstance(log.readable, Path)]
-    read = [lines_to_rows(spark, logs, kinds, columns, staging) for logs in (here, [log for log in lines if log not in here]) if logs]
+    read = [
+        remote_lines_to_rows(spark, logs, kinds, columns, staging) for logs in (here, [log for log in lines if log not in here]) if logs
+    ]
     if read:
         kept = _union(read).cache()
         often = frequent_columns(columns)

@@ -1,102 +1,105 @@
-"""Turns lines of logs into rows with Spark, and marks lines that are not events."""
+"""Turns lines of a log into rows with pyarrow.
+
+If pyarrow cannot parse a log, or a check of its rows fails, the log is left to `remote_lines_to_rows`, which reports the problem and its place.
+"""
 
 from __future__ import annotations
 
-import os
-import re
-from collections.abc import Collection, Sequence
-from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from collections.abc import Collection, Iterator
+from importlib.util import find_spec
+from typing import TYPE_CHECKING, BinaryIO, Final
 
-from core.kafka.events import KINDS, column_types, required_columns
-from spark_reports.rows.schema import CORRUPT_FIELD, END_FIELD, ENVELOPE_NAMES, FREQUENT_KINDS, HEADER_FIELD, SESSION
+from core.kafka.events import KINDS, required_columns
+from scenarios.logs.log_file import MAX_LINE
+from spark_reports.rows.schema import ENVELOPE, event_columns
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame, SparkSession
-
-    from spark_reports.logs.session_log import SessionLog
+    import pyarrow
 
 
-REST: Final = "rest"
-"""The name of the struct with the columns that frequent events lack."""
+BLOCK_BYTES: Final = 32 << 20
+"""The number of bytes of JSON Lines that are parsed together and become one row group."""
 
 
-def lines_to_rows(
-    spark: SparkSession, logs: Sequence[SessionLog], kinds: Collection[str], columns: Collection[str], staging: Path | None
-) -> DataFrame:
-    """Return the events of the given kinds, with the given columns, from all logs, and every unusable line.
+def has_arrow() -> bool:
+    """Whether pyarrow is installed."""
+    return find_spec("pyarrow") is not None
 
-    The columns are `session`, the envelope, those of `columns` that frequent kinds have, the others in `rest` (null for frequent
-    kinds), and `bad`. `bad` is true for a line that is not JSON, has a field with a wrong type, has an unknown kind, or lacks one of
-    `columns` that its kind requires.
 
-    Args:
-        staging: a directory on this machine for links with plain names, because Spark interprets some characters in paths; None if Spark
-            runs elsewhere and uses the original paths.
+class NotStageable(Exception):
+    """The input differs from the output of this program, or staging was stopped. Spark's parser reports the problem if there is one."""
+
+
+def arrow_schema(columns: Collection[str]) -> pyarrow.Schema:
+    """Return the schema of the envelope and of the named event columns."""
+    import pyarrow as pa
+
+    types = {"int": pa.int64(), "str": pa.string(), "bool": pa.bool_(), "tuple[int, ...]": pa.list_(pa.int32())}
+    envelope = [(field.name, pa.string() if field.name == "kind" else pa.int64()) for field in ENVELOPE]
+    return pa.schema([*envelope, *((name, types[declared]) for name, declared in event_columns().items() if name in columns)])
+
+
+def line_blocks(file: BinaryIO, *, ended: bool, torn: bool) -> Iterator[bytes]:
+    """Yield the event lines of a log in blocks of whole lines, without the end line and without an incomplete line.
+
+    `file` is open at the end of the header line.
+
+    Raises:
+        NotStageable: a line is too long for an event.
     """
-    from pyspark.sql import functions as F
-
-    from spark_reports.rows.schema import line_schema
-
-    paths = [log.readable for log in logs if isinstance(log.readable, Path)]
-    if staging is None or not paths:
-        sources = [os.path.abspath(path) for path in paths] or [str(log.readable) for log in logs]
-        index = {re.sub("^(file:)?/+", "file:///", source): log.session for source, log in zip(sources, logs, strict=True)}
-        session = F.create_map(*(F.lit(part) for pair in index.items() for part in pair))[
-            F.regexp_replace(F.url_decode(F.replace(F.col("_metadata.file_path"), F.lit("+"), F.lit("%2B"))), "^file:/+", "file:///")
-        ]
-    else:
-        sources = [str(_link(staging, number, path)) for number, path in enumerate(paths)]
-        names = F.array(*(F.lit(log.session) for log in logs))
-        session = F.element_at(names, F.regexp_extract(F.col("_metadata.file_name"), r"(\d+)", 1).cast("int") + 1)
-    raw = (
-        spark.read.schema(line_schema(columns))
-        .options(mode="PERMISSIVE", columnNameOfCorruptRecord=CORRUPT_FIELD, encoding="UTF-8", lineSep="\n", allowSingleQuotes="false")
-        .json(sources)
-    )
-    often = frequent_columns(columns)
-    known = ", ".join(f"'{kind}'" for kind in KINDS)
-    bad = (
-        f"coalesce({CORRUPT_FIELD} IS NOT NULL OR seq IS NULL OR t IS NULL OR cause IS NULL OR kind NOT IN ({known}) "
-        f"OR {_missing_columns(kinds, columns)}, true) AS bad"
-    )
-    rest = ", ".join(f"'{name}', `{name}`" for name in columns if name not in often)
-    packed = [f"CASE WHEN {is_infrequent()} THEN named_struct({rest}) END AS {REST}"] if rest else []
-    wanted = ", ".join(f"'{kind}'" for kind in kinds)
-    return (
-        raw.where(f"{HEADER_FIELD} IS NULL AND NOT coalesce({END_FIELD}, false)")
-        .withColumn(SESSION, session)
-        .selectExpr(SESSION, *ENVELOPE_NAMES, *(f"`{name}`" for name in often), *packed, bad)
-        .where(f"bad OR kind IN ({wanted})")
-    )
+    block = file.read(BLOCK_BYTES)
+    while block:
+        line = file.readline(MAX_LINE)
+        if len(line) == MAX_LINE:
+            raise NotStageable
+        block += line
+        following = file.read(BLOCK_BYTES)
+        if not following:
+            if torn:
+                block = block[: block.rfind(b"\n") + 1]
+            if ended:
+                block = block[: block.rstrip(b"\n").rfind(b"\n") + 1]
+        if block:
+            yield block
+        block = following
 
 
-def _missing_columns(kinds: Collection[str], columns: Collection[str]) -> str:
-    """Return SQL that is true if a row lacks one of `columns` that its kind requires.
+def block_to_table(block: bytes, schema: pyarrow.Schema) -> pyarrow.Table:
+    """Parse lines into rows of a schema. Fields that are not in the schema are dropped.
 
-    The condition is one text instead of several Column objects, because each Column object costs milliseconds.
+    Raises:
+        pyarrow.ArrowInvalid, ValueError: a line is not JSON with the types of the schema.
     """
-    cases = []
-    for kind in kinds:
-        needed = [f"`{name}` IS NULL" for name in required_columns(KINDS[kind]) if name in columns]
-        if needed:
-            cases.append(f"WHEN '{kind}' THEN {' OR '.join(needed)}")
-    return f"CASE kind {' '.join(cases)} ELSE false END"
+    import pyarrow as pa
+    from pyarrow import json
+
+    if not block.isascii():
+        block.decode()
+    table = json.read_json(
+        pa.BufferReader(block), parse_options=json.ParseOptions(explicit_schema=schema, unexpected_field_behavior="ignore")
+    )
+    return table.select(schema.names)
 
 
-def is_infrequent() -> str:
-    return f"kind NOT IN ({', '.join(repr(kind) for kind in sorted(FREQUENT_KINDS))})"
+def check_rows(table: pyarrow.Table, block: bytes, before: int, kinds: Collection[str], columns: Collection[str]) -> None:
+    """Check that every line is an event with a known kind and its required columns, and that each number is one more than the previous one.
 
+    The first number must be one more than `before`.
 
-def frequent_columns(columns: Collection[str]) -> list[str]:
-    """Return the elements of `columns` that at least one frequent kind has."""
-    have = {name for kind in FREQUENT_KINDS for name in column_types(KINDS[kind])}
-    return [name for name in columns if name in have]
+    Raises:
+        NotStageable: a check fails.
+    """
+    import pyarrow as pa
+    from pyarrow import compute as pc
 
-
-def _link(staging: Path, number: int, path: Path) -> Path:
-    """Create a link to a log. The name of the link has no characters that are special in Hadoop's file patterns."""
-    link = staging / f"{number:06d}.jsonl"
-    if not link.is_symlink():
-        link.symlink_to(path.resolve())
-    return link
+    count = table.num_rows
+    lines = block.count(b"\n") + (not block.endswith(b"\n"))
+    numbers = pa.array(range(before + 1, before + count + 1), pa.int64())
+    if count != lines or any(table[field.name].null_count for field in ENVELOPE) or not pc.all(pc.equal(table["seq"], numbers)).as_py():
+        raise NotStageable
+    for kind in pc.unique(table["kind"]).to_pylist():
+        if kind not in KINDS:
+            raise NotStageable
+        needed = [name for name in required_columns(KINDS[kind]) if name in columns] if kind in kinds else []
+        if needed and any(column.null_count for column in table.select(needed).filter(pc.equal(table["kind"], kind)).itercolumns()):
+            raise NotStageable

@@ -19,7 +19,7 @@ from urllib.parse import unquote
 import attrs
 
 from spark_reports.logs.session_log import SessionLog
-from spark_reports.rows.arrow_fast_path import NotStageable, arrow_schema, block_to_table, check_rows, has_arrow, line_blocks
+from spark_reports.rows.lines_to_rows import NotStageable, arrow_schema, block_to_table, check_rows, has_arrow, line_blocks
 from spark_reports.rows.schema import DATASET_HEADER, DATASET_TAIL, FREQUENT_KINDS, LINE, SESSION
 
 if TYPE_CHECKING:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-from typing import Protocol
 
 from core.kafka import events
 from core.kafka.admin_requests import (
@@ -15,35 +14,13 @@ from core.kafka.admin_requests import (
     ElectLeaders,
     UnregisterBroker,
 )
+from core.kafka.controller.configuration_control_manager import ConfiguredController, change_setting
 from core.kafka.controller.create_partitions import create_partitions
 from core.kafka.controller.quorum_controller import QuorumController
-from core.kafka.controller.topic_registry import TopicRegistry
 from core.kafka.errors import KafkaError
-from core.kafka.ids import broker_address
-from core.kafka.settings import Settings, render_value
-from core.sim.journal import Journal
 
 
-class AdministeredController(Protocol):
-    """The part of a controller (KRaft or ZooKeeper) that administrative requests use."""
-
-    @property
-    def journal(self) -> Journal:
-        """The journal that the controller writes to."""
-
-    @property
-    def replication(self) -> TopicRegistry:
-        """The controller's topics and partitions."""
-
-    @property
-    def settings(self) -> Settings:
-        """The controller's settings."""
-
-    def config_changed(self, name: str, value: str, topic: str | None, broker: int | None) -> None:
-        """Propagate a changed configuration to the brokers."""
-
-
-def handle_admin_request(controller: AdministeredController, request: AdminRequest) -> None:
+def handle_admin_request(controller: ConfiguredController, request: AdminRequest) -> None:
     """Execute a request. A refused topic request emits an event. A reassignment that is no longer possible changes nothing.
 
     Raises:
@@ -52,14 +29,7 @@ def handle_admin_request(controller: AdministeredController, request: AdminReque
     replication, journal = controller.replication, controller.journal
     match request:
         case AlterConfig(name, value, topic, broker):
-            old, new = controller.settings.set(name, value, broker=broker, topic=topic)
-            subject = topic if topic is not None else "" if broker is None else broker_address(broker)
-            journal.cause = journal.emit(events.SettingChanged.kind, name, subject, render_value(old), render_value(new))
-            if topic is not None:
-                replication.topics[topic].config[name] = render_value(new)
-            controller.config_changed(name, render_value(new), topic, broker)
-            if name == "unclean.leader.election.enable":
-                replication.account.electable_brokers_changed()
+            change_setting(controller, name, value, topic, broker)
         case CreateTopic(spec):
             try:
                 replication.create_topic(spec)

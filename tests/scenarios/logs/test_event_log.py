@@ -307,13 +307,13 @@ def test_a_signal_leaves_no_hole_between_events(tmp_path: Path, monkeypatch: pyt
     def write_until_stopped() -> None:
         with LogWriter(path, HEADER) as writer:
             writer.begin()
-            encode = writer._encode_lines
+            encode = log_writer.encode_events
 
             def told_meanwhile(events: Sequence[Any]) -> bytes:
                 os.kill(os.getpid(), signal.SIGTERM)
                 return encode(events)
 
-            monkeypatch.setattr(writer, "_encode_lines", told_meanwhile)
+            monkeypatch.setattr(log_writer, "encode_events", told_meanwhile)
             for seq in range(1, 10 * ENCODED_AT_ONCE):
                 taken.append(seq)
                 writer((seq, seq, 0, "broker-paused", 1))

@@ -13,7 +13,7 @@ from spark_reports.compute.load_logs import logs_of_markers
 from spark_reports.convert.convert_logs import convert_logs
 from spark_reports.logs.find_logs import find_logs
 from spark_reports.logs.session_log import open_log
-from spark_reports.rows import arrow_fast_path
+from spark_reports.rows import lines_to_rows
 from spark_reports.rows.schema import FREQUENT_KINDS
 from spark_reports.rows.staging import escape_session, stage_logs
 from tests.spark_reports.event_logs import event, log_text
@@ -51,7 +51,7 @@ def staged_rows(path: Path, text: str) -> list[dict[str, object]] | None:
 def test_wanted_events_are_staged_whatever_stands_behind_them(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, text: str, size: int
 ) -> None:
-    monkeypatch.setattr(arrow_fast_path, "BLOCK_BYTES", size)
+    monkeypatch.setattr(lines_to_rows, "BLOCK_BYTES", size)
     rows = staged_rows(tmp_path / "one.jsonl", text)
     assert rows == [
         {"seq": 1, "t": 5, "cause": 0, "kind": "broker-paused", "broker": 1, "topic": None, "to_offset": None},
