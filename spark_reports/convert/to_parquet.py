@@ -22,8 +22,8 @@ from spark_reports.errors import ReportError
 from spark_reports.logs.find_logs import escape_glob
 from spark_reports.logs.session_log import session_name
 from spark_reports.logs.unpack import unpack
-from spark_reports.rows.lines_to_rows import arrow_schema, block_to_table, line_blocks
 from spark_reports.rows.dataset import read_dataset
+from spark_reports.rows.lines_to_rows import arrow_schema, block_to_table, line_blocks
 from spark_reports.rows.rows_to_lines import row_to_line
 from spark_reports.rows.schema import DATASET_HEADER, DATASET_TAIL, LINE, SESSION, event_columns, event_schema
 from spark_reports.rows.staging import escape_session

@@ -110,7 +110,7 @@ def test_rare_events_of_a_dataset_are_picked_out_with_what_its_logs_say(tmp_path
     assert [(log.session, log.events, log.end_us, log.ended) for log in logs] == [(name, 4, 30, True) for name in names]
     assert not wrong
     tails = [mark for mark in both.markers if mark.kind == "log-tail"]
-    assert logs_of_markers(found[0], tails)[1][0].endswith("give a dataset of 'isrlab log convert'")
+    assert logs_of_markers(found[0], tails)[1][0].endswith("name a dataset that 'isrlab log convert' wrote")
     heads = [mark for mark in both.markers if mark not in tails]
     assert "session other is incomplete" in logs_of_markers(found[0], heads)[1][1]
 
