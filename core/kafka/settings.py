@@ -318,6 +318,15 @@ _ALL: Final = (
         "The maximum age of a segment. A new segment starts when the first batch of the current segment is older.", least=1, most=_LONGEST_MS, of_topic="segment.ms",
     ),
     Setting(
+        "log.index.interval.bytes", "int", 4_096, "broker", True,
+        "The number of bytes that a segment gets between two entries of its offset index.", of_topic="index.interval.bytes",
+    ),
+    Setting(
+        "log.index.size.max.bytes", "int", 10_485_760, "broker", True,
+        "The size of the offset index and of the time index of a segment. A new segment starts when one of them is full.", least=4,
+        of_topic="segment.index.bytes",
+    ),
+    Setting(
         "log.flush.interval.messages", "long", MAX_LONG, "broker", True,
         "A log is flushed to disk when it has this many unflushed records. By default, it is flushed only when a segment is closed.",
         least=1, most=MAX_LONG, of_topic="flush.messages",

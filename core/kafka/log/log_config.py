@@ -1,4 +1,4 @@
-"""The settings of a topic's logs on a broker: segment size, flushes, and retention (Kafka: `LogConfig`)."""
+"""The settings of a topic's logs on a broker: segments and their indexes, flushes, and retention (Kafka: `LogConfig`)."""
 
 from __future__ import annotations
 
@@ -23,6 +23,8 @@ class LogConfig(ReprMixin):
         retention_us: the maximum age of a segment's youngest record, µs; older segments are deleted. -1 means no limit.
         retention_bytes: the size that a log keeps; the oldest segments are deleted while the log without them has this size. -1 means no limit.
         max_message_bytes: the maximum size of a record from a producer.
+        index_interval_bytes: the number of bytes that a segment gets between two entries of its offset index.
+        segment_index_bytes: the size of the offset index and of the time index of the active segment; a full index starts the next segment.
     """
 
     segment_bytes: int = 1_073_741_824
@@ -32,6 +34,15 @@ class LogConfig(ReprMixin):
     retention_us: int = 604_800_000 * US_PER_MS
     retention_bytes: int = -1
     max_message_bytes: int = 1_048_588
+    index_interval_bytes: int = 4_096
+    segment_index_bytes: int = 10_485_760
+
+    @property
+    def index_can_fill(self) -> bool:
+        """Whether an index can be full before the segment has segment.bytes. With the defaults, it cannot."""
+        return min(self.segment_index_bytes // 8, self.segment_index_bytes // 12 - 1) <= self.segment_bytes // (
+            self.index_interval_bytes + 1
+        )
 
     @staticmethod
     def of(settings: Settings, broker: int, topic: str) -> LogConfig:
@@ -45,6 +56,8 @@ class LogConfig(ReprMixin):
             retention_us=-1 if retention_ms < 0 else retention_ms * US_PER_MS,
             retention_bytes=settings.integer("retention.bytes", broker=broker, topic=topic),
             max_message_bytes=settings.integer("max.message.bytes", broker=broker, topic=topic),
+            index_interval_bytes=settings.integer("index.interval.bytes", broker=broker, topic=topic),
+            segment_index_bytes=settings.integer("segment.index.bytes", broker=broker, topic=topic),
         )
 
 

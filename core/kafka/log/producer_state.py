@@ -17,6 +17,7 @@ from typing import Final, NamedTuple
 
 from core.kafka import errors
 from core.kafka.ids import NO_OFFSET
+from core.kafka.log.index.transaction_index import AbortedTransaction, CompletedTransaction, collect_aborted
 from core.kafka.log.leader_term import Batch
 from core.kafka.log.producer_append_info import data_batch_error, marker_error
 from core.kafka.log.producer_state_entry import (
@@ -26,7 +27,6 @@ from core.kafka.log.producer_state_entry import (
     VerificationStateEntry,
     increment_sequence,
 )
-from core.kafka.log.transaction_index import AbortedTransaction, CompletedTransaction, collect_aborted
 from core.kafka.release import CURRENT, Release
 from core.sim.units import US_PER_MS
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 
+from core.kafka.log.index.segment_indexes import SegmentIndexes
 from core.kafka.log.leader_term import Run, Term, timestamp_of
 from core.kafka.log.log_config import LogConfig
 
@@ -17,8 +18,10 @@ def rolled(bases: tuple[int, ...], runs: tuple[Run, ...], config: LogConfig) -> 
     """Return the known bases and the bases of newer segments, given the runs from the last known base on (`LogSegment#shouldRoll`).
 
     A batch starts a new segment if the active segment is not empty and one of these holds: the batch would make the segment larger than
-    segment.bytes, or the batch is younger than the segment's first batch by more than segment.ms.
+    segment.bytes, the batch is younger than the segment's first batch by more than segment.ms, or an index of the segment is full.
     """
+    if config.index_can_fill:
+        return _rolled_batch_by_batch(bases, runs, config)
     new: list[int] = []
     base = bases[-1]
     used, since = 0, -1
@@ -40,6 +43,27 @@ def rolled(bases: tuple[int, ...], runs: tuple[Run, ...], config: LogConfig) -> 
                 new.append(base)
                 used, since = 0, -1
     return (*bases, *new) if new else bases
+
+
+def _rolled_batch_by_batch(bases: tuple[int, ...], runs: tuple[Run, ...], config: LogConfig) -> tuple[int, ...]:
+    """As `rolled`, but visits every batch, because whether an index is full depends on each of them."""
+    found = [*bases]
+    indexes, since = SegmentIndexes(found[-1], config), -1
+    for run in runs:
+        term, start = run.term, max(run.start, bases[-1])
+        for batch in term.batches_within(start, run.end) if start < run.end else ():
+            first, end = max(batch.base, start), batch.base + batch.records
+            floor = term.bytes_before(first)
+            if indexes.size:
+                large = indexes.size + term.bytes_before(end) - floor > config.segment_bytes
+                if large or batch.timestamp > since + config.segment_us or indexes.is_full:
+                    found.append(first)
+                    indexes, since = SegmentIndexes(first, config), -1
+            if since < 0:
+                since = batch.timestamp
+            end = min(end, run.end)
+            indexes.append(end - 1, batch.timestamp, term.bytes_before(end) - floor)
+    return tuple(found)
 
 
 def _first_younger(term: Term, time: int, first: int) -> int:

@@ -72,14 +72,14 @@ def test_a_live_isr_member_without_a_leader_is_noted() -> None:
 
 def test_elr_and_reassignment_and_deletion() -> None:
     text = (
-        head(3, 2, "segment.index.bytes=1,min.insync.replicas=2,cleanup.policy=compact,delete")
+        head(3, 2, "segment.jitter.ms=1,min.insync.replicas=2,cleanup.policy=compact,delete")
         + row(0, "none", "1,2", "", "\tElr: 2\tLastKnownElr: 1")
         + row(1, "2", "3,2,1", "2", "\tAdding Replicas: 3\tRemoving Replicas: 1")
         + row(2, "2", "2,1", "2,1", "\tMarkedForDeletion: true")
     )
     spec, notes = to_cluster_spec(parse_describe(text))
     assert spec.topics[0].assignment[0] == PartitionSpec((1, 2), (), -1, elr=(2,), last_known_elr=(1,))
-    assert spec.topics[0].config == (("segment.index.bytes", "1"), ("min.insync.replicas", "2"), ("cleanup.policy", "compact,delete"))
+    assert spec.topics[0].config == (("segment.jitter.ms", "1"), ("min.insync.replicas", "2"), ("cleanup.policy", "compact,delete"))
     assert notes == (
         "broker 3 is up at the start although it is in no Isr: a reassignment is adding it, so it can be healthy",
         "empty Isr, so only a replica in the Elr can become leader without loss: t-0",
@@ -88,7 +88,7 @@ def test_elr_and_reassignment_and_deletion() -> None:
         "broker 3 is up but outside the Isr, so its replica starts behind: t-1",
         "a reassignment in progress is not imported; replicas stay as listed: t-1",
         "topic t is marked for deletion; it starts like any other topic",
-        "settings that are shown but have no effect in the laboratory: segment.index.bytes, cleanup.policy",
+        "settings that are shown but have no effect in the laboratory: segment.jitter.ms, cleanup.policy",
     )
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from core.kafka.log.transaction_index import AbortedTransaction, collect_aborted
+from core.kafka.log.index.transaction_index import AbortedTransaction, collect_aborted
 from core.kafka.release import Release
 from tests.core.kafka.log.producers import ProducerLog
 

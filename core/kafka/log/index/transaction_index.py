@@ -1,9 +1,12 @@
-"""The aborted transactions of a log (Kafka: `TransactionIndex`, `AbortedTxn`, `CompletedTxn`)."""
+"""The aborted transactions of a log (Kafka: `TransactionIndex`, `AbortedTxn`, `CompletedTxn`, file `.txnindex`)."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import NamedTuple
+from typing import Final, NamedTuple
+
+ENTRY_BYTES: Final = 34
+"""The size of an entry: the version with two bytes; the producer ID, both offsets, and the last stable offset with eight bytes each."""
 
 
 class CompletedTransaction(NamedTuple):

@@ -1,0 +1,27 @@
+"""The choice of a partition for records without a key, by the queues of a producer (Kafka: `BuiltInPartitioner`, KIP-794, since 3.3).
+
+A partition with a longer queue of batches is chosen less often.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Sequence
+from itertools import accumulate
+
+
+def cumulative_weights(queue_lengths: Sequence[int]) -> tuple[int, ...] | None:
+    """Return the cumulative weights of partitions, given the length of each one's queue (`BuiltInPartitioner#updatePartitionLoadStats`).
+
+    The weight of a queue is 1 more than the difference between its length and the longest one. Returns None if the choice is uniform: with
+    fewer than two partitions, or if all queues have the same length.
+    """
+    if len(queue_lengths) < 2 or len(set(queue_lengths)) == 1:
+        return None
+    longest = max(queue_lengths) + 1
+    return tuple(accumulate(longest - length for length in queue_lengths))
+
+
+def choose_partition(weights: Sequence[int], number: int) -> int:
+    """Return the index of the partition for a random number (`BuiltInPartitioner#nextPartition`). Only the remainder of the number counts."""
+    return bisect_right(weights, number % weights[-1])

@@ -1,0 +1,1 @@
+"""The offset, time, and transaction index of a segment."""

@@ -1,0 +1,68 @@
+"""The offset index and the time index of one segment, built from its batches (Kafka: `LogSegment#append`, `LogSegment#recover`).
+
+A broker appends index entries while it appends batches. Here the entries are derived from the batches when somebody looks, as if each batch
+was appended on its own. This is what a broker does when it recovers a segment.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from core.kafka.log.index.offset_index import OffsetIndex
+from core.kafka.log.index.time_index import NO_TIMESTAMP, TimeIndex
+from core.kafka.log.log_config import LogConfig
+from core.sim.units import US_PER_MS
+
+
+class SegmentIndexes:
+    """The indexes of a segment.
+
+    Attributes:
+        offsets: the offset index.
+        times: the time index.
+        size: the bytes of the batches so far.
+        max_timestamp: the largest timestamp so far, ms.
+        offset_of_max: the last offset of the batch with this timestamp.
+    """
+
+    __slots__ = ("_bytes_since_entry", "_interval", "max_timestamp", "offset_of_max", "offsets", "size", "times")
+
+    offsets: Final[OffsetIndex]
+    times: Final[TimeIndex]
+
+    def __init__(self, base: int, config: LogConfig) -> None:
+        self.offsets = OffsetIndex(base, config.segment_index_bytes)
+        self.times = TimeIndex(base, config.segment_index_bytes)
+        self.size = 0
+        self.max_timestamp = NO_TIMESTAMP
+        self.offset_of_max = base
+        self._interval = config.index_interval_bytes
+        self._bytes_since_entry = 0
+
+    @property
+    def is_full(self) -> bool:
+        """Whether one of the indexes is full, so that the next batch starts a new segment."""
+        return self.offsets.is_full or self.times.is_full
+
+    def append(self, last_offset: int, timestamp_us: int, size: int) -> None:
+        """Add a batch. If more than index.interval.bytes were appended since the last entries, the batch gets an entry in each index.
+
+        The entry of the offset index names the last offset of the batch and the position of its first byte. If an index is full because
+        segment.index.bytes became smaller, the batch gets no entries.
+        """
+        timestamp = timestamp_us // US_PER_MS
+        if timestamp > self.max_timestamp:
+            self.max_timestamp, self.offset_of_max = timestamp, last_offset
+        if self._bytes_since_entry > self._interval and not self.is_full:
+            self.offsets.append(last_offset, self.size)
+            self.times.maybe_append(self.max_timestamp, self.offset_of_max)
+            self._bytes_since_entry = 0
+        self._bytes_since_entry += size
+        self.size += size
+
+    def close(self) -> None:
+        """Close the segment: the time index gets its last entry, and the files are cut (`LogSegment#onBecomeInactiveSegment`)."""
+        if self.times.entries < self.times.max_entries:
+            self.times.maybe_append(self.max_timestamp, self.offset_of_max, skip_full_check=True)
+        self.offsets.trim_to_valid_size()
+        self.times.trim_to_valid_size()

@@ -1,0 +1,259 @@
+"""Lookups in a log, step by step: the segment, the index entry, the scan, and the answer (Kafka: `LocalLog#read`, `LogSegment#read`).
+
+Each step says which file it reads and what it finds there, as data and as a sentence. A step costs what it costs on a broker: a binary search,
+or a look at the headers of a few batches.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from typing import Final, NamedTuple
+
+from core.kafka import errors
+from core.kafka.log.index.offset_index import OffsetPosition
+from core.kafka.log.index.sparse_index import WARM_BYTES, Found
+from core.kafka.log.index.time_index import NO_TIMESTAMP, TimestampOffset
+from core.kafka.log.replica_log import ReplicaLog
+from core.kafka.log.segment_files import LOG, OFFSET_INDEX, TIME_INDEX, PositionedBatch, SegmentFiles, segment_files
+
+SEGMENT: Final = "segment"
+SCAN: Final = "scan"
+ANSWER: Final = "answer"
+
+MAX_BYTES: Final = 1_048_576
+"""The default of max.partition.fetch.bytes, which limits the answer to a lookup by offset."""
+
+NOT_FOUND: Final = -1
+"""The offset of a lookup that finds no record."""
+
+
+class LookupStep(NamedTuple):
+    """One step of a lookup.
+
+    Attributes:
+        step: `segment`, `index`, `timeindex`, `scan`, or `answer`.
+        file: the name of the file that the step reads; empty if it reads none.
+        offset: the offset that the step finds; NOT_FOUND if there is none.
+        timestamp: the timestamp that the step finds, ms; NO_TIMESTAMP if there is none.
+        position: the position in the segment file that the step finds; -1 if it finds none.
+        probes: the number of index entries that the step compares.
+        batches: the number of batch headers that the step reads.
+        bytes: the bytes of the segment file from the first of these batches up to the one that the step finds.
+        sentence: the step in words.
+    """
+
+    step: str
+    file: str
+    offset: int
+    timestamp: int
+    position: int
+    probes: int
+    batches: int
+    bytes: int
+    sentence: str
+
+
+class Lookup(NamedTuple):
+    """A lookup and its result.
+
+    Attributes:
+        steps: the steps, in order.
+        error: OFFSET_OUT_OF_RANGE, or NONE.
+        offset: by offset, the first offset of the answer's first batch; by timestamp, the offset of the record; NOT_FOUND if there is none.
+        timestamp: the timestamp of the record at `offset`, ms; NO_TIMESTAMP if there is none.
+        segment: the segment of the answer; None if there is no record.
+        batch: the first batch of the answer; None if there is no record.
+        bytes: the bytes that a fetch gets from the segment; 0 for a lookup by timestamp.
+        end: the offset after the last complete batch that a fetch gets.
+    """
+
+    steps: tuple[LookupStep, ...]
+    error: str = errors.NONE
+    offset: int = NOT_FOUND
+    timestamp: int = NO_TIMESTAMP
+    segment: SegmentFiles | None = None
+    batch: PositionedBatch | None = None
+    bytes: int = 0
+    end: int = NOT_FOUND
+
+
+def lookup_by_offset(log: ReplicaLog, offset: int, max_bytes: int = MAX_BYTES) -> Lookup:
+    """Look up the batches from an offset on, as a fetch does. A fetch gets at most `max_bytes`, but at least one batch, of one segment."""
+    if not log.log_start <= offset <= log.leo:
+        side = f"below the log start offset {log.log_start}" if offset < log.log_start else f"above the log end offset {log.leo}"
+        return Lookup((_step(ANSWER, "", f"Offset {offset} is {side}, so the answer is OFFSET_OUT_OF_RANGE."),), errors.OFFSET_OUT_OF_RANGE)
+    segments = segment_files(log)
+    number = bisect_right(segments, offset, key=lambda each: each.base) - 1
+    segment = segments[number]
+    steps = [
+        _step(
+            SEGMENT, segment.name(),
+            f"{segment.name()} has the greatest base offset up to {offset}, among {_count(len(segments), 'segment')}.",
+            offset=segment.base, position=0,
+        )
+    ]  # fmt: skip
+    while True:
+        entry = _read_offset_index(segment, max(offset, segment.base), steps)
+        found = _scan_for_offset(segment, entry, offset, steps)
+        if found is not None:
+            return _fetched(segment, found, offset, max_bytes, steps)
+        number += 1
+        if number == len(segments):
+            steps.append(_step(ANSWER, "", f"Offset {offset} is the log end offset, so there is no record to read yet."))
+            return Lookup(tuple(steps))
+        segment = segments[number]
+        steps.append(_step(SEGMENT, segment.name(), f"{segment.name()} is the next segment.", offset=segment.base, position=0))
+
+
+def _read_offset_index(segment: SegmentFiles, offset: int, steps: list[LookupStep]) -> OffsetPosition:
+    """Find the last entry of the offset index up to an offset, or the start of the segment."""
+    index, name = segment.indexes.offsets, segment.name(OFFSET_INDEX)
+    search = index.search(offset)
+    if search.slot < 0:
+        entry = OffsetPosition(segment.base, 0)
+        empty = f"{name} has no entry" + (f" up to offset {offset}" if index.entries else "")
+        words = f"{empty}, so the scan starts at position 0 of the segment."
+    else:
+        entry = index.entry(search.slot)
+        words = (
+            f"{name} has {_count(index.entries, 'entry')}; {_searched(search)} lead to entry {search.slot + 1}, the last one up to offset "
+            f"{offset}: offset {entry.offset} is at position {entry.position}."
+        )
+    steps.append(_step("index", name, words, offset=entry.offset, position=entry.position, probes=search.probes))
+    return entry
+
+
+def _scan_for_offset(segment: SegmentFiles, entry: OffsetPosition, offset: int, steps: list[LookupStep]) -> PositionedBatch | None:
+    """Read batch headers from an index entry on, up to the first batch whose last offset is at or above an offset."""
+    batches = segment.batches
+    first = segment.batch_at(entry.position)
+    at = bisect_right(batches, offset - 1, first, key=lambda each: each.last_offset)
+    if at == len(batches):
+        read = (
+            f"The {_count(at - first, 'batch')} from position {entry.position} on end"
+            if at > first
+            else "No batch starts there, and the segment ends"
+        )
+        words = f"{read} below offset {offset}."
+        steps.append(_step(SCAN, segment.name(), words, batches=at - first, size=segment.size - entry.position))
+        return None
+    found = batches[at]
+    steps.append(_scanned(segment, first, found, at, f"is the first one that ends at or above offset {offset}"))
+    return found
+
+
+def _scanned(segment: SegmentFiles, first: int, found: PositionedBatch, at: int, why: str) -> LookupStep:
+    start = segment.batches[first].position
+    words = (
+        f"The scan of {segment.name()} reads {_count(at - first + 1, 'batch header')} from position {start} on; the batch with "
+        f"{_offsets(found)} at position {found.position} {why}."
+    )
+    return _step(
+        SCAN, segment.name(), words, offset=found.start, timestamp=found.timestamp, position=found.position, batches=at - first + 1,
+        size=found.position - start,
+    )  # fmt: skip
+
+
+def _fetched(segment: SegmentFiles, found: PositionedBatch, offset: int, max_bytes: int, steps: list[LookupStep]) -> Lookup:
+    """Answer a fetch that starts with a batch."""
+    available = segment.size - found.position
+    size = min(max(max_bytes, found.bytes), available)
+    first = segment.batch_at(found.position)
+    after = bisect_right(segment.batches, found.position + size, first, key=lambda each: each.position + each.bytes)
+    end = segment.batches[after - 1].end
+    words = f"A fetch gets {_count(size, 'byte')} from position {found.position} on, with complete batches up to offset {end - 1}"
+    if size < available:
+        words += ", because of the limit" if size == max_bytes else ", because it gets at least one batch"
+    else:
+        words += ", because it reads only one segment" if not segment.active else ""
+    skipped = offset - found.start
+    words += f". The client skips the {_count(skipped, 'record')} below offset {offset}." if skipped else "."
+    steps.append(_step(ANSWER, segment.name(), words, offset=found.start, timestamp=found.timestamp, position=found.position, size=size))
+    return Lookup(tuple(steps), errors.NONE, found.start, found.timestamp, segment, found, size, end)
+
+
+def lookup_by_timestamp(log: ReplicaLog, timestamp: int) -> Lookup:
+    """Look up the first record at or after a timestamp in ms, as ListOffsets does (`UnifiedLog#searchOffsetInLocalLog`).
+
+    Only the first segment whose largest timestamp is late enough is searched. A broker hides a result at or above the high watermark (or the
+    last stable offset) from consumers.
+    """
+    segments = segment_files(log)
+    number = next((number for number, each in enumerate(segments) if each.largest_timestamp >= timestamp), len(segments))
+    if number == len(segments):
+        words = f"No segment of {len(segments)} has a record at or after timestamp {timestamp}, so the answer is unknown (-1)."
+        return Lookup((_step(ANSWER, "", words),))
+    segment = segments[number]
+    words = (
+        f"{segment.name()} is the first segment whose largest timestamp, {segment.largest_timestamp}, is at or after {timestamp}, among "
+        f"{_count(len(segments), 'segment')}."
+    )
+    steps = [_step(SEGMENT, segment.name(), words, offset=segment.base, timestamp=segment.largest_timestamp, position=0)]
+    mark = _read_time_index(segment, timestamp, steps)
+    entry = _read_offset_index(segment, max(mark.offset, log.log_start), steps)
+    return _scan_for_timestamp(segment, entry, timestamp, log.log_start, steps)
+
+
+def _read_time_index(segment: SegmentFiles, timestamp: int, steps: list[LookupStep]) -> TimestampOffset:
+    """Find the last entry of the time index up to a timestamp."""
+    index, name = segment.indexes.times, segment.name(TIME_INDEX)
+    search = index.search(timestamp)
+    if search.slot < 0:
+        mark = TimestampOffset(NO_TIMESTAMP, segment.base)
+        words = f"{name} has no entry up to timestamp {timestamp}, so the search starts at base offset {segment.base}."
+    else:
+        mark = index.entry(search.slot)
+        words = (
+            f"{name} has {_count(index.entries, 'entry')}; {_searched(search)} lead to entry {search.slot + 1}, the last one up to timestamp "
+            f"{timestamp}: up to offset {mark.offset}, the largest timestamp is {mark.timestamp}."
+        )
+    steps.append(_step("timeindex", name, words, offset=mark.offset, timestamp=mark.timestamp, probes=search.probes))
+    return mark
+
+
+def _scan_for_timestamp(segment: SegmentFiles, entry: OffsetPosition, timestamp: int, least: int, steps: list[LookupStep]) -> Lookup:
+    """Read batch headers from an index entry on, up to the first batch that is late enough and has records from offset `least` on."""
+    first = segment.batch_at(entry.position)
+    for at in range(first, len(segment.batches)):
+        found = segment.batches[at]
+        if found.timestamp >= timestamp and found.last_offset >= least:
+            steps.append(_scanned(segment, first, found, at, f"is the first one with a timestamp at or after {timestamp}"))
+            offset = max(found.start, least)
+            words = f"The answer is offset {offset} with timestamp {found.timestamp}."
+            steps.append(_step(ANSWER, segment.name(), words, offset=offset, timestamp=found.timestamp, position=found.position))
+            return Lookup(tuple(steps), errors.NONE, offset, found.timestamp, segment, found)
+    words = f"No batch from position {entry.position} on has a readable record at or after timestamp {timestamp}, so the answer is unknown (-1)."
+    steps.append(_step(ANSWER, segment.name(LOG), words, batches=len(segment.batches) - first, size=segment.size - entry.position))
+    return Lookup(tuple(steps))
+
+
+def aborted_upper_bound(log: ReplicaLog, segment: SegmentFiles, start: OffsetPosition, size: int) -> int:
+    """Return the offset up to which a fetch collects aborted transactions (`LogSegment#fetchUpperBoundOffset`).
+
+    It is the first offset of the index at least `size` bytes after `start`, else the base offset of the next segment, else the LEO.
+    """
+    entry = segment.indexes.offsets.fetch_upper_bound_offset(start, size)
+    if entry is not None:
+        return entry.offset
+    return log.leo if segment.active else segment.end
+
+
+def _step(
+    step: str, file: str, sentence: str, *, offset: int = NOT_FOUND, timestamp: int = NO_TIMESTAMP, position: int = -1, probes: int = 0,
+    batches: int = 0, size: int = 0,
+) -> LookupStep:  # fmt: skip
+    return LookupStep(step, file, offset, timestamp, position, probes, batches, size, sentence)
+
+
+def _count(number: int, word: str) -> str:
+    """Return a number with a noun, in the plural unless the number is 1."""
+    plural = {"entry": "entries", "batch": "batches"}.get(word, word + "s")
+    return f"{number} {word if number == 1 else plural}"
+
+
+def _searched(search: Found) -> str:
+    return _count(search.probes, "comparison") + (f" in the last {WARM_BYTES} bytes" if search.warm else "")
+
+
+def _offsets(batch: PositionedBatch) -> str:
+    return f"offset {batch.start}" if batch.end - batch.start == 1 else f"offsets {batch.start} to {batch.last_offset}"

@@ -1,0 +1,149 @@
+"""The sizes of records and batches in Kafka's format v2 (Kafka: `DefaultRecord`, `DefaultRecordBatch`, `ByteUtils`).
+
+The `bytes` of a batch in the model are the bytes of its keys and values. The functions of this module add what the format adds: a header of
+61 bytes for each batch, and 7 bytes or more for each record. Nothing in the model depends on the result.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from itertools import pairwise
+from math import ceil
+from typing import Final, NamedTuple
+
+from core.kafka.log.control_record import MARKER_BYTES
+from core.kafka.log.leader_term import Batch
+
+HEADER_BYTES: Final = 61
+"""The size of the header of a batch."""
+
+LOG_OVERHEAD: Final = 12
+"""The bytes of the base offset and the length field, which the length field does not count."""
+
+MAX_RECORD_OVERHEAD: Final = 21
+"""The upper bound of the size of a record without key, value, and headers. Producers reserve it before they know the deltas."""
+
+
+def zigzag(value: int) -> int:
+    """Map a signed number to an unsigned one: 0, -1, 1, -2 become 0, 1, 2, 3."""
+    return value * 2 if value >= 0 else -value * 2 - 1
+
+
+def encode_varint(value: int) -> bytes:
+    """Encode a number in groups of 7 bits, lowest first (`ByteUtils#writeVarint`, `#writeVarlong`)."""
+    rest, groups = zigzag(value), bytearray()
+    while rest > 0x7F:
+        groups.append(rest & 0x7F | 0x80)
+        rest >>= 7
+    groups.append(rest)
+    return bytes(groups)
+
+
+def decode_varint(data: bytes, at: int = 0) -> tuple[int, int]:
+    """Decode a number, and return it with the index after its last byte (`ByteUtils#readVarlong`).
+
+    Raises:
+        ValueError: the data end within the number, or the number has more than 64 bits.
+    """
+    rest, shift = 0, 0
+    while True:
+        if at >= len(data):
+            raise ValueError("the data end within a varint")
+        group = data[at]
+        at += 1
+        rest |= (group & 0x7F) << shift
+        if not group & 0x80:
+            break
+        shift += 7
+        if shift > 63:
+            raise ValueError("a varint has more than 64 bits")
+    return (rest >> 1 if not rest & 1 else -(rest >> 1) - 1), at
+
+
+def varint_size(value: int) -> int:
+    """Return the size of an encoded number: 1 byte from -64 to 63, 2 bytes to 8191, and so on."""
+    return max(1, -(-zigzag(value).bit_length() // 7))
+
+
+class RecordShape(NamedTuple):
+    """The sizes of the parts of a record, bytes.
+
+    Attributes:
+        key: the size of the key; None for a null key.
+        value: the size of the value; None for a null value, as in a tombstone.
+        headers: for each header, the sizes of its key and of its value, which can be null.
+    """
+
+    key: int | None = None
+    value: int | None = None
+    headers: tuple[tuple[int, int | None], ...] = ()
+
+
+def _field_size(size: int | None) -> int:
+    """Return the size of a key or value with its length field. The length of null is -1."""
+    return varint_size(-1) if size is None else varint_size(size) + size
+
+
+def record_size(shape: RecordShape, offset_delta: int = 0, timestamp_delta: int = 0) -> int:
+    """Return the size of a record (`DefaultRecord#sizeInBytes`). The deltas are relative to the batch; timestamps are in ms."""
+    body = 1 + varint_size(timestamp_delta) + varint_size(offset_delta) + _field_size(shape.key) + _field_size(shape.value)
+    body += varint_size(len(shape.headers)) + sum(varint_size(key) + key + _field_size(value) for key, value in shape.headers)
+    return varint_size(body) + body
+
+
+def record_size_upper_bound(shape: RecordShape) -> int:
+    """Return the size that a producer assumes for a record before it knows the deltas (`DefaultRecord#recordSizeUpperBound`)."""
+    headers = varint_size(len(shape.headers)) + sum(varint_size(key) + key + _field_size(value) for key, value in shape.headers)
+    return MAX_RECORD_OVERHEAD + _field_size(shape.key) + _field_size(shape.value) + headers
+
+
+def records_size(count: int, shape: RecordShape, timestamp_step: int = 0) -> int:
+    """Return the size of `count` records of the same shape, each `timestamp_step` ms later than the one before.
+
+    The cost does not depend on `count`: the size of a record changes only where a delta needs one more byte.
+    """
+    changes = {0, count}
+    for power in range(6, 63, 7):
+        changes.add(min(2**power, count))
+        if timestamp_step > 0:
+            changes.add(min(-(-(2**power) // timestamp_step), count))
+    points = sorted(changes)
+    return sum((stop - start) * record_size(shape, start, start * timestamp_step) for start, stop in pairwise(points))
+
+
+def batch_size(count: int, shape: RecordShape, timestamp_step: int = 0) -> int:
+    """Return the size of an uncompressed batch of `count` records of the same shape."""
+    return HEADER_BYTES + records_size(count, shape, timestamp_step)
+
+
+def compressed_batch_size(records_bytes: int, ratio: float) -> int:
+    """Return the size of a compressed batch: the header is plain, and all records are one compressed block of `ratio` times their size."""
+    return HEADER_BYTES + ceil(records_bytes * ratio)
+
+
+def records_that_fit(limit: int, shape: RecordShape, timestamp_step: int = 0) -> int:
+    """Return the number of records of a shape that an uncompressed batch of at most `limit` bytes (batch.size) can have."""
+    most = max(limit, 0) // record_size(shape)
+    return bisect_right(range(1, most + 1), limit, key=lambda count: batch_size(count, shape, timestamp_step))
+
+
+def wire_size(batch: Batch, records: int | None = None) -> int:
+    """Return the size of a batch of the model in Kafka's format, uncompressed, as it is on disk and on the network.
+
+    The model knows only the total size of the records. The values have that size in equal parts, the keys are null, and the timestamps are
+    equal. A control batch has 78 bytes. Batches of internal topics already count the format in `bytes`.
+
+    Args:
+        batch: the batch.
+        records: the number of its records that a log holds; by default, all.
+    """
+    if batch.marker is not None:
+        return MARKER_BYTES
+    if batch.content is not None:
+        return batch.bytes
+    count = batch.records if records is None else records
+    value, larger = divmod(batch.bytes * count // batch.records, count)
+    grown = records_size(count, RecordShape(value=value))
+    if larger:  # a value of one byte more, for as many of the records as the division leaves over
+        grown += larger * (record_size(RecordShape(value=value + 1)) - record_size(RecordShape(value=value)))
+    return HEADER_BYTES + grown

@@ -1,0 +1,106 @@
+"""The cost of sending a part of a segment to a client: by zero copy, by reading and writing, and over TLS (`FileRecords#writeTo`, `SslTransportLayer`).
+
+A plain connection sends with the system call sendfile, so the bytes never enter the broker's memory. TLS has to read the bytes in order to
+encrypt them. Read and write shows what a broker would do without sendfile. Kafka's sources determine the calls and the sizes of the buffers.
+The numbers of copies and of switches are those of textbooks for Linux, not measurements.
+"""
+
+from __future__ import annotations
+
+import enum
+from typing import Final, NamedTuple
+
+SOCKET_BUFFER: Final = 102_400
+"""The default of socket.send.buffer.bytes, which is the size of a chunk without TLS."""
+
+TLS_READ: Final = 32_768
+"""The size of the direct buffer that a TLS connection reads a segment into."""
+
+TLS_RECORD: Final = 16_384
+"""The approximate size of a TLS record, which is written on its own."""
+
+
+class Method(enum.Enum):
+    """A way to send bytes of a file to a socket."""
+
+    SENDFILE = "sendfile"
+    READ_WRITE = "read+write"
+    TLS = "TLS"
+
+
+PATHS: Final = {
+    Method.SENDFILE: ("disk", "page cache", "network card"),
+    Method.READ_WRITE: ("disk", "page cache", "heap", "socket buffer", "network card"),
+    Method.TLS: ("disk", "page cache", "direct buffer", "TLS record", "socket buffer", "network card"),
+}
+"""The places that the bytes pass, in order."""
+
+
+class Transfer(NamedTuple):
+    """The cost of one transfer.
+
+    Attributes:
+        method: the method.
+        bytes: the number of bytes that are sent.
+        cpu_copies: the number of times that the CPU copies each byte; encryption counts as a copy.
+        dma_copies: the number of times that a device copies each byte.
+        chunks: the number of chunks that the bytes are sent in.
+        switches: the number of switches between user mode and kernel mode.
+        user_copies: the number of buffers in user space that each byte passes.
+    """
+
+    method: Method
+    bytes: int
+    cpu_copies: int
+    dma_copies: int
+    chunks: int
+    switches: int
+    user_copies: int
+
+    @property
+    def path(self) -> tuple[str, ...]:
+        """The places that the bytes pass, in order."""
+        return PATHS[self.method]
+
+    @property
+    def cpu_bytes(self) -> int:
+        """The number of bytes that the CPU copies."""
+        return self.bytes * self.cpu_copies
+
+    @property
+    def user_bytes(self) -> int:
+        """The number of bytes that pass user space."""
+        return self.bytes * self.user_copies
+
+    def cpu_bytes_per_record(self, records: int) -> float:
+        """Return the number of bytes that the CPU copies for each record."""
+        return self.cpu_bytes / records
+
+
+def transfer(method: Method, size: int, *, cached: bool = True, scatter_gather: bool = True, chunk: int = SOCKET_BUFFER) -> Transfer:
+    """Return the cost of sending some bytes of a segment.
+
+    Args:
+        method: the method.
+        size: the number of bytes.
+        cached: whether the bytes are in the page cache, as they are if a consumer reads what was just written; if not, the disk copies them
+            there first.
+        scatter_gather: whether the network card can read from the page cache. If it cannot, sendfile copies the bytes to the socket buffer.
+        chunk: the number of bytes that a call sends without TLS.
+    """
+    dma = 1 if cached else 2
+    match method:
+        case Method.SENDFILE:
+            chunks = -(-size // chunk)
+            return Transfer(method, size, 0 if scatter_gather else 1, dma, chunks, 2 * chunks, 0)
+        case Method.READ_WRITE:
+            chunks = -(-size // chunk)
+            return Transfer(method, size, 2, dma, chunks, 4 * chunks, 1)
+        case Method.TLS:
+            chunks = -(-size // TLS_READ)
+            return Transfer(method, size, 3, dma, chunks, 4 * chunks + 2 * -(-size // TLS_RECORD), 2)
+
+
+def transfers(size: int, *, cached: bool = True, scatter_gather: bool = True) -> tuple[Transfer, ...]:
+    """Return the cost of sending some bytes by each method."""
+    return tuple(transfer(method, size, cached=cached, scatter_gather=scatter_gather) for method in Method)
