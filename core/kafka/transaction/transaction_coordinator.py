@@ -11,6 +11,7 @@ from typing import Any, Final
 from core.kafka import errors, events
 from core.kafka.ids import TopicPartition
 from core.kafka.transaction.coordinator_context import CoordinatorContext
+from core.kafka.transaction.end_txn_rules import end_txn_answer
 from core.kafka.transaction.messages import (
     AddOffsetsToTxnRequest,
     AddOffsetsToTxnResponse,
@@ -23,7 +24,7 @@ from core.kafka.transaction.messages import (
 )
 from core.kafka.transaction.transaction_log import GROUP_METADATA_TOPIC, partition_for
 from core.kafka.transaction.transaction_marker_channel_manager import TransactionMarkerChannelManager
-from core.kafka.transaction.transaction_metadata import NO_PRODUCER_EPOCH, NO_PRODUCER_ID, TransactionMetadata
+from core.kafka.transaction.transaction_metadata import MAX_EPOCH, NO_PRODUCER_EPOCH, NO_PRODUCER_ID, TransactionMetadata
 from core.kafka.transaction.transaction_state import TransactionState
 from core.kafka.transaction.transaction_state_manager import TransactionStateManager
 
@@ -74,10 +75,9 @@ class TransactionCoordinator:
                 self._ended(about, error)
             case "timed-out":
                 self._aborted_by_coordinator(about, error)
-            case "completed":
-                self.markers.completed(about, error)
             case _:
-                assert step == "removed", step
+                assert step == "completed", step
+                self.markers.completed(about, error)
 
     # --- leadership of __transaction_state -------------------------------------------------------------------------
 
@@ -163,19 +163,18 @@ class TransactionCoordinator:
         if metadata.state.is_prepared:
             return errors.CONCURRENT_TRANSACTIONS
         if metadata.state is TransactionState.ONGOING:
-            transit = metadata.prepare_epoch_fence(bump_again=not self.broker.release.fence_survives_failed_append)
-            self._abort_fenced(metadata, transit.producer_epoch, epoch, "fenced", (sender, request))
+            if metadata.producer_epoch >= MAX_EPOCH:
+                return errors.UNKNOWN_SERVER_ERROR
+            self._abort_fenced(metadata, "fenced", (epoch, sender, request))
             return errors.NONE
-        if metadata.is_epoch_exhausted:
+        if metadata.is_epoch_exhausted and request.producer_epoch in (NO_PRODUCER_EPOCH, metadata.producer_epoch):
             producer_id = self.broker.generate_producer_id()
             if producer_id < 0:
                 return errors.COORDINATOR_LOAD_IN_PROGRESS
             named = request.producer_epoch != NO_PRODUCER_EPOCH
-            prepared = metadata.prepare_new_producer_id(
-                producer_id, request.timeout_us, now, record_last_epoch=named, version=request.version
-            )
+            prepared = metadata.prepare_new_producer_id(producer_id, request.timeout_us, now, record_last_epoch=named)
         else:
-            incremented = metadata.prepare_increment_epoch(request.timeout_us, request.producer_epoch, now, version=request.version)
+            incremented = metadata.prepare_increment_epoch(request.timeout_us, request.producer_epoch, now)
             if incremented is None:
                 return errors.PRODUCER_FENCED
             prepared = incremented
@@ -192,20 +191,24 @@ class TransactionCoordinator:
             sender, InitTransactionalIdResponse(request.correlation, errors.NONE, metadata.producer_id, metadata.producer_epoch)
         )
 
-    def _fenced(self, about: tuple[str, InitTransactionalIdRequest], error: str) -> None:
+    def _fenced(self, about: tuple[int, str, InitTransactionalIdRequest], error: str) -> None:
         """The abort of a predecessor's transaction is decided. The producer asks again until the abort is complete."""
-        sender, request = about
-        self._aborted_by_coordinator(request.transactional_id, error)
+        coordinator_epoch, sender, request = about
+        self._aborted_by_coordinator((coordinator_epoch, request.transactional_id), error)
         self._respond_init(sender, request, errors.CONCURRENT_TRANSACTIONS if error == errors.NONE else error)
 
     def _respond_init(self, sender: str, request: InitTransactionalIdRequest, error: str) -> None:
-        self._refuse("InitProducerId", request.transactional_id, error)
+        error = self._refuse("InitProducerId", request.transactional_id, error)
         self.broker.reply(sender, InitTransactionalIdResponse(request.correlation, error, NO_PRODUCER_ID, NO_PRODUCER_EPOCH))
 
     # --- AddPartitionsToTxn ----------------------------------------------------------------------------------------
 
     def _add_partitions(self, request: AddPartitionsToTxnRequest, sender: str) -> None:
         """Add partitions to a transaction, or verify that it has them (`#handleAddPartitionsToTransaction`)."""
+        unknown = frozenset(tp for tp in request.partitions if tp.partition >= len(self.broker.topic_leaders(tp.topic)))
+        if unknown:
+            self._respond_add_partitions(sender, request, errors.UNKNOWN_TOPIC_OR_PARTITION, unknown)
+            return
         error = self._add_partitions_error(request)
         metadata = self.states.get(request.transactional_id)
         if error != errors.NONE or metadata is None or request.verify_only:
@@ -242,9 +245,13 @@ class TransactionCoordinator:
         sender, request = about
         self._respond_add_partitions(sender, request, error)
 
-    def _respond_add_partitions(self, sender: str, request: AddPartitionsToTxnRequest, error: str) -> None:
-        self._refuse("AddPartitionsToTxn", request.transactional_id, error)
-        results = tuple((tp, error) for tp in request.partitions)
+    def _respond_add_partitions(
+        self, sender: str, request: AddPartitionsToTxnRequest, error: str, unknown: frozenset[TopicPartition] = frozenset()
+    ) -> None:
+        """Respond. If some partitions are unknown, nothing was attempted for the others."""
+        error = self._refuse("AddPartitionsToTxn", request.transactional_id, error)
+        other = errors.OPERATION_NOT_ATTEMPTED if unknown else error
+        results = tuple((tp, error if tp in unknown else other) for tp in request.partitions)
         self.broker.reply(sender, AddPartitionsToTxnResponse(request.correlation, request.transactional_id, results))
 
     # --- AddOffsetsToTxn -------------------------------------------------------------------------------------------
@@ -271,7 +278,7 @@ class TransactionCoordinator:
 
     def _offsets_added(self, about: tuple[str, AddOffsetsToTxnRequest], error: str) -> None:
         sender, request = about
-        self._refuse("AddOffsetsToTxn", request.transactional_id, error)
+        error = self._refuse("AddOffsetsToTxn", request.transactional_id, error)
         self.broker.reply(sender, AddOffsetsToTxnResponse(request.correlation, error))
 
     # --- EndTxn ----------------------------------------------------------------------------------------------------
@@ -285,7 +292,7 @@ class TransactionCoordinator:
         if error != errors.NONE or metadata is None:
             self._respond_end(sender, request, error)
             return
-        decision = self._end_error_v2(metadata, request) if request.version >= 2 else self._end_error(metadata, request)
+        decision = end_txn_answer(metadata, request, self.broker.release)
         if decision is not None:
             self._respond_end(sender, request, decision, metadata)
             return
@@ -305,38 +312,6 @@ class TransactionCoordinator:
         )
         self.states.append(request.transactional_id, self._coordinator_epoch(request.transactional_id), transit, "ended", (sender, request))
 
-    def _end_error(self, metadata: TransactionMetadata, request: EndTxnRequest) -> str | None:
-        """The answer to an EndTxn before transaction.version 2 that changes nothing; None if the transaction ends."""
-        if metadata.producer_id != request.producer_id:
-            return errors.INVALID_PRODUCER_ID_MAPPING
-        exact = self.broker.release.end_txn_epoch_must_match
-        if request.producer_epoch < metadata.producer_epoch or (exact and request.producer_epoch != metadata.producer_epoch):
-            return errors.PRODUCER_FENCED
-        if metadata.pending_state is not None:
-            return errors.CONCURRENT_TRANSACTIONS
-        return _answer_by_state(metadata.state, commit=request.commit)
-
-    def _end_error_v2(self, metadata: TransactionMetadata, request: EndTxnRequest) -> str | None:
-        """As `_end_error`, for transaction.version 2: the epoch tells a retry of the last EndTxn from the next one (KIP-890)."""
-        if metadata.pending_state is not None:
-            return errors.CONCURRENT_TRANSACTIONS
-        current = request.producer_id == metadata.producer_id and request.producer_epoch == metadata.producer_epoch
-        retry = request.producer_id == metadata.producer_id and request.producer_epoch == metadata.producer_epoch - 1
-        rotated = request.producer_id == metadata.previous_producer_id and request.producer_epoch >= metadata.last_producer_epoch > 0
-        if not (current or retry or rotated):
-            known = request.producer_id in (metadata.producer_id, metadata.previous_producer_id)
-            return errors.PRODUCER_FENCED if known else errors.INVALID_PRODUCER_ID_MAPPING
-        state = metadata.state
-        if current:
-            if state is TransactionState.ONGOING:
-                return None
-            if state.is_prepared:
-                return errors.PRODUCER_FENCED
-            return None if not request.commit else errors.INVALID_TXN_STATE
-        if state in (TransactionState.ONGOING, TransactionState.EMPTY):
-            return errors.PRODUCER_FENCED
-        return _answer_by_state(state, commit=request.commit)
-
     def _ended(self, about: tuple[str, EndTxnRequest], error: str) -> None:
         """The decision is committed: answer the producer, and write the markers."""
         sender, request = about
@@ -346,7 +321,7 @@ class TransactionCoordinator:
             self.markers.add(metadata, self._coordinator_epoch(request.transactional_id))
 
     def _respond_end(self, sender: str, request: EndTxnRequest, error: str, metadata: TransactionMetadata | None = None) -> None:
-        self._refuse("EndTxn", request.transactional_id, error)
+        error = self._refuse("EndTxn", request.transactional_id, error)
         producer_id, epoch = NO_PRODUCER_ID, NO_PRODUCER_EPOCH
         if error == errors.NONE and request.version >= 2 and metadata is not None:
             producer_id, epoch = metadata.producer_id, metadata.producer_epoch
@@ -367,54 +342,45 @@ class TransactionCoordinator:
 
     def abort_timed_out(self, metadata: TransactionMetadata) -> None:
         """Fence the producer of a transaction that has timed out, and abort the transaction."""
-        release, epoch = self.broker.release, self._coordinator_epoch(metadata.transactional_id)
-        journal = self.broker.journal
+        transactional_id = metadata.transactional_id
+        epoch, journal = self._coordinator_epoch(transactional_id), self.broker.journal
+        if metadata.producer_epoch >= MAX_EPOCH:
+            return
         journal.cause = journal.emit(
-            events.TransactionTimedOut.kind, self.broker.id, metadata.transactional_id, metadata.producer_id, metadata.producer_epoch,
+            events.TransactionTimedOut.kind, self.broker.id, transactional_id, metadata.producer_id, metadata.producer_epoch,
             journal.now - metadata.start_time,
         )  # fmt: skip
-        if not release.timeout_fences_producer:
+        if self.broker.release.timeout_fences_producer:
+            self._abort_fenced(metadata, "timed-out", (epoch, transactional_id))
+        else:
             transit = metadata.prepare_end(ABORT, journal.now, version=0)
-            self.states.append(metadata.transactional_id, epoch, transit, "timed-out", metadata.transactional_id)
-            return
-        fence = metadata.prepare_epoch_fence(bump_again=not release.fence_survives_failed_append)
-        self._abort_fenced(metadata, fence.producer_epoch, epoch, "timed-out", metadata.transactional_id)
+            self.states.append(transactional_id, epoch, transit, "timed-out", (epoch, transactional_id))
 
-    def _abort_fenced(self, metadata: TransactionMetadata, fenced_epoch: int, coordinator_epoch: int, step: str, about: object) -> None:
+    def _abort_fenced(self, metadata: TransactionMetadata, step: str, about: tuple[Any, ...]) -> None:
         """Abort an open transaction under the epoch that fences its producer (`#endTransaction` with `isFromClient` false)."""
-        metadata.producer_epoch = fenced_epoch
-        metadata.has_failed_epoch_fence = True
-        metadata.state, open_state = TransactionState.PREPARE_EPOCH_FENCE, metadata.state
-        metadata.pending_state = None
-        transit = metadata.prepare_end(ABORT, self.broker.journal.now, version=0)._replace(client_version=metadata.client_version)
-        metadata.state = open_state
-        self.states.append(metadata.transactional_id, coordinator_epoch, transit, step, about)
+        transit = metadata.prepare_fence(self.broker.journal.now, bump_again=not self.broker.release.fence_survives_failed_append)
+        self.states.append(metadata.transactional_id, about[0], transit, step, about)
 
-    def _aborted_by_coordinator(self, transactional_id: str, error: str) -> None:
+    def _aborted_by_coordinator(self, about: tuple[int, str], error: str) -> None:
+        coordinator_epoch, transactional_id = about
         metadata = self.states.get(transactional_id)
-        if error == errors.NONE and metadata is not None:
-            self.markers.add(metadata, self._coordinator_epoch(transactional_id))
+        if metadata is None or self._coordinator_epoch(transactional_id) != coordinator_epoch:
+            return
+        if error == errors.NONE:
+            self.markers.add(metadata, coordinator_epoch)
+        else:
+            metadata.has_failed_epoch_fence = self.broker.release.timeout_fences_producer
 
     def _check_expiration(self, _: object) -> None:
         """Remove the IDs that had no transaction for transactional.id.expiration.ms."""
         self._arm("transaction-expiration", "transaction.remove.expired.transaction.cleanup.interval.ms")
         expiration = self.broker.settings.us("transactional.id.expiration.ms", broker=self.broker.id)
-        for metadata in self.states.expired(self.broker.journal.now, expiration):
-            epoch = self._coordinator_epoch(metadata.transactional_id)
-            self.states.append(metadata.transactional_id, epoch, metadata.prepare_dead(), "removed", metadata.transactional_id)
+        self.states.remove_expired(self.broker.journal.now, expiration)
 
-    def _refuse(self, request: str, transactional_id: str, error: str) -> None:
-        """Record that a request was refused."""
+    def _refuse(self, request: str, transactional_id: str, error: str) -> str:
+        """Record that a request was refused. Returns the error that this release answers."""
+        if error == errors.PRODUCER_FENCED and not self.broker.release.answers_producer_fenced:
+            error = errors.INVALID_PRODUCER_EPOCH
         if error != errors.NONE:
             self.broker.journal.emit(events.TransactionRefused.kind, self.broker.id, transactional_id, request, error)
-
-
-def _answer_by_state(state: TransactionState, *, commit: bool) -> str | None:
-    """The answer to an EndTxn in a state; None if the transaction is open (`TransactionCoordinator#endTransaction`)."""
-    if state is TransactionState.ONGOING:
-        return None
-    if state is (TransactionState.COMPLETE_COMMIT if commit else TransactionState.COMPLETE_ABORT):
-        return errors.NONE
-    if state is (COMMIT if commit else ABORT):
-        return errors.CONCURRENT_TRANSACTIONS
-    return errors.INVALID_TXN_STATE
+        return error

@@ -17,6 +17,9 @@ GROUP_METADATA_TOPIC: Final = "__consumer_offsets"
 BATCH_HEADER_BYTES: Final = 61
 """The size of a record batch without its records."""
 
+MAX_TOMBSTONE_BATCH: Final = 16_384
+"""The largest batch of tombstones, bytes (`TransactionStateManager#removeExpiredTransactionalIds`)."""
+
 
 def partition_for(key: str, partitions: int) -> int:
     """The partition of an internal topic that holds a key (`TransactionStateManager#partitionFor`, `GroupCoordinator#partitionFor`)."""
@@ -47,6 +50,19 @@ def record_bytes(transactional_id: str, transit: TransactionTransit | None) -> i
     key = 4 + len(transactional_id.encode())
     value = 0 if transit is None else 37 + sum(6 + len(tp.topic) for tp in transit.partitions)
     return BATCH_HEADER_BYTES + 8 + key + value
+
+
+def tombstone_batches(transactional_ids: list[str]) -> list[tuple[tuple[str, ...], int]]:
+    """The batches of tombstones for these IDs, each with its size in bytes, which is at most MAX_TOMBSTONE_BATCH."""
+    batches: list[tuple[tuple[str, ...], int]] = []
+    for each in transactional_ids:
+        size = record_bytes(each, None) - BATCH_HEADER_BYTES
+        if batches and batches[-1][1] + size <= MAX_TOMBSTONE_BATCH:
+            ids, total = batches[-1]
+            batches[-1] = ((*ids, each), total + size)
+        else:
+            batches.append(((each,), BATCH_HEADER_BYTES + size))
+    return batches
 
 
 def replayed(records: tuple[tuple[str, object], ...]) -> dict[str, TransactionTransit]:

@@ -37,6 +37,10 @@ CANCELING: Final = frozenset({errors.INVALID_PRODUCER_EPOCH, errors.TRANSACTION_
 """The errors after which the coordinator sends no more markers of the transaction: a newer coordinator or epoch rules."""
 
 
+DONE: Final = frozenset({errors.NONE, errors.UNSUPPORTED_VERSION})
+"""The answers after which a partition needs no marker anymore. A leader with an old message format has no transactions."""
+
+
 class PendingMarkers:
     """A decided transaction that waits for its markers.
 
@@ -178,17 +182,20 @@ class TransactionMarkerChannelManager:
         for producer_id, tp, error in response.results:
             entry = sent[producer_id, tp]
             pending = self.pending.get(entry.transactional_id)
-            if pending is None or pending.entry.marker != entry.marker or pending.entry.producer_epoch != entry.producer_epoch:
-                continue  # another coordinator epoch or another transaction of the ID
-            if error in CANCELING:
+            if pending is None:
+                continue
+            if pending.entry.marker != entry.marker or pending.entry.producer_epoch != entry.producer_epoch:
+                # an answer to the markers of a former coordinator epoch or transaction
+                if not self.broker.release.ignores_late_marker_answers:
+                    del self.pending[entry.transactional_id]
+            elif error in CANCELING:
                 del self.pending[entry.transactional_id]
-                metadata = self.states.get(entry.transactional_id)
-                if metadata is not None:
-                    metadata.pending_state = None
             elif error in RETRIED:
                 self._retry_later()
-            else:
+            elif error in DONE:
                 self._written(pending, tp)
+            else:
+                raise ValueError(f"{error} for the marker of {entry.transactional_id} on {tp}")
         if not self._retry_armed:
             self._send_all()
 

@@ -103,14 +103,13 @@ class TransactionMetadata:
 
     # --- preparing a transition ------------------------------------------------------------------------------------
 
-    def prepare_increment_epoch(self, timeout_us: int, expected_epoch: int, now: int, *, version: int) -> TransactionTransit | None:
+    def prepare_increment_epoch(self, timeout_us: int, expected_epoch: int, now: int) -> TransactionTransit | None:
         """Prepare the next epoch for a producer that initializes; None if the producer is fenced (`#prepareIncrementProducerEpoch`).
 
         Args:
             timeout_us: transaction.timeout.ms of the producer, µs.
             expected_epoch: the epoch that the producer believes to have; NO_PRODUCER_EPOCH if it names none.
             now: the present time, µs.
-            version: the transaction.version of the client.
         """
         if self.producer_epoch >= MAX_EPOCH:
             raise ValueError(f"{self.transactional_id}: the producer epoch {self.producer_epoch} cannot be incremented")
@@ -132,13 +131,10 @@ class TransactionMetadata:
                 partitions=(),
                 start_time=-1,
                 update_time=now,
-                client_version=version,
             )
         )
 
-    def prepare_new_producer_id(
-        self, producer_id: int, timeout_us: int, now: int, *, record_last_epoch: bool, version: int
-    ) -> TransactionTransit:
+    def prepare_new_producer_id(self, producer_id: int, timeout_us: int, now: int, *, record_last_epoch: bool) -> TransactionTransit:
         """Prepare a new producer ID in epoch 0, because the epochs are exhausted (`#prepareProducerIdRotation`)."""
         return self._prepare(
             self.current()._replace(
@@ -152,7 +148,6 @@ class TransactionMetadata:
                 partitions=(),
                 start_time=-1,
                 update_time=now,
-                client_version=version,
             )
         )
 
@@ -170,19 +165,29 @@ class TransactionMetadata:
             )
         )
 
-    def prepare_epoch_fence(self, *, bump_again: bool = False) -> TransactionTransit:
-        """Prepare the abort of an open transaction whose producer is fenced: the epoch rises by one (`#prepareFenceProducerEpoch`).
+    def prepare_fence(self, now: int, *, bump_again: bool = False) -> TransactionTransit:
+        """Prepare PREPARE_ABORT for an open transaction whose producer is fenced (`#prepareFenceProducerEpoch`, `#prepareAbortOrCommit`).
+
+        The epoch rises by one. With transaction.version 2, the former epoch is known as the last one, so the producer can recognize the
+        abort and continue. Before that, the epoch rises in memory even if the write fails.
 
         Args:
+            now: the present time, µs.
             bump_again: whether the epoch rises although it rose for an earlier attempt that failed (before 2.6).
+
+        Raises:
+            ValueError: the epoch cannot rise.
         """
         if self.producer_epoch >= MAX_EPOCH:
             raise ValueError(f"{self.transactional_id}: the producer epoch {self.producer_epoch} cannot be incremented")
-        bumped = self.producer_epoch if self.has_failed_epoch_fence and not bump_again else self.producer_epoch + 1
+        epoch, last = self.producer_epoch + 1, self.producer_epoch
+        if self.client_version < 2:
+            if self.has_failed_epoch_fence and not bump_again:
+                epoch = self.producer_epoch
+            self.producer_epoch, self.last_producer_epoch = epoch, NO_PRODUCER_EPOCH
+            last = NO_PRODUCER_EPOCH
         return self._prepare(
-            self.current()._replace(
-                state=TransactionState.PREPARE_EPOCH_FENCE, producer_epoch=bumped, last_producer_epoch=NO_PRODUCER_EPOCH
-            )
+            self.current()._replace(state=TransactionState.PREPARE_ABORT, producer_epoch=epoch, last_producer_epoch=last, update_time=now)
         )
 
     def prepare_end(
@@ -197,9 +202,8 @@ class TransactionMetadata:
             next_producer_id: the producer ID that follows when the epochs are exhausted.
             empty: whether no partition was ever added to the transaction.
         """
-        fenced = self.pending_state is TransactionState.PREPARE_EPOCH_FENCE
         epoch, last = self.producer_epoch, self.last_producer_epoch
-        if version >= 2 and not fenced:
+        if version >= 2:
             epoch, last = self.producer_epoch + 1, self.producer_epoch
         return self._prepare(
             self.current()._replace(
@@ -272,6 +276,6 @@ class TransactionMetadata:
         """The error of an InitProducerId that names this producer ID and epoch, or NONE (`TransactionCoordinator#isValidProducerId`)."""
         if producer_id == NO_PRODUCER_ID or self.producer_epoch == NO_PRODUCER_EPOCH or producer_id == self.producer_id:
             return errors.NONE
-        if producer_id == self.previous_producer_id and self.last_producer_epoch >= MAX_EPOCH - 1:
+        if producer_id == self.previous_producer_id and epoch >= MAX_EPOCH - 1:  # a retry after the epochs were exhausted
             return errors.NONE
         return errors.PRODUCER_FENCED

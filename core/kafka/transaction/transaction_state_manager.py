@@ -19,12 +19,17 @@ from core.kafka.transaction.transaction_log import (
     partition_of,
     record_bytes,
     replayed,
+    tombstone_batches,
 )
-from core.kafka.transaction.transaction_metadata import TransactionMetadata, TransactionTransit
+from core.kafka.transaction.transaction_metadata import NO_PRODUCER_EPOCH, TransactionMetadata, TransactionTransit
 from core.kafka.transaction.transaction_state import TransactionState
+from core.sim.units import SECOND
 
 LOG_WRITER: Final = "transaction-coordinator"
 """The producer name of the records in `__transaction_state`."""
+
+TOMBSTONE_TIMEOUT: Final = 30 * SECOND
+"""How long a write of tombstones can wait for its replication, µs (request.timeout.ms of the broker)."""
 
 APPEND_ERRORS: Final = {
     errors.UNKNOWN_TOPIC_OR_PARTITION: errors.COORDINATOR_NOT_AVAILABLE,
@@ -93,6 +98,29 @@ class TransactionLogAppend:
         self.manager.append_completed(self, error)
 
 
+class TombstonesAppend:
+    """The tombstones of expired IDs of one partition, which are being written to the transaction log."""
+
+    __slots__ = ("coordinator_epoch", "manager", "partition", "removed")
+
+    def __init__(
+        self,
+        manager: TransactionStateManager,
+        partition: int,
+        coordinator_epoch: int,
+        removed: tuple[TransactionTransit, ...],
+        ids: tuple[str, ...],
+    ) -> None:
+        self.manager = manager
+        self.partition = partition
+        self.coordinator_epoch = coordinator_epoch
+        self.removed = dict(zip(ids, removed, strict=True))
+
+    def append_completed(self, error: str) -> None:
+        """Remove the IDs, or leave them for the next check."""
+        self.manager.tombstones_completed(self, error)
+
+
 class TransactionStateManager:
     """The transactional.ids of one broker.
 
@@ -144,6 +172,7 @@ class TransactionStateManager:
             if each.pending_state is None
             and (each.state is TransactionState.EMPTY or each.state.is_complete)
             and each.update_time <= now - expiration
+            and (each.producer_epoch != NO_PRODUCER_EPOCH or self.broker.release.expires_uninitialized_ids)
         ]
 
     # --- leadership ------------------------------------------------------------------------------------------------
@@ -181,11 +210,10 @@ class TransactionStateManager:
         if cache is None or cache.coordinator_epoch != coordinator_epoch:
             self.coordinator.continue_with(step, about, errors.NOT_COORDINATOR)
             return
-        value = None if transit.state is TransactionState.DEAD else transit
-        size, now = record_bytes(transactional_id, value), self.broker.journal.now
+        size, now = record_bytes(transactional_id, transit), self.broker.journal.now
 
         def batch(base: int) -> BatchFields:
-            return (base, 1, size, LOG_WRITER, 0, now, -1, -1, -1, False, ((transactional_id, value),))
+            return (base, 1, size, LOG_WRITER, 0, now, -1, -1, -1, False, ((transactional_id, transit),))
 
         self.broker.append_internally(TopicPartition(TRANSACTION_STATE_TOPIC, partition), batch, transit.timeout_us, write)
 
@@ -199,8 +227,6 @@ class TransactionStateManager:
         elif outcome == errors.NONE:
             former = metadata.state
             metadata.complete_transition(write.transit)
-            if write.transit.state is TransactionState.DEAD:
-                del cache.entries[write.transactional_id]
             self._report(metadata, former)
         elif not (write.retries and outcome == errors.COORDINATOR_NOT_AVAILABLE):
             metadata.pending_state = None
@@ -208,6 +234,36 @@ class TransactionStateManager:
         before = journal.cause
         self.coordinator.continue_with(write.step, write.about, outcome)
         journal.cause = before
+
+    def remove_expired(self, now: int, expiration: int) -> None:
+        """Write tombstones for the IDs that have expired, several in one batch (`#removeExpiredTransactionalIds`)."""
+        expired = self.expired(now, expiration)
+        for partition, cache in list(self.caches.items()):
+            here = [each for each in expired if cache.entries.get(each.transactional_id) is each]
+            for ids, size in tombstone_batches([each.transactional_id for each in here]):
+                removed = tuple(cache.entries[each].prepare_dead() for each in ids)
+                write = TombstonesAppend(self, partition, cache.coordinator_epoch, removed, ids)
+                content = tuple((each, None) for each in ids)
+
+                def batch(base: int, ids: tuple[str, ...] = ids, size: int = size, content: object = content) -> BatchFields:
+                    return (base, len(ids), size, LOG_WRITER, 0, now, -1, -1, -1, False, content)
+
+                self.broker.append_internally(partition_of(partition), batch, TOMBSTONE_TIMEOUT, write)
+
+    def tombstones_completed(self, write: TombstonesAppend, error: str) -> None:
+        """Handle the result of a write of tombstones: an ID whose state has not changed is removed."""
+        cache = self.caches.get(write.partition)
+        if cache is None or cache.coordinator_epoch != write.coordinator_epoch:
+            return
+        for transactional_id, target in write.removed.items():
+            metadata = cache.entries[transactional_id]
+            if error != errors.NONE:
+                metadata.pending_state = None
+                continue
+            former = metadata.state
+            metadata.complete_transition(target)
+            del cache.entries[transactional_id]
+            self._report(metadata, former)
 
     def _report(self, metadata: TransactionMetadata, former: TransactionState) -> None:
         journal = self.broker.journal

@@ -15,6 +15,7 @@ from core.kafka.broker.hosted_partitions import HostedPartitions
 from core.kafka.broker.purgatory.produce_response import refuse_produce
 from core.kafka.broker.requests.leader_append import append_records_to_leader
 from core.kafka.ids import NO_LEADER, TopicPartition, broker_address
+from core.kafka.log.producer_state import NO_GUARD
 from core.kafka.messages import ProduceRequest
 from core.kafka.transaction.messages import AddPartitionsToTxnRequest, AddPartitionsToTxnResponse
 from core.kafka.transaction.transaction_log import TRANSACTION_STATE_TOPIC, partition_for
@@ -130,6 +131,10 @@ class AddPartitionsToTxnManager:
     def verify(self, batch: TransactionalBatch, completion: VerificationCompletion) -> None:
         """Ask the coordinator about a batch."""
         producers = self.hosted.online[batch.tp].log.ensure_producer_state()
+        known = producers.entries.get(batch.producer_id)
+        if known is not None and batch.producer_epoch < known.epoch and self.broker.release.verifies_current_epoch:
+            completion.verified(errors.INVALID_PRODUCER_EPOCH, NO_GUARD)
+            return
         guard = producers.verification_guard(
             batch.producer_id, batch.first_sequence, batch.producer_epoch, self.broker.journal.now, begins_at_0=batch.adds_partition
         )
@@ -149,18 +154,22 @@ class AddPartitionsToTxnManager:
             self._send(verification)
 
     def _queue(self, verification: Verification) -> None:
-        """Queue a question; of several questions for one ID and partition, only the one with the newest epoch stays (`#addTxnData`)."""
+        """Queue a question; of several questions for one ID, only those with the newest epoch stay, one for each partition (`#addTxnData`)."""
         queue = self.queued.setdefault(verification.node, {})
         batch = verification.batch
-        key = (batch.transactional_id, batch.tp)
-        known = queue.get(key)
-        if known is not None and known.batch.producer_epoch > batch.producer_epoch:
+        same_id = [each for each in queue.values() if each.batch.transactional_id == batch.transactional_id]
+        if any(each.batch.producer_epoch > batch.producer_epoch for each in same_id):
             self._answered(verification, errors.INVALID_PRODUCER_EPOCH)
             return
-        queue[key] = verification
-        if known is not None:
-            newer = batch.producer_epoch > known.batch.producer_epoch
-            self._answered(known, errors.INVALID_PRODUCER_EPOCH if newer else errors.NETWORK_EXCEPTION)
+        replaced = []
+        for each in same_id:
+            older = each.batch.producer_epoch < batch.producer_epoch
+            if older or each.batch.tp == batch.tp:
+                del queue[each.batch.transactional_id, each.batch.tp]
+                replaced.append((each, errors.INVALID_PRODUCER_EPOCH if older else errors.NETWORK_EXCEPTION))
+        queue[batch.transactional_id, batch.tp] = verification
+        for each, error in replaced:
+            self._answered(each, error)
 
     def _send(self, verification: Verification) -> None:
         batch, correlation = verification.batch, self.broker.next_correlation()
