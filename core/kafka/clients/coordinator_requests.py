@@ -105,7 +105,7 @@ class CoordinatorRequests:
             self.enqueue(FindCoordinator(key, key if group else ""))
 
     def send(self, request: TxnRequest) -> None:
-        """Send a request now or after its back-off. If its coordinator is unknown or not connected, ask for the coordinator first."""
+        """Send a request now or after its back-off. If its coordinator is unknown, ask for the coordinator first."""
         key, group = request.group or self.manager.transactional_id, bool(request.group)
         if not request.needs_coordinator:
             node = self.client.least_loaded_node()
@@ -115,13 +115,10 @@ class CoordinatorRequests:
             return
         else:
             node = self.coordinators[key, group]
-            if self.client.reconnect_time(node) > self.client.journal.now:
-                self.look_up_coordinator(key, group)
-                self.retry(request)
-                return
         self.in_flight, self.node, self.correlation = request, node, 0
-        if request.backoff:
-            self.client.timer(request.backoff, "transaction-retry")
+        wait = max(request.backoff, self.client.reconnect_time(node) - self.client.journal.now)
+        if wait > 0:
+            self.client.timer(wait, "transaction-retry")
         else:
             self.send_now()
 

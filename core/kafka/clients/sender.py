@@ -192,12 +192,15 @@ class Sender(Client):
         missing = sequences.resolve(error)
         if missing and self.transactions is not None:
             self.transactions.sequences_missing(error)
-        for partition, reason in sequences.bump().items():
-            if sequences.producer_id != NONE:
-                self.journal.emit(
-                    events.ProducerEpochBumped.kind,
-                    self.name, self.topic, partition, sequences.producer_id, sequences.producer_epoch, reason,
-                )  # fmt: skip
+        restarted = sequences.bump()
+        if restarted and sequences.producer_id == NONE:
+            self._request_producer_id(self.least_loaded_node())
+            return
+        for partition, reason in restarted.items():
+            self.journal.emit(
+                events.ProducerEpochBumped.kind,
+                self.name, self.topic, partition, sequences.producer_id, sequences.producer_epoch, reason,
+            )  # fmt: skip
 
     def _delivery_due(self, batch: ProducerBatch) -> int:
         """Return the time when an unacknowledged batch is given up, µs (`ProducerBatch#maybeExpire`).

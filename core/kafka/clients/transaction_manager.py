@@ -204,8 +204,11 @@ class TransactionManager:
     # --- what the producer reports ---------------------------------------------------------------------------------
 
     def is_send_allowed(self, tp: TopicPartition) -> bool:
-        """Whether batches of a partition can be sent, because the partition belongs to the transaction (`#isSendToPartitionAllowed`)."""
-        return self.state is not _S.FATAL_ERROR and tp in self.partitions
+        """Whether batches of a partition can be sent, because the partition belongs to the transaction (`#isSendToPartitionAllowed`).
+
+        While a request to a coordinator is in flight or waits for its back-off, nothing else is sent (`Sender#runOnce`).
+        """
+        return self.state is not _S.FATAL_ERROR and tp in self.partitions and self.requests.in_flight is None
 
     def batch_failed(self, error: str) -> None:
         """Handle a batch that was given up (`#maybeTransitionToErrorState`)."""
@@ -244,6 +247,7 @@ class TransactionManager:
                 self.client.abort_batches(self.last_error or ABORTED, unsent_only=True)
             request = self._next_request()
             if request is None:
+                self.client.send_all()
                 return
             requests.send(request)
 
@@ -307,10 +311,9 @@ class TransactionManager:
         self._transition(_S.READY)
 
     def partitions_added(self, partitions: tuple[TopicPartition, ...]) -> None:
-        """Note that the coordinator added partitions, whose batches can now be sent."""
+        """Note that the coordinator added partitions. `advance` then sends their batches."""
         self.partitions.update(dict.fromkeys(partitions))
         self.started = True
-        self.client.send_all()
 
     def ended(self, producer_id: int, producer_epoch: int) -> None:
         """Note that the transaction is decided. With transaction.version 2, the next transaction has another epoch or producer ID."""

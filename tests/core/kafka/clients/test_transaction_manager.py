@@ -1,0 +1,430 @@
+"""The state machine of a transactional producer, by Kafka's vectors TXP (`TransactionManagerTest`, `SenderTest`)."""
+
+from __future__ import annotations
+
+import itertools
+
+import pytest
+
+from core.kafka import errors
+from core.kafka.clients.producer_transaction_state import VALID_SOURCES, IllegalStateError, ProducerTransactionState
+from core.kafka.messages import ProduceRequest
+from core.kafka.transaction.messages import (
+    AddPartitionsToTxnRequest,
+    AddPartitionsToTxnResponse,
+    EndTxnRequest,
+    FindCoordinatorRequest,
+    InitTransactionalIdRequest,
+)
+from core.sim.messages import Disconnected
+from tests.core.kafka.clients.transaction_bench import EPOCH, PRODUCER_ID, TP0, TP1, TransactionBench
+
+_S = ProducerTransactionState
+
+
+# --- states (transactions.md, 4.1) -----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("target", "former"), itertools.product(_S, _S))
+def test_the_table_of_transitions(target: ProducerTransactionState, former: ProducerTransactionState) -> None:
+    allowed = {
+        _S.UNINITIALIZED: {_S.READY, _S.ABORTABLE_ERROR},
+        _S.INITIALIZING: {_S.UNINITIALIZED, _S.ABORTING_TRANSACTION, _S.COMMITTING_TRANSACTION},
+        _S.READY: {_S.INITIALIZING, _S.COMMITTING_TRANSACTION, _S.ABORTING_TRANSACTION},
+        _S.IN_TRANSACTION: {_S.READY},
+        _S.COMMITTING_TRANSACTION: {_S.IN_TRANSACTION},
+        _S.ABORTING_TRANSACTION: {_S.IN_TRANSACTION, _S.ABORTABLE_ERROR},
+        _S.ABORTABLE_ERROR: {_S.IN_TRANSACTION, _S.COMMITTING_TRANSACTION, _S.ABORTABLE_ERROR, _S.INITIALIZING},
+        _S.FATAL_ERROR: set(_S),
+    }
+    assert target.can_follow(former) == (former in allowed[target])
+    assert _S.FATAL_ERROR not in VALID_SOURCES
+
+
+def test_initialization_finds_the_coordinator_first() -> None:
+    bench = TransactionBench(ready=False)
+    bench.manager.init()
+    assert (bench.state, bench.sent(InitTransactionalIdRequest)) == (_S.INITIALIZING, [])
+    bench.find_coordinator()
+    request = bench.answer_init(7, 3)
+    assert (request.producer_id, request.producer_epoch, request.transactional_id) == (-1, -1, "tx")
+    assert (bench.state, bench.manager.producer_id, bench.manager.producer_epoch) == (_S.READY, 7, 3)
+
+
+def test_a_coordinator_that_is_not_available_is_asked_for_again_after_a_back_off() -> None:
+    bench = TransactionBench(ready=False)
+    bench.manager.init()
+    bench.find_coordinator(errors.COORDINATOR_NOT_AVAILABLE)
+    bench.run(99)
+    assert bench.sent(FindCoordinatorRequest) == []
+    bench.run(1)
+    bench.find_coordinator()
+    bench.answer_init()
+    assert bench.state is _S.READY
+
+
+@pytest.mark.parametrize("error", [errors.NOT_COORDINATOR, errors.COORDINATOR_NOT_AVAILABLE])
+def test_a_coordinator_that_moved_is_looked_up_anew(error: str) -> None:
+    bench = TransactionBench(ready=False)
+    bench.manager.init()
+    bench.find_coordinator()
+    bench.answer_init(-1, -1, error)
+    bench.find_coordinator(broker=1)
+    bench.run(100)
+    assert len(bench.sent(InitTransactionalIdRequest, "b1")) == 1
+
+
+@pytest.mark.parametrize("error", [errors.COORDINATOR_LOAD_IN_PROGRESS, errors.CONCURRENT_TRANSACTIONS])
+def test_a_coordinator_that_is_busy_is_asked_again(error: str) -> None:
+    bench = TransactionBench(ready=False)
+    bench.manager.init()
+    bench.find_coordinator()
+    bench.answer_init(-1, -1, error)
+    bench.run(100)
+    assert bench.sent(FindCoordinatorRequest) == []
+    bench.answer_init()
+    assert bench.state is _S.READY
+
+
+def test_a_broken_connection_lets_it_look_up_the_coordinator() -> None:
+    bench = TransactionBench(ready=False)
+    bench.manager.init()
+    bench.find_coordinator()
+    assert len(bench.sent(InitTransactionalIdRequest)) == 1
+    bench.producer.handle(Disconnected("b2"), "b2")
+    bench.find_coordinator(broker=1)
+    bench.run(100)
+    bench.answer_init()
+    assert bench.state is _S.READY
+
+
+def test_a_silent_coordinator_is_given_up_after_request_timeout_ms() -> None:
+    bench = TransactionBench(ready=False)
+    bench.manager.init()
+    bench.find_coordinator()
+    assert len(bench.sent(InitTransactionalIdRequest)) == 1
+    bench.run(30_000)
+    assert bench.sent(FindCoordinatorRequest) == []
+    bench.run(10)
+    bench.find_coordinator()
+    bench.run(100)
+    bench.answer_init()
+    assert bench.state is _S.READY
+
+
+# --- a transaction ---------------------------------------------------------------------------------------------------
+
+
+def test_a_partition_is_added_before_its_first_batch() -> None:
+    bench = TransactionBench()
+    bench.manager.begin()
+    bench.producer.produce(1, 100, 0)
+    assert bench.sent(ProduceRequest) == []
+    request = bench.answer_add_partitions()
+    assert (request.partitions, request.producer_id, request.producer_epoch) == ((TP0,), PRODUCER_ID, EPOCH)
+    (batch,) = bench.sent(ProduceRequest)
+    assert (batch.transactional_id, batch.adds_partition, batch.first_sequence) == ("tx", False, 0)
+    bench.producer.produce(1, 100, 0)
+    assert bench.sent(AddPartitionsToTxnRequest) == []
+    assert len(bench.sent(ProduceRequest)) == 1
+
+
+def test_sequences_go_on_across_transactions_before_version_2() -> None:
+    bench = TransactionBench()
+    bench.acked(*bench.begin(0))
+    bench.manager.commit()
+    bench.answer_end()
+    (batch,) = bench.begin(0)
+    assert (batch.first_sequence, batch.producer_epoch) == (1, EPOCH)
+
+
+def test_txp_09_version_2_adopts_the_epoch_of_the_end() -> None:
+    """TXP-09: no AddPartitionsToTxn; the answer of EndTxn has the next epoch, and sequences restart."""
+    bench = TransactionBench("4.0", version=2)
+    (batch,) = bench.begin(0)
+    assert (batch.adds_partition, batch.first_sequence) == (True, 0)
+    bench.acked(batch)
+    bench.manager.commit()
+    assert bench.answer_end(producer_id=PRODUCER_ID, epoch=EPOCH + 1).version == 2
+    assert (bench.state, bench.manager.producer_epoch) == (_S.READY, EPOCH + 1)
+    (batch,) = bench.begin(0)
+    assert (batch.first_sequence, batch.producer_epoch) == (0, EPOCH + 1)
+    assert bench.sent(AddPartitionsToTxnRequest) == []
+
+
+@pytest.mark.parametrize(("release", "first"), [("0.11", 100), ("1.1", 20), ("3.3", 20)])
+def test_txp_10_the_first_partition_is_retried_soon(release: str, first: int) -> None:
+    """TXP-10: CONCURRENT_TRANSACTIONS for the first AddPartitionsToTxn waits 20 ms (1.0); for later ones, retry.backoff.ms."""
+    bench = TransactionBench(release)
+    bench.manager.begin()
+    bench.producer.produce(1, 100, 0)
+    bench.answer_add_partitions(errors.CONCURRENT_TRANSACTIONS)
+    bench.run(first - 1)
+    assert bench.sent(AddPartitionsToTxnRequest) == []
+    bench.run(1)
+    bench.answer_add_partitions(errors.COORDINATOR_LOAD_IN_PROGRESS)
+    bench.run(99)
+    assert bench.sent(AddPartitionsToTxnRequest) == []
+    bench.run(1)
+    bench.answer_add_partitions()
+    bench.producer.produce(1, 100, 1)
+    bench.answer_add_partitions(errors.CONCURRENT_TRANSACTIONS)
+    bench.run(99)
+    assert bench.sent(AddPartitionsToTxnRequest) == []
+    bench.run(1)
+    assert len(bench.sent(AddPartitionsToTxnRequest)) == 1
+
+
+def test_txp_11_the_end_waits_for_the_batches() -> None:
+    """TXP-11: EndTxn is held back while a batch is incomplete."""
+    bench = TransactionBench()
+    first, second = bench.begin(0, 1)
+    bench.manager.commit()
+    assert bench.sent(EndTxnRequest) == []
+    bench.acked(first)
+    assert bench.sent(EndTxnRequest) == []
+    bench.acked(second)
+    assert bench.answer_end().commit
+    assert bench.state is _S.READY
+
+
+def test_a_commit_of_nothing_sends_nothing() -> None:
+    bench = TransactionBench()
+    bench.manager.begin()
+    bench.manager.commit()
+    assert (bench.state, bench.sent(EndTxnRequest)) == (_S.READY, [])
+
+
+def test_txp_12_a_transaction_that_never_started_is_aborted_without_a_request() -> None:
+    """TXP-12: the only AddPartitionsToTxn failed; abort is done at once, and the next transaction works."""
+    bench = TransactionBench()
+    bench.manager.begin()
+    bench.producer.produce(1, 100, 0)
+    bench.answer_add_partitions(errors.TOPIC_AUTHORIZATION_FAILED)
+    assert bench.state is _S.ABORTABLE_ERROR
+    bench.manager.abort()
+    assert (bench.state, bench.sent(EndTxnRequest)) == (_S.READY, [])
+    assert len(bench.begin(0)) == 1
+
+
+def test_txp_13_a_refused_partition_spoils_the_request() -> None:
+    """TXP-13: neither partition counts as added, and the batches of both fail."""
+    bench = TransactionBench()
+    bench.manager.begin()
+    bench.producer.produce(2, 100, None)
+    request = bench.answer_add_partitions(errors.TOPIC_AUTHORIZATION_FAILED, errors.OPERATION_NOT_ATTEMPTED)
+    assert request.partitions == (TP0, TP1)
+    assert (bench.state, dict(bench.manager.partitions), bench.producer.failed) == (_S.ABORTABLE_ERROR, {}, 2)
+    assert bench.manager.last_error == errors.TOPIC_AUTHORIZATION_FAILED
+
+
+# --- errors ----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("step", ["init", "add", "end"])
+@pytest.mark.parametrize("error", [errors.PRODUCER_FENCED, errors.INVALID_PRODUCER_EPOCH])
+@pytest.mark.parametrize(("release", "told"), [("2.4", errors.INVALID_PRODUCER_EPOCH), ("3.3", errors.PRODUCER_FENCED)])
+def test_txp_15_fenced_by_the_coordinator(step: str, error: str, release: str, told: str) -> None:
+    """TXP-15: fatal in every request."""
+    bench = TransactionBench(release, ready=step != "init")
+    if step == "init":
+        bench.manager.init()
+        bench.find_coordinator()
+        bench.answer_init(-1, -1, error)
+    elif step == "add":
+        bench.manager.begin()
+        bench.producer.produce(1, 100, 0)
+        bench.answer_add_partitions(error)
+        assert bench.producer.failed == 1
+    else:
+        bench.acked(*bench.begin(0))
+        bench.manager.commit()
+        bench.answer_end(error)
+    assert (bench.state, bench.manager.last_error) == (_S.FATAL_ERROR, told)
+    with pytest.raises(IllegalStateError, match="in an error state"):
+        bench.manager.abort()
+
+
+def test_txp_16_an_invalid_epoch_from_a_leader_is_abortable() -> None:
+    """TXP-16: abort sends EndTxn, then InitProducerId with producer ID and epoch."""
+    bench = TransactionBench("2.7")
+    bench.refused(*bench.begin(0), errors.INVALID_PRODUCER_EPOCH)
+    assert bench.state is _S.ABORTABLE_ERROR
+    bench.manager.abort()
+    assert not bench.answer_end().commit
+    assert bench.state is _S.INITIALIZING
+    request = bench.answer_init(PRODUCER_ID, EPOCH + 1)
+    assert (request.producer_id, request.producer_epoch) == (PRODUCER_ID, EPOCH)
+    assert (bench.state, bench.manager.producer_epoch) == (_S.READY, EPOCH + 1)
+
+
+@pytest.mark.parametrize("error", [errors.INVALID_PRODUCER_EPOCH, errors.OUT_OF_ORDER_SEQUENCE_NUMBER, errors.UNKNOWN_PRODUCER_ID])
+def test_without_another_epoch_the_error_is_fatal(error: str) -> None:
+    """TXP-16 and 4.3, up to 2.4."""
+    bench = TransactionBench("2.4")
+    bench.acked(*bench.begin(0), base=7)
+    bench.refused(*bench.batches(0), error, 7)
+    assert bench.state is _S.FATAL_ERROR
+
+
+@pytest.mark.parametrize("error", [errors.OUT_OF_ORDER_SEQUENCE_NUMBER, errors.UNKNOWN_PRODUCER_ID, errors.MESSAGE_TOO_LARGE])
+def test_txp_18_another_epoch_follows_an_abortable_error(error: str) -> None:
+    """TXP-18: two batches are acknowledged, the third fails: abort, then epoch 2 and sequence 0."""
+    bench = TransactionBench()
+    bench.acked(*bench.begin(0), base=0)
+    for number in (1, 2):
+        (batch,) = bench.batches(0)
+        assert batch.first_sequence == number
+        if number == 1:
+            bench.acked(batch, base=1)
+        else:
+            bench.refused(batch, error, 0)
+    assert bench.state is _S.ABORTABLE_ERROR
+    bench.manager.abort()
+    assert bench.answer_end().producer_epoch == EPOCH
+    bench.answer_init(PRODUCER_ID, EPOCH + 1)
+    (batch,) = bench.begin(0)
+    assert (batch.producer_epoch, batch.first_sequence) == (EPOCH + 1, 0)
+
+
+def test_txp_18_timeout() -> None:
+    """TXP-18 (…OnTimeout): a batch that was sent expires; its fate is unknown, so another epoch follows the abort."""
+    bench = TransactionBench()
+    bench.begin(0)
+    bench.run(121_000)
+    assert bench.state is _S.ABORTABLE_ERROR
+    assert bench.manager.bump_required
+
+
+def test_version_2_needs_no_epoch_from_init_producer_id() -> None:
+    bench = TransactionBench("4.0", version=2)
+    bench.refused(*bench.begin(0), errors.TRANSACTION_ABORTABLE)
+    assert bench.state is _S.ABORTABLE_ERROR
+    bench.manager.abort()
+    bench.answer_end(producer_id=PRODUCER_ID, epoch=EPOCH + 1)
+    assert (bench.state, bench.manager.producer_epoch, bench.sent(InitTransactionalIdRequest)) == (_S.READY, EPOCH + 1, [])
+
+
+def test_txp_20_the_same_call_again_waits_for_the_same_result() -> None:
+    """TXP-20: after a timeout of the application, only the same call can follow."""
+    bench = TransactionBench()
+    bench.acked(*bench.begin(0))
+    bench.manager.commit()
+    for call in (bench.manager.abort, bench.manager.begin, bench.manager.init):
+        with pytest.raises(IllegalStateError, match="still waits for the result of commitTransaction"):
+            call()
+    bench.manager.commit()
+    assert bench.answer_end().commit
+    assert bench.state is _S.READY
+
+
+def test_txp_21_an_error_during_an_abort_does_not_matter() -> None:
+    """TXP-21: still ABORTING_TRANSACTION; after EndTxn, READY."""
+    bench = TransactionBench()
+    (batch,) = bench.begin(0)
+    bench.manager.abort()
+    assert bench.sent(EndTxnRequest) == []
+    bench.refused(batch, errors.OUT_OF_ORDER_SEQUENCE_NUMBER)
+    assert bench.state is _S.ABORTING_TRANSACTION
+    bench.answer_end()
+    assert bench.state is _S.READY
+
+
+def test_txp_22_a_batch_that_expires_fails_the_transaction() -> None:
+    """TXP-22: partitions added, node unreachable; all batches expire, and the state is ABORTABLE_ERROR."""
+    bench = TransactionBench()
+    bench.manager.begin()
+    bench.network.alive["b1"] = False
+    bench.producer.produce(2, 100, None)
+    bench.answer_add_partitions()
+    bench.run(121_000)
+    assert (bench.state, bench.producer.failed) == (_S.ABORTABLE_ERROR, 2)
+
+
+@pytest.mark.parametrize(("release", "fatal"), [("3.3", False), ("3.6", True)])
+def test_txp_23_a_forbidden_transition_in_the_background(release: str, fatal: bool) -> None:
+    """TXP-23: fatal since 3.6; an impossible call of the application changes nothing."""
+    bench = TransactionBench(release)
+    with pytest.raises(IllegalStateError, match="Invalid transition attempted from state READY to state COMMITTING_TRANSACTION"):
+        bench.manager.commit()
+    assert bench.state is _S.READY
+    bench.begin(0)
+    if fatal:
+        bench.manager.initialized(1, 1, bumped=False)
+        assert bench.state is _S.FATAL_ERROR
+    else:
+        with pytest.raises(IllegalStateError):
+            bench.manager.initialized(1, 1, bumped=False)
+
+
+@pytest.mark.parametrize("step", ["find", "init", "add", "end"])
+def test_txp_24_transaction_abortable_is_abortable(step: str) -> None:
+    """TXP-24: in FindCoordinator, InitProducerId, AddPartitionsToTxn, and EndTxn."""
+    bench = TransactionBench("3.9", ready=step in ("add", "end"))
+    if step in ("find", "init"):
+        bench.manager.init()
+        bench.find_coordinator(errors.TRANSACTION_ABORTABLE if step == "find" else errors.NONE)
+        if step == "init":
+            bench.answer_init(-1, -1, errors.TRANSACTION_ABORTABLE)
+    elif step == "add":
+        bench.manager.begin()
+        bench.producer.produce(1, 100, 0)
+        bench.answer_add_partitions(errors.TRANSACTION_ABORTABLE)
+    else:
+        bench.acked(*bench.begin(0))
+        bench.manager.commit()
+        bench.answer_end(errors.TRANSACTION_ABORTABLE)
+    assert (bench.state, bench.manager.last_error) == (_S.ABORTABLE_ERROR, errors.TRANSACTION_ABORTABLE)
+
+
+@pytest.mark.parametrize("step", ["add", "end"])
+@pytest.mark.parametrize(("release", "fatal"), [("2.4", True), ("2.7", False), ("4.0", False), ("4.1", True)])
+def test_a_producer_id_that_the_coordinator_does_not_know(step: str, release: str, fatal: bool) -> None:
+    """Abortable if the producer can get another epoch; EndTxn is skipped. Fatal again since 4.1 (KIP-1050)."""
+    bench = TransactionBench(release, version=0)
+    if step == "add":
+        bench.manager.begin()
+        bench.producer.produce(1, 100, 0)
+        bench.answer_add_partitions(errors.INVALID_PRODUCER_ID_MAPPING)
+    else:
+        bench.acked(*bench.begin(0))
+        bench.manager.commit()
+        bench.answer_end(errors.INVALID_PRODUCER_ID_MAPPING)
+    assert bench.state is (_S.FATAL_ERROR if fatal else _S.ABORTABLE_ERROR)
+    if not fatal:
+        bench.manager.abort()
+        assert bench.sent(EndTxnRequest) == []
+        bench.answer_init(PRODUCER_ID + 1, 0)
+        assert (bench.state, bench.manager.producer_id) == (_S.READY, PRODUCER_ID + 1)
+
+
+def test_an_abort_drops_batches_that_were_never_sent() -> None:
+    """4.2: unsent batches are dropped, those in flight are awaited."""
+    bench = TransactionBench()
+    (sent,) = bench.begin(0)
+    bench.producer.produce(1, 100, 1)
+    request = bench.one_sent(AddPartitionsToTxnRequest)
+    bench.manager.abort()
+    assert bench.producer.failed == 0  # a request is in flight
+    bench.producer.handle(_added(request), "b2")
+    assert bench.producer.failed == 1
+    assert bench.sent(EndTxnRequest) == []
+    bench.acked(sent)
+    assert not bench.answer_end().commit
+    assert bench.state is _S.READY
+
+
+def test_a_failed_batch_turns_the_commit_into_an_error() -> None:
+    """4.2: a failed send fails the commit, and the application must abort."""
+    bench = TransactionBench()
+    (batch,) = bench.begin(0)
+    bench.manager.commit()
+    bench.refused(batch, errors.MESSAGE_TOO_LARGE)
+    assert (bench.state, bench.sent(EndTxnRequest)) == (_S.ABORTABLE_ERROR, [])
+    bench.manager.abort()
+    assert not bench.answer_end().commit
+    assert bench.state is _S.READY
+
+
+def _added(request: AddPartitionsToTxnRequest) -> object:
+    return AddPartitionsToTxnResponse(request.correlation, "tx", tuple((tp, errors.NONE) for tp in request.partitions))
