@@ -198,5 +198,5 @@ def test_0_11_has_one_batch_in_flight() -> None:
     assert client_config(PRODUCER, (), RELEASES["0.11"], idempotent=True).max_in_flight == 1
     assert client_config(PRODUCER, (), RELEASES["1.1"], idempotent=True).max_in_flight == 5
     setting = (("max.in.flight.requests.per.connection", "2"),)
-    with pytest.raises(ValueError, match="Must set max.in.flight.requests.per.connection to 1 to use the idempotent producer"):
+    with pytest.raises(ValueError, match=r"Must set max\.in\.flight\.requests\.per\.connection to 1 to use the idempotent producer"):
         client_config(PRODUCER, setting, RELEASES["0.11"], idempotent=True)

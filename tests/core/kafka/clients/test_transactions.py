@@ -6,10 +6,12 @@ import pytest
 
 from core.kafka import events
 from core.kafka.clients.producer_transaction_state import ProducerTransactionState
+from core.kafka.ids import TopicPartition
 from core.kafka.release import RELEASES
 from core.kafka.topic_spec import TopicSpec
 from core.kafka.transaction.transaction_log import TRANSACTION_STATE_TOPIC
 from core.kafka.transaction.transaction_metadata import TransactionMetadata
+from core.kafka.transaction.transaction_state import TransactionState
 from core.lab import acts
 from core.lab.cluster import Cluster
 from core.lab.spec import BrokerSpec, ClusterSpec
@@ -178,3 +180,124 @@ def test_a_second_instance_fences_the_first(release: str) -> None:
     run.do(acts.BeginTransaction("second"), acts.Produce("t", 2, producer="second"), acts.CommitTransaction("second"))
     run.wait(1)
     assert run.read() == (2, 6)
+
+
+@pytest.mark.parametrize("release", TRANSACTIONAL)
+@pytest.mark.parametrize("commit", [True, False])
+def test_the_coordinator_is_killed_before_the_end(release: str, commit: bool) -> None:
+    run = Run(release)
+    run.init()
+    run.do(acts.BeginTransaction(), acts.Produce("t", 4))
+    run.wait(1)
+    run.do(acts.Kill(run.coordinator()), acts.CommitTransaction() if commit else acts.AbortTransaction())
+    run.wait(40)
+    assert (run.state(), run.read()[0]) == (_S.READY, 4 if commit else 0)
+    run.do(acts.BeginTransaction(), acts.Produce("t", 2), acts.CommitTransaction())
+    run.wait(5)
+    assert (run.state(), run.read()[0]) == (_S.READY, 6 if commit else 2)
+    assert run.cluster.account.lost == 0
+
+
+@pytest.mark.parametrize("release", TRANSACTIONAL)
+def test_the_coordinator_is_killed_after_the_decision(release: str) -> None:
+    """The next coordinator writes the markers again; a partition that has its marker gets another one, which counts as no record."""
+    run = Run(release)
+    run.init()
+    run.do(acts.BeginTransaction(), acts.Produce("t", 4))
+    run.wait(1)
+    run.do(acts.CommitTransaction())
+    while not any(event[3] == events.MarkerAppended.kind for event in run.events):
+        run.cluster.step()
+    run.do(acts.Kill(run.coordinator()))
+    run.wait(40)
+    run.do(acts.BeginTransaction(), acts.Produce("t", 2), acts.CommitTransaction())
+    run.wait(5)
+    assert (run.state(), run.read()) == (_S.READY, (6, 6))
+    assert run.metadata().state is TransactionState.COMPLETE_COMMIT
+    assert (run.cluster.account.accepted, run.cluster.account.lost) == (6, 0)
+
+
+@pytest.mark.parametrize("release", TRANSACTIONAL)
+def test_a_transaction_that_times_out_is_aborted(release: str) -> None:
+    run = Run(release)
+    run.init(transaction_timeout_ms="5000")
+    run.do(acts.BeginTransaction(), acts.Produce("t", 4, partition=0))
+    run.wait(70)
+    assert len(run.told(events.TransactionTimedOut)) == 1
+    assert run.read() == (0, 4)
+    run.do(acts.Produce("t", 2, partition=1))
+    run.wait(1)
+    rules = RELEASES[release]
+    if not rules.timeout_fences_producer:  # T7: the second half becomes a transaction of its own
+        run.do(acts.CommitTransaction())
+        run.wait(1)
+        assert (run.state(), run.read()) == (_S.READY, (2, 6))
+        return
+    assert run.state() is (_S.ABORTABLE_ERROR if rules.transaction_version == 2 else _S.FATAL_ERROR)
+    if rules.transaction_version == 2:  # an abort makes the producer ready again
+        run.do(acts.AbortTransaction())
+        run.wait(1)
+        assert run.state() is _S.READY
+    assert run.read()[0] == 0
+
+
+@pytest.mark.parametrize("release", ["2.7", "3.3", "3.6"])
+def test_a_batch_after_the_timeout_is_refused_by_the_leader(release: str) -> None:
+    """The leader knows the epoch of the marker: INVALID_PRODUCER_EPOCH, which is abortable; the coordinator then fences the producer."""
+    run = Run(release)
+    run.init(transaction_timeout_ms="5000")
+    run.do(acts.BeginTransaction(), acts.Produce("t", 4))
+    run.wait(70)
+    run.do(acts.Produce("t", 2, partition=0))
+    run.wait(1)
+    assert run.state() is _S.ABORTABLE_ERROR
+    run.do(acts.AbortTransaction())
+    run.wait(1)
+    assert (run.state(), run.read()[0]) == (_S.FATAL_ERROR, 0)
+
+
+@pytest.mark.parametrize("release", TRANSACTIONAL)
+def test_a_leader_is_killed_during_a_transaction(release: str) -> None:
+    run = Run(release)
+    run.init()
+    run.do(acts.BeginTransaction(), acts.Produce("t", 4))
+    run.wait(1)
+    leader = run.cluster.partition_view(TopicPartition("t", 0)).leader
+    run.do(acts.Kill(leader), acts.Produce("t", 4), acts.CommitTransaction())
+    run.wait(60)
+    assert (run.state(), run.read()) == (_S.READY, (8, 8))
+    assert run.cluster.account.lost == 0
+
+
+@pytest.mark.parametrize("release", ["2.7", "3.6", "4.3"])
+def test_a_snapshot_in_the_middle_of_a_transaction_continues_the_same(release: str) -> None:
+    def play(run: Run, cluster: Cluster) -> None:
+        cluster.do(acts.Produce("t", 3))
+        cluster.run_until(cluster.now + SECOND // 2)
+        cluster.do(acts.CommitTransaction())
+        cluster.run_until(cluster.now + SECOND)
+        cluster.do(acts.BeginTransaction())
+        cluster.do(acts.Produce("t", 3))
+        cluster.do(acts.AbortTransaction())
+        cluster.run_until(cluster.now + 3 * SECOND)
+
+    run = Run(release)
+    run.init()
+    run.do(acts.BeginTransaction(), acts.Produce("t", 4))
+    for steps in (0, 1, 3, 7, 20):
+        for _ in range(steps):
+            run.cluster.step()
+        snapshot = run.cluster.snapshot()
+        start = len(run.events)
+        play(run, run.cluster)
+        first = run.events[start:]
+        copied: list[tuple] = []
+        copy = Cluster.restore(snapshot, copied.append)
+        play(run, copy)
+        assert copied == first
+        del run.events[start:]
+        run.cluster.restore_in_place(snapshot, run.events.append)
+        play(run, run.cluster)
+        assert run.events[start:] == first
+        del run.events[start:]
+        run.cluster.restore_in_place(snapshot, run.events.append)
