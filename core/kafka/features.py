@@ -2,7 +2,7 @@
 
 A new cluster has the feature levels of its release. An upgraded cluster keeps its levels until an administrator raises them.
 
-Kafka: `FeatureControlManager`, `EligibleLeaderReplicasVersion`.
+Kafka: `FeatureControlManager`, `EligibleLeaderReplicasVersion`, `TransactionVersion`.
 """
 
 from __future__ import annotations
@@ -17,7 +17,10 @@ from core.kafka.release import Release
 ELR_VERSION: Final = "eligible.leader.replicas.version"
 """The feature of eligible leader replicas (KIP-966). At level 1, the controller keeps them; at level 0, it does not."""
 
-FEATURES: Final = {ELR_VERSION: 1}
+TRANSACTION_VERSION: Final = "transaction.version"
+"""The feature of transactions (KIP-890). At level 2, each transaction has its own producer epoch, and leaders add partitions to transactions."""
+
+FEATURES: Final = {ELR_VERSION: 1, TRANSACTION_VERSION: 2}
 """The known features, each with its highest level."""
 
 
@@ -42,7 +45,11 @@ def finalized(release: Release, features: tuple[tuple[str, int], ...]) -> Releas
     """
     for name, level in features:
         check_feature(name, level)
-        if level and not release.elr_feature:
+        has_feature = release.elr_feature if name == ELR_VERSION else release.transaction_feature
+        if level and not has_feature:
             raise ValueError(f"release {release.name} has no {name}; use release 4.0 or later, or level 0")
-        release = attrs.evolve(release, elr=bool(level))
+        if name == ELR_VERSION:
+            release = attrs.evolve(release, elr=bool(level))
+        else:
+            release = attrs.evolve(release, transaction_version=level)
     return release

@@ -145,6 +145,7 @@ class Release(ReprMixin):
         ignores_late_marker_answers: a coordinator ignores the answer to a marker of a former coordinator epoch. Before that, the answer can
             make it forget the markers of the present epoch, and the transaction is never complete (KAFKA-16352, 3.8).
         expires_uninitialized_ids: a transactional ID that never got a producer epoch expires like any other (KAFKA-14880, 3.4.1).
+        transaction_feature: the release has the feature `transaction.version`, which a cluster can raise or lower (4.0, `core.kafka.features`).
         transaction_version: the feature level `transaction.version` of a new cluster; with 2, each transaction has its own producer epoch, and
             leaders add partitions to transactions (KIP-890, 4.0).
         marker_epoch_must_rise: with transaction.version 2, the epoch of a marker must be greater than the producer's (KIP-1228, 4.2).
@@ -271,6 +272,7 @@ class Release(ReprMixin):
     answers_producer_fenced: bool = _since("2.7")
     ignores_late_marker_answers: bool = _since("3.9")
     expires_uninitialized_ids: bool = _since("3.6")
+    transaction_feature: bool = _since("4.0")
     transaction_version: int = _by_release(0, ("4.0", 2))
     marker_epoch_must_rise: bool = _since("4.2")
     skips_markers_of_offline_partitions: bool = _since("4.3")

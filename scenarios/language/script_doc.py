@@ -84,6 +84,7 @@ example to open it in the playground.
 - `control-plane`: `by-release` (before 3.3, a broker elected through ZooKeeper) or `kraft` (under any release).
 - `features`: feature levels that differ from those of a new cluster of the release. `{{eligible.leader.replicas.version: 0}}` means a
   cluster that was upgraded to 4.1 or later and does not keep ELRs. Level `1` means a 4.0 cluster that keeps ELRs.
+  `{{transaction.version: 0}}` means a cluster that was upgraded to 4.0 or later and whose transactions follow the rules of 3.9.
 - `clients`: settings, by their Kafka names, of producers and consumers that have no settings of their own (`config` of their acts):
   `{{delivery.timeout.ms: 8000, request.timeout.ms: 3000}}`. Other settings have the defaults of the release. For example, before 2.1,
   `retries` is 0 and delivery.timeout.ms does not exist.

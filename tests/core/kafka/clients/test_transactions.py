@@ -6,6 +6,7 @@ import pytest
 
 from core.kafka import events
 from core.kafka.clients.producer_transaction_state import ProducerTransactionState
+from core.kafka.features import TRANSACTION_VERSION
 from core.kafka.ids import TopicPartition
 from core.kafka.release import RELEASES
 from core.kafka.topic_spec import TopicSpec
@@ -27,10 +28,12 @@ _S = ProducerTransactionState
 class Run:
     """A cluster of three brokers with topic t of two partitions, and a producer with transactional.id tx that has its producer ID."""
 
-    def __init__(self, release: str, **settings: object) -> None:
+    def __init__(self, release: str, *, transaction_version: int | None = None, **settings: object) -> None:
         self.events: list[tuple] = []
         wanted = {"transaction.state.log.num.partitions": 3} | {name.replace("_", "."): value for name, value in settings.items()}
-        spec = ClusterSpec(tuple(BrokerSpec(broker) for broker in (1, 2, 3)), (TopicSpec("t", 2, 3),), settings=tuple(wanted.items()))
+        features = () if transaction_version is None else ((TRANSACTION_VERSION, transaction_version),)
+        brokers = tuple(BrokerSpec(broker) for broker in (1, 2, 3))
+        spec = ClusterSpec(brokers, (TopicSpec("t", 2, 3),), settings=tuple(wanted.items()), features=features)
         self.cluster = Cluster(spec, RELEASES[release], sink=self.events.append)
         self.wait(1)
         self.do(acts.Consume("t", "committed", isolation="read_committed"), acts.Consume("t", "uncommitted"))
@@ -101,6 +104,17 @@ def test_commit_and_abort(release: str) -> None:
     assert ended == list(zip(epochs, ("COMMIT", "ABORT", "COMMIT"), strict=True))
     account = run.cluster.account
     assert (account.accepted, account.acked, account.lost) == (12, 12, 0)
+
+
+@pytest.mark.parametrize(("level", "epochs"), [(None, (0, 1)), (0, (0, 0)), (1, (0, 0)), (2, (0, 1))])
+def test_the_feature_decides_about_the_epochs(level: int | None, epochs: tuple[int, ...]) -> None:
+    run = Run("4.1", transaction_version=level)
+    run.init()
+    for _ in epochs:
+        run.do(acts.BeginTransaction(), acts.Produce("t", 2), acts.CommitTransaction())
+        run.wait(1)
+    assert tuple(each[3] for each in run.told(events.TransactionEnded)) == epochs
+    assert run.read() == (4, 4)
 
 
 @pytest.mark.parametrize("release", TRANSACTIONAL)
