@@ -161,6 +161,13 @@ class Release(ReprMixin):
         plain_commits_unstable: an offset that is being committed outside of a transaction is unstable too (before 4.0).
         unknown_group_not_found: an OffsetCommit with a generation for an unknown group gets GROUP_ID_NOT_FOUND; before 4.0,
             ILLEGAL_GENERATION.
+        cleans_below_high_watermark: the log cleaner does not clean records above the high watermark (KAFKA-13194, 3.1).
+        delete_horizon_in_batches: a batch with a tombstone, and a marker without data, carries the time from which the cleaner can remove it
+            (KIP-534, 3.1). Before that, the modification times of segments decide.
+        cleans_with_whole_index: the cleaner of a part of a segment knows the aborted transactions of the whole segment (KAFKA-13727, 2.8.2).
+        keeps_batch_of_last_sequence: the cleaner keeps an empty batch if it ends with the last sequence number of its producer (before 2.2.1,
+            KAFKA-8335). Since then, it keeps the batch at the last offset of its producer.
+        keeps_last_batch_of_round: the cleaner keeps the last batch of the range that it cleans, even without records (KAFKA-17076, 4.0).
         truncation: the way a follower determines the offset to truncate its log to.
         high_watermark: the replicas whose minimum LEO is the high watermark.
         isr_order: the order in which a leader lists the members of a changed ISR.
@@ -282,6 +289,11 @@ class Release(ReprMixin):
     commits_below_min_isr: bool = _since("4.0")
     plain_commits_unstable: bool = _until("4.0")
     unknown_group_not_found: bool = _since("4.0")
+    cleans_below_high_watermark: bool = _since("3.3")
+    delete_horizon_in_batches: bool = _since("3.3")
+    cleans_with_whole_index: bool = _since("2.8")
+    keeps_batch_of_last_sequence: bool = _until("2.4")
+    keeps_last_batch_of_round: bool = _since("4.0")
     truncation: Truncation = _by_release(
         Truncation.HIGH_WATERMARK, ("0.11", Truncation.EPOCH), ("2.0", Truncation.EPOCH_ROUNDS), ("2.8", Truncation.ON_FETCH)
     )

@@ -65,9 +65,10 @@ class Term:
         latest: the last batch in the form that a fetch carries; most fetches read it.
         stamped: whether some timestamps come from producers with wrong clocks, so that timestamps can decrease.
         has_producer_ids: whether some batches carry a producer ID.
+        compacted: whether this is what log compaction left of a term (`CompactedTerm`).
     """
 
-    __slots__ = ("_ends", "_totals", "bytes", "epoch", "has_producer_ids", "latest", "leader", "stamped", "written")
+    __slots__ = ("_ends", "_totals", "bytes", "compacted", "epoch", "has_producer_ids", "latest", "leader", "stamped", "written")
 
     epoch: Final[int]
     leader: Final[int]
@@ -81,6 +82,7 @@ class Term:
         self.latest: FetchedRecords = (-1, -1, self, 0, None)
         self.stamped = False
         self.has_producer_ids = False
+        self.compacted = False
         self._ends: AppendOnlyList[int] | None = None
         self._totals: AppendOnlyList[int] | None = None
 
@@ -100,6 +102,11 @@ class Term:
         end: Column = base + records
         self.latest = (base, end, self, size, None)
         return end
+
+    @property
+    def origin(self) -> Term:
+        """The term as its leader wrote it, before log compaction. It identifies the records."""
+        return self
 
     @property
     def batches(self) -> list[Batch]:
@@ -137,6 +144,14 @@ class Term:
         ends = self.ends
         first, last = bisect_right(ends, start), bisect_left(ends, end)
         return [*map(Batch._make, self.written[first : last + 1])]
+
+    def last_end(self, start: int, end: int) -> int:
+        """Return the end of the last batch in [start, end), at most `end`. If the range has no batch, return `start`."""
+        return max(start, end)
+
+    def surviving(self, start: int, end: int) -> list[tuple[int, int]]:
+        """Return the offsets in [start, end) that have records, as half-open intervals."""
+        return [(start, end)]
 
     def first_since(self, start: int, end: int, timestamp: int) -> int:
         """Return the first offset in [start, end) of a record at or after a timestamp in µs; -1 if there is none.

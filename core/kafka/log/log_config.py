@@ -1,4 +1,4 @@
-"""The settings of a topic's logs on a broker: segments and their indexes, flushes, and retention (Kafka: `LogConfig`)."""
+"""The settings of a topic's logs on a broker: segments and their indexes, flushes, retention, and compaction (Kafka: `LogConfig`)."""
 
 from __future__ import annotations
 
@@ -25,6 +25,12 @@ class LogConfig(ReprMixin):
         max_message_bytes: the maximum size of a record from a producer.
         index_interval_bytes: the number of bytes that a segment gets between two entries of its offset index.
         segment_index_bytes: the size of the offset index and of the time index of the active segment; a full index starts the next segment.
+        compact: whether cleanup.policy contains `compact`.
+        delete: whether cleanup.policy contains `delete`, so that retention applies.
+        min_cleanable_ratio: the part of a log's bytes that must be dirty, and more, before the log is cleaned.
+        delete_retention_us: the minimum time that a tombstone or a marker stays in the cleaned part of a log, µs.
+        min_compaction_lag_us: the time during which a record is not cleaned, µs.
+        max_compaction_lag_us: the time after which a record is cleaned although few bytes are dirty, µs.
     """
 
     segment_bytes: int = 1_073_741_824
@@ -36,6 +42,12 @@ class LogConfig(ReprMixin):
     max_message_bytes: int = 1_048_588
     index_interval_bytes: int = 4_096
     segment_index_bytes: int = 10_485_760
+    compact: bool = False
+    delete: bool = True
+    min_cleanable_ratio: float = 0.5
+    delete_retention_us: int = 86_400_000 * US_PER_MS
+    min_compaction_lag_us: int = 0
+    max_compaction_lag_us: int = MAX_LONG
 
     @property
     def index_can_fill(self) -> bool:

@@ -165,9 +165,13 @@ class ReplicaLog:
     # --- reading ---------------------------------------------------------------------------------------------------
 
     def read(self, start: int, end: int, max_bytes: int, max_records: int = 0) -> FetchedRecords | None:
-        """Return records from `start` up to `end` within the limits, but at least one if there is any (`UnifiedLog#read`, minOneMessage)."""
+        """Return records from `start` up to `end` within the limits, but at least one if there is any (`UnifiedLog#read`, minOneMessage).
+
+        If log compaction removed the records at `start`, the following batch comes first.
+        """
         if max_records:
-            end = min(end, start + max_records)
+            compacted = any(term.compacted for term in self.terms)
+            end = min(end, (self.next_record(start) if compacted else start) + max_records)
         if start >= end:
             return None
         term = self.tail
@@ -193,6 +197,12 @@ class ReplicaLog:
             found.append((start, stop, term, size))
             max_bytes -= size
             start = stop
+        while found and found[-1][2].compacted:  # a fetch does not return offsets after its last batch
+            start, stop, term, size = found.pop()
+            stop = term.last_end(start, stop)
+            if stop > start:
+                found.append((start, stop, term, size))
+                break
         total = 0
         records: FetchedRecords | None = None
         for low, high, term, size in reversed(found):
@@ -221,8 +231,20 @@ class ReplicaLog:
         """The size on disk in bytes."""
         return self.bytes_between(self.first_offset, self.leo)
 
+    def next_record(self, offset: int) -> int:
+        """Return the first offset, from `offset` on, whose record log compaction has not removed; the LEO if there is none."""
+        for run in self.physical_runs(offset):
+            if not run.term.compacted:
+                return max(offset, run.start)
+            for low, _ in run.term.surviving(max(offset, run.start), run.end):
+                return low
+        return self.leo
+
     def physical_runs(self, offset: int) -> tuple[Run, ...]:
-        """Return the runs on disk, from the run that contains an offset. Records below the log start are included."""
+        """Return the runs on disk, from the run that contains an offset. Records below the log start are included.
+
+        The term of a run is a `CompactedTerm` where the log was cleaned, or where it was copied from a log that was.
+        """
         starts = self.starts
         if not starts:
             return ()
@@ -233,18 +255,20 @@ class ReplicaLog:
         )
 
     def runs(self) -> tuple[Run, ...]:
-        """Return the runs of the whole log, from the log start."""
+        """Return the runs of the whole log, from the log start, as if log compaction had removed nothing."""
         start = self.log_start
         runs = self.physical_runs(start)
         if runs and runs[0].start < start:
             runs = (runs[0]._replace(start=start), *runs[1:])
-        return runs if not runs or runs[0].start < runs[0].end else runs[1:]
+        if runs and runs[0].start == runs[0].end:
+            runs = runs[1:]
+        return _originals(runs) if any(run.term.compacted for run in runs) else runs
 
     def term_at(self, offset: int) -> Term | None:
-        """Return the term of the record at an offset; None if there is no record."""
+        """Return the term of the record at an offset, or of the one that log compaction removed there; None if there is no record."""
         if not self.log_start <= offset < self.leo:
             return None
-        return self.terms[bisect_right(self.starts, offset) - 1]
+        return self.terms[bisect_right(self.starts, offset) - 1].origin
 
     def offset_for_timestamp(self, timestamp: int) -> int:
         """Return the offset of the first record at or after a timestamp in µs, from the log start; -1 if there is none.
@@ -400,8 +424,20 @@ class ReplicaLog:
 
     def _base_of_log_start(self) -> int:
         """The first offset of the batch that holds the log start: a deletion of records inside a batch does not cut the batch."""
-        term = self.term_at(self.log_start)
-        return self.log_start if term is None else term.batches_within(self.log_start, self.log_start + 1)[0].base
+        if not self.log_start < self.leo:
+            return self.log_start
+        term = self.terms[bisect_right(self.starts, self.log_start) - 1]
+        found = term.batches_within(self.log_start, self.log_start + 1)
+        return found[0].base if found else self.log_start
+
+    # --- compaction ------------------------------------------------------------------------------------------------
+
+    def replace_segments(self, bases: tuple[int, ...], runs: tuple[Run, ...]) -> None:
+        """Put cleaned segments in place of the former ones (`UnifiedLog#replaceSegments`)."""
+        self.bases = bases
+        self.starts = tuple(run.start for run in runs)
+        self.terms = tuple(run.term for run in runs)
+        self.tail = self.terms[-1] if self.terms else None
 
     # --- the log start ---------------------------------------------------------------------------------------------
 
@@ -479,3 +515,14 @@ class ReplicaLog:
                     found.append((at, stop))
             at = stop
         return found
+
+
+def _originals(runs: tuple[Run, ...]) -> tuple[Run, ...]:
+    """Return runs of the terms as their leaders wrote them."""
+    found: list[Run] = []
+    for start, end, term in runs:
+        if found and found[-1].term is term.origin:
+            found[-1] = Run(found[-1].start, end, term.origin)
+        else:
+            found.append(Run(start, end, term.origin))
+    return tuple(found)

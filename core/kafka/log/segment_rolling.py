@@ -29,6 +29,8 @@ def rolled(bases: tuple[int, ...], runs: tuple[Run, ...], config: LogConfig) -> 
         term, at = run.term, max(run.start, base)
         while at < run.end:
             i = bisect_right(term.ends, at)
+            if i == len(term.written):  # log compaction removed the rest of the run
+                break
             if since < 0:
                 since = term.batch(i).timestamp
             floor = term.bytes_before(at)

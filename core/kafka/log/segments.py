@@ -23,6 +23,7 @@ class Deleted(NamedTuple):
 def delete_old_segments(log: ReplicaLog, now: int) -> list[Deleted]:
     """Delete segments by retention, oldest first, but no segment above the high watermark (`UnifiedLog#deleteOldSegments`).
 
+    If cleanup.policy does not contain `delete`, only segments below the log start are deleted.
     The active segment is deleted only if it has records; in that case, a new segment is rolled first.
     """
     deleted = []
@@ -30,7 +31,7 @@ def delete_old_segments(log: ReplicaLog, now: int) -> list[Deleted]:
         ("log-start", _below_log_start),
         ("retention.bytes", _too_large),
         ("retention.ms", _too_old),
-    ):
+    )[: 3 if log.config.delete else 1]:
         bases = log.roll()
         count = wanted(log, bases, now)
         while count and _end(log, bases, count - 1) > log.high_watermark:
@@ -83,6 +84,9 @@ def largest_timestamp(log: ReplicaLog, start: int, end: int) -> int:
     if any(run.term.stamped for run in runs if run.start < end):
         within = (run.term.batches_within(max(start, run.start), min(end, run.end)) for run in runs if run.start < end)
         return max((batch.timestamp for batches in within for batch in batches), default=0)
+    if any(run.term.compacted for run in runs if run.start < end):
+        last = [batch for run in runs if run.start < end for batch in run.term.batches_within(max(start, run.start), min(end, run.end))]
+        return last[-1].timestamp if last else 0
     term = log.terms[bisect_right(log.starts, end - 1) - 1]
     return term.batch(bisect_right(term.ends, end - 1)).timestamp
 
@@ -93,4 +97,6 @@ def batch_boundary(log: ReplicaLog, offset: int) -> int:
         return min(offset, log.leo)
     at = bisect_right(log.starts, offset) - 1
     term = log.terms[at]
-    return max(log.starts[at], term.batch(bisect_right(term.ends, offset)).base)
+    number = bisect_right(term.ends, offset)
+    base = term.batch(number).base if number < len(term.written) else offset
+    return max(log.starts[at], min(offset, base))

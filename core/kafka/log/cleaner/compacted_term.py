@@ -1,0 +1,154 @@
+"""A leadership term in a log that was cleaned: the batches that are left of it, some with fewer records.
+
+Terms are shared between replicas, but each replica cleans its own log. Therefore, cleaning does not change a term. It replaces the term in
+the runs of one log by a `CompactedTerm`, which refers to the original. Followers that fetch from a cleaned log get runs of the same object.
+Offsets never change, and a run still covers the offsets of removed records.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left, bisect_right
+from collections.abc import Sequence
+from typing import Any, Final, NamedTuple
+
+from core.kafka.log.leader_term import Batch, Term
+from core.sim.units import US_PER_MS
+
+NO_HORIZON: Final = -1
+"""The delete horizon of a batch that has none."""
+
+HEADER_BYTES: Final = 61
+"""The size of a batch without records (`DefaultRecordBatch.RECORD_BATCH_OVERHEAD`)."""
+
+
+class RetainedBatch(NamedTuple):
+    """A batch in a log, and what cleaning left of it.
+
+    Attributes:
+        batch: the batch as it was written, but with its present size.
+        offsets: the offsets of the records that are left, in ascending order; empty if only the header is left.
+        horizon: the time from which the cleaner can remove the batch's tombstones or marker, µs; NO_HORIZON if none is set.
+    """
+
+    batch: Batch
+    offsets: Sequence[int]
+    horizon: int = NO_HORIZON
+
+    @property
+    def end(self) -> int:
+        """The offset after the last offset of the batch, which does not change when records are removed."""
+        return self.batch.base + self.batch.records
+
+    def record(self, offset: int) -> tuple[Any, Any] | None:
+        """Return the key and value of a record; None if it has no key."""
+        content = self.batch.content
+        return content[offset - self.batch.base] if isinstance(content, tuple) and self.batch.marker is None else None
+
+    def with_records(self, offsets: tuple[int, ...], horizon: int) -> RetainedBatch:
+        """Return the batch with only some of its records, and a delete horizon.
+
+        A batch with a horizon counts its timestamps from there, so each of them can take more bytes.
+        """
+        size = self.batch.bytes
+        if len(offsets) != len(self.offsets):
+            header = min(size, HEADER_BYTES)
+            size = header + (size - header) * len(offsets) // max(len(self.offsets), 1)
+        if horizon != self.horizon and offsets:
+            size += len(offsets) * (_varint_bytes((self.batch.timestamp - horizon) // US_PER_MS) - 1)
+        return RetainedBatch(self.batch._replace(bytes=size), offsets, horizon)
+
+
+def _varint_bytes(value: int) -> int:
+    """Return the size of a number in zigzag encoding with seven bits a byte."""
+    zigzag = value * 2 if value >= 0 else -2 * value - 1
+    return max(1, (zigzag.bit_length() + 6) // 7)
+
+
+class CompactedTerm(Term):
+    """The batches that are left of a term in a cleaned log. They never change.
+
+    Attributes:
+        source: the term as its leader wrote it.
+        retained: the batches that are left, in offset order.
+    """
+
+    __slots__ = ("retained", "source")
+
+    source: Final[Term]
+    retained: Final[tuple[RetainedBatch, ...]]
+
+    def __init__(self, source: Term, retained: tuple[RetainedBatch, ...]) -> None:
+        super().__init__(source.epoch, source.leader)
+        self.source = source.origin
+        self.retained = retained
+        self.compacted = True
+        self.stamped = source.stamped
+        self.has_producer_ids = source.has_producer_ids
+        for batch, offsets, _ in retained:
+            emptied_marker = not offsets and batch.marker is not None  # says nothing about its producer anymore
+            self.written.append(batch._replace(producer_id=-1) if emptied_marker else batch)
+            self.bytes += batch.bytes
+
+    def __repr__(self) -> str:
+        return f"CompactedTerm({self.epoch} by b{self.leader})"
+
+    @property
+    def origin(self) -> Term:
+        """The term as its leader wrote it."""
+        return self.source
+
+    def retained_within(self, start: int, end: int) -> list[RetainedBatch]:
+        """Return the batches that overlap [start, end), with their records in that range."""
+        ends = self.ends
+        found = []
+        for each in self.retained[bisect_right(ends, start) : bisect_left(ends, end) + 1]:
+            if each.batch.base < end:
+                if start <= each.batch.base and each.end <= end:
+                    found.append(each)
+                else:
+                    found.append(each._replace(offsets=tuple(offset for offset in each.offsets if start <= offset < end)))
+        return found
+
+    def batches_within(self, start: int, end: int) -> list[Batch]:
+        """Return the batches that overlap [start, end), in offset order."""
+        return [batch for batch in super().batches_within(start, end) if batch.base < end]
+
+    def last_end(self, start: int, end: int) -> int:
+        """Return the end of the last batch in [start, end), at most `end`. If the range has no batch, return `start`."""
+        found = self.batches_within(start, end)
+        return min(end, found[-1].base + found[-1].records) if found else start
+
+    def surviving(self, start: int, end: int) -> list[tuple[int, int]]:
+        """Return the offsets in [start, end) that have records, as half-open intervals."""
+        found: list[tuple[int, int]] = []
+        for each in self.retained_within(start, end):
+            for offset in each.offsets:
+                if found and found[-1][1] == offset:
+                    found[-1] = (found[-1][0], offset + 1)
+                else:
+                    found.append((offset, offset + 1))
+        return found
+
+    def first_since(self, start: int, end: int, timestamp: int) -> int:
+        """Return the first offset in [start, end) of a record at or after a timestamp in µs; -1 if there is none."""
+        for each in self.retained_within(start, end):
+            if each.offsets and each.batch.timestamp >= timestamp:
+                return each.offsets[0]
+        return -1
+
+    def offset_within(self, start: int, end: int, limit: int) -> int:
+        """Return the end of the last whole batch with at most `limit` bytes of this term below it, but at least one batch after `start`."""
+        ends = self.ends
+        first = bisect_right(ends, start)
+        number = max(bisect_right(self.totals, limit) - 1, first)
+        return min(end, ends[number]) if number < len(ends) else end
+
+
+def retained_within(term: Term, start: int, end: int) -> list[RetainedBatch]:
+    """Return what a run [start, end) of a term holds of its batches."""
+    if isinstance(term, CompactedTerm):
+        return term.retained_within(start, end)
+    return [
+        RetainedBatch(batch, range(max(batch.base, start), min(batch.base + batch.records, end)))
+        for batch in term.batches_within(start, end)
+    ]

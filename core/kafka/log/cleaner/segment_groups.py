@@ -1,0 +1,41 @@
+"""The segments that a pass of the cleaner joins into one (Kafka: `Cleaner#groupSegmentsBySize`)."""
+
+from __future__ import annotations
+
+from bisect import bisect_left, bisect_right
+
+from core.kafka.log.replica_log import ReplicaLog
+from core.kafka.settings import MAX_INT
+
+Segments = tuple[tuple[int, int], ...]
+"""Segments as ranges [base, end) of offsets."""
+
+
+def grouped_by_size(log: ReplicaLog, end: int) -> list[Segments]:
+    """Return the segments with offsets below `end`, in groups that each fit into one segment."""
+    bases = log.roll()
+    segments = [*zip(bases, (*bases[1:], log.leo), strict=True)][: bisect_left(bases, end)]
+    groups: list[list[tuple[int, int]]] = []
+    size = 0
+    for base, stop in segments:
+        added = log.bytes_between(base, stop)
+        if groups and size + added <= log.config.segment_bytes and stop - 1 - groups[-1][0][0] <= MAX_INT:
+            groups[-1].append((base, stop))
+            size += added
+        else:
+            groups.append([(base, stop)])
+            size = added
+    return [tuple(group) for group in groups]
+
+
+def last_modified(log: ReplicaLog, start: int, end: int, now: int) -> int:
+    """Return the modification time of a segment, µs.
+
+    Cleaning keeps it, so it is the time of the last append. That is the timestamp of the segment's last batch, even if that batch was removed.
+    Producers with wrong clocks can make it wrong, but not later than now.
+    """
+    for run in reversed(log.physical_runs(start)):
+        if max(run.start, start) < min(run.end, end):
+            origin = run.term.origin
+            return min(now, origin.batch(bisect_right(origin.ends, min(run.end, end) - 1)).timestamp)
+    return 0
