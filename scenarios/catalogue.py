@@ -9,7 +9,7 @@ from scenarios.errors import InputError, did_you_mean
 from scenarios.language.script import Scenario, load_script
 
 FOLDER: Final = Path(__file__).with_name("library")
-"""The folder of the scripts in the library."""
+"""The folder that contains the scripts of the library."""
 
 PLAYGROUND: Final = "playground"
 """The scenario that `isrlab play` shows by default: a running cluster of three brokers."""
@@ -54,7 +54,7 @@ def find(name: str) -> Path:
 
 
 def load(name: str) -> Scenario:
-    """Load a script file or a scenario of the library.
+    """Load a script file or a library scenario.
 
     Raises:
         InputError: the name is neither a file nor a scenario in the library, or the script has errors.

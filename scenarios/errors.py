@@ -1,6 +1,6 @@
-"""Errors in input, which contain the place, the field, the problem, and a remedy.
+"""Errors in input. Each error states the place, the field, the problem, and a remedy.
 
-Every refusal of a script, a log, or a name is an `InputError`. The command line prints the lines of the error and exits with code 2.
+An `InputError` is raised for every script, log, or name that is refused. The command line prints the error and exits with code 2.
 """
 
 from __future__ import annotations
@@ -15,7 +15,9 @@ MAX_SHOWN: Final = 20
 _LONGEST: Final = 250
 _MOST_COMPARED: Final = 2_000
 _MOST_LISTED: Final = 40
-"""Limits of `did_you_mean`: the length of a word, the number of words that are compared with it, and the number of listed words."""
+"""Limits of `did_you_mean`: the length of the unknown word, the number of known words that are compared with it, and the number of known
+words that are listed.
+"""
 
 
 class Place(NamedTuple):
@@ -30,7 +32,7 @@ class Place(NamedTuple):
 
 
 class InputError(Exception):
-    """Invalid input. The text has one line for each mistake, for the person who wrote the input."""
+    """Invalid input. Its text has one line for each mistake and is meant for the person who wrote the input."""
 
     @property
     def lines(self) -> tuple[str, ...]:
@@ -44,8 +46,8 @@ class ScriptError(InputError):
     Attributes:
         place: the place in the file.
         field: the path of the field, for example `timeline[3].produce.records` (items count from 1); empty for the file itself.
-        problem: what is wrong.
-        remedy: what would be right; empty if there is no advice.
+        problem: the description of the mistake.
+        remedy: the advice on how to correct the mistake; empty if there is none.
     """
 
     def __init__(self, place: Place, field: str, problem: str, remedy: str = "") -> None:
@@ -62,7 +64,7 @@ class ScriptMistakes(ScriptError):
 
     Attributes:
         mistakes: the mistakes in order of their places.
-        unread: whether the reader stopped before the end because there were too many mistakes.
+        unread: whether the reader stopped before the end of the file because there were too many mistakes.
     """
 
     def __init__(self, mistakes: Sequence[ScriptError], unread: bool = False) -> None:

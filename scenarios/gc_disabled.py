@@ -1,4 +1,7 @@
-"""Pauses the garbage collector while a large object graph is built. Each collection would traverse the whole graph and free nothing."""
+"""Pauses the garbage collector while a large object graph is built.
+
+Each collection would traverse the whole graph and free almost nothing.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +12,10 @@ from collections.abc import Iterator
 
 @contextlib.contextmanager
 def gc_disabled() -> Iterator[None]:
-    """Disable garbage collection within the block, which must not create cyclic garbage. For example, a block can import modules."""
+    """Disable garbage collection within the block, which must not create cyclic garbage.
+
+    An example of such a block is the import of modules.
+    """
     was_on = gc.isenabled()
     gc.disable()
     try:

@@ -1,4 +1,6 @@
-"""The names of releases in scripts, in logs, and on the command line: `4.3`, or `4.3 without request-time-leo` to switch off a guard."""
+"""The names of releases in scripts, in logs, and on the command line, such as `4.3`, or `4.3 without request-time-leo` to switch off a
+guard.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +9,7 @@ from scenarios.errors import did_you_mean
 
 
 def release_named(text: str) -> Release:
-    """Return a release by name. The name can contain guards to switch off (`core.kafka.release.GUARDS`).
+    """Return a release by name. The name can include guards to switch off (`core.kafka.release.GUARDS`).
 
     Raises:
         ValueError: the release or the guard does not exist. The message contains the most similar name.

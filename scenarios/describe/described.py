@@ -1,7 +1,7 @@
-"""The content of a `kafka-topics --describe` text as data: topics with their headlines and their partition rows.
+"""The output of `kafka-topics --describe` as data: topics with their headlines and their partition rows.
 
-`parse` creates this data from a text. `render` prints it, and `render.from_view` creates it from a running cluster.
-Kafka source: `TopicCommand.TopicDescription` and `TopicCommand.PartitionDescription`.
+`parse` creates this data from text. `render` prints it, and `render.from_view` creates it from a running cluster. Kafka source:
+`TopicCommand.TopicDescription` and `TopicCommand.PartitionDescription`.
 """
 
 from __future__ import annotations
@@ -15,12 +15,12 @@ from scenarios.errors import InputError
 
 
 class ElrColumn(enum.StrEnum):
-    """The information in a row about eligible leader replicas (KIP-966)."""
+    """The kind of information that a row has about eligible leader replicas (KIP-966)."""
 
     ABSENT = "columns absent"
     """The release does not print these columns."""
     NOT_AVAILABLE = "N/A"
-    """The tool has these columns, but the broker does not send their values."""
+    """The tool prints these columns, but the broker does not send their values."""
     LISTED = "listed"
     """The column contains a list of broker ids, which can be empty."""
 
@@ -76,11 +76,11 @@ class DescribedTopic:
     Attributes:
         name: the name of the topic.
         topic_id: the topic id as printed; '' if the headline has none.
-        partitions, replication_factor: the numbers in the headline; without a headline, the numbers that follow from the rows.
+        partitions, replication_factor: the numbers in the headline; without a headline, the numbers derived from the rows.
         config: the settings as (name, value as written), in the order printed.
         rows: the partitions in order; empty if only the headline was printed (`--topics-with-overrides`).
         marked_for_deletion: whether the headline ends with `MarkedForDeletion: true`.
-        headed: whether the text contains a headline; the filters of Kafka's tool omit headlines.
+        headed: whether the text contains the topic's headline; with a filter, Kafka's tool omits headlines.
         aside: the columns of the headline that Kafka's own tool does not print, as (name, value).
     """
 
@@ -97,7 +97,7 @@ class DescribedTopic:
 
 @attrs.frozen
 class DescribeImport:
-    """The result of reading a text: topics in order of appearance, and a note for each part that could not be used."""
+    """The result of parsing: the topics in order of appearance, and a note for each part of the text that could not be used."""
 
     topics: tuple[DescribedTopic, ...]
     notes: tuple[str, ...]
@@ -105,4 +105,4 @@ class DescribeImport:
 
 
 class DescribeError(InputError):
-    """The text does not describe a possible cluster. The message has the form `source:line: problem; remedy`."""
+    """The text describes a cluster that cannot exist. The message has the form `source:line: problem; remedy`."""

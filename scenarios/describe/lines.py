@@ -1,7 +1,7 @@
-"""Finds the lines of `kafka-topics --describe` in a pasted text, and splits them into columns.
+"""Finds the lines of `kafka-topics --describe` in pasted text, and splits them into columns.
 
-Prompts and command lines are skipped. Color codes, Windows line ends, tabs turned into spaces, quote marks, and
-log prefixes are removed. A wrapped line is joined to the line that it continues. Every other line is reported.
+Prompts and command lines are skipped. Color codes, Windows line endings, quote marks, and log prefixes are removed, and spaces in place of
+tabs are accepted. A wrapped line is joined to the line that it continues. Every other line is ignored, and a note reports it.
 """
 
 from __future__ import annotations
@@ -92,10 +92,10 @@ def shown(text: str) -> str:
 def split_lines(text: str, note: Callable[[int, str], None]) -> list[DescribeLine]:
     """Return the describe lines of a text, in order.
 
-    A row that does not name its topic belongs to the topic above it. A note reports the rows without a topic.
+    A row that does not name its topic is assigned to the last topic above the row. A note reports the rows that do not name their topic.
 
     Args:
-        text: the text as pasted or read.
+        text: the text as pasted, or as read from a file.
         note: the function that receives the number and a description of each line that is not a describe line, a prompt, or a command.
     """
     plain = _ESCAPES.sub("", text.removeprefix("\ufeff")).replace("\xa0", " ")
@@ -112,10 +112,11 @@ class _Splitter:
     Attributes:
         found: the describe lines so far.
         previous: the line that the next line can continue.
-        configs: the `Configs` column of that line, if the next line can continue it.
+        configs: the `Configs` column of `previous`, if the next line can continue this column.
         lone: a line that contains only `Topic: name`; the line is used only if the next line continues it.
         above: the topic that was described last, with its line number; a row without a topic belongs to this topic.
-        nameless: the rows without a topic, by the line number in `above`: (line number of the first row, topic, number of rows).
+        nameless: the rows that do not name their topic, as (line number of the first row, topic, number of rows), by the line number of the
+            topic.
     """
 
     def __init__(self, note: Callable[[int, str], None]) -> None:
@@ -167,7 +168,7 @@ class _Splitter:
         self._forget()
 
     def _describes(self, number: int, text: str) -> bool:
-        """Process a line that begins with Topic or Partition. Return False if this is not a describe line."""
+        """Process a line that begins with `Topic:` or `Partition:`. Return False if this is not a describe line."""
         columns = split_columns(text)
         if column_key(columns[0][0]) == "topic":
             if len(columns) > 1:
@@ -202,7 +203,7 @@ class _Splitter:
         self.found.append(line)
 
     def _continues(self, bare: str) -> bool:
-        """Join a piece to the previous line, if the piece begins with a known column that the previous line can have but lacks."""
+        """Append a piece to the previous line if the piece begins with a known column that belongs to such a line but is not in it yet."""
         previous = self.previous
         first = _COLUMN.match(bare)
         if previous is None or first is None:
@@ -236,7 +237,7 @@ def split_columns(text: str) -> list[tuple[str, str]]:
 
 
 def split_settings(text: str) -> tuple[list[tuple[str, str]], list[str]]:
-    """Return the settings of a `Configs` column, and the pieces at its start that belong to no setting.
+    """Return the settings of a `Configs` column, and the pieces before the first setting.
 
     A comma separates two settings only if a name and `=` follow it: `cleanup.policy=compact,delete` is one setting.
     """
@@ -259,7 +260,7 @@ def split_settings(text: str) -> tuple[list[tuple[str, str]], list[str]]:
 
 
 def _may_follow(keys: set[str]) -> frozenset[str]:
-    """Return the columns with which the wrapped rest of a line can begin. `keys` are the columns that the line already has."""
+    """Return the columns that can begin the continuation of a wrapped line. `keys` are the columns that the line already has."""
     own = keys - _EITHER
     if own & _ROW_COLUMNS:
         return _ROW_COLUMNS - {"partition"}
@@ -268,7 +269,7 @@ def _may_follow(keys: set[str]) -> frozenset[str]:
 
 @attrs.define
 class _OpenConfigs:
-    """A `Configs` column at the end of a line, which the next line can continue."""
+    """A `Configs` column that ends a line and that the next line can continue."""
 
     of_line: DescribeLine
     empty: bool
@@ -284,9 +285,9 @@ class _OpenConfigs:
         return cls(line, not value, value.endswith(","), "=" in value.rpartition(",")[2])
 
     def take(self, piece: str) -> str | None:
-        """Join a piece to the column.
+        """Append a piece to the column.
 
-        Returns '' if the piece certainly belongs to the column, a note if this is uncertain, and None if the piece does not belong to it.
+        Return '' if the piece certainly belongs to the column, a note if it probably does, and None if it does not.
         """
         if " " in piece.replace(", ", ",") or "\t" in piece or not ("=" in piece or "," in piece or piece.isdecimal() or self.after_comma):
             return None

@@ -1,7 +1,7 @@
-"""Reads the text of `kafka-topics --describe` of any release, as people copy it from terminals, web pages, and tickets.
+"""Parses the output of `kafka-topics --describe` from any release, as people copy it from terminals, web pages, and tickets.
 
-If a text contradicts itself, the error contains the line and a remedy. Each line or column that cannot be used is reported in a
-note. The work is linear in the length of the text.
+If the text contradicts itself, an error names the line and a remedy. A note reports each line or column that cannot be used. The work is
+linear in the length of the text.
 """
 
 from __future__ import annotations
@@ -25,14 +25,17 @@ _NO_LEADER_WORDS: Final = frozenset({"none", "-1"})
 _LISTED: Final = re.compile(r"(?:\d{1,10}(?:\s*,\s*\d{1,10})*)?")
 
 MAX_NOTES: Final = 1_000
-"""The largest number of notes on lines, and also of other notes. Further notes are only counted: a wrong file can cause millions."""
+"""The largest number of notes about single lines, and of notes about topics and columns.
+
+Further notes are only counted, because the wrong file can cause millions of notes.
+"""
 
 _NAMED: Final = 8
 """The number of gaps between rows that a note lists. Partitions in further gaps are only counted."""
 
 
 def parse_describe(text: str, source: str = "<stdin>") -> DescribeImport:
-    """Return the topics that a text describes, with notes of the form `source:line: ...` on the parts that could not be used.
+    """Return the topics that a text describes, with notes of the form `source:line: ...` about the parts that could not be used.
 
     Rows are ordered by partition, and topics by appearance. If the headline of a topic is missing because a filter omits it, the topic is
     built from its rows. If the rows are missing, the topic has only its headline. If some rows are missing, a note lists the gaps.
@@ -104,7 +107,7 @@ class _Reader:
         return DescribeImport(topics, tuple(notes), self._source)
 
     def _values(self, line: DescribeLine) -> dict[str, str]:
-        """Return the known columns of a line, and count the other columns."""
+        """Return the values of a line's known columns, and count its unknown columns."""
         values: dict[str, str] = {}
         for name, value in line.columns:
             key = column_key(name)
@@ -183,7 +186,7 @@ class _Reader:
         return row
 
     def _check_row(self, row: DescribedPartition, line: int) -> None:
-        """Refuse a row that is impossible in any cluster."""
+        """Refuse a row that no cluster can have."""
         name = f"{row.topic}-{row.partition}"
         if not row.replicas:
             self._refuse(line, f"{name} has no replicas", "Replicas lists at least one broker id")
@@ -261,7 +264,7 @@ class _Reader:
         return attrs.evolve(head, rows=rows)
 
     def _confluent(self, values: Mapping[str, str], key: str, line: int) -> tuple[int, ...] | None:
-        """Return the brokers in a column of Confluent Server. Return None if the column is absent or does not list broker ids."""
+        """Return the broker ids in a column of Confluent Server. Return None if the column is absent or does not list broker ids."""
         value = values.get(key)
         if value is None:
             return None
@@ -279,7 +282,7 @@ class _Reader:
         return self._ids(value, column, line), ElrColumn.LISTED
 
     def _ids(self, text: str, column: str, line: int) -> tuple[int, ...]:
-        """Return the broker ids in a text, which are separated by commas. An empty text contains no ids."""
+        """Return the broker ids in a comma-separated list. An empty text means no ids."""
         known = self._lists.get(text)
         if known is not None:
             return known

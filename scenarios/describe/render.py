@@ -1,8 +1,8 @@
-"""Prints topics byte for byte as `kafka-topics --describe` of a release prints them, with its filters.
+"""Prints topics byte for byte as `kafka-topics --describe` prints them in a given release, with its filters.
 
 Kafka source: `TopicCommand.TopicDescription#printDescription`, `TopicCommand.PartitionDescription#printDescription` and
-`TopicCommand.DescribeOptions`. A filter suppresses the headlines. Several filters select the rows that match any of them.
-`core.kafka.health` defines the filters.
+`TopicCommand.DescribeOptions`. A filter suppresses the headlines. If several filters are given, a row is printed if it matches at least one
+of them. `core.kafka.health` defines the filters.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ def render_describe(
     topics_with_overrides: bool = False,
     live_brokers: frozenset[int] | None = None,
 ) -> str:
-    """Return the text of `kafka-topics --describe` in the format of a release. Each line ends with a newline.
+    """Return the output of `kafka-topics --describe` in the format of a release. Each line ends with a newline.
 
     Args:
         topics: the topics in the order to print; a topic that was read without a headline is printed without a headline.

@@ -1,9 +1,10 @@
 """Selects and orders the topics that `kafka-topics --describe` prints.
 
-Up to 2.1, the tool read the names from ZooKeeper and printed them sorted. Since then, the tool asks the brokers and prints their
-answers in the order of a Java hash table. The first table has a capacity for the requested names (`KafkaAdminClient#describeTopics`).
-This table is copied, and the names are put into a third table (`DescribeTopicsResult#allTopicNames`). If more than eight names fall into
-one bucket of a table with 64 or more buckets, Java keeps the names in a tree. The order of names in such a tree is not modeled.
+Up to 2.1, the tool read the names from ZooKeeper and printed them sorted. Since then, the tool asks the brokers and prints their answers in
+the order of a Java hash table. The first of three hash tables has a capacity for the requested names (`KafkaAdminClient#describeTopics`).
+The first table is copied to a second one, and the names are then put into a third one (`DescribeTopicsResult#allTopicNames`). If more than
+eight names fall into one bucket of a table with 64 or more buckets, Java keeps the names in a tree. The laboratory does not model the order
+of names in a tree.
 """
 
 from __future__ import annotations
@@ -18,7 +19,10 @@ from scenarios.describe.described import DescribedTopic
 from scenarios.io.time_limit import TimeLimitExceeded, time_limit
 
 PATTERN_SECONDS: Final = 5
-"""The time limit for matching a pattern with all topics, in seconds. Some patterns backtrack endlessly, both in Python and in Java."""
+"""The time limit for matching a pattern against all topics, in seconds.
+
+Some patterns take practically forever because of backtracking, both in Python and in Java.
+"""
 
 _SHOWN: Final = 80
 """The number of characters of a pattern that a message shows."""
@@ -34,11 +38,14 @@ _TOKEN: Final = re.compile(
     r"|(?P<end>\\[zZ])|(?P<set>\[\^?\]?)|(?P<foreign>\(\?P|\\[hHRXvVG]|&&)|\\.|.",
     re.DOTALL,
 )
-"""Matches the parts of a pattern that Java and Python treat differently. Topic names are ASCII, so all other parts mean the same."""
+"""Matches the parts of a pattern that Java and Python treat differently.
+
+Topic names are ASCII, so all other parts mean the same in both languages.
+"""
 
 
 def select_topics(topics: Sequence[DescribedTopic], pattern: str | None, release: Release) -> list[DescribedTopic]:
-    """Return the topics whose name matches `--topic`, a Java regular expression in which a comma means `|` (`TopicFilter.IncludeList`).
+    """Return the topics whose names match `--topic`, a Java regular expression in which a comma means `|` (`TopicFilter.IncludeList`).
 
     Raises:
         ValueError: the pattern is invalid or takes too long, or no topic matches and the release's tool reports this as an error.
@@ -129,7 +136,7 @@ def _iterated(names: list[str], capacity: int) -> list[str]:
 
 
 def java_hash(text: str) -> int:
-    """Return `String#hashCode` as an unsigned number of 32 bits."""
+    """Return Java's `String#hashCode` as an unsigned 32-bit number."""
     value = 0
     units = text.encode("utf-16-be", "surrogatepass")
     for high, low in zip(units[::2], units[1::2], strict=True):

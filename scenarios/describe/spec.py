@@ -1,11 +1,11 @@
-"""Builds a cluster from a `kafka-topics --describe` text, in the state that the text shows.
+"""Builds a cluster from the output of `kafka-topics --describe`, in the state that the output shows.
 
-Kafka's text does not say which brokers are alive. A broker is alive if it leads a partition or is in the ISR of a partition that has
-a leader. A broker outside every ISR is assumed to be alive if it is only being added or is only an observer, because such a replica
-belongs outside the ISR. The `Offline` column of Confluent Server gives more information: a replica that it does not list is alive.
-The ISR of a partition without a leader proves nothing: the controller keeps the last member there after its broker has failed, and
-would have elected it if the broker were alive (`ReplicationControlManager`, `KafkaController#doRemoveReplicasFromIsr`). A note reports
-each conclusion, and each part of the text that the cluster cannot have.
+Kafka's output does not say which brokers are alive. A broker is certainly alive if it leads a partition or is in the ISR of a partition
+that has a leader. A broker that is in no ISR is assumed to be alive if a reassignment is adding all its replicas or all its replicas are
+observers, because such replicas belong outside the ISR. If the `Offline` column of Confluent Server is present, every replica that it does
+not list is on a live broker. The ISR of a partition without a leader proves nothing: the controller keeps the last member there after its
+broker has failed, and would have elected it if the broker were alive (`ReplicationControlManager`,
+`KafkaController#doRemoveReplicasFromIsr`). A note reports each conclusion, and each part of the text that the cluster cannot reproduce.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _NAMED: Final = 8
 """The number of partitions that a note lists. Further partitions are only counted."""
 
 _MOST_PLACED: Final = 100_000
-"""The largest number of partitions of a topic that can be placed although the text does not show their placement."""
+"""The largest number of partitions of a topic that can be placed on brokers if the text does not show their placement."""
 
 _NETWORK: Final = NetworkSpec()
 
@@ -36,9 +36,9 @@ def to_cluster_spec(
     network: NetworkSpec = _NETWORK,
     pace: Pace = Pace.TIMELINE,
 ) -> tuple[ClusterSpec, tuple[str, ...]]:
-    """Return a cluster that starts as the text shows it, and notes on conclusions and on omitted parts.
+    """Return a cluster that starts as the text shows it, and notes about conclusions and omitted parts.
 
-    The cluster has a broker without a rack for each id that the text mentions.
+    The cluster has one broker, without a rack, for each broker id in the text.
 
     Args:
         imported: the result of `parse_describe`, whose notes are not repeated.
@@ -133,7 +133,10 @@ def _as_described(row: DescribedPartition) -> PartitionSpec:
 
 
 def _placed(brokers: list[int], factor: int, number: int) -> PartitionSpec:
-    """Return a partition that the text omits. Its replicas are on successive brokers, and those on running brokers are in sync."""
+    """Return the placement of a partition that the text omits.
+
+    The replicas are on successive brokers, and the replicas on running brokers are in sync.
+    """
     return PartitionSpec(tuple(brokers[(number + place) % len(brokers)] for place in range(min(factor, len(brokers)))))
 
 

@@ -1,7 +1,7 @@
-"""Writes the checkpoint files of a cluster at one moment to a directory tree, and reads such a tree.
+"""Writes the checkpoint files that a cluster has at one moment to a directory tree, and reads such trees.
 
-The tree has a directory `broker-1/log-dir-1/` for each online log directory, with the files that Kafka writes to it. A tree that is
-copied from real brokers can also be read. A cluster can be built from a tree, and two trees can be compared.
+The tree has a directory `broker-1/log-dir-1/` for each online log directory, with the files that Kafka writes to it. A tree that was copied
+from real brokers can also be read. A cluster can be built from a tree, and two trees can be compared.
 """
 
 from __future__ import annotations
@@ -32,14 +32,14 @@ MAX_FILES: Final = 1_100_000
 """The largest number of files in a tree: one for each of a million replicas, and several for each log directory."""
 
 MAX_BYTES: Final = 32 * 1024 * 1024
-"""The size of the largest file in a tree, in bytes. A file with the offsets of 200,000 partitions has a quarter of this size."""
+"""The size of the largest file in a tree, in bytes. A file with the offsets of 200,000 partitions takes a quarter of this size."""
 
 _DEEPEST: Final = 3
 _DIRECTORY: Final = re.compile(r"broker-(\d{1,10})/log-dir-(\d{1,3})")
 _PARTITION: Final = re.compile(r"([A-Za-z0-9._-]+)-(\d{1,9})")
 
 Tree = dict[str, dict[str, str]]
-"""The contents of files, by log directory (`broker-1/log-dir-1`) and by path within the directory."""
+"""The contents of the files, by log directory (`broker-1/log-dir-1`) and by path within that directory."""
 
 
 def tree_of(cluster: Cluster) -> Tree:
@@ -98,7 +98,7 @@ def read_tree(root: str | Path) -> Tree:
     """Read a tree, and check the format of every file.
 
     Raises:
-        InputError: the directory is not such a tree, or a file in it is invalid. The message names the file and the line.
+        InputError: the directory is not a tree of checkpoint files, or a file in it is invalid. The message names the file and the line.
     """
     root = Path(root)
     found: Tree = {}
@@ -218,7 +218,7 @@ def spec_of(tree: Tree) -> ClusterSpec:
 
 
 def cluster_at(source: str, at: int | None, log: bool) -> Cluster:
-    """Return the cluster of a replayed event log or of a scenario, at a virtual time in µs or (None) at the end.
+    """Replay an event log or run a scenario up to a virtual time in µs, or to its end if the time is None, and return its cluster.
 
     Raises:
         InputError: the log or the scenario cannot be read, or its cluster cannot be built or run.

@@ -1,4 +1,4 @@
-"""Kafka's metrics at one moment of a logged session or of a scenario, as lines that begin with the name of the MBean."""
+"""Kafka's metrics at one moment of a logged session or of a scenario, printed as lines that begin with the name of the MBean."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from scenarios.running.runner import Run
 def of_log(reader: LogReader, until_us: int | None) -> list[Sample]:
     """Return the metrics of a log at a virtual time or at its end.
 
-    Metrics that do not follow from events are omitted (`core.lab.metrics.gauges`).
+    Metrics that cannot be computed from events are omitted (`core.lab.metrics.gauges`).
 
     Raises:
         LogError: a line of the log is invalid.

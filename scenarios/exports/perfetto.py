@@ -1,4 +1,5 @@
-"""Writes an event log as a Chrome trace for ui.perfetto.dev and chrome://tracing, with a track for each broker and arrows to effects.
+"""Writes an event log as a Chrome trace for ui.perfetto.dev and chrome://tracing, with a track for each broker and arrows from causes to
+effects.
 
 Format: https://docs.google.com/document/d/1CvAClvFfyA5R-PhYUmn5OOQtYMH4h6I0nSsKchNAySU (Trace Event Format), JSON object
 form. Times are virtual µs. Arrows are flow events, which attach only to slices. Every event is therefore a slice of 1 µs.
@@ -18,12 +19,12 @@ from scenarios.io.output_files import Writes
 from scenarios.logs.log_reader import LogReader
 
 PROCESS: Final = 1
-"""The process id of the session. Tracks are threads of this process."""
+"""The process id of the session. The tracks are threads of this process."""
 
 CONTROLLER: Final = 1_000_001
 PEOPLE: Final = 1_000_000
 FIRST_CLIENT: Final = 1_000_002
-"""The first thread id of the tracks of clients. The thread id of a broker is its id + 1, because viewers treat thread 0 specially."""
+"""The lowest thread id of a client's track. The thread id of a broker is its id + 1, because viewers treat thread 0 specially."""
 
 _CONTROLLERS: Final = frozenset({
     "topic-created", "topic-refused", "partition-changed", "leader-elected", "partition-offline", "election-refused",
@@ -54,7 +55,7 @@ class _Tracks:
         return broker + 1
 
     def node(self, name: str) -> int:
-        """Return the thread id of a node's track. The node is a broker, the controller, or a client."""
+        """Return the thread id of the track of a node. The node is a broker, the controller, or a client."""
         if name.startswith("b") and name[1:].isdecimal():
             return self.broker(int(name[1:]))
         if name not in self.named:

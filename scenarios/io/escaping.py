@@ -1,8 +1,8 @@
-"""Escapes characters of untrusted text that would move the cursor, control the terminal, or hide other text.
+"""Escapes the characters in untrusted text that would move the cursor, control the terminal, or hide other text.
 
-Names, notes, and file names come from scripts, logs, and describe texts that other people wrote. A terminal obeys control characters
-(OSC 52 writes the clipboard), a line break forges a line, and a bidirectional override changes the order in which text is shown.
-Each such character is replaced by its Python escape: `\\x1b`, `\\n`, `\\u2028`.
+Names, notes, and file names come from scripts, logs, and pasted output that other people wrote. Terminals obey control characters (OSC 52
+writes to the clipboard), line breaks can forge lines of output, and bidirectional overrides change the order in which text is shown. Each
+of these characters is replaced by its Python escape, for example `\\x1b`, `\\n`, or `\\u2028`.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ class _Escapes(dict[int, str | int]):
 
 
 def _is_space(char: str) -> bool:
-    """Whether a character is a visible blank, such as U+00A0 and U+3000, which `str.isprintable` excludes."""
+    """Whether a character is a space, such as U+00A0 or U+3000, that `str.isprintable` does not count as printable."""
     return char in " \u00a0\u1680\u202f\u205f\u3000" or "\u2000" <= char <= "\u200a"
 
 
@@ -47,7 +47,7 @@ def escape_line(line: str) -> str:
 
 
 def escape_text(text: str) -> str:
-    """Escape a text of several lines, except for its line breaks and tabs."""
+    """Escape multi-line text, except for its line breaks and tabs."""
     return text if text.isprintable() else text.translate(_TEXT)
 
 

@@ -1,8 +1,9 @@
 """Writes the output files of a command atomically: a file appears under its name only when it is complete.
 
-Until a file is complete, it has a temporary name in the same directory (`.isrlab-….part`). Only a killed process leaves such a file
-behind. An error never damages an existing file. An existing file is replaced, and its permissions are kept. A symbolic link is kept,
-and its target is replaced. A pipe, a device, or `/dev/stdout` is written directly. A command never writes a file that it also reads.
+Until a file is complete, it has a temporary name in the same directory (`.isrlab-….part`). A temporary file is left behind only if the
+process is killed. An error never damages an existing file. An existing file is replaced, and its permissions are kept. A symbolic link is
+kept, and its target is replaced. Pipes, devices, and `/dev/stdout` are written directly. A command refuses to write a file that it also
+reads.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ from scenarios.errors import InputError
 from scenarios.io.standard_streams import OutputLost
 
 STDOUT: Final = 1
-"""The file descriptor of stdout, which the name `-` means."""
+"""The file descriptor of stdout, which can be given by the name `-`."""
 
 _STREAMS: Final = {"/dev/stdin": 0, "/dev/stdout": STDOUT, "/dev/stderr": 2}
 _DESCRIPTOR: Final = re.compile(r"/dev/fd/(\d{1,9})|/proc/self/fd/(\d{1,9})")
@@ -35,7 +36,7 @@ _numbers: Final = itertools.count()
 
 
 class Writes(Protocol):
-    """An object with a `write` method for text."""
+    """An object whose `write` method accepts text."""
 
     def write(self, text: str, /) -> object: ...
 
@@ -106,11 +107,11 @@ class OutputFile:
 
     @property
     def where(self) -> str:
-        """The name under which the file can be read at present."""
+        """The current name of the file."""
         return self._part or self._target
 
     def appear(self, *, revocable: bool = False) -> None:
-        """Rename the file from its temporary name to its final name. Later writes are visible under that name at once.
+        """Rename the file from its temporary name to its final name. Anything written later is visible under the final name immediately.
 
         Args:
             revocable: whether to keep a replaced file for `revoke`, until `discard` is called.
@@ -139,7 +140,7 @@ class OutputFile:
         self._part = None
 
     def _keep_before(self) -> None:
-        """Keep the file that will be replaced as a hard link, if the file system supports hard links."""
+        """If the file system supports hard links, keep the file that is about to be replaced as a hard link."""
         self._revocable = not os.path.exists(self._target)
         if not self._revocable:
             before = os.path.join(os.path.dirname(self._target), f".isrlab-{os.getpid()}-{next(_numbers)}.part")
@@ -155,7 +156,7 @@ class OutputFile:
             self._before = None
 
     def revoke(self) -> None:
-        """Remove the file although it has appeared. If the replaced file was kept, restore that file."""
+        """Remove the file, even though it has appeared under its name. If the file that it replaced was kept, restore that file."""
         with contextlib.suppress(OSError):
             if self._before is not None:
                 os.replace(self._before, self._target)
@@ -227,7 +228,7 @@ class AtomicFile:
 
 @contextlib.contextmanager
 def atomic_file(path: str | Path) -> Iterator[AtomicFile]:
-    """Provide a file that appears under its name at the end of the block. If the block raises an exception, the file does not appear.
+    """Provide a file that appears under its name at the end of the block. If the block raises an exception, no file appears.
 
     Raises:
         InputError: the file cannot be written.
@@ -250,7 +251,7 @@ def atomic_file(path: str | Path) -> Iterator[AtomicFile]:
 
 
 def write_atomically(path: str | Path, text: str) -> None:
-    """Write a text to a file atomically.
+    """Write text to a file atomically.
 
     Raises:
         InputError: the file cannot be written.
@@ -261,9 +262,10 @@ def write_atomically(path: str | Path, text: str) -> None:
 
 @contextlib.contextmanager
 def atomic_entries(directory: str | Path) -> Iterator[Path]:
-    """Provide a temporary directory. At the end of the block, its entries are moved to `directory` and replace entries of the same names.
+    """Provide a temporary directory. At the end of the block, the entries of the temporary directory are moved to `directory`, where they
+    replace entries with the same names.
 
-    `directory` is created if it does not exist, and is removed again if it stays empty.
+    If `directory` does not exist, it is created, and it is removed again if it stays empty.
 
     Raises:
         InputError: `directory` cannot be created or written. Exceptions of the block are raised unchanged.
@@ -306,10 +308,10 @@ def _put_in_place(part: Path, root: Path) -> None:
 
 
 def check_outputs(outputs: Mapping[str, str | Path | None], inputs: Iterable[str | Path | None]) -> None:
-    """Refuse output files before the command starts if they cannot be written, are also inputs, or are named by two options.
+    """Before the command starts, refuse output files that cannot be written, that are also inputs, or that two options name.
 
     Args:
-        outputs: the output files, by the options that name them; the name is None for no file and `-` for stdout.
+        outputs: the name of the output file that each option gives: None for no file, `-` for stdout.
         inputs: the files that the command reads.
 
     Raises:
@@ -348,15 +350,15 @@ def _check_output(option: str, path: Path) -> None:
 
 
 def same_file(one: str | Path, other: str | Path) -> bool:
-    """Whether two names refer to the same file, even if it does not exist. Pipes, devices, and invalid names are never the same file."""
+    """Whether two names refer to the same file, which does not need to exist. Pipes, devices, and invalid names are never the same file."""
     found = _identity(one)
     return found is not None and found == _identity(other)
 
 
 def _identity(path: str | Path | None) -> object:
-    """Return a value that all names of a file share, including links.
+    """Return a value that is the same for all names of a file, including links.
 
-    Pipes and devices can be read and written at the same time, so their value is None.
+    The value is None for pipes and devices, which can be read and written at the same time.
     """
     if path is None or str(path) == "-":
         return None
@@ -372,7 +374,7 @@ def _identity(path: str | Path | None) -> object:
 def stream_of(path: str | Path) -> int | None:
     """Return the file descriptor that a name such as `/dev/stdout` or `-` refers to.
 
-    The descriptor is needed because opening the name again would overwrite the file from its start.
+    The descriptor is needed because opening the file by name would overwrite it from its start.
     """
     if str(path) == "-":
         return STDOUT

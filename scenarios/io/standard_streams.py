@@ -1,8 +1,8 @@
 """Prints results to stdout and messages to stderr.
 
-Printed text can contain text that other people wrote. Both streams therefore escape control characters (`scenarios.io.escaping`), and
-characters that the encoding of the stream lacks. If stdout cannot be written, for example because the disk is full, writing raises
-`OutputLost`. If stderr cannot be written, the message is dropped.
+The output can contain text that other people wrote. Both streams therefore escape control characters (`scenarios.io.escaping`) and
+characters that the stream's encoding cannot represent. If writing to stdout fails, for example because the disk is full, `OutputLost` is
+raised. If writing to stderr fails, the message is dropped.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ NAME: Final = "isrlab"
 
 
 class OutputLost(Exception):
-    """Writing to stdout failed.
+    """An attempt to write to stdout failed.
 
     Attributes:
         reader_left: whether stdout is a pipe whose reader has closed it, as `head` does.
@@ -33,7 +33,7 @@ class OutputLost(Exception):
 
 
 class EscapingStream:
-    """A text stream that escapes untrusted text. Attributes that are not defined here are those of the wrapped stream."""
+    """A text stream that escapes untrusted text. All other attributes are those of the wrapped stream."""
 
     def __init__(self, stream: IO[str] | None, *, must_arrive: bool, spell_out: bool = True) -> None:
         """Wrap a stream.
@@ -41,7 +41,7 @@ class EscapingStream:
         Args:
             stream: the stream to wrap, or None if the stream was closed before the program started.
             must_arrive: whether a failed write raises `OutputLost`.
-            spell_out: whether control characters are escaped.
+            spell_out: whether to escape control characters.
         """
         self._stream = stream
         self._must_arrive = must_arrive
@@ -55,7 +55,7 @@ class EscapingStream:
         return self._stream is not None and self._stream.isatty()
 
     def write(self, text: str) -> int:
-        """Write a text with its control characters escaped.
+        """Write text with its control characters escaped.
 
         Raises:
             OutputLost: the write failed.
@@ -73,7 +73,7 @@ class EscapingStream:
         return len(text)
 
     def writelines(self, lines: Iterable[str]) -> None:
-        """Write several texts."""
+        """Write several strings."""
         for line in lines:
             self.write(line)
 
@@ -91,7 +91,7 @@ class EscapingStream:
             self._lost(wrong)
 
     def _lost(self, wrong: OSError | ValueError) -> None:
-        """Redirect the stream to the null device. Without this, Python would write the buffered text again at exit, and fail again."""
+        """Redirect the stream to the null device. Otherwise, Python would try to write the buffered text again at exit, and fail again."""
         with contextlib.suppress(OSError, ValueError, AttributeError):
             nowhere = os.open(os.devnull, os.O_WRONLY)
             os.dup2(nowhere, cast("IO[str]", self._stream).fileno())
@@ -101,7 +101,7 @@ class EscapingStream:
 
     @property
     def styled(self) -> IO[str]:
-        """The same stream without escaping, for callers that write control sequences and escape untrusted text themselves."""
+        """The same stream without escaping, for callers that write control sequences and that escape untrusted text themselves."""
         return cast("IO[str]", EscapingStream(self._stream, must_arrive=self._must_arrive, spell_out=False))
 
 
@@ -120,14 +120,17 @@ def escaping_streams() -> Iterator[None]:
 
 
 def _fill_descriptors() -> None:
-    """Open the null device for each closed standard stream, so that the next opened file does not get the descriptor and the output."""
+    """Open the null device for each closed standard stream.
+
+    Otherwise, the next file that is opened would get the stream's descriptor, and therefore its output.
+    """
     while (descriptor := os.open(os.devnull, os.O_RDWR)) <= 2:
         pass
     os.close(descriptor)
 
 
 def styled(stream: IO[str]) -> IO[str]:
-    """Return a stream without escaping, for text that contains the program's own colors and cursor movements."""
+    """Return the stream without escaping, for text that contains the program's own colors and cursor movements."""
     return stream.styled if isinstance(stream, EscapingStream) else stream
 
 
@@ -140,7 +143,7 @@ def print_lines(lines: Iterable[str], *, flush: bool = False) -> None:
 
 
 def print_text(text: str) -> None:
-    """Print a text of several lines to stdout, such as a script."""
+    """Print multi-line text, such as a script, to stdout."""
     sys.stdout.write(text)
 
 
@@ -156,5 +159,5 @@ def print_messages(*lines: str) -> None:
 
 
 def print_error(message: str) -> None:
-    """Print an error message to stderr, in one line."""
+    """Print an error message on one line of stderr."""
     print_messages(f"{NAME}: {message}")

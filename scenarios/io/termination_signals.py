@@ -1,8 +1,8 @@
-"""Raises termination signals as an exception, so that Ctrl-C, `kill`, and a closed terminal let the command clean up.
+"""Turns termination signals into an exception, so that a command can clean up after Ctrl-C, `kill`, or a closed terminal.
 
-Without this module, a signal would end the process at once and leave scratch directories, workers, and Spark's JVM behind. The first
+Without this module, a signal would end the process immediately and leave scratch directories, workers, and Spark's JVM behind. The first
 signal raises `Terminated`. Later signals are ignored while the command cleans up. The exception can be raised anywhere. `defer_signals`
-defers it to the end of an operation that must not be interrupted.
+defers the exception to the end of an operation that must not be interrupted.
 """
 
 from __future__ import annotations
@@ -17,15 +17,16 @@ from types import FrameType
 from typing import Final
 
 SIGNALS: Final = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
-"""The signals that end a command with cleanup."""
+"""The signals after which a command cleans up and exits."""
 
 
 RESEND_DELAY: Final = 0.01
-"""The delay in seconds after which a signal is sent again if a finalizer dropped its exception."""
+"""The delay, in seconds, before a signal is sent again because its exception was raised in a finalizer and dropped."""
 
 
 class Terminated(BaseException):
-    """A termination signal arrived. The class is not a `KeyboardInterrupt`, because py4j catches that exception and continues.
+    """A termination signal arrived. This class is not derived from `KeyboardInterrupt`, because py4j catches `KeyboardInterrupt` and
+    continues.
 
     Attributes:
         signal: the number of the signal.
@@ -37,7 +38,7 @@ class Terminated(BaseException):
 
 
 class _Signals:
-    """Raises `Terminated` on the first signal, or when the last block that defers it ends."""
+    """Raises `Terminated` on the first signal or, if the signal is deferred, when the outermost deferring block ends."""
 
     def __init__(self) -> None:
         self.blocks = 0
@@ -51,7 +52,7 @@ class _Signals:
         self.tell()
 
     def dropped(self) -> None:
-        """Send the signal again, because Python drops what a finalizer raises."""
+        """Send the signal again, because Python drops exceptions that a finalizer raises."""
         self.raised = False
         again = threading.Timer(RESEND_DELAY, os.kill, (os.getpid(), self.came))
         again.daemon = True
@@ -65,7 +66,7 @@ class _Signals:
 
 
 def _report_unraisable(signals: _Signals, report: Callable[[sys.UnraisableHookArgs], object]) -> Callable[[sys.UnraisableHookArgs], None]:
-    """Return a `sys.unraisablehook` that sends a dropped signal again, and passes everything else to `report`."""
+    """Return a `sys.unraisablehook` that sends a dropped signal again, and passes all other exceptions to `report`."""
 
     def hook(dropped: sys.UnraisableHookArgs) -> None:
         if dropped.exc_type is Terminated:
@@ -81,7 +82,8 @@ _signals: _Signals | None = None
 
 @contextlib.contextmanager
 def raise_on_signals() -> Iterator[None]:
-    """Raise `Terminated` within the block when one of `SIGNALS` arrives. Signals that this process ignores (`nohup`) remain ignored.
+    """Raise `Terminated` within the block when one of `SIGNALS` arrives. Signals that this process already ignores, for example because of
+    `nohup`, remain ignored.
 
     Python handles signals only in the main thread. In other threads, and inside another such block, this context manager has no effect.
     """
@@ -106,7 +108,7 @@ def raise_on_signals() -> Iterator[None]:
 
 @contextlib.contextmanager
 def defer_signals() -> Iterator[None]:
-    """Defer a signal to the end of the block, so that the block (for example, an import) is never left half done.
+    """Defer a signal to the end of the block, so that the block, for example an import, is never interrupted halfway.
 
     Only the main thread is interrupted. In other threads, and outside `raise_on_signals`, this context manager has no effect.
     """
@@ -124,7 +126,7 @@ def defer_signals() -> Iterator[None]:
 
 @contextlib.contextmanager
 def keep_signal_handlers() -> Iterator[None]:
-    """Defer signals like `defer_signals`, and restore the signal handlers that the block replaces."""
+    """Defer signals like `defer_signals`, and at the end restore the signal handlers that the block has replaced."""
     if _signals is None:
         yield
         return

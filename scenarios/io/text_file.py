@@ -1,6 +1,6 @@
-"""Reads text files up to a size limit, in UTF-8 or in the UTF-16 that Windows tools write.
+"""Reads text files up to a size limit, encoded in UTF-8 or, as some Windows tools do, in UTF-16.
 
-An endless file, such as a device or a pipe that is never closed, is refused like a file that is too large.
+A file without an end, such as a device or a pipe that is never closed, is refused like a file that is too large.
 """
 
 from __future__ import annotations
@@ -12,14 +12,18 @@ from typing import IO, Final
 from scenarios.errors import InputError, Place, ScriptError
 
 MAX_BYTES: Final = 64 * 1024 * 1024
-"""The size of the largest text, in bytes. A cluster of 200,000 partitions, the largest that Kafka's developers report, is 30 MB as a script or a describe text."""
+"""The largest size of a text file, in bytes.
+
+A cluster of 200,000 partitions, the largest that Kafka's developers report, takes 30 MB as a script or as the output of `kafka-topics
+--describe`.
+"""
 
 _UTF_16: Final = {codecs.BOM_UTF16_LE: "utf-16-le", codecs.BOM_UTF16_BE: "utf-16-be"}
 _LOOKED_AT: Final = 64
 
 
 def read_bytes(path: str | Path, remedy: str = "", most: int = MAX_BYTES) -> bytes:
-    """Read the bytes of a file. `remedy` ends the error message and says which file to use.
+    """Read the bytes of a file. `remedy` is the end of error messages and says which kind of file to use.
 
     Raises:
         InputError: the file cannot be read, or has more bytes than `most`.
@@ -47,7 +51,7 @@ def take(file: IO[bytes], source: str, most: int = MAX_BYTES) -> bytes:
 
 
 def decode(data: bytes, source: str, right: str = "use a text file in UTF-8") -> str:
-    """Decode the bytes of a file. `right` is the part of error messages that says which file to use.
+    """Decode the bytes of a file. `right` is the part of error messages that says which kind of file to use.
 
     Raises:
         ScriptError: the data is binary, or has an encoding other than UTF-8 and UTF-16.
@@ -76,7 +80,7 @@ def read_text(path: str | Path, right: str = "use a text file in UTF-8", remedy:
 
 
 def _unmarked_utf_16(data: bytes) -> str | None:
-    """Return the UTF-16 encoding of a file that has no byte order mark and starts with ASCII characters, or None for other encodings."""
+    """Return the UTF-16 encoding of data that has no byte order mark and starts with ASCII characters, or None for any other encoding."""
     start = data[:_LOOKED_AT]
     if len(start) < 4 or len(data) % 2:
         return None

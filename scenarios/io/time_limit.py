@@ -10,12 +10,12 @@ from types import FrameType
 
 
 class TimeLimitExceeded(Exception):
-    """The block took longer than its limit."""
+    """The block took longer than its time limit."""
 
 
 @contextlib.contextmanager
 def time_limit(seconds: float) -> Iterator[None]:
-    """Interrupt the block after `seconds` of wall time. A regular expression can also be interrupted.
+    """Interrupt the block after `seconds` of wall time. Even the matching of a regular expression can be interrupted.
 
     Only the main thread can be interrupted. In other threads, this context manager has no effect.
 

@@ -1,4 +1,5 @@
-"""The script language: reads YAML into nodes with their places in the file, and builds scenarios, clusters, acts, and conditions from them.
+"""The script language: parses YAML into nodes that know their places in the file, and builds scenarios, clusters, acts, and conditions from
+the nodes.
 
 `script` loads a file. `cluster` reads and writes clusters. `acts` builds acts. `conditions` defines the small language of
 `until` and `expect`. A script is data: nothing in it is evaluated as code.

@@ -1,8 +1,8 @@
 """Acts of a script: `kill: 2`, `cut: [1, 3]`, `produce: {topic: orders, records: 500}`.
 
-Acts are built from the fields and types of their classes in `core.lab.acts`, so a new act needs no change here. Scripts write
-field names with dashes, times as durations, and shares as percentages: `loss_ppm` is `loss: 5%`. Acts have three short forms. A single
-value means the first field of the act. A list of brokers means one act per broker. A list of two nodes means a link.
+Acts are built from the fields and types of their classes in `core.lab.acts`, so a new act needs no change here. In scripts, field names
+have dashes, times are durations, and shares are percentages. For example, the field `loss_ppm` is written `loss: 5%`. Acts have three short
+forms. A single value is the value of the act's first field. A list of brokers means one act per broker. A list of two nodes means a link.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ DURATIONS: Final = frozenset({"latency", "jitter", "every", "delay", "skew", "si
 """Fields that contain times in µs. Scripts write these times as durations."""
 
 BROKERS: Final = frozenset({"broker", "follower", "leader", "to"})
-"""Fields of acts that contain the number of a broker."""
+"""Fields of acts that contain a broker id."""
 
 CLIENTS: Final = frozenset({"producer", "consumer"})
 """Fields of acts that contain the name of a client."""
@@ -62,11 +62,11 @@ WORDS: Final[dict[str, tuple[str, ...]]] = {
     "unflushed": ("drawn", "lost", "kept"),
     "isolation": ("read_uncommitted", "read_committed"),
 }
-"""The accepted words of fields that accept only certain words."""
+"""The accepted words of each field that accepts only certain words."""
 
 
 def read_acts(word: str, node: Node) -> tuple[Act, ...]:
-    """Read the acts from `word: node`. A short form can produce several acts.
+    """Read the acts that the entry `word: node` of a script describes. A short form can describe several acts.
 
     Raises:
         ScriptError: a field is missing, unknown, or invalid.
@@ -128,7 +128,7 @@ def _from_fields(act: type[Act], node: Fields) -> Act:
 
 
 def _partition_of(value: Node, topic: Node | None) -> TopicPartition:
-    """Read a partition in the form `orders-0`. If the act also names a topic, the two topics must agree."""
+    """Read a partition in the form `orders-0`. If the act also names a topic, both topics must be the same."""
     tp = as_partition(value)
     if topic is not None and as_text(topic) != tp.topic:
         raise value.error(f"{tp} is not a partition of {as_text(topic)}", "omit 'topic', or write the partition's number")
@@ -213,7 +213,7 @@ def _value(act: type[Act], name: str, node: Node) -> Any:
 
 
 def _within(node: Node, name: str, value: int) -> int:
-    """Return a time or a share, or refuse it if it is outside the bounds of its field."""
+    """Return a time or a share. If the value is outside the bounds of its field, refuse it."""
     least, most = min_value(name), max_value(name)
     if least <= value <= most:
         return value
@@ -252,7 +252,7 @@ _READERS: Final[dict[str, Callable[[Node], Any]]] = {
     "tuple[tuple[TopicPartition, int], ...]": _kept,
     "tuple[tuple[int, ...], ...]": lambda node: each(node, "write the replicas of each partition, for example [[1, 2, 3]]", as_brokers),
 }
-"""The function that reads a field, by the type of the field."""
+"""The function that reads a field, for each type of field."""
 
 
 def _kind(act: type[Act], name: str) -> str:

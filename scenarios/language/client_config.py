@@ -1,4 +1,4 @@
-"""Reads settings of producers and consumers by their Kafka names, from the `config` of an act and from the `clients` of a cluster."""
+"""Reads settings of producers and consumers under their Kafka names, from the `config` of an act or from the `clients` of a cluster."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""Reads the `cluster:` part of a script into a `ClusterSpec`, and writes a `ClusterSpec` in this form.
+"""Reads the `cluster:` part of a script into a `ClusterSpec`, and writes a `ClusterSpec` in the same form.
 
-Scripts, the headers of event logs, and the files that `isrlab import` writes use the same format. Reading a written spec returns
+Scripts, the headers of event logs, and the files that `isrlab import` writes use the same format. Writing a spec and reading it back gives
 an equal spec.
 """
 
@@ -87,7 +87,10 @@ KAFKA_TOPIC_CONFIGS: Final = frozenset(
         "unclean.leader.election.enable",
     ]
 )
-"""The topic configs of Kafka. The laboratory does not model all of them, but keeps all their values so that `describe` can print them."""
+"""Kafka's topic configs.
+
+The laboratory does not model all of these configs, but keeps all their values so that `describe` can print them.
+"""
 
 _CLUSTER_HINT: Final = "for example 'brokers: 3' with 'topics: {orders: {partitions: 1}}'"
 
@@ -100,11 +103,11 @@ def read_cluster(node: Node, *, recorded: bool = False) -> ClusterSpec:
 
     Args:
         node: the value to read.
-        recorded: whether a recorded session started from this cluster; combinations of leader, ISR, and ELR that Kafka never
-            has are then accepted.
+        recorded: whether a recorded session started from this cluster; if so, combinations of leader, ISR, and ELR that never occur in
+            Kafka are accepted.
 
     Raises:
-        ScriptError: the cluster contains mistakes. The error reports all mistakes.
+        ScriptError: the cluster contains mistakes. The error lists all mistakes.
     """
     with node.document.together():
         fields = as_fields(node, _CLUSTER_HINT)
@@ -287,7 +290,10 @@ def _is_topic_name(name: str) -> bool:
 
 
 def read_topic_config(node: Node, lenient: bool = False) -> tuple[tuple[str, str], ...]:
-    """Read the overrides of a topic as written. If `lenient` is true, unknown names are kept, as imported clusters need."""
+    """Read a topic's own settings, and keep their values as written.
+
+    If `lenient` is true, settings with unknown names are also kept, which imported clusters need.
+    """
     fields = as_fields(node, "write overrides by their Kafka names, for example {min.insync.replicas: 2}")
     with node.document.together():
         read = [(name, fields.tried(partial(_read_config, name=name, lenient=lenient), None)) for name in fields.values]
@@ -377,7 +383,7 @@ class _FlowList(list[Any]):
 
 
 def cluster_as_data(spec: ClusterSpec) -> dict[str, Any]:
-    """Return a spec as the plain mapping that scripts and the headers of logs contain."""
+    """Return a spec as a plain mapping, as it appears in scripts and in the headers of logs."""
     data: dict[str, Any] = {"brokers": _FlowList(_broker_as_data(broker) for broker in spec.brokers)}
     if spec.topics:
         data["topics"] = {topic.name: _topic_as_data(topic) for topic in spec.topics}
@@ -440,10 +446,10 @@ def _topic_as_data(topic: TopicSpec) -> dict[str, Any]:
 
 
 class _Dumper(yaml.SafeDumper):
-    """Writes short lists and mappings on one line, as people write them in scripts."""
+    """Writes short lists and mappings on one line, as people do in scripts."""
 
     def increase_indent(self, flow: bool = False, indentless: bool = False) -> None:
-        """Indent lists below their keys."""
+        """Indent the items of a list below its key."""
         super().increase_indent(flow, False)
 
 
@@ -454,7 +460,7 @@ _Dumper.add_representer(_FlowList, lambda dumper, data: dumper.represent_sequenc
 def write_yaml(data: dict[str, Any]) -> str:
     """Return a mapping as the YAML of a script.
 
-    If the text contains characters that hide or move other characters, the result is ASCII with YAML's escapes.
+    If the mapping contains characters that hide or move other characters, the result is ASCII with YAML's escapes.
     """
     text = _dump(data, allow_unicode=True)
     return text if text == escape_text(text) else _dump(data, allow_unicode=False)

@@ -73,7 +73,7 @@ class _Parser:
         return "the end" if token.kind == "end" else f"'{token.text}'"
 
     def since(self, start: int) -> str:
-        """Return the text from an offset to the end of the last token taken."""
+        """Return the text from an offset to the end of the last token that was consumed."""
         last = self.tokens[self.at - 1]
         return self.text[start : last.offset + len(last.text)]
 
@@ -194,13 +194,13 @@ class _Parser:
         )
 
     def fitted(self, literal: Term, reading: Term, token: Token) -> Term:
-        """Read a literal on the left side again, now that the type of the right side is known."""
+        """Read the literal on the left side of a comparison again, now that the type of the right side is known."""
         if token.kind != "word":
             return literal
         return self.literal(token, reading) or literal
 
     def literal(self, token: Token, like: Term | None) -> Term | None:
-        """Read a literal that is compared with `like`. Return None if the token is not a literal."""
+        """Read a literal that is compared with the term `like`. Return None if the token is not a literal."""
         text = token.text
         if like is not None and like.type == BROKER:
             if text == "none":
@@ -363,7 +363,7 @@ def _fixed(text: str, kind: str, value: Any) -> Term:
 
 
 def _sample(term: Term) -> str:
-    """Return an example of a value that can be compared with a term."""
+    """Return an example of a value with which a term can be compared."""
     if term.words:
         return term.words[0]
     samples = {NUMBER: "0", DURATION: "500ms", BOOL: "true", BROKER: "1", IDS: "[1, 2]", ROW: "[1, 2]", EPOCHS: "[(0, 0), (1, 5)]"}

@@ -8,7 +8,8 @@ script declares. A condition is evaluated on a `Moment`, which has frozen views 
     value       := number | duration | none | word | [1, 2] | [(0, 0), (1, 5)] | reading(arguments)
     events      := happened KIND {column=value} | never KIND {...} | count KIND {...} (a number) | order [KIND {...}, KIND]
 
-`isr` is compared as a set, `isr-row` as an ordered list. If a list of brokers is compared with a number, the size of the list is used.
+`isr` is compared as a set, `isr-row` as an ordered list. If a list of brokers is compared with a number, the length of the list is
+compared.
 """
 
 from __future__ import annotations
@@ -94,11 +95,11 @@ class Condition:
         raise NotImplementedError
 
     def expected(self) -> str:
-        """Return the expected value as text."""
+        """Return the expected value in words."""
         return self.text
 
     def got(self, moment: Moment) -> str:
-        """Return the actual value at a moment as text."""
+        """Return the actual value at a moment in words."""
         raise NotImplementedError
 
     def parts(self) -> Iterator[Condition]:
@@ -121,7 +122,7 @@ class Term:
 
 @attrs.frozen(repr=False)
 class Compare(Condition):
-    """A comparison of two values. If `by_size` is true, the size of a list of brokers is compared."""
+    """A comparison of two values. If `by_size` is true, the length of a list of brokers is compared."""
 
     left: Term
     op: str
@@ -199,7 +200,7 @@ class EventPattern:
     """Pairs of an index in the event tuple and the required value."""
 
     def matches(self, event: tuple[Any, ...]) -> bool:
-        """Return whether an event of this kind has all required values."""
+        """Return whether an event of the right kind has all required values."""
         return all(_same(event[index], value) for index, value in self.columns)
 
     def found(self, moment: Moment) -> list[tuple[Any, ...]]:
@@ -213,7 +214,7 @@ def _same(got: Any, wanted: Any) -> bool:
 
 @attrs.frozen(repr=False)
 class Happened(Condition):
-    """A condition that requires a matching event, or with `never` that no event matches."""
+    """A condition that requires an event to match or, with `never`, that no event matches."""
 
     pattern: EventPattern
     never: bool = False
@@ -231,7 +232,7 @@ class Happened(Condition):
 
 @attrs.frozen(repr=False)
 class Order(Condition):
-    """A condition that requires matching events in this order. Other events can occur between the matching events."""
+    """A condition that requires matching events in a given order. Other events can occur between the matching events."""
 
     patterns: tuple[EventPattern, ...]
 
@@ -267,7 +268,7 @@ def _shown(event: tuple[Any, ...]) -> str:
 
 
 def kinds_of(condition: Condition) -> set[str]:
-    """Return the kinds of events that a condition reads. A run must keep all events of a kind that a condition reads."""
+    """Return the kinds of events that a condition reads. A run must keep all events of these kinds."""
     kinds: set[str] = set()
     for part in condition.parts():
         if isinstance(part, Happened):
@@ -280,7 +281,7 @@ def kinds_of(condition: Condition) -> set[str]:
 
 
 def ages(condition: Condition) -> bool:
-    """Return whether a condition can become true without an event, because time passes."""
+    """Return whether a condition can become true without an event, merely because time passes."""
     return any(part.left.ages or part.right.ages for part in condition.parts() if isinstance(part, Compare))
 
 

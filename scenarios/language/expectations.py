@@ -29,14 +29,14 @@ _OPERATOR: Final = re.compile(r"(==|!=|<=|>=|<|>)")
 
 @attrs.frozen
 class Under:
-    """The releases that a step or an expectation applies to. A release must meet all criteria.
+    """The releases that a step or an expectation applies to. A release must meet all of the criteria.
 
     Attributes:
         before: the first release that is not included, or None.
         since: the first release that is included, or None.
         only: the only releases that are included; empty for any release.
         guarded: the guards that must all be in force in the release.
-        unguarded: the guards of which at least one must not be in force in the release; empty for no criterion.
+        unguarded: the guards of which at least one must not be in force in the release; if empty, there is no such criterion.
     """
 
     before: str | None = None
@@ -112,7 +112,7 @@ def read_guards(node: Node) -> tuple[str, ...]:
 
 
 def read_release(node: Node) -> str:
-    """Read the name of a release. The name can contain guards to switch off."""
+    """Read the name of a release, which can include guards to switch off."""
     text = as_text(node, 'write a release, for example "4.3"')
     try:
         return release_named(text).name
@@ -122,7 +122,7 @@ def read_release(node: Node) -> str:
 
 
 def read_condition(node: Node, names: Names) -> Condition:
-    """Read a condition. An error points to the character where the mistake is."""
+    """Read a condition. An error points to the exact character of the mistake."""
     text = as_text(node, "write a condition, for example lost == 0")
     assert isinstance(node, Text)
     try:
@@ -232,7 +232,7 @@ class _Table:
         ]
 
     def of(self, subject: str, fields: Fields, name: str) -> Reading:
-        """Return the reading that a field of a partition, replica, broker, or client names."""
+        """Return the reading for a field of a partition, replica, broker, or client."""
         wanted: dict[str, Callable[[tuple[str, ...]], bool]] = {
             "partition": lambda kinds: (
                 kinds[:1] in (("partition",), ("partition?",), ("partition-or-client?",)) and kinds[1:] in ((), ("broker?",))
@@ -263,7 +263,7 @@ class _Table:
         return node.place, comparison(reading.name, arguments, op, self.value(node, reading))
 
     def value(self, node: Node, reading: Reading) -> Any:
-        """Read the literal that a reading is compared with."""
+        """Read the literal with which a reading is compared."""
         if reading.type == NUMBER:
             return as_int(node, -1, 10**18)
         if reading.type == DURATION:

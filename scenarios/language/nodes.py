@@ -1,8 +1,8 @@
-"""Parses YAML text into nodes. A node has its place in the file, the path of its field, and its value as written.
+"""Parses YAML text into nodes. Each node has its place in the file, the path of its field, and its value as written.
 
-The nodes are built from the events of the YAML parser, not by YAML's constructors. Values such as `4.1` and `1_000` therefore stay
-text, and errors point to the exact place. Scripts cannot contain duplicate keys, anchors, aliases, tags, more than one document,
-nesting deeper than `MAX_DEPTH`, or control characters.
+The nodes are built from the events of the YAML parser, not by YAML's constructors. As a result, values such as `4.1` and `1_000` stay text,
+and errors point to the exact place. Scripts cannot contain duplicate keys, anchors, aliases, tags, more than one document, nesting deeper
+than `MAX_DEPTH`, or control characters.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ MAX_DEPTH: Final = 24
 """The deepest nesting of lists and mappings. The script language needs seven levels."""
 
 MAX_ITEMS: Final = MAX_PARTITIONS
-"""The largest number of entries in a list or mapping: the number of partitions of the largest topic."""
+"""The largest number of entries in a list or mapping, which is the number of partitions of the largest topic."""
 
 MAX_VALUES: Final = 4_000_000
 """The largest number of values in a script. A script that places 200,000 partitions on three replicas has 2.6 million values."""
@@ -37,7 +37,7 @@ _LOADER: Final = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 
 Path = str | tuple["Path", "str | int"]
-"""The path of a field: text, or a pair of the path of the enclosing value and the key or number of the field in it."""
+"""The path of a field: a string, or a pair of the path of the enclosing value and the field's key or index in that value."""
 
 T = TypeVar("T")
 D = TypeVar("D")
@@ -45,7 +45,7 @@ D = TypeVar("D")
 
 @attrs.define(eq=False)
 class Document:
-    """The source of a text, and the mistakes that were found so far."""
+    """The name of the file that is read, and the mistakes found so far."""
 
     source: str
     mistakes: list[ScriptError] = attrs.Factory(list)
@@ -66,7 +66,7 @@ class Document:
         """Record the mistakes found in this context, and raise them together at its end.
 
         Args:
-            everything: whether to also raise the mistakes recorded before this context.
+            everything: whether to also raise the mistakes that were recorded before this context.
 
         Raises:
             ScriptMistakes: at least one mistake was found.
@@ -85,12 +85,15 @@ class Document:
 
 
 class TooManyMistakes(ScriptMistakes):
-    """The number of mistakes reached `MAX_MISTAKES`, so the reader stops."""
+    """The number of mistakes has reached `MAX_MISTAKES`, so the reader stops."""
 
 
 @attrs.define(eq=False, repr=False)
 class Node:
-    """A value in a script, with its place and the path of its field. The class is not frozen, because freezing doubles creation time."""
+    """A value in a script, with its place and the path of its field.
+
+    The class is not frozen, because creating frozen objects takes twice as long.
+    """
 
     document: Document
     line: int
@@ -137,7 +140,7 @@ class Text(Node):
 
     Attributes:
         text: the text of the value.
-        quoted: whether the value is in quotes, or is a block scalar.
+        quoted: whether the value is in quotes or is a block scalar.
         inline: whether the value is on one line, so that the column of each character is known.
     """
 
@@ -160,7 +163,7 @@ class Text(Node):
         return Place(self.document.source, self.line, self.column + offset + (1 if self.quoted else 0))
 
     def behind(self, offset: int) -> Text:
-        """Return the rest of the text from an offset, with its place."""
+        """Return the text from an offset to the end as a node with its own place."""
         return attrs.evolve(self, text=self.text[offset:].strip(), column=self.place_at(offset).column)
 
 
@@ -179,7 +182,7 @@ class Items(Node):
 
 @attrs.define(eq=False, repr=False)
 class Fields(Node):
-    """A mapping: the values by key, in the order written, and the place of each key."""
+    """A mapping, with the values by key in the order written, and the place of each key."""
 
     values: dict[str, Node]
     keys: dict[str, Place]
@@ -229,7 +232,7 @@ class Fields(Node):
 
 
 def shortened(text: str, limit: int = 40) -> str:
-    """Shorten a text for a one-line message."""
+    """Shorten text for a one-line message."""
     line = " ".join(text[: 4 * limit + 4].split())
     return line if len(line) <= limit else line[: limit - 1] + "…"
 
@@ -271,7 +274,7 @@ def parse(text: str, source: str) -> Fields:
 
 
 def from_data(data: object, source: str) -> Fields:
-    """Build the root mapping from decoded JSON. The place of every value is line 1.
+    """Build the root mapping from decoded JSON data. The place of every value is line 1.
 
     Raises:
         ScriptError: the data is not a mapping, or is nested too deeply.
@@ -330,7 +333,7 @@ class _Builder:
         return Node(self.document, event.start_mark.line + 1, event.start_mark.column + 1, path).error(problem, remedy)
 
     def node(self, event: Any, path: Path, depth: int) -> Node:
-        """Build the node that begins with this event."""
+        """Build the node that begins with a given event."""
         mark: Any = event.start_mark
         if type(event) is yaml.ScalarEvent and event.anchor is None and event.tag is None and depth <= MAX_DEPTH:
             end: Any = event.end_mark

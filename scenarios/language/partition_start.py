@@ -1,7 +1,8 @@
-"""Reads the initial state of a partition: replicas, ISR, and leader, and optionally the leader epoch and logs of a real cluster.
+"""Reads the initial state of a partition: its replicas, ISR, and leader, and optionally a leader epoch and logs copied from a real cluster.
 
-`{replicas: [1, 2, 3], isr: [1, 2], leader: 1, leader-epoch: 7, leo: 60, hw: 60, epochs: [[0, 0], [7, 40]], logs: {3: {leo: 50, hw: 45, epochs: [[0, 0]]}}}`:
-`leo`, `hw`, `log-start`, and `epochs` apply to every replica. `logs` contains the differences of single replicas by broker.
+`{replicas: [1, 2, 3], isr: [1, 2], leader: 1, leader-epoch: 7, leo: 60, hw: 60, epochs: [[0, 0], [7, 40]], logs: {3: {leo: 50, hw: 45,
+epochs: [[0, 0]]}}}`: `leo`, `hw`, `log-start`, and `epochs` apply to every replica. `logs` contains, by broker, different values for single
+replicas.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from scenarios.language.nodes import Fields, Items, Node
 from scenarios.language.values import as_broker, as_brokers, as_fields, as_int, as_items, as_leader, each
 
 _LOG_WORDS: Final = ("leo", "hw", "log-start", "epochs")
-"""The words that describe the log of all replicas or of one replica."""
+"""The keys that describe the log of all replicas or of a single replica."""
 
 _WORDS: Final = ("replicas", "isr", "leader", "elr", "last-known-elr", "leader-epoch", "logs")
 
@@ -67,8 +68,8 @@ def _read_logs(fields: Fields, replicas: tuple[int, ...], leader_epoch: int) -> 
 def _read_log(broker: int, own: Fields | None, common: Fields, leader_epoch: int) -> LogSpec:
     """Return the log of one replica.
 
-    The values are taken from `own`, or else from `common`. By default, the HW equals the LEO, and all records
-    have the leader epoch `leader_epoch`.
+    Values that are missing in `own` are taken from `common`. By default, the HW equals the LEO, and all records have the leader epoch
+    `leader_epoch`.
     """
 
     def word(name: str) -> Node | None:

@@ -1,7 +1,7 @@
 """The readings of conditions. A reading has a name, arguments, a type, and a function that takes its value from a frozen view.
 
-Readings use the snapshots of `core.lab.views.view` and the recorded events, never the running cluster. A reading that has
-no value at the moment, such as the high watermark of a partition without a leader, returns None. Every comparison with None is false.
+Readings use the snapshots of `core.lab.views.view` and the recorded events, never the running cluster. If a reading currently has no value,
+like the high watermark of a partition without a leader, its result is None. Every comparison with None is false.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ EPOCHS: Final = "list of (epoch, start offset)"
 
 
 class Moment(Protocol):
-    """The state at one moment and the events up to that moment, on which conditions are evaluated."""
+    """The state at one moment, and the events up to that moment. Conditions are evaluated on a moment."""
 
     def view(self) -> ClusterView:
         """Return the view of the whole cluster."""
@@ -50,8 +50,8 @@ class Reading:
         type: the type of the value.
         meaning: one line of documentation.
         read: the function that reads the value from a moment.
-        words: the possible words, if the value is a word.
-        ages: whether the value can change without an event, because time passes.
+        words: the possible values, if the value is a word.
+        ages: whether the value can change without an event, merely because time passes.
     """
 
     name: str
@@ -107,7 +107,9 @@ def _of_broker(take: Callable[[Any], Any]) -> Callable[..., Any]:
 
 
 def _account(name: str) -> Callable[..., Any]:
-    """Return a function that reads a count of the durability account for the whole cluster, a partition, or (acked) a producer."""
+    """Return a function that reads a count of the durability account for the whole cluster, for a partition or, for `acked`, for a
+    producer.
+    """
 
     def read(moment: Moment, subject: TopicPartition | str | None = None) -> Any:
         if subject is None:
@@ -159,10 +161,10 @@ def _reads_from(moment: Moment, client: str, tp: TopicPartition) -> Any:
 
 
 def _latency(share: float) -> Callable[..., Any]:
-    """Return a function that reads a percentile (nearest rank) of the time that a producer's batches waited for their answers, in µs.
+    """Return a function that reads a percentile (nearest rank) of the time that a producer's batches waited for a response, in µs.
 
-    A batch that was given up counts with the time until then. A batch that has waited longer than `STALL_BOUND` counts with its wait so
-    far. If only acknowledged batches counted, the percentile would be too low.
+    If the producer gave a batch up, the batch counts with the time until that moment. A batch that is still waiting after `STALL_BOUND`
+    counts with its wait so far. If only acknowledged batches counted, the percentile would be too low.
     """
 
     def read(moment: Moment, client: str) -> Any:
@@ -191,7 +193,7 @@ def _longest_wait(moment: Moment, client: str) -> Any:
 
 
 def status_word(status: PartitionStatus) -> str:
-    """Return a status as conditions write it, for example `under-min-isr`."""
+    """Return a status in the notation of conditions, for example `under-min-isr`."""
     return status.name.lower().replace("_", "-")
 
 
@@ -304,7 +306,7 @@ READINGS: Final[dict[str, Reading]] = {reading.name: reading for reading in _ALL
 
 
 def show(value: Any, kind: str) -> str:
-    """Return a value as conditions write it."""
+    """Return a value in the notation of conditions."""
     if value is None:
         return "nothing"
     if kind == BROKER:

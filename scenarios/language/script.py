@@ -78,7 +78,7 @@ MAX_SEED: Final = 2**63 - 1
 """The largest seed."""
 
 _NO_CLUSTER: Final = ClusterSpec(brokers=())
-"""The replacement for an invalid cluster until the reader has found all mistakes."""
+"""The cluster that replaces an invalid one while the reader looks for further mistakes."""
 
 _STEP_WORDS: Final = ("at", "wait", "until", "within", "expect", "under", "note")
 _SCRIPT_WORDS: Final = ("scenario", "about", "releases", "without", "seed", "cluster", "timeline", "steps", "expect")
@@ -91,7 +91,7 @@ class Step:
     Attributes:
         place: the place of the step in the file.
         at: the virtual time at which the step is due in µs, or None.
-        wait: the time after the previous step in µs.
+        wait: the time between the previous step and this one, in µs.
         until: the condition that the step waits for, or None.
         within: the time limit of `until` in µs; if the condition is not true by then, the step fails.
         acts: the acts that are executed when the step is due.
@@ -115,8 +115,8 @@ class Step:
 class Scenario:
     """A loaded script.
 
-    `cluster_place` is the place of the cluster in the file, for errors that only a run can find. `without` contains the guards that are
-    switched off in every run. The names in `releases` include these guards.
+    `cluster_place` is the place of the cluster in the file, for errors that are found only when the scenario runs. `without` contains the
+    guards that are switched off in every run. The names in `releases` include these guards.
     """
 
     name: str
@@ -159,7 +159,7 @@ def load_script(path: str | FilePath) -> Scenario:
 
 
 def read_script(text: str, source: str) -> Scenario:
-    """Read the scenario in a text. `source` is the name of the text in errors.
+    """Read a scenario from text. Error messages name the text by `source`.
 
     Raises:
         ScriptError: the script has mistakes. The error contains all mistakes.
@@ -283,7 +283,7 @@ class _StepReader:
         return read_acts(self.word, node.values[self.word])
 
     def check_pace(self, pace: Pace, node: Fields) -> Pace:
-        """Refuse a by-hand act if the pace is not `by-hand`. Return the pace after this step."""
+        """Refuse an act for steps by hand if the pace is not `by-hand`. Return the pace after this step."""
         if self.word and ACTS[self.word].by_hand and pace is not Pace.BY_HAND:
             remedy = "write a step 'pace: by-hand' before it, or 'pace: by-hand' under 'cluster', and 'steps:'"
             raise node.key_error(self.word, f"'{self.word}' is a by-hand step", remedy)
@@ -407,7 +407,7 @@ class _StepReader:
 
 
 def releases_of(scenario: Scenario, wanted: Sequence[Release]) -> tuple[Release, ...]:
-    """Return the wanted releases or, if there are none, the scenario's releases. The scenario's guards in `without` are switched off."""
+    """Return the requested releases or, if there are none, the scenario's releases. The scenario's guards in `without` are switched off."""
     if wanted:
         return tuple(release_without(release.name, scenario.without) for release in wanted)
     return tuple(release_named(name) for name in scenario.releases)

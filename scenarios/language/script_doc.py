@@ -1,6 +1,6 @@
 """Writes SCRIPTS.md, the reference of the script language, from the code: `python -m scenarios.language.script_doc`.
 
-A test checks that the file is current.
+A test checks that the file is up to date.
 """
 
 from __future__ import annotations

@@ -12,7 +12,7 @@ MAX_LENGTH: Final = 2_000
 
 
 class ConditionError(Exception):
-    """A mistake in a condition: its position in the text, the problem, and what would be right."""
+    """A mistake in a condition: its position in the text, the problem, and a remedy."""
 
     def __init__(self, offset: int, problem: str, remedy: str = "") -> None:
         super().__init__(problem + (f"; {remedy}" if remedy else ""))
@@ -22,7 +22,7 @@ class ConditionError(Exception):
 
 
 class Token(NamedTuple):
-    """A word or a sign. `kind` is `word`, `sign`, or `end`."""
+    """A word, a sign, or the end of a condition. `kind` is `word`, `sign`, or `end`."""
 
     kind: str
     text: str

@@ -1,4 +1,7 @@
-"""Reads the values of fields: numbers, durations, percentages, brokers, partitions, and lists. Errors say what would be right."""
+"""Reads the values of fields: numbers, durations, percentages, brokers, partitions, and lists.
+
+Error messages say which values are valid.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +19,7 @@ from scenarios.errors import did_you_mean
 from scenarios.language.nodes import Fields, Items, Node, Text, shortened
 
 MAX_COUNT: Final = 10**12
-"""The largest count or size in a script. Larger numbers have no meaning in Kafka."""
+"""The largest count or size in a script. Larger numbers are meaningless in Kafka."""
 
 MAX_DURATION: Final = 10 * 365 * 86_400 * SECOND
 """The longest duration in a script: ten years of virtual time, in µs."""
@@ -105,7 +108,7 @@ def as_duration(node: Node) -> int:
 
 
 def as_ppm(node: Node) -> int:
-    """Read a percentage, and return it in parts per million: `5%` is 50,000."""
+    """Read a percentage, and return it in parts per million. For example, `5%` is 50,000."""
     text = as_text(node, "write a percentage, for example 5% or 0.1%")
     match = _PERCENT.fullmatch(text)
     if match is None:
@@ -138,7 +141,7 @@ def as_signed(node: Node, read: Callable[[Node], int]) -> int:
 
 
 def as_broker(node: Node) -> int:
-    """Read a broker id, written as `2` or `b2`."""
+    """Read a broker id, which is written as `2` or `b2`."""
     text = as_text(node, "write a broker's number, for example 2")
     digits = text[1:] if text[:1] == "b" else text
     if not (digits.isascii() and digits.isdecimal()) or len(digits) > 10 or int(digits) > MAX_BROKER_ID:
@@ -152,7 +155,7 @@ def as_brokers(node: Node) -> tuple[int, ...]:
 
 
 def as_leader(node: Node) -> int:
-    """Read a broker id, or `none` (-1)."""
+    """Read a broker id, or `none`, which means -1."""
     if isinstance(node, Text) and node.text in ("none", "-1"):
         return -1
     return as_broker(node)
@@ -177,7 +180,7 @@ def as_node_name(node: Node) -> str:
 
 
 def check_topic_name(node: Node, name: str) -> str:
-    """Return the name of a topic if Kafka allows the name, or refuse it."""
+    """Return the name of a topic. If Kafka does not allow the name, refuse it."""
     if not _TOPIC_NAME.fullmatch(name) or name in (".", ".."):
         raise node.error(f"'{shortened(name)}' is not a topic name", "use letters, digits, '.', '_', and '-', at most 249")
     return name
@@ -207,7 +210,7 @@ def each(node: Node, remedy: str, read: Callable[[Node], T]) -> tuple[T, ...]:
 
 
 def write_duration(us: int) -> str:
-    """Return a duration as scripts write it, exact to the µs: `500us`, `1500ms`, `2s`."""
+    """Return a duration in the notation of scripts, exact to the µs, for example `500us`, `1500ms`, or `2s`."""
     if us and us % SECOND == 0:
         return f"{us // SECOND}s"
     if us and us % US_PER_MS == 0:
@@ -216,11 +219,11 @@ def write_duration(us: int) -> str:
 
 
 def write_ppm(ppm: int) -> str:
-    """Return a share as scripts write it: `0%`, `0.1%`."""
+    """Return a share in the notation of scripts, for example `0%` or `0.1%`."""
     whole, rest = divmod(ppm, 10_000)
     return f"{whole}.{rest:04d}".rstrip("0").rstrip(".") + "%"
 
 
 def write_signed(value: int, write: Callable[[int], str]) -> str:
-    """Return a value, which can be negative, as scripts write it."""
+    """Return a duration or a percentage, which can be negative, in the notation of scripts."""
     return write(value) if value >= 0 else f"-{write(-value)}"

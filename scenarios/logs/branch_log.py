@@ -1,7 +1,7 @@
-"""Writes the event log of a running session by replaying its branch from the start.
+"""Writes the event log of a running session by replaying the session's branch from the start.
 
-The replay is needed because only the latest events are kept in memory. The file appears only when it is complete, so a canceled save or a
-full disk leaves an existing file unchanged.
+The replay is necessary because only the latest events are kept in memory. The file appears only when it is complete, so an existing file
+remains unchanged if the save is canceled or the disk is full.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ class BranchLog:
         Args:
             start: the function that starts the session again from its beginning.
             branch: the branch to write, up to its current end.
-            path: the file, which is compressed if its name ends in `.zst`.
+            path: the path of the file, which is compressed if its name ends in `.zst`.
             header: the first line of the file.
 
         Raises:
@@ -47,12 +47,12 @@ class BranchLog:
 
     @property
     def progress(self) -> float:
-        """The share of the log that has been written, from 0 to 1."""
+        """The fraction of the log that has been written, from 0 to 1."""
         whole = self._end.steps + self._end.acts
         return min(1.0, (self.replay_run.steps + self.replay_run.acts_done) / whole) if whole else 1.0
 
     def advance(self, should_yield: ShouldYield = never_yield) -> bool:
-        """Continue until `should_yield` returns True. Return whether the file is complete or the save has failed."""
+        """Continue until `should_yield` returns True. Return True when the file is complete or the save has failed."""
         replay_run, end = self.replay_run, (self._end.steps, self._end.acts)
         count = 0
         while (replay_run.steps, replay_run.acts_done) < end and replay_run.step():

@@ -1,4 +1,4 @@
-"""Writes EVENTLOG.md from the event classes: `python -m scenarios.logs.event_log_doc`. A test checks that the file is current."""
+"""Writes EVENTLOG.md from the event classes: `python -m scenarios.logs.event_log_doc`. A test checks that the file is up to date."""
 
 from __future__ import annotations
 

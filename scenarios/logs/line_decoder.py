@@ -1,7 +1,7 @@
-"""Decodes the lines of an event log, and checks each event against the cluster in the header.
+"""Decodes the lines of an event log, and checks each event against the cluster in the log's header.
 
-A number must be within the bounds of its column, a broker id must be in the header, and an earlier line must have created the
-topic with enough partitions. All readers of logs use this decoder.
+Each number must be within the bounds of its column. Each broker must be in the header. Each partition must have been created on an earlier
+line. All readers of logs use this decoder.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from core.lab.spec import MAX_PARTITIONS, ClusterSpec
 from scenarios.errors import did_you_mean
 
 _MOST: Final = 2**63 - 1
-"""The largest number in a log. Numbers fit 64 bits, so that every reader can store them."""
+"""The largest number in a log. All numbers fit into 64 bits, so that every reader can store them."""
 
 _BOUNDS: Final = {
     "skew_us": (-_MOST - 1, _MOST), "drift_ppm": (-_MOST - 1, _MOST),
@@ -56,7 +56,7 @@ def _bounded(name: str, type_: Any) -> Any:
 
 
 class WrongEvent(Exception):
-    """An event that no session of the cluster can record. The message contains a remedy.
+    """An event that no session of the cluster can have recorded. The message contains a remedy.
 
     Attributes:
         event: the decoded event; None if its kind is not known.
@@ -100,10 +100,10 @@ class _Kind(msgspec.Struct):
 
 
 class LineDecoder:
-    """Decodes a line into the recorded event tuple. Call the decoder with all lines of a log in order.
+    """Decodes lines into event tuples. The decoder must be called with all lines of a log in order.
 
     Raises:
-        WrongEvent: no session of that cluster can record the event.
+        WrongEvent: no session of the cluster can have recorded the event.
         msgspec.DecodeError, UnicodeDecodeError, RecursionError: the line is not an event.
     """
 
@@ -173,7 +173,7 @@ class LineDecoder:
 
 
 def _out_of_bounds(event: tuple[Any, ...]) -> str:
-    """Return the message for an event with a number that is out of bounds."""
+    """Return the error message for an event with a number that is out of bounds."""
     columns = KINDS[event[3]].columns
     for (name, written), value in zip(columns.items(), event[len(STAMP) :], strict=True):
         least, most = _BOUNDS.get(name, _COUNT)

@@ -1,4 +1,4 @@
-"""Encodes events as the lines of an event log: one line of JSON for each event, with its columns by name."""
+"""Encodes events as lines of an event log: each event becomes one line of JSON with its columns by name."""
 
 from __future__ import annotations
 

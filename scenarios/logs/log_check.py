@@ -1,6 +1,6 @@
 """Checks a whole event log: each line is an event, sequence numbers have no gaps, times never decrease, and causes precede their effects.
 
-A reader stops at the first invalid line. The check continues after an invalid line, and reports every problem with its line number.
+Unlike readers, which stop at the first invalid line, the check continues and reports every problem with its line number.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from scenarios.logs.log_header import End
 from scenarios.logs.log_reader import LogReader, one_line
 
 MAX_SHOWN: Final = 100
-"""The number of problems that are listed. Further problems are only counted."""
+"""The number of problems that are listed. Any further problems are only counted."""
 
 MAX_COUNTED: Final = 100_000
 """The number of problems after which the check stops, because the file is probably not an event log."""
@@ -46,7 +46,7 @@ class Checked:
 
 
 def check_log(path: str | Path) -> Checked:
-    """Check a log. A file that cannot be opened, or whose header is invalid, counts as one problem."""
+    """Check a log. If the file cannot be opened, or if its header is invalid, this counts as one problem."""
     checked = Checked()
 
     def tell(problem: str) -> None:
@@ -71,7 +71,7 @@ def check_log(path: str | Path) -> Checked:
 
 
 def _problems(path: Path, decode: LineDecoder, checked: Checked) -> Iterator[tuple[int, str]]:
-    """Yield each problem after the header, with its line number or 0 for a problem of the whole file."""
+    """Yield each problem after the header, with its line number, or with 0 if the problem concerns the whole file."""
     end: End | None = None
     last_seq = last_time = 0
     missing: list[tuple[int, int]] = []

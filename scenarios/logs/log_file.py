@@ -1,7 +1,7 @@
 """Opens event logs: plain JSON Lines, or JSON Lines compressed with Zstandard (`.jsonl.zst`).
 
-A compressed log is a sequence of frames, one for each flush, so flushed events remain readable if the process is killed. The readable
-part of an incomplete last frame is also read. When a file is read, its first bytes show whether it is compressed. When a file is written,
+A compressed log is a sequence of frames, one for each flush, so flushed events remain readable if the process is killed. If the last frame
+is incomplete, its readable part is also read. When a file is read, its first bytes show whether it is compressed. When a file is written,
 its name determines whether it is compressed. Zstandard is imported only when a compressed log is read or written.
 """
 
@@ -16,7 +16,7 @@ SUFFIX: Final = ".zst"
 """The suffix of a compressed log."""
 
 MAX_LINE: Final = 32 * 1024 * 1024
-"""The length of the longest line that is read, in bytes. A header with 200,000 placed partitions takes half of this length."""
+"""The length of the longest line that is read, in bytes. A header that places 200,000 partitions takes half of this length."""
 
 _MAGIC: Final = b"\x28\xb5\x2f\xfd"
 _LEVEL: Final = 3
@@ -24,10 +24,13 @@ _CHUNK: Final = 1 << 18
 _PIECE: Final = 1 << 10
 
 MOST_PER_BYTE: Final = 300
-"""The largest accepted ratio of uncompressed to compressed size. The ratio of event logs is 10 to 20. A file of zeros has 30,000."""
+"""The largest accepted ratio of uncompressed to compressed size.
+
+Event logs have a ratio of 10 to 20, and a file of zeros has a ratio of 30,000.
+"""
 
 MOST_UNPACKED: Final = 1 << 24
-"""The uncompressed size that is accepted at any ratio, in bytes."""
+"""The uncompressed size, in bytes, that is accepted whatever the ratio."""
 
 
 def is_packed_name(path: str | Path) -> bool:
@@ -36,7 +39,7 @@ def is_packed_name(path: str | Path) -> bool:
 
 
 def packer() -> Callable[[bytes], bytes]:
-    """Return a function that compresses bytes to a complete frame."""
+    """Return a function that compresses bytes into one complete frame."""
     import zstandard
 
     return zstandard.ZstdCompressor(level=_LEVEL).compress
@@ -46,7 +49,7 @@ def open_log_file(path: str | Path) -> BinaryIO:
     """Open a log for reading, and decompress it if it is compressed.
 
     Raises:
-        OSError: the file cannot be read. Reading also raises this error if the compressed data is damaged.
+        OSError: the file cannot be read. Later reads also raise this error if the compressed data is damaged.
     """
     file = Path(path).open("rb")  # noqa: SIM115 (the caller closes the file)
     if file.peek(len(_MAGIC))[: len(_MAGIC)] != _MAGIC:
@@ -65,9 +68,9 @@ def is_packed(path: str | Path) -> bool:
 
 
 class _Unpacked(io.RawIOBase):
-    """The uncompressed content of a file's frames. The content ends where an incomplete last frame ends.
+    """The uncompressed content of a file's frames. If the last frame is incomplete, the content ends with its readable part.
 
-    If a frame is damaged, the content before the damage is returned first. Then reading raises `OSError`.
+    If a frame is damaged, the content before the damage is returned, and the next read raises `OSError`.
     """
 
     def __init__(self, file: BinaryIO) -> None:
@@ -82,7 +85,7 @@ class _Unpacked(io.RawIOBase):
         self._came = False
         """Whether any content has been returned."""
         self._most = MOST_UNPACKED
-        """The number of uncompressed bytes that are still accepted. The number grows with each compressed byte that is read."""
+        """The number of uncompressed bytes that are still accepted. This number grows with each compressed byte that is read."""
 
     def readable(self) -> bool:
         return True
@@ -103,7 +106,10 @@ class _Unpacked(io.RawIOBase):
         return size
 
     def _unpack(self) -> None:
-        """Decompress a part of the current frame. The part is small, because a few bytes can decompress to a block of 128 kB."""
+        """Decompress a part of the current frame.
+
+        Each part is small, because a few compressed bytes can decompress to a block of 128 kB.
+        """
         if self._frame is None:
             self._frame = self._begin()
         piece, rest = self._packed[:_PIECE], self._packed[_PIECE:]

@@ -1,4 +1,6 @@
-"""The first and the last line of an event log: the header, from which a session can be run again, and the end line of a closed log."""
+"""The first and the last line of an event log: the header, which contains the cluster, release, and seed of the session, and the end line
+of a closed log.
+"""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """Reads the event log of a session.
 
-An incomplete last line of a killed process is reported and skipped. Any other error is refused with its line number.
+If the process was killed, an incomplete last line is reported and skipped. Any other invalid line raises an error with its line number.
 """
 
 from __future__ import annotations
@@ -110,7 +110,10 @@ class LogReader:
         return line
 
     def close(self) -> None:
-        """Close the file if only the header was needed. Iterating over all events also closes the file."""
+        """Close the file if only the header was needed.
+
+        This is unnecessary after an iteration over all events, which also closes the file.
+        """
         self._file.close()
 
     def problem(self) -> str:
@@ -123,14 +126,14 @@ class LogReader:
 
 
 def one_line(wrong: Exception) -> str:
-    """Return the message of an error in one line, shortened."""
+    """Return the message of an error, shortened to one line."""
     if isinstance(wrong, RecursionError):
         return "it is nested too deeply"
     return " ".join(str(wrong).split())[:200]
 
 
 def read_events(path: str | Path, report: Callable[[str], None] | None = None) -> tuple[LogReader, list[tuple[Any, ...]]]:
-    """Read a whole log. A message about the end of the log is passed to `report`, which by default prints it to stderr."""
+    """Read a whole log. If the log was not closed, `report` receives a message; by default, the message is printed to stderr."""
     reader = LogReader(path)
     events = list(reader)
     if problem := reader.problem():

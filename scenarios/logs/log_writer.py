@@ -1,8 +1,8 @@
 """Writes the event log of a session as JSON Lines. The log is written during the session, and is readable even if the process is killed.
 
-Line 1 is the header: format and version, release, seed, settings, and the cluster as scripts write it. Each further
-line is one event with its columns by name. A log that was closed ends with a line `{"end": true, ...}`. If this line is missing, the
-process was killed. The columns are those of `core.kafka.events` and are listed in EVENTLOG.md.
+Line 1 is the header: format and version, release, seed, settings, and the cluster as scripts write it. Each further line is one event with
+its columns by name. A log that was closed ends with the line `{"end": true, ...}`. If this line is missing, the process was killed. The
+columns are those of `core.kafka.events` and are listed in EVENTLOG.md.
 """
 
 from __future__ import annotations
@@ -23,21 +23,21 @@ from scenarios.logs.log_file import is_packed_name, open_log_file, packer
 from scenarios.logs.log_header import End, Header
 
 FLUSH_SECONDS: Final = 1.0
-"""The interval between writes in seconds of wall time. A killed process loses at most the events of this interval."""
+"""The interval between writes, in seconds of wall time. If the process is killed, at most the events of one interval are lost."""
 
 ENCODED_AT_ONCE: Final = 200
-"""The number of events that are encoded together, which takes half the time of encoding events one by one."""
+"""The number of events that are encoded together. Encoding events together takes half the time of encoding them one by one."""
 
 MAX_BUFFERED: Final = 20_000
-"""The number of encoded events in memory at which they are written immediately."""
+"""The number of buffered events at which the buffer is written immediately."""
 
 
 class LogWriter:
-    """Writes a session's log. Call the writer with each event tuple.
+    """Writes a session's log. The writer is called with each event tuple.
 
-    A thread writes the buffered events at least once a second. `close` writes the remaining events and the end line. If the name ends
-    in `.zst`, each write is a Zstandard frame. The file appears under its name at `begin`, or otherwise at `close`, and replaces an existing
-    file only then. Each call can raise `Terminated`, but a call never leaves a gap between events.
+    A thread writes the buffered events at least once a second. `close` writes the remaining events and the end line. If the name ends in
+    `.zst`, each write is a Zstandard frame. The file appears under its name when `begin` or, without `begin`, `close` is called. An
+    existing file is replaced only at that moment. Every method can raise `Terminated`, but the log never has a gap between events.
     """
 
     def __init__(self, path: str | Path, header: Header) -> None:
@@ -114,7 +114,7 @@ class LogWriter:
             self._put(lines, count)
 
     def cut(self, seq: int) -> None:
-        """Remove every event after `seq`, because the session went back in time and continues with other events.
+        """Remove every event after `seq`, because the session has gone back in time and continues with other events.
 
         Raises:
             InputError: the file cannot be truncated.
@@ -138,7 +138,7 @@ class LogWriter:
         self._output.file.seek(0, 2)
 
     def _cut_frames(self, keep: int) -> None:
-        """Keep the first `keep` lines of a compressed log. Remove later frames, and recompress the frame that is partly kept."""
+        """Keep the first `keep` lines of a compressed log. Remove the later frames, and recompress a frame that is kept only in part."""
         while self._frames and self._frames[-1][0] >= keep:
             self._lines_written, start = self._frames.pop()
             self._output.file.truncate(start)

@@ -1,7 +1,7 @@
 """The cluster metadata of a logged session at one moment: topics and partitions as `kafka-topics --describe` shows them.
 
-The state follows from the events in order. `topic-created` and `partition-changed` contain the new state of a topic or a partition,
-`setting-changed` contains the override of a topic, and broker events say which brokers are fenced.
+The state is computed from the events in order. `topic-created` and `partition-changed` contain the new state of a topic or a partition,
+`setting-changed` contains a topic's new setting, and broker events show which brokers are fenced.
 """
 
 from __future__ import annotations
@@ -35,8 +35,8 @@ class MetadataState:
         topics: the topics in order of creation.
         live_brokers: the brokers that are not fenced.
         release: the release under which the session ran.
-        printed_already: whether the metadata was read from a describe text; such a text keeps the order of its topics, and shows only
-            of some brokers that they are alive.
+        printed_already: whether the metadata was read from the output of the tool, which keeps its order of topics and proves only for some
+            brokers that they are alive.
     """
 
     topics: tuple[DescribedTopic, ...]
@@ -46,7 +46,7 @@ class MetadataState:
 
 
 def read_metadata_state(reader: LogReader, until_us: int | None = None) -> MetadataState:
-    """Return the metadata after the last event at or before a virtual time in µs, or (None) at the end of the log.
+    """Return the metadata after the last event at or before a virtual time in µs, or at the end of the log if the time is None.
 
     Raises:
         LogError: a line of the log is invalid.

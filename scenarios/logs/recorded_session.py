@@ -1,7 +1,7 @@
-"""Recorded sessions, each with its cluster and with its acts at their virtual times. Sessions are read from logs and written as scripts.
+"""Recorded sessions, each with its cluster and its acts at their virtual times. Sessions are read from logs and written as scripts.
 
-An `act` event contains the fields of the act as JSON (`core.lab.recorded_acts` decodes them). The event log alone is therefore enough
-to play a session again or to save it as a script, which produces the same event log.
+An `act` event contains the fields of the act as JSON (`core.lab.recorded_acts` decodes them). The event log alone is therefore enough to
+play a session again, or to save it as a script that produces the same event log.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ class RecordedSession:
         acts: the acts in order, each with its virtual time in µs.
         end: the virtual time at the end, in µs.
         events: all events, for comparison with the events of the replay.
-        problem: a message about a log that was not closed; '' if it was closed.
+        problem: a message if the log was not closed; '' if it was closed.
     """
 
     source: str

@@ -1,7 +1,8 @@
-"""Replays an event log: builds the cluster in its header, executes its acts at their times, and compares every event byte for byte.
+"""Replays an event log: builds the cluster in the log's header, executes the log's acts at their times, and compares every event byte for
+byte.
 
-The same cluster, release, seed, and acts produce the same events. A replay therefore finds the first difference that another version
-of the program or a changed line causes.
+The same cluster, release, seed, and acts always produce the same events. If a line of the log was changed, or another version of the
+program behaves differently, a replay therefore finds the first difference.
 """
 
 from __future__ import annotations
@@ -33,7 +34,7 @@ class Replayed:
         source: the log.
         events, acts: the numbers of events and acts in the log.
         time: the virtual time at the end of the log in µs.
-        line: the line of the first difference; 0 if there is none.
+        line: the line number of the first difference; 0 if there is none.
         recorded, replayed: the first difference in the log and in the replay; '' if there is none.
     """
 
@@ -47,12 +48,12 @@ class Replayed:
 
     @property
     def same(self) -> bool:
-        """Whether the replay equals the log."""
+        """Whether the replay produced the same events as the log."""
         return self.line == 0
 
 
 class _Differs(Exception):
-    """The replay differs from the log. The arguments are the line number, the text in the log, and the text in the replay."""
+    """The replay differs from the log. The arguments are the line number, the event in the log, and the event in the replay."""
 
 
 class _Holding:
@@ -74,7 +75,7 @@ class _Holding:
 
 
 def in_words(event: tuple[Any, ...]) -> str:
-    """Return an event as the output of a replay shows it."""
+    """Return an event as text for the output of a replay."""
     return f"event {event[0]} at {format_duration(event[1])}, {event[3]}: {explain(event)}"
 
 
@@ -144,7 +145,7 @@ def _play(reader: LogReader, events: list[tuple[Any, ...]], lines: list[bytes], 
 
 
 def _missing(holding: _Holding, at: int, events: list[tuple[Any, ...]]) -> None:
-    """Raise `_Differs` if the replay has fewer events than the log up to `at`."""
+    """Raise `_Differs` if the replay has fewer events up to the time `at` than the log."""
     if holding.count < at:
         raise _Differs(holding.count + 2, in_words(events[holding.count]), "no such event up to that time")
 

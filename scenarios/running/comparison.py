@@ -1,7 +1,7 @@
 """Compares runs of one scenario under several releases: the first event that differs, and the final values.
 
-Two runs with the same seed produce the same events until a rule of one release has a different effect. The
-final values show the consequences of this first difference.
+Two runs with the same seed produce the same events until the releases behave differently for the first time. The final values show the
+consequences of this first difference.
 """
 
 from __future__ import annotations
@@ -39,8 +39,8 @@ class Difference:
         number: the sequence number of the event; all earlier events are the same.
         time: the virtual time of the earlier of the two events, in µs.
         partition: the partition of the event; '' if it has none.
-        after: the sentence of the last act before the difference; '' if there was no act.
-        first, second: the events of the two runs; None for a run that had no further event.
+        after: the last act before the difference, in words; '' if there was no act.
+        first, second: the events of the two runs at the difference; None for a run that had no further event.
     """
 
     number: int
@@ -53,7 +53,10 @@ class Difference:
 
 @attrs.frozen
 class Comparison:
-    """Runs of one scenario. `differences` compares each further run with the first run, and is None for a run with the same events."""
+    """Runs of one scenario.
+
+    `differences` has an entry for each run after the first: its first difference from the first run, or None if all events are the same.
+    """
 
     scenario: str
     outcomes: tuple[Outcome, ...]
@@ -61,7 +64,7 @@ class Comparison:
 
 
 class Same:
-    """A sink that compares the events of a run with those of another run, and remembers the first difference."""
+    """A sink that compares the events of a run with the events of another run, and remembers the first difference."""
 
     def __init__(self, reference: Sequence[EventTuple], further: Sink | None = None) -> None:
         self._reference = reference
@@ -80,7 +83,7 @@ class Same:
             self._further(event)
 
     def difference(self) -> Difference | None:
-        """Return the first difference. It is known only after the run."""
+        """Return the first difference. The difference is known only after the run."""
         reference = self._reference
         if self.found is not None:
             at, first, second = self.found
@@ -197,7 +200,7 @@ def lines(comparison: Comparison) -> list[str]:
 
 
 def _event_in_words(event: EventTuple | None, difference: Difference) -> str:
-    """Return the sentence of one run's event at the difference. If both sentences are the same, the columns that differ are added."""
+    """Return the event of one run at the difference, in words. If both events have the same words, add the columns that differ."""
     if event is None:
         return "no further events"
     other = difference.second if event is difference.first else difference.first

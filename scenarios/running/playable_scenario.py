@@ -1,6 +1,6 @@
-"""A run of a scenario that is watched on a screen, as an implementation of `core.lab.history.playable.Playable`.
+"""A run of a scenario that a screen can play, as an implementation of `core.lab.history.playable.Playable`.
 
-This module is imported when the first scenario is played, because a cluster without a scenario does not need the script language.
+This module is imported only when a scenario is played, because a cluster without a scenario does not need the script language.
 """
 
 from __future__ import annotations
@@ -78,7 +78,7 @@ class PlayableScenario:
         return PlayableScenarioSnapshot(run.scenario, run.release, run.seed, self.cluster.snapshot(), run.standing())
 
     def after_act(self) -> None:
-        """Check after an act whether the condition that the script waits for holds."""
+        """After an act, check whether the condition that the script is waiting for holds."""
         step = self.run.next_step
         if step is not None and step.until is not None:
             self.run.advance_to(self.cluster.now, steps=1)

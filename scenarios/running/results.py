@@ -11,7 +11,7 @@ from scenarios.running.runner import Check, Harm, Result, State
 
 
 def lines(result: Result) -> Iterator[str]:
-    """Yield `ok name (release)`, or `FAILED name (release)` and a few lines for each failure."""
+    """For each run, yield `ok name (release)`, or `FAILED name (release)` and a few lines for each failure."""
     count = len(result.checks)
     about = f"{result.scenario} ({result.release}): {count} expectation{'' if count == 1 else 's'}, {format_duration(result.time)}, {result.events} events"
     if result.held:
@@ -119,10 +119,13 @@ def as_junit(results: Sequence[Result]) -> str:
 
 
 def escape(text: str) -> str:
-    """Escape a text for XML, including control characters, which XML cannot contain. The module `xml.sax.saxutils` is slow to import."""
+    """Escape text for XML, including control characters, which XML cannot contain.
+
+    This function replaces the module `xml.sax.saxutils`, which is slow to import.
+    """
     return escape_value(text).replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;").replace('"', "&quot;")
 
 
 def quoteattr(text: str) -> str:
-    """Return a text as the value of an XML attribute, in quotes."""
+    """Return text as the quoted value of an XML attribute."""
     return f'"{escape(text)}"'

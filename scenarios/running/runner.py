@@ -1,7 +1,7 @@
 """Runs a scenario under a release and a seed: executes its steps and checks its expectations.
 
-A `Run` can advance in pieces: `advance_to(time)` runs to a virtual time. A screen can therefore play a scenario at any speed and get
-exactly the events of a headless run. `run_scenario` runs a scenario to the end at once.
+A `Run` can advance in pieces: `advance_to(time)` runs to a virtual time. A screen can therefore play a scenario at any speed, with exactly
+the events of a headless run. `run_scenario` runs a whole scenario in one call.
 """
 
 from __future__ import annotations
@@ -92,12 +92,12 @@ class Result:
 
     @property
     def held(self) -> bool:
-        """Whether every expectation held."""
+        """Whether every expectation was true."""
         return all(check.state is State.HELD for check in self.checks)
 
     @property
     def failures(self) -> tuple[Check, ...]:
-        """The expectations that did not hold."""
+        """The expectations that were not true."""
         return tuple(check for check in self.checks if check.state is not State.HELD)
 
 
@@ -140,15 +140,17 @@ class LiveMoment:
 
 @attrs.frozen
 class Standing:
-    """The state of a run without its cluster. Lists to which a run only appends are shared, and are stored with their current lengths.
+    """The state of a run without its cluster. Lists to which a run only appends are not copied but shared, and are stored with their
+    current lengths.
 
     Attributes:
         index: the index of the next step.
-        entered: the virtual time in µs at which this step became the next one.
+        entered: the virtual time in µs at which this step became the next step.
         seen: the (seq, step) for which the condition of the step was last evaluated.
         notes: the notes of the executed steps, as in `Run.notes`.
         recorded: the events that conditions use, by kind.
-        checks: copies of `Run.expectations`, each with its index among the script's expectations, or -1 for a failure without expectation.
+        checks: copies of `Run.expectations`, each with its index among the script's expectations, or -1 for a failure that belongs to none
+            of them.
     """
 
     index: int
@@ -181,10 +183,10 @@ class Run:
         """Build the cluster, or continue from a saved state of a run of the same script.
 
         Args:
-            resumed: a keyframe of the cluster, the state of the run, and whether to restore the original cluster object in place.
+            resumed: a keyframe of the cluster, the saved state of the run, and whether to restore the original cluster object in place.
 
         Raises:
-            ScriptError: the cluster cannot be built. The message says what Kafka refuses.
+            ScriptError: the cluster cannot be built. The message contains Kafka's reason.
         """
         self.scenario = scenario
         try:
@@ -271,7 +273,7 @@ class Run:
 
     @property
     def finished(self) -> bool:
-        """Whether all steps are executed and all expectations are checked."""
+        """Whether all steps have been executed and all expectations have been checked."""
         return self._index > len(self.steps)
 
     @property
@@ -300,7 +302,7 @@ class Run:
         return step.at if step.at is not None else self._entered + step.wait
 
     def advance_to(self, time: int, steps: int | None = None) -> int:
-        """Run up to and including a virtual time. After the last step, the cluster continues to run.
+        """Run the scenario up to and including a virtual time. After the last step, the cluster continues to run.
 
         Args:
             time: the virtual time in µs.
@@ -436,7 +438,7 @@ class Run:
             self._failure(step.place, f"{act.word} is possible", f"refused: {refused}", step.note)
 
     def _failure(self, place: Place, expected: str, got: str, note: str) -> None:
-        """Add a failure of an implicit expectation, for example that the acts of the script are possible."""
+        """Add the failure of an implicit expectation, for example of the expectation that the script's acts are possible."""
         failed = Check(place, expected, note, State.FAILED, expected, got, self.cluster.now)
         pending = next((index for index, check in enumerate(self.expectations) if check.state is State.PENDING), len(self.expectations))
         self.expectations.insert(pending, failed)

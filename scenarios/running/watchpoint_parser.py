@@ -24,14 +24,14 @@ from scenarios.language.tokens import ConditionError
 from scenarios.running.runner import LiveMoment
 
 CHANGES: Final = " changes"
-"""The end of the text of a watchpoint for changes of a reading."""
+"""The last word of a watchpoint that stops when a reading changes."""
 
 OF_ANY: Final = ("leader", "leader-epoch", "partition-epoch", "isr", "replicas", "elr")
 """Readings of a partition that can be watched in all partitions at once."""
 
 
 def parse_watchpoint(text: str, view: ClusterView) -> Watchpoint:
-    """Parse a text into a watchpoint.
+    """Parse the text of a watchpoint.
 
     Raises:
         ValueError: the text is not a watchpoint. The message contains a remedy.
@@ -78,7 +78,7 @@ def _change(text: str, names: Names) -> Watchpoint:
 
 
 def _asked(question: Callable[[LiveMoment], Any]) -> Callable[[ClusterLike], Any]:
-    """Return a function that evaluates `question` on the current moment of a cluster."""
+    """Return a function that evaluates `question` on the current state of a cluster."""
     moments: dict[int, LiveMoment] = {}
 
     def ask(cluster: ClusterLike) -> Any:

@@ -1,1 +1,3 @@
-"""Kafka's operations tools: the output of `kafka-reassign-partitions` and `kafka-leader-election` at one moment of a log or a scenario."""
+"""Kafka's operations tools: prints what `kafka-reassign-partitions` and `kafka-leader-election` would print at one moment of a log or a
+scenario.
+"""

@@ -1,4 +1,4 @@
-"""The output of `kafka-leader-election` (`tools/LeaderElectionCommand`) at a frozen moment: the elections that the tool would cause."""
+"""The output of `kafka-leader-election` (`tools/LeaderElectionCommand`) at a given moment: the elections that the tool would cause."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def elect(state: State, live: frozenset[int], partitions: list[TopicPartition] |
     """Return the lines that the tool prints, and the number of failed elections.
 
     Args:
-        partitions: the partitions to elect leaders for. None means all partitions, of which those that need no election are not mentioned.
+        partitions: the partitions to elect leaders for. None means all partitions; the output then omits partitions that need no election.
 
     Raises:
         InputError: a partition does not exist.

@@ -1,7 +1,7 @@
 """The exact output of `kafka-reassign-partitions` (`tools/reassign/ReassignPartitionsCommand`): generate, execute, verify, list, cancel.
 
-The functions work on a frozen moment, return the output of Kafka's tool at that moment, and change nothing. In a script, the acts
-`reassign` and `cancel-reassignment` move partitions. `as_acts` writes a plan as acts.
+The functions return what Kafka's tool would print at a given moment, and change nothing. To move partitions, a script uses the acts
+`reassign` and `cancel-reassignment`. `as_acts` converts a plan to such acts.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ class State:
 
     @staticmethod
     def of(topics: Iterable[DescribedTopic], brokers: Iterable[int], release: Release = CURRENT, *, all_known: bool = True) -> State:
-        """Build the state from described topics. If `all_known` is false, every broker that has a replica is also assumed to be alive."""
+        """Build the state from described topics. If `all_known` is false, every broker that has a replica is assumed to be alive, too."""
         rows = {TopicPartition(row.topic, row.partition): row for topic in topics for row in topic.rows}
         named = set(brokers) if all_known else {*brokers, *(replica for row in rows.values() for replica in row.replicas)}
         return State(dict(sorted(rows.items())), tuple(sorted(named)), release)
@@ -63,7 +63,7 @@ def read_plan(text: str) -> Plan:
     """Read the reassignment JSON (`#parsePartitionReassignmentData`, `#parseExecuteAssignmentArgs`).
 
     Raises:
-        InputError: the plan is invalid. If Kafka's tool reports the same error, the message is Kafka's.
+        InputError: the plan is invalid. If Kafka's tool reports the same error, the message is the same as Kafka's.
     """
     found: list[tuple[TopicPartition, tuple[int, ...]]] = []
     for entry in entries(document(text), "partitions"):
@@ -114,7 +114,7 @@ def document(text: str) -> dict[str, Any]:
     """Parse the JSON object in the text of a file for the tool.
 
     Raises:
-        InputError: the text is not a JSON object of version 1. If Kafka's tool reports the same error, the message is Kafka's.
+        InputError: the text is not a JSON object of version 1. If Kafka's tool reports the same error, the message is the same as Kafka's.
     """
     try:
         found = json.loads(text)
@@ -130,7 +130,7 @@ def document(text: str) -> dict[str, Any]:
 
 
 def entries(found: dict[str, Any], name: str) -> list[dict[str, Any]]:
-    """Return the objects in the list `name` of a document, or no objects if the document does not have the list.
+    """Return the objects in the list `name` of a document, or an empty list if the document has no such list.
 
     Raises:
         InputError: the value is not a list of objects.
@@ -168,12 +168,12 @@ def doubles(names: Iterable[T]) -> list[T]:
 
 
 def listed(names: Sequence[object]) -> str:
-    """Return names as the tool lists them. Long lists are shortened."""
+    """Return names in the format in which the tool lists them. Long lists are shortened."""
     return ",".join(map(str, names[:_NAMED])) + (f" and {len(names) - _NAMED:,} more" if len(names) > _NAMED else "")
 
 
 def brief(value: object) -> str:
-    """Return a piece of JSON as messages quote it."""
+    """Return a piece of JSON in the form in which messages quote it."""
     try:
         written = json.dumps(value)
     except (ValueError, RecursionError):
@@ -182,7 +182,7 @@ def brief(value: object) -> str:
 
 
 def write_plan(plan: Plan) -> str:
-    """Return a plan as the tool prints it: version 1, with the log_dirs `any`."""
+    """Return a plan in the tool's JSON format: version 1, with `any` for all log_dirs."""
     partitions = [
         {"topic": tp.topic, "partition": tp.partition, "replicas": list(replicas), "log_dirs": ["any"] * len(replicas)}
         for tp, replicas in plan.items()
@@ -191,7 +191,7 @@ def write_plan(plan: Plan) -> str:
 
 
 def generate(state: State, topics: Sequence[str], brokers: Sequence[int], seed: int = 0) -> list[str]:
-    """Return the output of `--generate`: the current assignment, and a proposed assignment to the given brokers.
+    """Return the output of `--generate`: the current assignment, and a proposed assignment on the given brokers.
 
     The proposal follows `AdminUtils#assignReplicasToBrokers` with a random start.
 
@@ -299,7 +299,7 @@ def listing(state: State) -> list[str]:
 def cancellable(state: State, plan: Plan) -> list[TopicPartition]:
     """Return the partitions that `--cancel` cancels.
 
-    The tool treats a reassignment that only adds replicas as inactive, although the broker would cancel it.
+    The tool considers a reassignment that only adds replicas to be inactive, although the controller would cancel it.
     """
     active = state.active()
     return [tp for tp in plan if tp in active and (not active[tp].adding or active[tp].removing)]
@@ -319,7 +319,7 @@ def as_acts(plan: Plan) -> list[str]:
 
 
 def throttle_acts(state: State, plan: Plan, rate: int) -> list[str]:
-    """Return steps of a script that set the throttles of `--throttle` before the moves begin.
+    """Return script steps that set the throttles of `--throttle` before the moves begin.
 
     Kafka: `#calculateLeaderThrottles`, `#calculateFollowerThrottles`.
 
