@@ -1,4 +1,4 @@
-"""Requests of an administrator to the active controller (Kafka: the requests of `Admin`)."""
+"""An administrator's requests to the active controller (Kafka: the requests of `Admin`)."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from core.kafka.topic_spec import TopicSpec
 
 
 class ElectionMode(enum.StrEnum):
-    """The replicas that an election can choose (Kafka: `PartitionChangeBuilder.Election`)."""
+    """The kind of an election, which determines the replicas that can be elected (Kafka: `PartitionChangeBuilder.Election`)."""
 
     ONLINE = "ONLINE"
     """Keep the leader if it can lead. Otherwise, elect the first ISR member that can."""
@@ -21,7 +21,7 @@ class ElectionMode(enum.StrEnum):
 
 
 class AlterConfig(NamedTuple):
-    """Set a configuration of a topic or of a broker, or of the whole cluster if both are None (`IncrementalAlterConfigs`)."""
+    """Change a setting of a topic or a broker, or of the whole cluster if `topic` and `broker` are None (`IncrementalAlterConfigs`)."""
 
     name: str
     value: str

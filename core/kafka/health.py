@@ -52,7 +52,10 @@ class AssignedPartition(LedPartition, Protocol):
 
 
 class PartitionStatus(enum.IntEnum):
-    """The status of a partition, by the operations that clients can perform on it. The worst value is first; only the last three are served."""
+    """The status of a partition, by the operations that clients can perform on it.
+
+    The worst value is first. Only the last three serve reads and writes with acks=all.
+    """
 
     OFFLINE = 0
     """The controller has no leader for the partition, so clients cannot read or write."""

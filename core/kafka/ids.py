@@ -24,7 +24,7 @@ ZOOKEEPER: Final = "zookeeper"
 
 
 class TopicPartition(NamedTuple):
-    """A partition of a topic. Its string is the one that Kafka prints: `orders-0`."""
+    """A partition of a topic. `str` gives the form that Kafka prints: `orders-0`."""
 
     topic: str
     partition: int
@@ -57,7 +57,7 @@ def broker_at(address: str) -> int | None:
 
 
 def node_address(name: str) -> str:
-    """Return the network address for a name that a user enters. `1` and `b1` are a broker; any other name is the address itself."""
+    """Return the network address for a name that a user enters. `1` and `b1` both mean broker 1; any other name is the address itself."""
     digits = name[1:] if name[:1] == "b" else name
     if digits.isascii() and digits.isdecimal():
         return f"b{int(digits)}"

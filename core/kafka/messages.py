@@ -1,7 +1,7 @@
 """The messages between nodes, which are immutable tuples named after Kafka's requests. Timers are messages that a node sends to itself.
 
-A `cause` field is the sequence number of the event that caused the part of one partition. Without such a field, the cause of the whole
-message applies. Times are in µs. Epochs and ids are Kafka's; -1 means none.
+A `cause` field in a message's part for one partition is the sequence number of the event that caused this part. Without such a field, the
+cause of the whole message applies. Times are in µs. Epochs and ids are Kafka's; -1 means none.
 """
 
 from __future__ import annotations
@@ -340,7 +340,7 @@ class BrokerHeartbeatResponse(NamedTuple):
 
 
 class AssignReplicasToDirsRequest(NamedTuple):
-    """The report of a broker with several log directories about the directories of some of its replicas."""
+    """A report from a broker with several log directories: the directories that contain some of its replicas."""
 
     broker: int
     broker_epoch: int
@@ -487,7 +487,10 @@ class QuorumFetchRequest(NamedTuple):
 
 
 class QuorumFetchResponse(NamedTuple):
-    """Entries from the requested offset, or the diverging epoch and its end to truncate to. If the sender is not the leader, `error` is set."""
+    """Entries from the requested offset, or the diverging epoch and the end to which the voter truncates its log.
+
+    If the sender is not the leader, `error` is set.
+    """
 
     number: int
     epoch: int

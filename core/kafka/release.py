@@ -143,13 +143,13 @@ class Release(ReprMixin):
         transaction_abortable: a batch that fails this verification gets TRANSACTION_ABORTABLE; before that, INVALID_TXN_STATE (KIP-890, 3.8).
         answers_producer_fenced: a coordinator answers PRODUCER_FENCED to a fenced producer; before that, INVALID_PRODUCER_EPOCH (KIP-588, 2.7).
         ignores_late_marker_answers: a coordinator ignores the answer to a marker of a former coordinator epoch. Before that, the answer can
-            make it forget the markers of the present epoch, and the transaction is never complete (KAFKA-16352, 3.8).
+            make it forget the markers of the present epoch, and the transaction never completes (KAFKA-16352, 3.8).
         expires_uninitialized_ids: a transactional ID that never got a producer epoch expires like any other (KAFKA-14880, 3.4.1).
         transaction_feature: the release has the feature `transaction.version`, which a cluster can raise or lower (4.0, `core.kafka.features`).
         transaction_version: the feature level `transaction.version` of a new cluster; with 2, each transaction has its own producer epoch, and
             leaders add partitions to transactions (KIP-890, 4.0).
         marker_epoch_must_rise: with transaction.version 2, the epoch of a marker must be greater than the producer's (KIP-1228, 4.2).
-        skips_markers_of_offline_partitions: a coordinator takes a partition without a leader for deleted, and does without its marker
+        skips_markers_of_offline_partitions: a coordinator assumes that a partition without a leader has been deleted, and skips its marker
             (KAFKA-20734, 4.3).
         stable_offsets: OffsetFetch can require stable offsets: a partition with an offset in an open transaction has no committed offset
             until the transaction ends (KIP-447, 2.5).
@@ -182,8 +182,8 @@ class Release(ReprMixin):
             (KIP-207, 2.2).
         hw_completes_fetch: a leader completes a follower's fetch at once if the follower does not have the latest high watermark (KIP-392,
             2.4; reverted in 2.6, KAFKA-9952).
-        halts_on_truncation: a broker whose log is longer than its leader's halts instead of truncating it, unless unclean leader election
-            is enabled (up to 1.1, KAFKA-2015).
+        halts_on_truncation: if a broker's log is longer than that of its leader, the broker halts instead of truncating it, unless unclean
+            leader election is enabled (up to 1.1, KAFKA-2015).
         halved_isr_check: `isr-expiration` runs every half of replica.lag.time.max.ms (0.10.2); before that, once per
             replica.lag.time.max.ms.
         caught_up_as_of_last_fetch: a follower whose fetch reaches the leader's LEO at the time of the previous fetch counts as caught up
@@ -194,8 +194,8 @@ class Release(ReprMixin):
         fetch_epoch_fencing: fetches carry the leader epoch, and a leader refuses other epochs (KIP-320, 2.1).
         truncation_epoch_fencing: OffsetsForLeaderEpoch and ListOffsets requests carry the leader epoch, and a leader refuses other epochs
             (KIP-320, 2.1).
-        hw_same_epoch: only fetches of the leader's own epoch count for the high watermark and the ISR. Epoch fencing ensures this; here
-            it can be switched off alone (KIP-320, 2.1).
+        hw_same_epoch: only fetches of the leader's own epoch count for the high watermark and the ISR. Epoch fencing ensures this; here,
+            the rule can also be switched off on its own (KIP-320, 2.1).
         truncate_on_epoch_change: a follower that has missed an epoch truncates again, even under the same leader (KAFKA-7164; here since
             2.0).
         truncate_in_next_epoch: a follower also truncates again if it has not missed an epoch, so it truncates in every new epoch

@@ -139,7 +139,8 @@ class PartitionSpec(ReprMixin):
 
 @attrs.frozen(repr=False)
 class TopicSpec(ReprMixin):
-    """A topic. It has either an assignment, or a number of partitions and a replication factor, which the controller places.
+    """A topic. It has either an assignment, or a number of partitions and a replication factor; in the latter case, the controller places
+    the replicas.
 
     Attributes:
         name: the topic's name.

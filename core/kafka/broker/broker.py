@@ -56,10 +56,10 @@ NEVER: Final = 10**15
 """A time past the end of virtual time, µs. A task with this interval never runs."""
 
 REGISTRATION_RETRY: Final = SECOND
-"""The time until the broker resends a registration that had no response, µs."""
+"""The delay before the broker resends a registration that got no response, µs."""
 
 RESEND_BACKOFF: Final = 100 * US_PER_MS
-"""The time until the broker resends a registration that was refused, µs.
+"""The delay before the broker resends a registration that was refused, µs.
 
 It doubles with each refusal, up to broker.session.timeout.ms (`BrokerLifecycleManager`).
 """
@@ -227,7 +227,7 @@ class Broker(BrokerContext):
         self.log_directories.resume_moves()
 
     def load(self) -> None:
-        """Open the logs: delete the clean-shutdown file, and forget the metadata and pending shutdown of the former process."""
+        """Open the logs: delete the clean-shutdown file, and forget the metadata and the pending shutdown of the previous process."""
         self.disk.clean_shutdown = False
         self.metadata_offset = 0
         self.want_shutdown = self._shutdown_heard = False
@@ -298,7 +298,7 @@ class Broker(BrokerContext):
             self.account.log_truncated(tp, self.id, held, held[-1].end, offset, lost)
 
     def bounce(self, keep: tuple[tuple[TopicPartition, int], ...], *, clean: bool) -> None:
-        """In by-hand mode, restart the process before the controller notices. With `keep`, the whole machine restarts."""
+        """In by-hand mode, restart the process before the controller notices. If `keep` is not empty, the whole machine loses power."""
         self.stop("power-loss" if keep else "shutdown" if clean else "killed")
         if keep:
             self.lose_unflushed(keep)
@@ -390,7 +390,7 @@ class Broker(BrokerContext):
         self.fetcher_manager.withdraw_idle_fetches()
 
     def is_disk_slow(self) -> bool:
-        """Whether writes take time or wait for slow writes."""
+        """Whether each write takes time, or must wait until slow writes have finished."""
         return self.log_directories.slow > 0 or self.log_directories.busy_until > self.journal.now
 
     def take_offline(self, gone: list[TopicPartition]) -> None:
@@ -461,7 +461,7 @@ class Broker(BrokerContext):
         self.replicas.append_internally(tp, make, deadline, completion, guard, below_min_isr=below_min_isr)
 
     def verify_transaction(self, batch: TransactionalBatch, completion: VerificationCompletion) -> None:
-        """Verify that a transaction has the partition of a batch, or add it (`ReplicaManager.verify_transaction`)."""
+        """Verify that a batch's partition belongs to its transaction, or add the partition (`ReplicaManager.verify_transaction`)."""
         self.replicas.verify_transaction(batch, completion)
 
     def internal_batches(self, tp: TopicPartition) -> Iterator[Batch]:
@@ -492,7 +492,7 @@ class Broker(BrokerContext):
         self._fetch_metadata()
 
     def _apply_metadata(self, end: int) -> None:
-        """Apply the metadata log up to `end`. All changes of a partition are applied as one (`BrokerMetadataPublisher`)."""
+        """Apply the metadata log up to `end`. All changes to a partition are applied as a single change (`BrokerMetadataPublisher`)."""
         start, self.metadata_offset = self.metadata_offset, end
         if self.metadata.apply_settings(self.settings, start, end):
             self.refresh_settings()

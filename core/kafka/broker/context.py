@@ -35,7 +35,7 @@ class BrokerContext(PartitionContext):
 
     Attributes:
         rack: the broker's rack.
-        racks: the racks of all brokers by registration; they never change.
+        racks: the rack with which each broker registers; it never changes.
         selects_by_rack: whether consumers are sent to a replica in their own rack (replica.selector.class).
         state: the state of the process.
         fenced: whether the controller's last response said that the broker is fenced.
@@ -91,7 +91,10 @@ class BrokerContext(PartitionContext):
         return self._correlation
 
     def fetches_between(self, follower: int, leader: int, fetcher: int) -> LongPoll:
-        """Return the long polls of one fetcher of a follower at a leader. This broker is the follower or the leader."""
+        """Return the handle of the long polls between a follower's fetcher and a leader.
+
+        This broker is either the follower or the leader.
+        """
         rank = (follower << 48) | (leader << 16) | fetcher
         return self.long_poll(broker_address(follower), broker_address(leader), fetcher, rank)
 
@@ -183,7 +186,7 @@ class BrokerContext(PartitionContext):
 
     @abstractmethod
     def is_disk_slow(self) -> bool:
-        """Whether writes take time or wait for slow writes."""
+        """Whether each write takes time, or must wait until slow writes have finished."""
 
     @abstractmethod
     def send_heartbeat(self) -> None:

@@ -207,7 +207,7 @@ class Disk:
     def flush_dirty(self, now: int) -> list[tuple[TopicPartition, int]]:
         """Flush the logs that were not flushed for flush.ms (`LogManager#flushDirtyLogs`).
 
-        Returns each log's partition with the first offset that was flushed.
+        Returns the partition of each flushed log with the first offset that was flushed.
         """
         flushed = []
         for tp, log in self.logs.items():
@@ -279,7 +279,7 @@ class Disk:
     def recovery(self, threads: int, speed: int) -> list[Recovery]:
         """Return the recovery of each directory at a start without the clean-shutdown file (`LogManager#loadLogs`, `LogLoader#recoverLog`).
 
-        Every segment is read once, from the one that contains the checkpointed recovery point on. Each directory has its own threads.
+        The segment that contains the checkpointed recovery point and all later segments are read once. Each directory has its own threads.
         When a thread finishes a log, the thread takes the next one.
 
         Args:

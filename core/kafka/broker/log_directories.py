@@ -187,7 +187,7 @@ class LogDirectories:
         return max(self.busy_until - self.broker.journal.now, 0) + self.slow
 
     def _record_if_behind(self) -> None:
-        """Record the time that writes wait if they wait so long that they are stalled."""
+        """If writes now wait so long that they count as stalled, record how long they wait."""
         wait = self.write_wait()
         if wait > STALL_BOUND:
             self.broker.journal.emit(events.DiskBehind.kind, self.broker.id, wait)

@@ -9,7 +9,7 @@ leader's HW. A record is replicated in these steps:
    Then it calls `maybe_expand_isr` if the follower is outside the ISR, and `maybe_increment_leader_hw`.
 3. The follower appends the record. It learns the HW from this response or a later one (`core.kafka.broker.follower.fetch_response`).
 
-Independently of these steps, a timer of the broker calls `maybe_shrink_isr` once or twice per replica.lag.time.max.ms, depending on the
+Independently of these steps, a timer on the broker calls `maybe_shrink_isr` once or twice per replica.lag.time.max.ms, depending on the
 release. The controller commits or refuses each ISR change (`handle_alter_partition_update`, `handle_alter_partition_error`). It also
 decides which broker leads (`core.kafka.broker.leadership`, which also sets the ISR and drops a pending change). Before 2.7, the leader
 itself writes the ISR to ZooKeeper, through the same methods. If a rule depends on the release, the code checks a flag of
@@ -183,7 +183,8 @@ class Partition:
         return effective_min_isr(self.min_isr, len(self.remotes) + 1, capped=self.broker.release.capped_min_isr)
 
     def update_under_min_isr(self) -> None:
-        """Recompute `under_min_isr` (`Partition#isUnderMinIsr`). Call this after a change of the ISR, replicas, leader, or setting.
+        """Recompute `under_min_isr` (`Partition#isUnderMinIsr`). Call this after every change to the ISR, the replicas, the leader, or the
+        setting.
 
         While `under_min_isr` is true, the leader refuses writes with acks=all (`core.kafka.broker.requests.leader_append`).
         """
@@ -277,7 +278,7 @@ class Partition:
         self._submit_alter_partition(proposed)
 
     def _submit_alter_partition(self, isr: tuple[int, ...]) -> None:
-        """Send an ISR to the controller (`Partition#submitAlterPartition`). If another change is in flight, drop the ISR."""
+        """Send an ISR to the controller (`Partition#submitAlterPartition`). If another change is in flight, do nothing."""
         broker = self.broker
         known = {replica.broker: replica.broker_epoch for replica in self.remotes}
         known[broker.id] = broker.broker_epoch
@@ -388,7 +389,8 @@ class Partition:
         """Raise the HW to the smallest LEO of the replicas that count (`Partition#maybeIncrementLeaderHW`). Returns True if the HW rose.
 
         The leader and every follower in `maximal_isr` count. Some releases also count caught-up followers outside `maximal_isr`, so that
-        the HW does not pass a follower that is about to join. Since 3.7, the HW stays while the ISR is under the effective min.insync.replicas.
+        the HW does not pass a follower that is about to join. Since 3.7, the HW does not rise while the ISR is smaller than the effective
+        min.insync.replicas.
         """
         log, maximal_isr = self.log, self.maximal_isr
         old, candidate, slowest = log.high_watermark, log.leo, NO_LEADER
@@ -424,7 +426,7 @@ class Partition:
         return True
 
     def update_last_stable_offset(self) -> None:
-        """Follow the LSO after a change of the HW, and record that it rose after a transaction held it back (`UnifiedLog#lastStableOffset`)."""
+        """Update the LSO after a change of the HW, and record a rise of an LSO that was held back (`UnifiedLog#lastStableOffset`)."""
         log, held_back_at = self.log, self.held_back_at
         if log.producers is None:
             return

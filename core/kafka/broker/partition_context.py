@@ -38,7 +38,8 @@ class PartitionContext(Node, metaclass=ABCMeta):
         settings: the broker's own view of the settings; changes arrive with the metadata.
         lag_max: replica.lag.time.max.ms, µs.
         lag_max_messages: replica.lag.max.messages (before 0.9).
-        behind: partitions that this broker leads and whose followers might be below the LEO or without a running session (ordered set).
+        behind: the partitions that this broker leads and that might have a follower below the LEO or without a running session (ordered
+            set).
         pushes_high_watermark: whether a fetch is completed if its follower lacks the newest high watermark (2.4); False in by-hand mode.
         verifies_transactions: whether a leader verifies the first batch of a transaction (transaction.partition.verification.enable).
         alter_partition: the object to which ISR changes are submitted.
@@ -84,7 +85,7 @@ class PartitionContext(Node, metaclass=ABCMeta):
         """Whether a broker can join an ISR according to this broker's metadata."""
 
     def log_start_moved(self, tp: TopicPartition) -> None:
-        """Mark a moved log start, so that the next checkpoint writes it."""
+        """Note that a log start has moved, so that the next checkpoint writes it."""
         self.disk.moved_starts[tp] = None
         self.disk.log_starts_moved = True
         if tp in self.account.exposed:

@@ -1,6 +1,7 @@
 """A follower as its leader sees it: its fetch position and the time when it was caught up (Kafka: `Replica`, `ReplicaState`).
 
-All values are as of the time of the request. The offset that a fetch asks for is the follower's LEO, whatever records the response has.
+All values are as of the time of the request. The offset that a fetch asks for is the follower's LEO, whatever records the response
+contains.
 """
 
 from __future__ import annotations

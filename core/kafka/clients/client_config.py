@@ -1,6 +1,6 @@
 """The configuration of producers and consumers, with Kafka's names and the defaults of each release.
 
-A client has the release of the brokers. A setting that this release lacks is ignored. Kafka's clients also log a warning in that case.
+A client has the same release as the brokers. A setting that this release lacks is ignored. Kafka's clients also log a warning in that case.
 
 Kafka: `ProducerConfig`, `ConsumerConfig`.
 """

@@ -164,7 +164,7 @@ class Consumer(Client):
         self._fetch_all()
 
     def _deliver(self, part: FetchedPartition, broker: int, outer_cause: int) -> None:
-        """Give the application the records that it can see, one event for each range without a gap."""
+        """Give the application the records that it can see, and record an event for each range without a gap."""
         visible, journal = visible_records(part, read_committed=self.read_committed), self.journal
         if visible.records:
             self.account.consumed(part.tp, visible.records)

@@ -1,4 +1,4 @@
-"""The queue of a transactional producer's requests to its coordinators, of which one is in flight at a time (Kafka: `Sender`)."""
+"""A transactional producer's queue of requests to its coordinators; one request is in flight at a time (Kafka: `Sender`)."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from core.sim.journal import Journal
 
 
 class TransactionalClient(Protocol):
-    """What a transaction manager needs of its producer."""
+    """What a transaction manager needs from its producer."""
 
     config: ClientConfig
 
@@ -89,7 +89,7 @@ class CoordinatorRequests:
         self.node = ""
 
     def enqueue(self, request: TxnRequest) -> None:
-        """Add a request behind the others of its priority."""
+        """Queue a request behind the others with the same priority."""
         before = [each for each in self.waiting if each.priority <= request.priority]
         self.waiting = (*before, request, *self.waiting[len(before) :])
 
@@ -131,7 +131,7 @@ class CoordinatorRequests:
         client.timer(client.config.request_timeout + POLL_DELAY, "transaction-timeout", self.correlation)
 
     def take_answered(self, correlation: int) -> TxnRequest | None:
-        """Return the request with this correlation id if it is in flight. It is in flight no longer."""
+        """Return the request in flight if it has this correlation id, and record that it is no longer in flight; None otherwise."""
         request = self.in_flight
         if request is None or correlation != self.correlation:
             return None

@@ -1,6 +1,6 @@
 """The records of a fetch response that the application sees (Kafka: `CompletedFetch`).
 
-Markers take offsets, but no application sees them. With isolation level read_committed, the consumer also skips the records of aborted
+Markers occupy offsets, but no application sees markers. With isolation level read_committed, the consumer also skips the records of aborted
 transactions, which the broker does not filter.
 """
 

@@ -123,7 +123,7 @@ class Producer(Sender):
     # --- what the sender asks --------------------------------------------------------------------------------------
 
     def keeps_checking(self) -> bool:
-        """Whether timeouts are checked although no batch is incomplete, because a load runs."""
+        """Whether timeouts are checked even if no batch is incomplete, because a load runs."""
         return self.rate > 0
 
     def metadata_updated(self) -> None:

@@ -17,7 +17,7 @@ NONE: Final = -1
 """No producer ID, no producer epoch, no sequence number, or no offset."""
 
 MAX_EPOCH: Final = 2**15 - 1
-"""The largest producer epoch. A new producer ID follows."""
+"""The largest producer epoch. After this epoch, the producer gets a new producer ID."""
 
 
 class PartitionSequences:
@@ -43,7 +43,7 @@ class PartitionSequences:
         self.in_flight: tuple[ProducerBatch, ...] = ()
 
     def start_at_beginning(self, producer_id: int, producer_epoch: int) -> None:
-        """Number the batches in flight anew, from 0 (`TxnPartitionEntry#startSequencesAtBeginning`)."""
+        """Renumber the batches in flight from 0 (`TxnPartitionEntry#startSequencesAtBeginning`)."""
         self.producer_id, self.producer_epoch = producer_id, producer_epoch
         self.next_sequence = 0
         self.last_acked = NONE
@@ -67,7 +67,8 @@ class ProducerSequences:
         producer_id: the producer ID; NONE while the producer has none.
         producer_epoch: the producer epoch; NONE while the producer has none.
         partitions: the sequence numbers by partition.
-        unresolved: the partitions with a batch whose fate is unknown. Nothing new is sent to them until their other batches are answered.
+        unresolved: the partitions with a batch whose fate is unknown. Nothing new is sent to them until their other batches have been
+            answered.
         to_restart: the partitions whose numbers restart at 0 with the next epoch, each with the error that is the reason.
     """
 
@@ -90,7 +91,7 @@ class ProducerSequences:
         return known
 
     def set_producer_id(self, producer_id: int, producer_epoch: int) -> None:
-        """Take over a producer ID and epoch. Batches in flight without a producer ID get this one."""
+        """Adopt a producer ID and epoch. Batches in flight without a producer ID get this ID."""
         self.producer_id, self.producer_epoch = producer_id, producer_epoch
         for entry in self.partitions.values():
             if entry.producer_id == NONE:
@@ -214,7 +215,8 @@ class ProducerSequences:
             self.unresolved[batch.tp.partition] = None
 
     def resolve(self, error: str) -> list[int]:
-        """Decide about the partitions whose other batches are answered (`TransactionManager#maybeResolveSequences`).
+        """Decide how to continue with the unresolved partitions whose other batches have been answered
+        (`TransactionManager#maybeResolveSequences`).
 
         Returns:
             The partitions in which records are missing. An idempotent producer restarts their numbers; a transaction must be aborted.

@@ -185,7 +185,7 @@ class Sender(Client):
             self.send_all()
 
     def _settle_sequences(self, error: str) -> None:
-        """Start another epoch if the fate of a batch is unknown, so that its sequence numbers cannot be used again."""
+        """Start another epoch if the fate of a batch is unknown, because its sequence numbers then cannot be used again."""
         sequences = self.sequences
         if sequences is None:
             return
@@ -372,7 +372,7 @@ class Sender(Client):
         return [*self.in_flight.values(), *[batch for queue in self.queues.values() for batch in queue]]
 
     def keeps_checking(self) -> bool:
-        """Whether timeouts are checked although no batch is incomplete, because more batches follow."""
+        """Whether timeouts are checked even if no batch is incomplete, because more batches follow."""
         return False
 
     def has_incomplete_batches(self) -> bool:

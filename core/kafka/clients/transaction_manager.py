@@ -252,7 +252,7 @@ class TransactionManager:
             requests.send(request)
 
     def _next_request(self) -> TxnRequest | None:
-        """Take the next request from those that wait (`#nextRequest`)."""
+        """Take the next of the waiting requests (`#nextRequest`)."""
         requests = self.requests
         if self.new_partitions:
             requests.enqueue(AddPartitions(tuple(self.new_partitions)))
@@ -299,11 +299,11 @@ class TransactionManager:
         self.requests.look_up_coordinator(key, group)
 
     def found_coordinator(self, key: str, group: bool, node: str) -> None:
-        """Take over the coordinator of a transactional.id or a group."""
+        """Record the coordinator of a transactional.id or a group."""
         self.requests.coordinators[key, group] = node
 
     def initialized(self, producer_id: int, producer_epoch: int, *, bumped: bool) -> None:
-        """Take over a producer ID and epoch from InitProducerId; with `bumped`, sequence numbers restart at 0."""
+        """Adopt the producer ID and epoch from InitProducerId; with `bumped`, sequence numbers restart at 0."""
         if bumped:
             self.sequences.reset()
         self.sequences.set_producer_id(producer_id, producer_epoch)
@@ -364,7 +364,7 @@ class TransactionManager:
             self._become_abortable(error)
 
     def _is_fatal(self, error: str) -> bool:
-        """Whether the release makes an error fatal that is abortable in others."""
+        """Whether this release makes an error fatal that other releases treat as abortable."""
         if error == errors.INVALID_PRODUCER_ID_MAPPING and self.release.unknown_producer_is_fatal:
             return True
         return error in FATAL_WITHOUT_BUMP and not self.release.bumps_producer_epoch
@@ -380,7 +380,7 @@ class TransactionManager:
         self._transition(_S.ABORTABLE_ERROR, error)
 
     def _transition(self, target: ProducerTransactionState, error: str = "") -> None:
-        """Change the state. A change that is impossible is a mistake of the producer, which is fatal since 3.6 (KAFKA-14831)."""
+        """Change the state. An impossible change is a bug in the producer; since 3.6, it is fatal (KAFKA-14831)."""
         former = self.state
         if not target.can_follow(former):
             error = f"Invalid transition attempted from state {former.value} to state {target.value}"

@@ -23,7 +23,7 @@ from core.kafka.transaction.messages import (
 from core.sim.units import US_PER_MS
 
 ADD_PARTITIONS_RETRY_BACKOFF: Final = 20 * US_PER_MS
-"""The back-off of the first AddPartitionsToTxn of a transaction while the former transaction is completed, µs (KAFKA-5477)."""
+"""The back-off of a transaction's first AddPartitionsToTxn while the previous transaction is being completed, µs (KAFKA-5477)."""
 
 FENCED: Final = frozenset({errors.PRODUCER_FENCED, errors.INVALID_PRODUCER_EPOCH})
 """The errors of a coordinator that tell a producer that another producer has taken over its transactional.id."""
@@ -49,7 +49,7 @@ class Priority(enum.IntEnum):
 
 
 class RequestContext(Protocol):
-    """What a request needs of its transaction manager."""
+    """What a request needs from its transaction manager."""
 
     transactional_id: str
     timeout_us: int
@@ -73,7 +73,7 @@ class RequestContext(Protocol):
         """The producer epoch."""
 
     def found_coordinator(self, key: str, group: bool, node: str, /) -> None:
-        """Take over the coordinator of a transactional.id or a group."""
+        """Record the coordinator of a transactional.id or a group."""
 
     def look_up_coordinator(self, key: str, group: bool, /) -> None:
         """Forget a coordinator, and ask for it again."""
@@ -85,16 +85,16 @@ class RequestContext(Protocol):
         """Make the error fatal."""
 
     def fail_transaction(self, error: str, /, *, bump: bool = False) -> None:
-        """Make the error abortable; with `bump`, the abort is followed by another epoch, or the error is fatal if that is impossible."""
+        """Make the error abortable; with `bump`, the abort is followed by another epoch; if that is impossible, the error is fatal."""
 
     def initialized(self, producer_id: int, producer_epoch: int, /, *, bumped: bool) -> None:
-        """Take over a producer ID and epoch from InitProducerId."""
+        """Adopt the producer ID and epoch from InitProducerId."""
 
     def partitions_added(self, partitions: tuple[TopicPartition, ...], /) -> None:
         """Note that the coordinator added partitions to the transaction."""
 
     def ended(self, producer_id: int, producer_epoch: int, /) -> None:
-        """Note that the transaction is decided. With transaction.version 2, take over the producer ID and epoch of the next one."""
+        """Note that the transaction is decided. With transaction.version 2, adopt the producer ID and epoch of the next transaction."""
 
 
 class TxnRequest(metaclass=ABCMeta):
@@ -159,7 +159,7 @@ class FindCoordinator(TxnRequest):
         return FindCoordinatorRequest(correlation, self.key, bool(self.group))
 
     def answered(self, manager: RequestContext, response: FindCoordinatorResponse) -> None:
-        """Take over the coordinator, or ask again."""
+        """Record the coordinator, or ask again."""
         if response.error == errors.NONE:
             manager.found_coordinator(self.key, bool(self.group), broker_address(response.broker))
         elif response.error == errors.COORDINATOR_NOT_AVAILABLE:
@@ -193,7 +193,7 @@ class InitProducerId(TxnRequest):
         )
 
     def answered(self, manager: RequestContext, response: InitTransactionalIdResponse) -> None:
-        """Take over the producer ID and epoch."""
+        """Adopt the producer ID and epoch."""
         if response.error == errors.NONE:
             manager.initialized(response.producer_id, response.producer_epoch, bumped=self.producer_id >= 0)
         elif response.error in UNKNOWN_PRODUCER:
@@ -220,7 +220,7 @@ class AddPartitions(TxnRequest):
         )
 
     def answered(self, manager: RequestContext, response: AddPartitionsToTxnResponse) -> None:
-        """Note the partitions, or repeat the request; a partition that is refused fails the transaction."""
+        """Note the partitions, or repeat the request; a refused partition fails the transaction."""
         found = [error for _, error in response.results if error not in (errors.NONE, errors.OPERATION_NOT_ATTEMPTED)]
         if errors.CONCURRENT_TRANSACTIONS in found:
             first = not manager.partitions and manager.release.retries_first_partition_soon

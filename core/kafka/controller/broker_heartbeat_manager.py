@@ -124,9 +124,9 @@ class BrokerHeartbeatManager:
         return None
 
     def next_check_time(self) -> int | None:
-        """Return the last time when the oldest session is valid, µs; None if no broker is unfenced (Kafka: `#nextCheckTimeNs`).
+        """Return the last time at which the oldest session is still valid, µs; None if no broker is unfenced (Kafka: `#nextCheckTimeNs`).
 
-        `stale_broker` can return that broker at the earliest 1 µs later.
+        `stale_broker` can return that broker 1 µs later at the earliest.
         """
         for state in self._unfenced.values():
             return state.last_contact + self.session_timeout_us

@@ -1,4 +1,4 @@
-"""Changes of settings on the controller (Kafka: `ConfigurationControlManager`)."""
+"""Changes to settings on the controller (Kafka: `ConfigurationControlManager`)."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from core.sim.journal import Journal
 
 
 class ConfiguredController(Protocol):
-    """The part of a controller (KRaft or ZooKeeper) that a change of a setting uses."""
+    """The part of a controller (KRaft or ZooKeeper) that is used to change a setting."""
 
     @property
     def journal(self) -> Journal:

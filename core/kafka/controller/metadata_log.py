@@ -1,4 +1,4 @@
-"""The committed metadata log (KRaft's `__cluster_metadata`): registrations of brokers and partitions, and settings, in one order.
+"""The committed metadata log (KRaft's `__cluster_metadata`): registrations of brokers and partitions, and settings, in a single order.
 
 Records are immutable, so all brokers share one log. Each broker knows the log only up to its own offset, and looks up values as of that
 offset. The offsets of each partition's and broker's records are indexed, so a lookup is a binary search.
@@ -50,7 +50,7 @@ class BrokerUnregistration(NamedTuple):
 
 
 class ConfigRecord(NamedTuple):
-    """A changed setting of a topic or of a broker, or of the whole cluster if both are None (Kafka: `ConfigRecord`)."""
+    """A changed setting of a topic or a broker, or of the whole cluster if `topic` and `broker` are None (Kafka: `ConfigRecord`)."""
 
     name: str
     value: str

@@ -1,6 +1,6 @@
-"""The controller's changes of partitions: elections, ISR changes, and reassignments (Kafka: `ReplicationControlManager`).
+"""The controller's changes to partitions: elections, ISR changes, and reassignments (Kafka: `ReplicationControlManager`).
 
-`partition_change` builds every change. This module commits it, with the event of an election.
+`partition_change` builds every change. This module commits the change, and records the event if a leader was elected.
 """
 
 from __future__ import annotations

@@ -204,7 +204,10 @@ class TopicRegistry:
         return self._place_replicas(TopicSpec(name, count, factor))
 
     def partitions_created(self, name: str) -> None:
-        """Do nothing, because the metadata log already has the new partitions. In ZooKeeper mode, this method writes the topic's znode here."""
+        """Do nothing, because the metadata log already has the new partitions.
+
+        In ZooKeeper mode, the overriding method writes the topic's znode.
+        """
 
     def partition_created(self, tp: TopicPartition, registration: PartitionRegistration) -> None:
         """Commit the registration of a new partition."""
@@ -276,11 +279,14 @@ class TopicRegistry:
     # --- what an administrator asks for ----------------------------------------------------------------------------
 
     def elect_leaders(self, tp: TopicPartition | None, election: ElectionMode) -> list[tuple[TopicPartition, str]]:
-        """Elect leaders for one partition or (None) for all, or request it. Returns an error code for each partition."""
+        """Elect leaders, or request their election, for one partition, or for all if `tp` is None.
+
+        Returns an error code for each partition.
+        """
         raise NotImplementedError
 
     def check_reassignment(self, tp: TopicPartition, replicas: tuple[int, ...] | None) -> None:
-        """Check a request to move a partition to other replicas, or (None) to cancel its reassignment.
+        """Check a request to move a partition to other replicas, or to cancel its reassignment if `replicas` is None.
 
         Raises:
             KafkaError: Kafka refuses the request.
@@ -288,11 +294,11 @@ class TopicRegistry:
         raise NotImplementedError
 
     def reassign(self, tp: TopicPartition, replicas: tuple[int, ...]) -> bool:
-        """Move a partition to other replicas, or request it. Returns False if nothing changes."""
+        """Move a partition to other replicas, or request the move. Returns False if nothing changes."""
         raise NotImplementedError
 
     def cancel_reassignment(self, tp: TopicPartition) -> bool:
-        """Cancel a running reassignment, or request it. Returns False if nothing changes."""
+        """Cancel a running reassignment, or request the cancellation. Returns False if nothing changes."""
         raise NotImplementedError
 
 

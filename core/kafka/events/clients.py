@@ -193,7 +193,10 @@ class ConsumerReset(Event, kind="consumer-reset", source="auto.offset.reset", le
 
 
 class ConsumerTruncated(Event, kind="consumer-truncated", source="SubscriptionState#maybeCompleteValidation, KIP-320", level=NOTABLE):
-    """A consumer found that the new leader's log lacks records that it has read. It goes back to the offset where the logs diverge."""
+    """A consumer found that the new leader's log lacks records that the consumer has read.
+
+    It goes back to the offset where the logs diverge.
+    """
 
     consumer: str
     topic: str

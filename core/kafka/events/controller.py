@@ -21,7 +21,7 @@ class TopicCreated(Event, kind="topic-created", source="ReplicationControlManage
 
 
 class PartitionsCreated(Event, kind="partitions-created", source="ReplicationControlManager#createPartitions", level=NOTABLE):
-    """A topic got more partitions. A `partition-changed` event follows for each of them."""
+    """A topic got more partitions. A `partition-changed` event follows for each new partition."""
 
     topic: str
     added: int
@@ -51,7 +51,7 @@ _BROKERS_DID: Final = {
     " registered anew": ("registered again", "registered again"),
     " shuts down": ("is shutting down", "are shutting down"),
 }
-"""The end of a reason in the log that begins with brokers, and its wording in a sentence for one broker and for several."""
+"""How a reason in the log that begins with brokers can end, and the wording of that end for one broker and for several."""
 
 _REPHRASED: Final = {
     "asked for": "as requested",
@@ -59,7 +59,7 @@ _REPHRASED: Final = {
     " does without": " excludes it",
     " has it in a log directory that works": " has it in a working log directory",
 }
-"""The end of another reason in the log, and its wording in a sentence."""
+"""How other reasons in the log can end, and the wording of that end in a sentence."""
 
 
 def _because(reason: str) -> str:

@@ -64,7 +64,7 @@ class RecordsLost(
 class LostRecordsSeen(Event, kind="lost-records-seen", source="durability account", level=NOTABLE):
     """Records were acknowledged to their producer, or read by a consumer, after they were lost.
 
-    They count only once in `lost`. The totals `lost_acknowledged` and `lost_read` increase by the columns of these names.
+    They count only once in `lost`. The totals `lost_acknowledged` and `lost_read` increase by the values in the columns of the same names.
     """
 
     topic: str
@@ -126,7 +126,8 @@ class RecordsRecovered(
 ):
     """Records that counted as lost are in the leader's log again, because a replica that kept them became leader.
 
-    The totals `lost_acknowledged` and `lost_read` decrease by the columns of these names. Logs of earlier isrlab versions lack these two columns.
+    The totals `lost_acknowledged` and `lost_read` decrease by the values in the columns of the same names. Logs of earlier isrlab versions
+    lack these two columns.
     """
 
     topic: str

@@ -25,7 +25,7 @@ class GroupsLoaded(Event, kind="groups-loaded", source="GroupMetadataManager#loa
 
 
 class GroupsUnloaded(Event, kind="groups-unloaded", source="GroupMetadataManager#removeGroupsForPartition"):
-    """A broker is not the group coordinator of a partition of `__consumer_offsets` anymore."""
+    """A broker is no longer the group coordinator of a partition of `__consumer_offsets`."""
 
     broker: int
     topic: str
@@ -51,7 +51,7 @@ class OffsetCommitted(Event, kind="offset-committed", source="GroupMetadata#onOf
 
 
 class OffsetPending(Event, kind="offset-pending", source="GroupMetadata#onTxnOffsetCommitAppend"):
-    """A group coordinator wrote an offset that belongs to an open transaction. It counts when the transaction is committed."""
+    """A group coordinator wrote an offset that belongs to an open transaction. The offset counts once the transaction is committed."""
 
     broker: int
     group: str
@@ -69,7 +69,7 @@ class OffsetPending(Event, kind="offset-pending", source="GroupMetadata#onTxnOff
 
 
 class OffsetMaterialized(Event, kind="offset-materialized", source="GroupMetadata#completePendingTxnOffsetCommit", level=NOTABLE):
-    """A transaction was committed, so its offset is the committed offset of the group."""
+    """A transaction was committed, so its offset is now the committed offset of the group."""
 
     broker: int
     group: str
@@ -93,7 +93,7 @@ class OffsetDropped(
     level=NOTABLE,
     words={"reason": ("aborted", "older")},
 ):
-    """An offset of a transaction does not count, because the transaction was aborted or a newer offset is committed."""
+    """An offset that a transaction wrote does not count, because the transaction was aborted or a newer offset is committed."""
 
     broker: int
     group: str

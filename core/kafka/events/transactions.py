@@ -23,7 +23,7 @@ class CoordinatorLoaded(Event, kind="coordinator-loaded", source="TransactionSta
 
 
 class CoordinatorUnloaded(Event, kind="coordinator-unloaded", source="TransactionCoordinator#onResignation"):
-    """A broker is not the transaction coordinator of a partition of `__transaction_state` anymore."""
+    """A broker is no longer the transaction coordinator of a partition of `__transaction_state`."""
 
     broker: int
     topic: str
@@ -123,7 +123,7 @@ class MarkerRefused(Event, kind="marker-refused", source="ProducerAppendInfo#che
 
 
 class MarkerSkipped(Event, kind="marker-skipped", source="TransactionMarkerChannelManager#addTxnMarkersToBrokerQueue", level=NOTABLE):
-    """A coordinator does without the marker of a partition that has no leader, because it takes the partition for deleted."""
+    """A coordinator skips the marker of a partition that has no leader, because it assumes that the partition has been deleted."""
 
     broker: int
     topic: str

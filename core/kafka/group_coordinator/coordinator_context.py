@@ -12,13 +12,16 @@ from core.kafka.transaction.verification import TransactionalBatch, Verification
 
 
 class GroupCoordinatorContext(CoordinatorContext, Protocol):
-    """What a group coordinator needs of its broker."""
+    """What a group coordinator needs from its broker."""
 
     def internal_batches(self, tp: TopicPartition, /) -> Iterable[Batch]:
         """The batches of an internal partition, with markers, from the log start to the LEO."""
 
     def verify_transaction(self, batch: TransactionalBatch, completion: VerificationCompletion, /) -> None:
-        """Verify that a transaction has the partition of a batch, or add it. The completion is called at once if neither is necessary."""
+        """Verify that a batch's partition belongs to its transaction, or add the partition.
+
+        The completion is called at once if neither is necessary.
+        """
 
     def append_offsets(
         self,

@@ -87,7 +87,7 @@ class GroupCoordinator:
         return OffsetCommit(self.broker, self.groups, sender, request, tp, cache.coordinator_epoch)
 
     def _commit_error(self, group: str, membership: GroupMembership, unknown: str, *, transactional: bool) -> str:
-        """Return the error of a commit before it is written, or NONE; `unknown` is the error of a generation of an unknown group."""
+        """Return the error of a commit before it is written, or NONE; `unknown` is the error for a generation of an unknown group."""
         if (error := self.groups.error_of(group)) != errors.NONE:
             return error
         known = self._group(group)

@@ -42,7 +42,7 @@ class GroupMetadata:
         members: the IDs of the members, in the order in which they joined.
         static_members: the member ID of each group.instance.id.
         offsets: the committed offsets by partition.
-        pending_commits: by partition, and whether the commits are transactional, how many commits are being written.
+        pending_commits: the number of commits that are being written, by (partition, whether the commits are transactional).
         pending_transactional: for each producer ID with an open transaction, its offsets by partition.
     """
 
@@ -102,7 +102,7 @@ class GroupMetadata:
             self.pending_commits[tp, transactional] = self.pending_commits.get((tp, transactional), 0) + 1
 
     def commit_ended(self, tps: Iterable[TopicPartition], *, transactional: bool) -> None:
-        """Note that offsets are written or refused."""
+        """Note that the write of offsets has succeeded or failed."""
         for tp in tps:
             self.pending_commits[tp, transactional] -= 1
             if not self.pending_commits[tp, transactional]:
@@ -138,11 +138,11 @@ class GroupMetadata:
         return tuple((tp, stored, commit and self.store(tp, stored)) for tp, stored in pending.items())
 
     def is_unstable(self, tp: TopicPartition, *, plain_commits_count: bool) -> bool:
-        """Whether an open transaction has an offset of a partition (`#hasPendingOffsetCommitsForTopicPartition`).
+        """Whether an open transaction has an offset for a partition (`#hasPendingOffsetCommitsForTopicPartition`).
 
         Args:
             tp: the partition.
-            plain_commits_count: whether a commit outside of transactions that is being written counts too.
+            plain_commits_count: whether a commit that is being written outside of a transaction counts too.
         """
         if (tp, True) in self.pending_commits or (plain_commits_count and (tp, False) in self.pending_commits):
             return True

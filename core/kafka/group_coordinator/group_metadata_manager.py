@@ -94,7 +94,7 @@ class GroupMetadataManager:
         return partition_for(group, max(len(self.broker.topic_leaders(GROUP_METADATA_TOPIC)), 1))
 
     def error_of(self, group: str) -> str:
-        """Return the error of a request for a group that this broker does not coordinate, or not yet; else NONE."""
+        """Return the error for a group that this broker does not coordinate or has not loaded yet; otherwise NONE."""
         if not group:
             return errors.INVALID_GROUP_ID
         partition = self.partition_for(group)
@@ -103,13 +103,13 @@ class GroupMetadataManager:
         return errors.NONE if partition in self.caches else errors.NOT_COORDINATOR
 
     def cache_of(self, group: str) -> GroupCache | None:
-        """Return the cache that a group belongs to; None if this broker does not coordinate it, or not yet."""
+        """Return the cache that a group belongs to; None if this broker does not coordinate the group or has not loaded it yet."""
         return self.caches.get(self.partition_for(group))
 
     # --- leadership ------------------------------------------------------------------------------------------------
 
     def begin_loading(self, partition: int, coordinator_epoch: int) -> None:
-        """Load the groups of a partition soon (`#scheduleLoadGroupAndOffsets`)."""
+        """Schedule the loading of a partition's groups (`#scheduleLoadGroupAndOffsets`)."""
         known = self.caches.get(partition)
         if known is not None and known.coordinator_epoch == coordinator_epoch:
             return

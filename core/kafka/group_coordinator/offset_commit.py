@@ -93,7 +93,7 @@ class OffsetCommit:
         return [tp for tp, _, _ in self.request.offsets]
 
     def verified(self, error: str, guard: int) -> None:
-        """Write the offsets, because the transaction has their partition; or refuse the commit."""
+        """Write the offsets if their partition belongs to the transaction; otherwise, refuse the commit."""
         if error == errors.NONE:
             self.append(guard)
         else:

@@ -21,7 +21,8 @@ class LogConfig(ReprMixin):
         flush_messages: the number of unflushed records at which a log is flushed.
         flush_us: the time without a flush after which the flush scheduler flushes a log, µs.
         retention_us: the maximum age of a segment's youngest record, µs; older segments are deleted. -1 means no limit.
-        retention_bytes: the size that a log keeps; the oldest segments are deleted while the log without them has this size. -1 means no limit.
+        retention_bytes: the size that a log keeps; the oldest segments are deleted as long as the rest of the log has at least this size.
+            -1 means no limit.
         max_message_bytes: the maximum size of a record from a producer.
         index_interval_bytes: the number of bytes that a segment gets between two entries of its offset index.
         segment_index_bytes: the size of the offset index and of the time index of the active segment; a full index starts the next segment.

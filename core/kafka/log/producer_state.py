@@ -1,4 +1,4 @@
-"""What a log says about its idempotent and transactional producers.
+"""What a log knows about its idempotent and transactional producers.
 
 Kafka: `ProducerStateManager`, `UnifiedLog#rebuildProducerState`.
 
@@ -34,7 +34,7 @@ EXPIRATION_CHECK: Final = 600_000 * US_PER_MS
 """The interval of the check for idle producers (producer.id.expiration.check.interval.ms), µs."""
 
 LATE_TRANSACTION_BUFFER: Final = 300_000 * US_PER_MS
-"""A transaction is late this long after transaction.max.timeout.ms, µs (`ProducerStateManager.LATE_TRANSACTION_BUFFER_MS`)."""
+"""How long after transaction.max.timeout.ms a transaction counts as late, µs (`ProducerStateManager.LATE_TRANSACTION_BUFFER_MS`)."""
 
 NO_GUARD: Final = 0
 """No verification: the batch is not part of a transaction, or its transaction is open on the partition."""
@@ -68,7 +68,8 @@ class ProducerStateManager:
         release: the rules of the release.
         entries: by producer ID, in order of first appearance.
         ongoing: the producer ID of each open transaction, by its first offset, in ascending order.
-        unreplicated: the transactions that a marker at or above the high watermark ended: marker offset by first offset.
+        unreplicated: the transactions whose marker is at or above the high watermark: the marker's offset, by the first offset of the
+            transaction.
         verifications: the verification entries by producer ID (3.6).
         aborted: the transaction index of all segments, in the order of the markers (`TransactionIndex`).
         snapshots: the snapshot files, in ascending order of their offsets.
@@ -115,7 +116,7 @@ class ProducerStateManager:
 
         Args:
             transactional: whether the batch is part of a transaction.
-            verified: whether a batch that opens a transaction needs no guard, because this broker verifies none.
+            verified: whether a batch that opens a transaction needs no guard, because this broker does not verify transactions.
             guard: the number of the verification that the batch passed; NO_GUARD if it needed none.
         """
         entry = self.entries.get(producer_id)
@@ -262,9 +263,9 @@ class ProducerStateManager:
             del self.verifications[producer_id]
 
     def remove_expired_if_due(self, now: int, expiration: int, interval: int = EXPIRATION_CHECK) -> None:
-        """Do what the periodic checks up to now have done.
+        """Do what the periodic checks would have done up to now.
 
-        No timer runs. The state only changes with an append, so whoever reads the state first runs the last check that was due.
+        There is no timer. The state only changes with an append, so whoever reads the state first runs the last check that was due.
         """
         if self._checked == CHECK_NOW:
             self.remove_expired(now, expiration)
@@ -303,7 +304,7 @@ class ProducerStateManager:
         self.snapshots = tuple(each for each in self.snapshots if each.offset in bases or each.offset == largest)
 
     def before(self, log_start: int, offset: int) -> ProducerStateManager:
-        """The state by the newest snapshot up to an offset, with that snapshot and those before it (`#loadFromSnapshot`)."""
+        """The state from the newest snapshot up to an offset, with that snapshot and those before it (`#loadFromSnapshot`)."""
         state = ProducerStateManager(log_start, self.release)
         state.snapshots = tuple(each for each in self.snapshots if log_start < each.offset <= offset)
         if state.snapshots:

@@ -8,7 +8,7 @@ from typing import Final, NamedTuple
 from core.kafka.ids import NO_OFFSET
 
 NUM_BATCHES_TO_RETAIN: Final = 5
-"""Batches kept of each producer (`ProducerStateEntry.NUM_BATCHES_TO_RETAIN`)."""
+"""The number of batches kept for each producer (`ProducerStateEntry.NUM_BATCHES_TO_RETAIN`)."""
 
 MAX_SEQUENCE: Final = 2**31 - 1
 """The last sequence number; 0 follows."""
@@ -21,12 +21,12 @@ NO_TIMESTAMP: Final = -1
 
 
 def increment_sequence(sequence: int, by: int) -> int:
-    """The sequence number `by` later, which wraps to 0 (`DefaultRecordBatch#incrementSequence`)."""
+    """The sequence number that is `by` later; after the largest one, 0 follows (`DefaultRecordBatch#incrementSequence`)."""
     return sequence + by if sequence <= MAX_SEQUENCE - by else by - (MAX_SEQUENCE - sequence) - 1
 
 
 def decrement_sequence(sequence: int, by: int) -> int:
-    """The sequence number `by` earlier, which wraps to MAX_SEQUENCE (`DefaultRecordBatch#decrementSequence`)."""
+    """The sequence number that is `by` earlier; 0 is preceded by MAX_SEQUENCE (`DefaultRecordBatch#decrementSequence`)."""
     return sequence - by if sequence >= by else MAX_SEQUENCE - (by - sequence) + 1
 
 

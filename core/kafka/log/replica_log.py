@@ -357,12 +357,12 @@ class ReplicaLog:
         return producers
 
     def _replay_producers(self, producers: ProducerStateManager, end: int) -> None:
-        """Bring a state of the producers up to an offset."""
+        """Advance a state of the producers to an offset."""
         producers.replay(self.producer_batches(producers.end_offset, end))
         producers.end_offset = end
 
     def ensure_producer_state(self) -> ProducerStateManager:
-        """As `producer_state`, but made if no batch has a producer ID yet."""
+        """Like `producer_state`, but creates an empty state if no batch has a producer ID yet."""
         producers = self.producer_state()
         if producers is None:
             producers = self.producers = ProducerStateManager(self.leo, self.release)
@@ -423,7 +423,7 @@ class ReplicaLog:
         return min(max(first, self._base_of_log_start()), high_watermark)
 
     def _base_of_log_start(self) -> int:
-        """The first offset of the batch that holds the log start: a deletion of records inside a batch does not cut the batch."""
+        """The first offset of the batch that holds the log start: deleting records inside a batch does not split the batch."""
         if not self.log_start < self.leo:
             return self.log_start
         term = self.terms[bisect_right(self.starts, self.log_start) - 1]

@@ -13,14 +13,14 @@ from core.sim.journal import Journal
 
 
 class Completion(Protocol):
-    """What follows an append."""
+    """What the coordinator does after an append."""
 
     def append_completed(self, error: str, /) -> None:
         """Handle the result; NONE means that the records are committed."""
 
 
 class CoordinatorContext(Protocol):
-    """What a coordinator needs of its broker."""
+    """What a coordinator needs from its broker."""
 
     by_hand: bool
 
@@ -61,10 +61,10 @@ class CoordinatorContext(Protocol):
         """A new correlation ID."""
 
     def topic_leaders(self, topic: str, /) -> tuple[tuple[int, int], ...]:
-        """(leader, leader epoch) of each partition by this broker's metadata; empty for an unknown topic."""
+        """(leader, leader epoch) of each partition according to this broker's metadata; empty for an unknown topic."""
 
     def is_alive(self, broker: int, /) -> bool:
-        """Whether a broker is alive by this broker's metadata."""
+        """Whether a broker is alive according to this broker's metadata."""
 
     def append_internally(self, tp: TopicPartition, make: Callable[[int], BatchFields], timeout: int, completion: Completion, /) -> None:
         """Append a batch to a partition that this broker leads, with acks=all. `make` gets the offset of the batch."""

@@ -61,7 +61,7 @@ class TransactionCoordinator:
         broker.timers.update({"transaction-timeouts": self._check_timeouts, "transaction-expiration": self._check_expiration})
 
     def continue_with(self, step: str, about: Any, error: str) -> None:
-        """Continue with the step that follows a write to the transaction log."""
+        """Perform the step that follows a write to the transaction log."""
         match step:
             case "initialized":
                 self._initialized(about, error)
@@ -372,7 +372,7 @@ class TransactionCoordinator:
             metadata.has_failed_epoch_fence = self.broker.release.timeout_fences_producer
 
     def _check_expiration(self, _: object) -> None:
-        """Remove the IDs that had no transaction for transactional.id.expiration.ms."""
+        """Remove the IDs that have had no transaction for transactional.id.expiration.ms."""
         self._arm("transaction-expiration", "transaction.remove.expired.transaction.cleanup.interval.ms")
         expiration = self.broker.settings.us("transactional.id.expiration.ms", broker=self.broker.id)
         self.states.remove_expired(self.broker.journal.now, expiration)

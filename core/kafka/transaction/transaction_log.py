@@ -27,7 +27,7 @@ def partition_for(key: str, partitions: int) -> int:
 
 
 def java_hash(text: str) -> int:
-    """`String#hashCode` of Java, as an unsigned number of 32 bits."""
+    """Java's `String#hashCode`, as an unsigned 32-bit number."""
     value = 0
     units = text.encode("utf-16-be")
     for high, low in zip(units[::2], units[1::2], strict=True):
@@ -66,7 +66,7 @@ def tombstone_batches(transactional_ids: list[str]) -> list[tuple[tuple[str, ...
 
 
 def replayed(records: tuple[tuple[str, object], ...]) -> dict[str, TransactionTransit]:
-    """The last state of each ID that is not removed, in the order of the log."""
+    """The last state of each ID that has not been removed, in the order of the log."""
     states: dict[str, TransactionTransit] = {}
     for key, value in records:
         states.pop(key, None)

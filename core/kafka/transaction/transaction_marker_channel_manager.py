@@ -1,7 +1,7 @@
 """Writes the markers of decided transactions, and completes the transactions (Kafka: `TransactionMarkerChannelManager`).
 
-One request at a time is under way to each broker; it carries the markers of all transactions for partitions that the broker leads. Markers
-are repeated until each partition has one, so a partition can get more than one.
+Only one request at a time is under way to each broker. It carries the markers of all transactions for the partitions that the broker leads.
+Markers are repeated until each partition has one, so a partition can get more than one.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from core.kafka.transaction.transaction_state_manager import TransactionStateMan
 from core.sim.units import US_PER_MS
 
 RETRY: Final = 100 * US_PER_MS
-"""µs until markers that failed, or whose leader is not known, are sent again."""
+"""The delay before markers that failed, or whose leader is not known, are sent again, µs."""
 
 RETRIED: Final = frozenset(
     {
@@ -31,10 +31,10 @@ RETRIED: Final = frozenset(
         errors.KAFKA_STORAGE_ERROR,
     }
 )
-"""The errors after which a marker is sent again, to the leader known then (`TransactionMarkerRequestCompletionHandler`)."""
+"""The errors after which a marker is sent again, to the leader that is known at that time (`TransactionMarkerRequestCompletionHandler`)."""
 
 CANCELING: Final = frozenset({errors.INVALID_PRODUCER_EPOCH, errors.TRANSACTION_COORDINATOR_FENCED})
-"""The errors after which the coordinator sends no more markers of the transaction: a newer coordinator or epoch rules."""
+"""The errors after which the coordinator sends no more markers of the transaction: a newer coordinator or epoch has taken over."""
 
 
 DONE: Final = frozenset({errors.NONE, errors.UNSUPPORTED_VERSION})
@@ -115,7 +115,7 @@ class TransactionMarkerChannelManager:
     # --- sending ---------------------------------------------------------------------------------------------------
 
     def _send_all(self) -> None:
-        """Send to each broker without a request under way what its partitions need."""
+        """Send the missing markers to each broker to which no request is under way."""
         by_broker: dict[int, list[TxnMarkerEntry]] = {}
         waits = False
         for pending in list(self.pending.values()):
@@ -149,7 +149,7 @@ class TransactionMarkerChannelManager:
         return leader if self.broker.is_alive(leader) else NO_LEADER
 
     def _skip(self, pending: PendingMarkers, tp: TopicPartition) -> None:
-        """Do without the marker of a partition that this broker takes for deleted."""
+        """Skip the marker of a partition, because this broker assumes that the partition has been deleted."""
         journal = self.broker.journal
         journal.emit(events.MarkerSkipped.kind, self.broker.id, tp.topic, tp.partition, pending.transactional_id, pending.entry.producer_id)
         self._written(pending, tp)
@@ -164,7 +164,7 @@ class TransactionMarkerChannelManager:
         self._send_all()
 
     def disconnected(self, node: str) -> None:
-        """Send the markers of a broken connection again."""
+        """Resend the markers that were in flight on a connection that broke."""
         for broker in [broker for broker in self.in_flight if broker_address(broker) == node]:
             del self.in_flight[broker]
             self._retry_later()
@@ -172,7 +172,7 @@ class TransactionMarkerChannelManager:
     # --- answers ---------------------------------------------------------------------------------------------------
 
     def _handle_response(self, response: WriteTxnMarkersResponse, sender: str) -> None:
-        """Note the markers that are written, and send the others again (`TransactionMarkerRequestCompletionHandler#onComplete`)."""
+        """Record the markers that have been written, and send the others again (`TransactionMarkerRequestCompletionHandler#onComplete`)."""
         broker = int(sender[1:])
         known = self.in_flight.get(broker)
         if known is None or known[0] != response.correlation:
@@ -200,7 +200,7 @@ class TransactionMarkerChannelManager:
             self._send_all()
 
     def _written(self, pending: PendingMarkers, tp: TopicPartition) -> None:
-        """A partition needs no marker anymore; after the last one, the transaction is complete."""
+        """Record that a partition needs no more markers; after the last partition, the transaction is complete."""
         left = tuple(each for each in pending.entry.partitions if each != tp)
         pending.entry = pending.entry._replace(partitions=left)
         metadata = self.states.get(pending.transactional_id)
@@ -209,7 +209,7 @@ class TransactionMarkerChannelManager:
             self._complete_if_done(pending.transactional_id)
 
     def _complete_if_done(self, transactional_id: str) -> None:
-        """Write COMPLETE_COMMIT or COMPLETE_ABORT when no partition needs a marker anymore (`#tryAppendToLog`)."""
+        """Write COMPLETE_COMMIT or COMPLETE_ABORT if no partition needs a marker anymore (`#tryAppendToLog`)."""
         pending = self.pending[transactional_id]
         if not pending.entry.partitions:
             del self.pending[transactional_id]

@@ -1,7 +1,7 @@
 """The coordinator's state of one transactional.id, and its transitions (Kafka: `TransactionMetadata`, `TxnTransitMetadata`).
 
-A request prepares a transition: the target state becomes pending, and is written to the transaction log. Only when the write is committed
-does the target become the state. While a transition is pending, other requests for the ID get CONCURRENT_TRANSACTIONS.
+A request prepares a transition: the target state becomes pending, and is written to the transaction log. The target becomes the current
+state only when the write is committed. While a transition is pending, other requests for the ID get CONCURRENT_TRANSACTIONS.
 """
 
 from __future__ import annotations
@@ -19,7 +19,10 @@ NO_PRODUCER_EPOCH: Final = -1
 """No producer epoch."""
 
 MAX_EPOCH: Final = 2**15 - 1
-"""The largest producer epoch. Only a marker can have it: producers get a new producer ID before (`TransactionMetadata#isEpochExhausted`)."""
+"""The largest producer epoch.
+
+Only a marker can have this epoch: a producer gets a new producer ID before it reaches the epoch (`TransactionMetadata#isEpochExhausted`).
+"""
 
 
 class TransactionTransit(NamedTuple):
@@ -43,7 +46,7 @@ class TransactionMetadata:
 
     Attributes:
         transactional_id: the transactional.id.
-        producer_id: the producer ID, NO_PRODUCER_ID before the first.
+        producer_id: the producer ID, NO_PRODUCER_ID before the first one.
         previous_producer_id: the producer ID before the epochs were exhausted.
         next_producer_id: the producer ID that replaces an exhausted one when the transaction is complete (transaction.version 2).
         producer_epoch: the epoch of the current producer.
@@ -108,7 +111,7 @@ class TransactionMetadata:
 
         Args:
             timeout_us: transaction.timeout.ms of the producer, µs.
-            expected_epoch: the epoch that the producer believes to have; NO_PRODUCER_EPOCH if it names none.
+            expected_epoch: the epoch that the producer believes it has; NO_PRODUCER_EPOCH if it names none.
             now: the present time, µs.
         """
         if self.producer_epoch >= MAX_EPOCH:
@@ -173,7 +176,7 @@ class TransactionMetadata:
 
         Args:
             now: the present time, µs.
-            bump_again: whether the epoch rises although it rose for an earlier attempt that failed (before 2.6).
+            bump_again: whether the epoch rises even if it already rose for an earlier attempt that failed (before 2.6).
 
         Raises:
             ValueError: the epoch cannot rise.
@@ -218,7 +221,7 @@ class TransactionMetadata:
         )
 
     def prepare_complete(self, now: int) -> TransactionTransit:
-        """Prepare COMPLETE_COMMIT or COMPLETE_ABORT, after the last marker; a reserved producer ID takes over (`#prepareComplete`)."""
+        """Prepare COMPLETE_COMMIT or COMPLETE_ABORT after the last marker; a reserved producer ID replaces the exhausted one (`#prepareComplete`)."""
         state = TransactionState.COMPLETE_COMMIT if self.state is TransactionState.PREPARE_COMMIT else TransactionState.COMPLETE_ABORT
         target = self.current()._replace(state=state, partitions=(), update_time=now)
         if self.next_producer_id != NO_PRODUCER_ID:
@@ -267,7 +270,7 @@ class TransactionMetadata:
         self.pending_state = None
 
     def remove_partition(self, tp: TopicPartition) -> None:
-        """Note that the marker of a partition is written (`TransactionMetadata#removePartition`)."""
+        """Note that the marker of a partition has been written (`TransactionMetadata#removePartition`)."""
         self.partitions = tuple(each for each in self.partitions if each != tp)
 
     # --- checks ----------------------------------------------------------------------------------------------------

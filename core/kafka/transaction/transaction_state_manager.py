@@ -44,10 +44,10 @@ APPEND_ERRORS: Final = {
 
 
 class Coordinator(Protocol):
-    """What a state manager needs of its coordinator."""
+    """What a state manager needs from its coordinator."""
 
     def continue_with(self, step: str, about: Any, error: str, /) -> None:
-        """Continue with the step that follows a write; `error` is NONE if the state is written."""
+        """Perform the step that follows a write; `error` is NONE if the state was written."""
 
 
 class CoordinatorCache:
@@ -94,7 +94,7 @@ class TransactionLogAppend:
         self.retries = retries
 
     def append_completed(self, error: str) -> None:
-        """Make the transition, or give it up, and continue with the step."""
+        """Make the transition or give it up, then perform the step that follows."""
         self.manager.append_completed(self, error)
 
 
@@ -202,7 +202,7 @@ class TransactionStateManager:
     def append(
         self, transactional_id: str, coordinator_epoch: int, transit: TransactionTransit, step: str, about: object, *, retries: bool = False
     ) -> None:
-        """Write a prepared state to the log; then continue with a step (`#appendTransactionToLog`)."""
+        """Write a prepared state to the log, then perform the step that follows (`#appendTransactionToLog`)."""
         check_transit(transit)
         partition = self.partition_for(transactional_id)
         write = TransactionLogAppend(self, partition, coordinator_epoch, transactional_id, transit, step, about, retries=retries)

@@ -47,7 +47,7 @@ class OffsetsBatch(NamedTuple):
 
 
 class VerificationCompletion(Protocol):
-    """What follows the answer of the transaction coordinator."""
+    """What a leader does after the answer of the transaction coordinator."""
 
     @property
     def retries_concurrent(self) -> bool:

@@ -58,7 +58,7 @@ class ReplicaAssignment(NamedTuple):
 
 
 class ConfigChange(NamedTuple):
-    """A changed setting of a topic or of a broker, or of the whole cluster if both are None."""
+    """A changed setting of a topic or a broker, or of the whole cluster if `topic` and `broker` are None."""
 
     name: str
     value: str

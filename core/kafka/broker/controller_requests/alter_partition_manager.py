@@ -1,6 +1,6 @@
 """The sender of a leader's ISR changes to the controller (Kafka: `DefaultAlterPartitionManager`).
 
-Each partition has at most one pending change, and each broker has at most one request in flight. The next request carries further changes.
+Each partition has at most one pending change, and each broker has at most one request in flight. Further changes wait for the next request.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from core.kafka.ids import TopicPartition
 from core.kafka.messages import AlterPartitionItem, AlterPartitionRequest, AlterPartitionResponse
 
 RETRY: Final = 50_000
-"""The time until the broker resends a request that failed as a whole, µs."""
+"""The delay before the broker resends a request that failed as a whole, µs."""
 
 
 class AlterPartitionManager:

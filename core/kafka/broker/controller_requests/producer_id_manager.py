@@ -10,7 +10,7 @@ from core.kafka.messages import AllocateProducerIdsResponse, InitProducerIdReque
 from core.sim.units import SECOND
 
 RETRY: Final = SECOND
-"""The time until the broker resends a request for a block that had no response, µs."""
+"""The delay before the broker resends a request for a block that got no response, µs."""
 
 
 class ProducerIdManager:
@@ -44,7 +44,7 @@ class ProducerIdManager:
             self._request_block(None)
 
     def generate_producer_id(self) -> int:
-        """Return a new ID; -1 while there is no block, which is then requested (`ProducerIdManager#generateProducerId`)."""
+        """Return a new ID; if no ID is left, request a block and return -1 (`ProducerIdManager#generateProducerId`)."""
         if self.next_id < self.end:
             self.next_id += 1
             return self.next_id - 1

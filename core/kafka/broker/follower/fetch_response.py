@@ -1,7 +1,8 @@
 """A follower's handling of a fetch response, partition by partition.
 
 The follower appends the records and then updates the high watermark. It fetches corrupt records again. After an error, the partition
-backs off or truncates its log. Consumer fetches that wait here for a high watermark are completed once per response.
+backs off or truncates its log. Delayed fetches of consumers that waited for a higher high watermark on this broker are completed once per
+response.
 """
 
 from __future__ import annotations
@@ -123,7 +124,8 @@ def _handle_error(fetcher: Fetcher, state: PartitionFetchState, error: str) -> N
 
 
 def complete_consumers(fetcher: Fetcher) -> None:
-    """Complete the fetches of consumers that wait for high watermarks that have advanced (`ReplicaFetcherThread#doWork`, KIP-392).
+    """Complete the delayed fetches of consumers that were waiting for a high watermark that has now advanced
+    (`ReplicaFetcherThread#doWork`, KIP-392).
 
     This runs once per response.
     """
@@ -138,7 +140,7 @@ def complete_consumers(fetcher: Fetcher) -> None:
 
 
 def throttle(fetcher: Fetcher, response: FetchResponse) -> None:
-    """Delay throttled partitions that lag if the quota is exceeded (`ReplicaFetcherThread#shouldFollowerThrottle`)."""
+    """If the quota is exceeded, delay the throttled partitions that lag (`ReplicaFetcherThread#shouldFollowerThrottle`)."""
     broker = fetcher.broker
     quota, now = broker.follower_quota, broker.journal.now
     assert quota is not None, "only a throttled follower comes here"

@@ -1,7 +1,7 @@
 """A follower's fetcher (Kafka: `ReplicaFetcherThread`, `AbstractFetcherThread`), which truncates logs and then fetches repeatedly.
 
-There is one fetcher per leader and fetcher id. It fetches the partitions with its id that this broker follows at that leader. A request
-names only partitions that have changed; the leader's fetch session keeps the others.
+There is one fetcher per leader and fetcher id. It fetches those partitions of the leader that this broker follows and that are assigned to
+its id. A request names only partitions that have changed; the leader's fetch session keeps the others.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ tuple_of: Final = tuple.__new__
 """Makes a NamedTuple from a tuple of its fields, in half the time that the constructor takes."""
 
 FOREVER: Final = 10**15
-"""A wait and a size that are never reached. A by-hand fetch with these limits is delayed until a command completes it."""
+"""A maximum wait and a minimum size that are never reached. A by-hand fetch with these limits is delayed until a command completes it."""
 
 
 class Fetcher:
@@ -45,7 +45,7 @@ class Fetcher:
             is already known.
         prepared: whether the values in `unsent` are known for all partitions.
         moved: the parts of the next fetch for partitions that later responses changed. They come after those in `unsent`.
-        raised: consumers that wait here for a high watermark that the present response advances, each with the event that advanced it.
+        raised: the waiting consumers whose high watermark the present response has advanced, each with the event of that advance.
         poll: the network's handle for this fetcher's fetches; it elides fetches that return nothing (`core.sim.long_polling`).
     """
 
@@ -348,8 +348,8 @@ class Fetcher:
     def arm_timeout(self) -> None:
         """Arm the timer that expires when the request in flight is older than replica.socket.timeout.ms.
 
-        The timer comes before all other events at its time, so the time when it is armed does not matter. No timer is armed while fetches are
-        elided, because elided fetches always get a response in time.
+        The timer fires before everything else that is due at the same time, so it does not matter when the timer is armed. No timer is
+        armed while fetches are elided, because elided fetches always get a response in time.
         """
         broker = self.broker
         self.timeout_at = due = max(self.sent_at + broker.fetch_timeout, broker.journal.now + 1)
@@ -357,7 +357,7 @@ class Fetcher:
         self.poll.client_timer(due, broker.incarnation, timer, self.sent_cause)
 
     def timeout_changed(self) -> None:
-        """Apply a new replica.socket.timeout.ms, including to the request in flight."""
+        """Apply a new replica.socket.timeout.ms, also to the request in flight."""
         self.timeout_at = -1
         if self.in_flight and not self.broker.by_hand:
             self.arm_timeout()

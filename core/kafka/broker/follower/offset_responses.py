@@ -1,8 +1,8 @@
 """A follower's handling of responses with offsets: the ends of leader epochs, or the bounds of the leader's log.
 
 The follower truncates its log according to these offsets. The release decides how a follower finds the truncation point: by its own high
-watermark, by a request for the ends of leader epochs, or by a fetch response that names the diverging epoch. A follower out of the
-leader's range uses the bounds of the leader's log.
+watermark, by a request for the ends of leader epochs, or by a fetch response that names the diverging epoch. A follower whose fetch offset
+is outside the leader's log uses the bounds of that log.
 """
 
 from __future__ import annotations

@@ -73,7 +73,7 @@ class AppendCompletion(Protocol):
 
 
 class DelayedAppend(NamedTuple):
-    """A write of the broker itself: a record of an internal topic, or a marker."""
+    """A write by the broker itself: a record of an internal topic, or a marker."""
 
     writer: str
     base: int
@@ -146,7 +146,7 @@ class DelayedProduces:
             self._expire_at(min(write.deadline for write in self.waiting))
 
     def _expire_at(self, deadline: int) -> None:
-        """Arm the expiry timer for a deadline, unless the timer fires earlier."""
+        """Arm the expiry timer for a deadline, unless the timer is already armed and fires earlier."""
         now = self.broker.journal.now
         if not now < self.timer_due <= deadline:
             self.timer_due = deadline

@@ -28,7 +28,7 @@ class DelayedConsumerFetch:
         self.done = False
 
     def read(self) -> ConsumerFetchResponse:
-        """Return the present response. It omits partitions with nothing new, and partitions that another replica should serve."""
+        """Return the response as of now. It omits partitions with nothing new, and partitions that another replica should serve."""
         broker, hosted, rack = self.broker, self.hosted, self.request.rack
         found = []
         preferred = []
@@ -49,7 +49,7 @@ class DelayedConsumerFetch:
             self.hosted.online[tp].add_consumer(self)
 
     def complete_if_enough(self) -> None:
-        """Respond if there is something to send, because a high watermark advanced."""
+        """Respond if a high watermark has advanced so far that there is something to send."""
         if not self.done:
             answer = self.read()
             if answer.partitions or answer.preferred:

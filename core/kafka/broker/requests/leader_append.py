@@ -64,13 +64,13 @@ def append_as_coordinator(
     *,
     below_min_isr: bool = False,
 ) -> None:
-    """Append a batch of the broker itself with acks=all: records of an internal topic, or a marker (`AppendOrigin.COORDINATOR`).
+    """Append one of the broker's own batches with acks=all: records of an internal topic, or a marker (`AppendOrigin.COORDINATOR`).
 
     Args:
         partition: a partition that this broker leads.
         batch: the batch, at the LEO.
         deadline: when the write times out, µs.
-        completion: told when the batch is committed or the write failed. A write that is refused is reported at once.
+        completion: called when the batch is committed or the write has failed. A write that is refused is reported at once.
         guard: the number of the verification that a transactional batch passed (KIP-890); NO_GUARD if it needed none.
         below_min_isr: whether the batch is appended even if the ISR is smaller than min.insync.replicas.
     """
@@ -90,9 +90,9 @@ def append_as_coordinator(
 
 
 def _transaction_error(partition: Partition, batch: BatchFields, guard: int) -> str:
-    """Return the error of a transactional batch of the broker itself, or NONE. Its sequence numbers do not matter.
+    """Return the error of one of the broker's own transactional batches, or NONE. Its sequence numbers do not matter.
 
-    Kafka: `ProducerAppendInfo#maybeValidateDataBatch` with `AppendOrigin.COORDINATOR`. Markers have passed their own checks.
+    Kafka: `ProducerAppendInfo#maybeValidateDataBatch` with `AppendOrigin.COORDINATOR`. Markers are checked before this function is called.
     """
     producer_id, epoch, content = batch[6], batch[7], batch[10]
     if isinstance(content, EndTransactionMarker):
@@ -105,7 +105,7 @@ def _transaction_error(partition: Partition, batch: BatchFields, guard: int) -> 
 
 
 def _append(partition: Partition, term: Term, batch: BatchFields, acks: int) -> Column:
-    """Append a batch to a leader's log, and return the new LEO. The event is the cause of what follows."""
+    """Append a batch to a leader's log, and return the new LEO. The event of the append becomes the cause of what follows."""
     broker, log, journal = partition.broker, partition.log, partition.broker.journal
     base, _, size, producer, _, _, producer_id, _, _, _, _ = batch
     now: Column = journal.now
@@ -138,7 +138,7 @@ def _after_append(partition: Partition) -> None:
 
 
 def _respond_or_delay(partition: Partition, sender: str, request: ProduceRequest, base: int, end: int) -> None:
-    """Respond to a produce request whose batch is appended. With acks=1, respond at once; otherwise, when the batch is committed."""
+    """Respond to a produce request whose batch has been appended. With acks=1, respond at once; otherwise, when the batch is committed."""
     broker, tp, term = partition.broker, partition.tp, partition.term
     assert term is not None, "a leader has a term"
     broker.account.appended(tp, broker.id, term, base, request, partition.log)

@@ -2,7 +2,8 @@
 
 Kafka: `AddPartitionsToTxnManager`, `ReplicaManager#maybeStartTransactionVerificationForPartition`.
 
-Since 3.6, the leader verifies that the transaction has the partition. With transaction.version 2, the leader adds the partition instead.
+Since 3.6, the leader verifies that the partition belongs to the transaction. With transaction.version 2, the leader adds the partition
+instead.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ RETRY_BACKOFF: Final = 20 * US_PER_MS
 """add.partitions.to.txn.retry.backoff.ms, µs."""
 
 MAX_RETRY: Final = 100 * US_PER_MS
-"""add.partitions.to.txn.retry.backoff.max.ms, µs: the longest time that a leader repeats the request for a client."""
+"""How long a leader repeats the request on behalf of a client, µs (add.partitions.to.txn.retry.backoff.max.ms)."""
 
 RETRIABLE: Final = frozenset(
     {
@@ -37,7 +38,7 @@ RETRIABLE: Final = frozenset(
         errors.NOT_COORDINATOR,
     }
 )
-"""The errors of the coordinator that a producer sees as NOT_ENOUGH_REPLICAS, because every client retries that one."""
+"""The coordinator's errors that a producer gets as NOT_ENOUGH_REPLICAS, because every client retries after that error."""
 
 
 class Verification:
@@ -45,7 +46,7 @@ class Verification:
 
     Attributes:
         batch: the batch.
-        completion: what follows the answer.
+        completion: called with the answer.
         guard: the number of the verification entry.
         since: when the batch arrived, µs.
         node: the broker that is asked.
@@ -62,7 +63,7 @@ class Verification:
 
 
 class ProduceVerification:
-    """A produce request that waits for the coordinator: the records are appended or refused when the answer is here."""
+    """A produce request that waits for the coordinator: when the answer arrives, the records are appended or refused."""
 
     __slots__ = ("manager", "request", "sender")
 
@@ -73,7 +74,7 @@ class ProduceVerification:
 
     @property
     def retries_concurrent(self) -> bool:
-        """With transaction.version 2, the leader asks again in place of the producer."""
+        """With transaction.version 2, the leader asks again on behalf of the producer."""
         return self.request.adds_partition
 
     def verified(self, error: str, guard: int) -> None:
@@ -90,7 +91,7 @@ class ProduceVerification:
 
 
 class AddPartitionsToTxnManager:
-    """The questions of one broker to transaction coordinators.
+    """One broker's questions to transaction coordinators.
 
     Attributes:
         in_flight: the questions under way by correlation ID.
@@ -125,7 +126,7 @@ class AddPartitionsToTxnManager:
         return producers is None or not producers.has_ongoing_transaction(batch.producer_id, batch.producer_epoch)
 
     def verify_produce(self, sender: str, request: ProduceRequest) -> None:
-        """Ask the coordinator; append the records of a produce request or refuse them when the answer is here."""
+        """Ask the coordinator; when the answer arrives, append or refuse the records of a produce request."""
         self.verify(request, ProduceVerification(self, sender, request))
 
     def verify(self, batch: TransactionalBatch, completion: VerificationCompletion) -> None:
@@ -187,7 +188,7 @@ class AddPartitionsToTxnManager:
             self._send_queued(verification.node)
 
     def disconnected(self, node: int) -> None:
-        """Fail the questions to a coordinator whose connection broke."""
+        """Fail the questions to a coordinator, because the connection to it broke."""
         for correlation in [correlation for correlation, each in self.in_flight.items() if each.node == node]:
             self._answered(self.in_flight.pop(correlation), errors.NETWORK_EXCEPTION)
         self._send_queued(node)

@@ -9,10 +9,10 @@ class InternalTopicOwner(Protocol):
     """The coordinator whose state is in an internal topic."""
 
     def elected(self, partition: int, coordinator_epoch: int, /) -> None:
-        """Handle that this broker leads a partition of the topic."""
+        """Called when this broker becomes the leader of a partition of the topic."""
 
     def resigned(self, partition: int, /) -> None:
-        """Handle that this broker does not lead a partition of the topic."""
+        """Called when a change of roles leaves this broker without the leadership of a partition of the topic."""
 
     def transaction_completed(self, partition: int, producer_id: int, *, commit: bool) -> None:
-        """Handle that the marker of a transaction on a partition of the topic is committed."""
+        """Called when a transaction's marker on a partition of the topic is committed."""

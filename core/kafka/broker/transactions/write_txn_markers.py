@@ -23,7 +23,7 @@ class MarkersWrite:
 
     Attributes:
         owners: the coordinators by internal topic.
-        results: (producer ID, partition, error) of the markers that are written or refused.
+        results: (producer ID, partition, error) of each marker that has been written or refused.
         missing: the number of markers without a result.
     """
 

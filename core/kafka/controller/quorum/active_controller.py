@@ -3,10 +3,10 @@
 It receives the requests of brokers, appends the requests that change metadata, and responds when they are committed.
 
 Kafka's active controller generates records at once, on a state that can still be rolled back. It holds its responses in a purgatory
-until the records are committed. Here the request itself is appended, and it is executed when it is committed. Both happen in log
-order, so the records are the same, and no state that could be rolled back is ever visible. As in Kafka, heartbeats that change nothing
-are not written to the log. Only this controller knows which brokers have been silent, so its successor starts with new sessions
-(`ClusterControlManager#activate`).
+until the records are committed. Here the request itself is appended, and it is executed when it is committed. In Kafka and here, requests
+take effect in log order, so the records are the same; but here, no state that could be rolled back is ever visible. As in Kafka, heartbeats
+that change nothing are not written to the log. Only this controller knows which brokers have been silent, so its successor starts with new
+sessions (`ClusterControlManager#activate`).
 """
 
 from __future__ import annotations
