@@ -1,1 +1,4 @@
-"""The terminal playground and the command line. No other package imports this one. `cli` must start without Textual."""
+"""The terminal playground and the command line.
+
+No other package imports this package. The module `cli` must start without importing Textual.
+"""

@@ -1,9 +1,10 @@
 """The command line `isrlab`: its commands, the order of its imports, and its exit codes.
 
-The exit code is 0 if every expectation held, and 1 if an expectation failed. It is 2 for bad input, with a line on stderr for each mistake.
-It is 70 if the playground itself failed, and 74 if stdout could not be written. If the reader of stdout went away, as `head` does, the exit
-code is 141, without a message. Payload goes to stdout and everything else to stderr, both through `scenarios.io.standard_streams`. Each
-command imports its modules when it runs, so that `isrlab run` starts without the terminal framework and without Spark.
+The exit code is 0 if every expectation held, and 1 if an expectation failed. The exit code is 2 for bad input, with a line on stderr for
+each mistake. The exit code is 70 if the playground itself failed, and 74 if stdout could not be written. If the reader of stdout has closed
+the pipe, as `head` does, the exit code is 141, and there is no message. Results go to stdout and everything else goes to stderr, both
+through `scenarios.io.standard_streams`. Each command imports its modules when it runs, so that `isrlab run` starts without the terminal
+framework and without Spark.
 """
 
 from __future__ import annotations
@@ -21,7 +22,10 @@ from tui.commands.console import Parser
 from tui.exit_codes import BAD_INPUT, BROKEN_PIPE, OUTPUT_LOST
 
 VERSION: Final = "0.2.0.dev0"
-"""The version of the distribution. pyproject.toml reads it from here. Between releases, it is the next version with `.dev0`."""
+"""The version of the distribution. pyproject.toml reads it from here.
+
+Between releases, this is the next version with the suffix `.dev0`.
+"""
 
 GROUPS: Final[dict[ModuleType, tuple[str, ...]]] = {
     play: ("play", "keys"),
@@ -83,7 +87,8 @@ def _command(argv: Sequence[str]) -> int:
 def parser_for(command: str) -> Parser:
     """Return the parser that a command needs.
 
-    The parser contains only the command's own group, or all groups if the word is not a command. Building all groups takes milliseconds.
+    The parser contains only the command's own group of commands, or all groups if the first argument is not a command. The other groups are
+    left out because building all of them takes milliseconds.
     """
     parser = Parser(
         prog="isrlab",

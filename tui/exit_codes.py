@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Final
 
 HELD: Final = 0
-"""Exit code: success, every expectation held."""
+"""Exit code: success; every expectation was true."""
 
 FAILED: Final = 1
-"""Exit code: an expectation failed."""
+"""Exit code: at least one expectation failed."""
 
 BAD_INPUT: Final = 2
 """Exit code: bad input. Messages on stderr describe each mistake and its place."""
@@ -20,4 +20,4 @@ OUTPUT_LOST: Final = 74
 """Exit code: stdout could not be written, for example on a full disk (`EX_IOERR` of sysexits.h)."""
 
 BROKEN_PIPE: Final = 128 + 13
-"""Exit code: the reader of stdout went away. A shell reports the same code for SIGPIPE."""
+"""Exit code: the reader of stdout closed the pipe. A shell reports the same code for SIGPIPE."""

@@ -1,1 +1,1 @@
-"""The actions of the playground: their keys, conditions, questions, and effects."""
+"""The actions of the playground, with their keys, conditions, questions, and effects."""

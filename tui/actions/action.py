@@ -1,7 +1,7 @@
 """Actions, with their keys, labels, conditions, and effects.
 
-An action builds acts for the cluster, asks for input that leads to acts, or calls a method of the screen. `refuse` returns the reason
-why an action is impossible now. The footer shows such an action grayed out, and pressing its key shows the reason.
+An action builds acts for the cluster, asks for input that leads to acts, or calls a method of the screen. `refuse` returns the reason why
+an action is impossible now. The footer grays out impossible actions, and pressing the key of an impossible action shows the reason.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ class Action(ReprMixin):
 
     Attributes:
         id: the name of the action in keymaps and tests.
-        keys: Textual's names of the keys. The first key is shown.
+        keys: Textual's names of the keys, of which the first is shown.
         label: two or three words for the footer and the palette.
         help: a sentence for the help screen.
         group: heading in the help screen.
@@ -37,9 +37,9 @@ class Action(ReprMixin):
         ask: function that returns the question, or the text prompt, that leads to acts.
         call: name of the function to call (`MainScreen` maps names to functions).
         page: name of the screen that the action opens.
-        effect: function that describes what the action would do now. It is called only if the action is possible.
+        effect: function that describes what the action would do now; called only if the action is possible.
         shown: display name of the key, if it differs from the default display name.
-        footer: position in the footer; lower numbers are further left. 0 means that the footer does not show the action.
+        footer: position in the footer; lower numbers are further left, and 0 means that the footer does not show the action.
     """
 
     id: str
@@ -68,7 +68,7 @@ class Action(ReprMixin):
         return self.check(context)
 
     def words(self, context: ActionContext) -> str:
-        """Return the help sentence. If the action is possible, add its effect now."""
+        """Return the help sentence. If the action is currently possible, add its effect."""
         if self.effect is None or self.refuse(context) is not None:
             return self.help
         return f"{self.help} Now: {self.effect(context)}"

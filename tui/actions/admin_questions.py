@@ -1,6 +1,6 @@
 """Questions about administration: reassignment, log directories, records, topics, and consumers.
 
-Each answer carries its acts and a note. An impossible answer also carries the reason.
+Each answer has its acts and a note. An impossible answer also has the reason.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from tui.actions.context import MOST_BROKERS, ActionContext, Question, numbered
 
 
 def move_replica(context: ActionContext) -> Question:
-    """Ask for the log directory to which the selected partition's replica on the selected broker moves."""
+    """Ask for the log directory to which to move the replica of the selected partition on the selected broker."""
     broker, p = context.the_broker, context.the_partition
     replica = p.replica_on(broker.id)
     options: list[tuple[str, tuple[Act, ...], str, str | None]] = []
@@ -81,7 +81,7 @@ def reassign(context: ActionContext) -> Question:
 
 
 def delete_records(context: ActionContext) -> Question:
-    """Ask for the offset below which to delete the selected partition's records."""
+    """Ask for the offset below which to delete records of the selected partition."""
     p = context.the_partition
     leader = p.replica_on(p.leader)
     half = leader.log_start + (leader.hw - leader.log_start) // 2

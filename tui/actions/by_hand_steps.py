@@ -1,4 +1,4 @@
-"""Single protocol steps for the pace `by-hand`, with their questions and conditions."""
+"""The single protocol steps of the pace `by-hand`, with their questions and conditions."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def toggled(context: ActionContext) -> str:
 
 
 def cannot_toggle(context: ActionContext) -> str | None:
-    """Return the reason why the pace cannot change, or None. Only a cluster with one KRaft controller can change it."""
+    """Return the reason why the pace cannot change, or None. The pace can change only in a cluster with a single KRaft controller."""
     if context.built_by_hand:
         return "this scenario runs by hand from start to end"
     if context.view.voters:
@@ -39,7 +39,7 @@ def cannot_toggle(context: ActionContext) -> str | None:
 
 
 def needs_by_hand(context: ActionContext) -> str | None:
-    """Return a reason unless the pace is `by-hand`."""
+    """Refuse the action unless the pace is `by-hand`."""
     if context.pace is not Pace.BY_HAND:
         return f"the cluster runs on its own; to step it by hand, press {context.key('by-hand')}"
     return None
@@ -51,7 +51,7 @@ def no_step(context: ActionContext) -> str | None:
 
 
 def no_round(context: ActionContext) -> str | None:
-    """Return the reason why a fetch round is impossible, or None. A round needs a leader and a live follower."""
+    """Return the reason why a fetch round is impossible, or None. A fetch round needs a leader and a live follower."""
     reason = needs_by_hand(context) or needs_partition(context)
     if reason is not None:
         return reason
@@ -70,7 +70,7 @@ def followers(partition: PartitionView) -> list[int]:
 def fetch_round(context: ActionContext) -> TextPrompt:
     """Ask how many records each follower gets in a fetch round.
 
-    First, every follower's fetch arrives at the leader. Then the leader answers each fetch.
+    In a round, first the fetches of all followers arrive at the leader, and then the leader answers each of them.
     """
     partition = context.partition
     assert partition is not None
@@ -103,7 +103,7 @@ def fetch_round(context: ActionContext) -> TextPrompt:
 
 
 def step(context: ActionContext) -> Question:
-    """Ask for a single step of the selected broker."""
+    """Ask which single step the selected broker takes."""
     broker = context.broker
     assert broker is not None
     dead = "its process is not running" if broker.state is BrokerState.STOPPED else None

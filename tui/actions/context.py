@@ -1,4 +1,4 @@
-"""The context that actions depend on, and the questions and text prompts that they show."""
+"""The context that actions depend on, and the questions and text prompts that actions show."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class ActionContext(ReprMixin):
         view: the cluster.
         broker, partition, event: the selected broker, partition, and event, or None.
         focus: the panel that has the keyboard focus: `brokers`, `grid`, `events`, or `timeline`.
-        playing: whether virtual time runs.
+        playing: whether virtual time is advancing.
         speed: virtual seconds per wall second.
         pace: whether the cluster runs on its own or by hand.
         setting: function that returns the effective value of a setting for a topic, or for the whole cluster if the topic is None.
@@ -92,9 +92,9 @@ class TextPrompt(ReprMixin):
 
     Attributes:
         name: key under which the last text is remembered for the next prompt.
-        title, about: heading and explanation.
+        title, about: heading and explanation of the prompt.
         text: initial text of the first prompt.
-        acts: function that converts a text to acts. It raises ValueError if the text is wrong.
+        acts: function that converts a text to acts, or raises ValueError if the text is invalid.
     """
 
     name: str
@@ -129,7 +129,7 @@ class Question(ReprMixin):
 
 
 def numbered(answers: list[tuple[str, tuple[Act, ...], str, str | None]]) -> tuple[Option, ...]:
-    """Convert answers (label, acts, note, refusal) to options. The keys of the first nine are their numbers."""
+    """Convert answers (label, acts, note, refusal) to options. The first nine options have the keys 1 to 9."""
     return tuple(
         Option(str(number) if number < 10 else "", label, wanted, note, refused)
         for number, (label, wanted, note, refused) in enumerate(answers, start=1)

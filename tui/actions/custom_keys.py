@@ -1,4 +1,4 @@
-"""The keys of actions. A keymap file can change the default keys of the registry.
+"""The keys of actions. A keymap file can override the default keys.
 
 The file is `keys.toml` in `$XDG_CONFIG_HOME/isrlab` (by default `~/.config/isrlab`), or the file that `--keys` names:
 
@@ -6,8 +6,8 @@ The file is `keys.toml` in `$XDG_CONFIG_HOME/isrlab` (by default `~/.config/isrl
     kill = "J"
     step = ["n", "f8"]
 
-The left side is the id of an action (`isrlab keys` lists all ids). The right side is its key or a list of keys. Actions that the file does
-not name keep their keys.
+The left side is the id of an action (`isrlab keys` lists all ids). The right side is the action's key or a list of its keys. Actions that
+the file does not name keep their keys.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ RESERVED: Final = {
     "shift+tab": "moves between panels", "escape": "closes dialogs and menus", "ctrl+p": "opens the palette", "ctrl+c": "leaves",
     "ctrl+z": "suspends the playground",
 }  # fmt: skip
-"""Keys that a keymap cannot assign to an action, and what they do."""
+"""Keys that a keymap cannot assign to an action, each with its fixed effect."""
 
 EATEN: Final = {
     "ctrl+b": "tmux", "ctrl+a": "screen", "ctrl+g": "zellij", "ctrl+o": "zellij", "ctrl+t": "zellij", "ctrl+n": "zellij",
@@ -41,10 +41,10 @@ EATEN: Final = {
     "alt+n": "zellij", "alt+h": "zellij", "alt+j": "zellij", "alt+k": "zellij", "alt+l": "zellij", "alt+f": "zellij",
     "backspace": "some terminals (same as Ctrl+H)",
 }  # fmt: skip
-"""Keys that a program between the keyboard and the playground can intercept, and the name of that program."""
+"""Keys that another program can intercept before the playground receives them, each with the name of that program."""
 
 MAX_BYTES: Final = 1024 * 1024
-"""The maximum size of a keymap file in bytes."""
+"""The maximum size of a keymap file, in bytes."""
 
 _WORDS: Final = {"space": "Space", "enter": "⏎", "backspace": "Bksp", "end": "End", "insert": "Ins", "delete": "Del"}
 _KNOWN: Final = frozenset(str(key.value) for key in Keys if not str(key.value).startswith("<"))
@@ -53,7 +53,7 @@ _ALWAYS: Final = {"quit": ("ctrl+c",), "back": ("escape",)}
 
 @attrs.frozen(repr=False)
 class Keymap(ReprMixin):
-    """The keys of every action. `changed` holds the keys that differ from the registry, by action id."""
+    """The keys of every action. `changed` contains the keys that differ from the default keys, by action id."""
 
     changed: Mapping[str, tuple[str, ...]] = attrs.field(factory=dict)
 
@@ -91,7 +91,7 @@ def default_path(environ: Mapping[str, str] = os.environ) -> Path:
 
 
 def load_keymap(path: Path | None = None) -> Keymap:
-    """Load the keymap of a file. Without a path, load the default file if it exists.
+    """Load the keymap of a file. If no path is given, load the default file if it exists.
 
     Raises:
         InputError: the file cannot be read, or its content is wrong.
@@ -169,7 +169,7 @@ def _refuse_clashes(changed: Mapping[str, tuple[str, ...]], source: str) -> None
 
 
 def as_toml(keymap: Keymap) -> Iterable[str]:
-    """Return the whole keymap as lines of a keymap file. A comment after each action describes it."""
+    """Return the whole keymap as lines of a keymap file. A comment after each action describes the action."""
     yield f"# Keys of the playground. Save this file as {default_path()}, and keep only the lines that you change."
     yield "[keys]"
     for action in ACTIONS:

@@ -1,4 +1,4 @@
-"""Texts that describe the current effect of an action, with numbers. The command palette and the help show these texts."""
+"""Texts that describe the current effect of an action, with numbers. The command palette and the help show the texts."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ def _refusing(count: int) -> str:
 def _without(context: ActionContext, broker: int) -> tuple[list[PartitionView], int, int]:
     """Return the impact of losing a broker.
 
-    Returns the partitions that the broker leads, how many of them have no other live ISR member, and the number of partitions whose ISR
-    would fall below its minimum.
+    The result contains the partitions that the broker leads, the number of these without another live ISR member, and the number of
+    partitions whose ISR would fall below its minimum.
     """
     view = context.view
     led = [p for p in view.partitions if p.leader == broker]
@@ -133,7 +133,7 @@ def unclean(context: ActionContext) -> str:
 
 
 def elect_unclean(context: ActionContext) -> str:
-    """Describe what an unclean election of the selected partition would lose."""
+    """Describe which records an unclean election of the selected partition would lose."""
     p = context.partition
     assert p is not None
     return f"{p.tp} gets a leader from the live replicas; up to {only_on_stopped_brokers(p):,} records that only dead replicas hold would be lost."

@@ -1,6 +1,6 @@
 """Questions about faults: power loss, disks, slow and lossy links, held messages, and controllers.
 
-Each answer carries its acts and a note. An impossible answer also carries the reason.
+Each answer has its acts and a note. An impossible answer also has the reason.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ DELAYS: Final = (
     (500_000, "500 ms per write"),
     (5_000_000, "5 s per write"),
 )
-"""The additional time of a write to a slow disk in µs, each with its label."""
+"""The additional times of a write to a slow disk in µs, each with its label."""
 
 
 def _others(context: ActionContext) -> list[int]:

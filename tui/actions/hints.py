@@ -1,4 +1,4 @@
-"""The hints in the footer. They show the most useful actions for the focused panel, each with a short label."""
+"""The hints in the footer. The hints show the most useful actions for the focused panel, each with a short label."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def hints(context: ActionContext, *, moving: bool) -> tuple[Hint, ...]:
 
     Args:
         context: the state of the session.
-        moving: whether the next frames can show a change.
+        moving: whether something can change in the next frames.
     """
     wanted = list(_FOOTER)
     if context.focus == "events":

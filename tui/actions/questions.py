@@ -1,4 +1,4 @@
-"""Questions that actions ask. Each answer carries its acts. An impossible answer also carries the reason."""
+"""Questions that actions ask. Each answer has its acts. An impossible answer also has the reason."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ RATES: Final = (10, 50, 200, 1_000, 5_000, 20_000)
 
 
 def cut(context: ActionContext) -> Question:
-    """Ask which link of the selected broker to cut, or to heal if it is already cut."""
+    """Ask which link of the selected broker to cut, or to heal if the link is already cut."""
     broker = context.the_broker
     view = context.view
     here = broker_address(broker.id)
@@ -91,7 +91,7 @@ def _meaning(number: int, replicas: int, *, capped: bool) -> str:
 
 
 def acks(context: ActionContext) -> Question:
-    """Ask which acks setting a producer uses."""
+    """Ask which acks setting a producer should use."""
     options: list[Option] = []
     words = (("0", "waits for nothing"), ("1", "waits for the leader's append"), ("all", "waits for the whole ISR"))
     producers = sorted(context.view.producers, key=lambda p: (p.rate == 0, p.name))

@@ -19,12 +19,12 @@ READ_ONLY: Final = "the session is read-only; without --read-only, the first act
 
 
 def always(context: ActionContext) -> str | None:
-    """Return None, because the action is always possible."""
+    """Return None for an action that is always possible."""
     return None
 
 
 def needs_process(context: ActionContext) -> str | None:
-    """Return a reason unless the selected broker has a process."""
+    """Refuse the action unless the selected broker has a process."""
     broker = context.broker
     if broker is None:
         return "no broker is selected; choose one with ← and →"
@@ -34,7 +34,7 @@ def needs_process(context: ActionContext) -> str | None:
 
 
 def cannot_start(context: ActionContext) -> str | None:
-    """Return a reason unless the selected broker is stopped."""
+    """Refuse the action unless the selected broker is stopped."""
     broker = context.broker
     if broker is None:
         return "no broker is selected; choose one with ← and →"
@@ -44,7 +44,7 @@ def cannot_start(context: ActionContext) -> str | None:
 
 
 def cannot_shut_down(context: ActionContext) -> str | None:
-    """Return a reason unless the selected broker is running, which a controlled shutdown requires."""
+    """Refuse the action unless the selected broker is running, which a controlled shutdown requires."""
     reason = needs_process(context)
     if reason is None and context.broker is not None and context.broker.state is not BrokerState.RUNNING:
         return f"b{context.broker.id} is {context.broker.state}; only a running broker can shut down cleanly"
@@ -52,12 +52,12 @@ def cannot_shut_down(context: ActionContext) -> str | None:
 
 
 def needs_broker(context: ActionContext) -> str | None:
-    """Return a reason unless a broker is selected."""
+    """Refuse the action unless a broker is selected."""
     return None if context.broker is not None else "no broker is selected; choose one with ← and →"
 
 
 def cannot_unregister(context: ActionContext) -> str | None:
-    """Return a reason unless the selected broker is registered with a KRaft controller."""
+    """Refuse the action unless the selected broker is registered with a KRaft controller."""
     broker = context.broker
     if broker is None:
         return needs_broker(context)
@@ -67,12 +67,12 @@ def cannot_unregister(context: ActionContext) -> str | None:
 
 
 def nothing_to_heal(context: ActionContext) -> str | None:
-    """Return a reason unless a link is cut."""
+    """Refuse the action unless a link is cut."""
     return None if context.view.cut_links else "no link is cut"
 
 
 def no_unclean_election(context: ActionContext) -> str | None:
-    """Return a reason unless the selected partition has no leader and a live replica can be elected."""
+    """Refuse the action unless the selected partition has no leader and one of its live replicas can be elected."""
     partition = context.partition
     if partition is None:
         return "no partition is selected; choose one with ↑ and ↓"
@@ -84,7 +84,7 @@ def no_unclean_election(context: ActionContext) -> str | None:
 
 
 def no_preferred_election(context: ActionContext) -> str | None:
-    """Return a reason if the preferred leader already leads every partition, or if the cluster has no partitions."""
+    """Refuse the action if every partition is already led by its preferred leader, or if the cluster has no partitions."""
     if not context.view.partitions:
         return "there are no partitions"
     view = context.view
@@ -94,12 +94,12 @@ def no_preferred_election(context: ActionContext) -> str | None:
 
 
 def needs_partition(context: ActionContext) -> str | None:
-    """Return a reason unless a partition is selected."""
+    """Refuse the action unless a partition is selected."""
     return None if context.partition is not None else "no partition is selected; choose one with ↑ and ↓"
 
 
 def no_producer(context: ActionContext) -> str | None:
-    """Return a reason unless the cluster has a producer."""
+    """Refuse the action unless the cluster has a producer."""
     return (
         None
         if context.view.producers
@@ -108,24 +108,24 @@ def no_producer(context: ActionContext) -> str | None:
 
 
 def time_stands(context: ActionContext) -> str | None:
-    """Return a reason if virtual time is paused because the pace is `by-hand`."""
+    """Refuse the action if virtual time is paused because the pace is `by-hand`."""
     if context.pace is Pace.BY_HAND and not context.built_by_hand and not context.in_the_past:
         return f"virtual time is paused while you step by hand; to let it run, press {context.key('by-hand')}; to go to the next event, press {context.key('step')}"
     return None
 
 
 def nothing_done(context: ActionContext) -> str | None:
-    """Return a reason unless there is an act to undo."""
+    """Refuse the action unless there is an act to undo."""
     return None if context.can_undo else "there is nothing to undo before this moment"
 
 
 def nothing_undone(context: ActionContext) -> str | None:
-    """Return a reason unless there is an act to redo."""
+    """Refuse the action unless there is an act to redo."""
     return None if context.can_redo else "there is nothing to redo on this branch"
 
 
 def fastest(context: ActionContext) -> str | None:
-    """Return a reason if the speed is already the highest."""
+    """Refuse the action if the speed is already the highest."""
     return (
         f"{SPEEDS[-1]:g}× is the highest speed; to run as fast as possible, press {context.key('full-speed')}"
         if context.speed >= SPEEDS[-1]
@@ -134,24 +134,24 @@ def fastest(context: ActionContext) -> str | None:
 
 
 def slowest(context: ActionContext) -> str | None:
-    """Return a reason if the speed is already the lowest."""
+    """Refuse the action if the speed is already the lowest."""
     return f"{SPEEDS[0]:g}× is the lowest speed" if context.speed <= SPEEDS[0] else None
 
 
 def nothing_before(context: ActionContext) -> str | None:
-    """Return a reason unless an event has happened."""
+    """Refuse the action if no event has happened yet."""
     return None if context.view.seq else "nothing has happened yet"
 
 
 def no_future(context: ActionContext) -> str | None:
-    """Return a reason unless the branch continues after this moment."""
+    """Refuse the action unless the branch continues after this moment."""
     return None if context.in_the_past else f"this is the latest moment of this branch; to continue, press {context.key('play')}"
 
 
 def no_cause(context: ActionContext) -> str | None:
-    """Return a reason if there is nothing whose cause can be shown.
+    """Refuse the action if there is nothing whose cause can be shown.
 
-    If the events panel has the focus or a page is open, the selected event needs a recorded cause. Otherwise, a broker or a partition
+    If the events panel has the focus or a page is open, the selected event must have a recorded cause. Otherwise, a broker or a partition
     must be selected.
     """
     if context.event is None or not (context.page or context.focus == "events"):

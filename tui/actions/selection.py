@@ -14,9 +14,9 @@ class Selection:
 
     Attributes:
         broker, partition: the selected broker and partition, or None.
-        worst_first: whether the list is sorted with the worst partitions first. Otherwise, it is sorted by name.
-        filter_name: the kafka-topics filter that listed partitions pass; empty for all partitions.
-        words: the words that listed partitions, brokers, and events contain; empty for no filter.
+        worst_first: whether the list is sorted with the worst partitions first, instead of by name.
+        filter_name: the kafka-topics filter that is applied to the partition list; empty for all partitions.
+        words: the words that partitions, brokers, and events must contain to be listed; empty for no filter.
     """
 
     def __init__(self) -> None:
@@ -34,7 +34,7 @@ class Selection:
         self.broker = broker if broker is not None else self.broker
 
     def keep_within(self, view: ClusterView) -> None:
-        """Replace a selected broker or partition that the view does not contain with the first one."""
+        """If the selected broker or partition is not in the view, select the first one in the view instead."""
         if view.version >= 0 and view.version == self._checked_in and self.partition is not None and self.broker is not None:
             return
         self._checked_in = view.version
@@ -72,7 +72,7 @@ class Selection:
             self.partition = listed[max(0, min(len(listed) - 1, at + by))]
 
     def move_into(self, partitions: Sequence[TopicPartition], brokers: Sequence[int]) -> None:
-        """Select the first listed partition if the selected one is not listed. Do the same for brokers."""
+        """If the selected partition is not listed, select the first listed one. Do the same for brokers."""
         if partitions and self.partition not in partitions:
             self.partition = partitions[0]
         if brokers and self.broker not in brokers:
@@ -85,13 +85,16 @@ class Selection:
         return in_order(view, self.worst_first, self.filter_name, self.words)
 
     def toggle_order(self, view: ClusterView) -> str:
-        """Toggle between both orders and select the first partition. Returns a message to show."""
+        """Switch to the other order of the list and select the first partition. Return a message that describes the new list."""
         self.worst_first = not self.worst_first
         self.partition = next((p.tp for p in self.listed(view)), self.partition)
         return "partitions sorted with the worst first" if self.worst_first else "partitions sorted by name"
 
     def next_filter(self, view: ClusterView) -> str:
-        """Switch to the next kafka-topics filter. After the last filter, list all partitions again. Returns a message to show."""
+        """Switch to the next kafka-topics filter.
+
+        After the last filter, list all partitions again. Return a message that describes the new list.
+        """
         names = ["", *FILTERS]
         self.filter_name = which = names[(names.index(self.filter_name) + 1) % len(names)]
         if which:
@@ -101,7 +104,7 @@ class Selection:
         return said + (f" (kafka-topics --{which}-partitions)" if which else "")
 
     def listing_note(self, view: ClusterView, back_key: str) -> str:
-        """Describe the filter and the order of the list. Returns an empty string if all partitions are listed by name.
+        """Describe the filter and the order of the list. Return an empty string if all partitions are listed by name.
 
         Args:
             view: the cluster.

@@ -1,4 +1,4 @@
-"""The metrics that need the event stream. `core.lab.metrics` computes them from the events in memory."""
+"""The metrics that are computed from events instead of views. `core.lab.metrics` computes these metrics from the events in memory."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from core.sim.units import SECOND
 from tui.analysis.metrics_history import METRICS, Metric, Series, Values
 
 _RECENT: Final = 8
-"""The number of recent samples to keep with separate values for each broker."""
+"""The number of recent samples for which separate values for each broker are kept."""
 
 
 class EventMetrics:
@@ -39,7 +39,7 @@ class EventMetrics:
 
     @property
     def progress(self) -> float:
-        """The fraction of events in memory that are processed, from 0 to 1. At 1, the values are up to date."""
+        """The fraction of events in memory that have been processed, from 0 to 1. At 1, the values are up to date."""
         return 1 - len(self._waiting) / self._whole if self._waiting else 1.0
 
     def update(self, event_buffer: EventBuffer, now: int, most: int | None = None) -> None:
@@ -103,7 +103,7 @@ class EventMetrics:
         return self._latest.get(metric.name, {})
 
     def rates(self, metric: Metric) -> Values:
-        """Return each broker's rate per second over about the last five seconds. Returns an empty dict if there are too few samples."""
+        """Return each broker's rate per second over about the last five seconds, or an empty dict if there are too few samples."""
         if not self._recent:
             return {}
         end, latest = self._recent[-1]

@@ -1,4 +1,4 @@
-"""The active faults of links, disks, and processes. Cards and the header use the same list."""
+"""The active faults of links, disks, and processes. Broker cards and the header show faults from the same list."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _ORDER: Final = ("paused", "dir", "cut", "held", "slow", "loss", "repeats", "reo
 
 
 _said: list[Any] = [None, ()]
-"""The key and the result of the last `faults_text` call. The key seldom changes between frames."""
+"""The key and the result of the last `faults_text` call. The result is kept because the key seldom changes between frames."""
 
 
 @attrs.frozen(repr=False)
@@ -28,7 +28,7 @@ class Fault(ReprMixin):
     Attributes:
         node: address of the node.
         other: address of the other end of the link; empty for a fault of the node.
-        way: direction of a link fault: `↔` both, `→` from the node, `←` to the node. Empty for a fault of the node.
+        way: direction of a link fault: `↔` both, `→` from the node, `←` to the node; empty for a fault of the node.
         word: the kind of fault, in one word.
         much: the amount, if the fault has one.
     """
@@ -48,14 +48,17 @@ class Fault(ReprMixin):
 
     @property
     def in_a_list(self) -> str:
-        """The text in a list of faults of several nodes, for example `b1↔b2 cut`."""
+        """The text in a list with faults of several nodes, for example `b1↔b2 cut`."""
         if not self.other:
             return f"{self.node} {self.word} {self.much}".strip()
         return f"{self.node}{self.way}{self.other} {self.word}" + (f" {self.much}" if self.much else "")
 
 
 def faults_at(view: ClusterView, node: str) -> list[Fault]:
-    """Return the faults of a node, the worst first. A paused process is not included because the broker's state shows it."""
+    """Return the faults of a node, the worst first.
+
+    A paused process is not included, because the broker's state already shows the pause.
+    """
     found = [*_links(view, node)]
     for broker in view.brokers:
         if broker_address(broker.id) == node:
@@ -118,7 +121,7 @@ def _share(ppm: int) -> str:
 
 
 def _both_ways(node: str, word: str, links: dict[tuple[str, str], str]) -> Iterable[Fault]:
-    """Yield the link faults of a node. A fault that is equal in both directions appears once."""
+    """Yield the link faults of a node. A fault that is the same in both directions appears once."""
     for other in sorted({dst if src == node else src for src, dst in links if node in (src, dst)}):
         out, back = links.get((node, other)), links.get((other, node))
         if out is not None and back is not None and out == back:
@@ -133,8 +136,8 @@ def _both_ways(node: str, word: str, links: dict[tuple[str, str], str]) -> Itera
 def faults_text(view: ClusterView) -> tuple[str, ...]:
     """Return texts for all faults, from the longest to the shortest.
 
-    The first text names all faults, the following texts name some of them, and the last text is only the count. Without faults, returns an
-    empty tuple.
+    The first text names all faults, the next ones name fewer and fewer, and the last one only counts them. If there are no faults, return
+    an empty tuple.
     """
     own = tuple([(b.id, b.state is BrokerState.PAUSED, b.failed_dirs, b.disk_delay_us) for b in view.brokers])
     key = (view.cut_links, view.held_links, view.changed_links, view.loss_ppm, own)

@@ -20,19 +20,19 @@ _AT: Final = {
 
 
 def _column(event: EventTuple, name: str) -> object:
-    """Return a column of an event by name."""
+    """Return the value of a named column of an event."""
     return event[_AT[event[3]][name]]
 
 
 class IsrReasons:
-    """Finds and caches the reasons. The events are searched only once for each change of a partition."""
+    """Finds the reasons and caches them. After each change of a partition, the events are searched only once."""
 
     def __init__(self) -> None:
         self._ring: EventRing | None = None
         self._known: dict[tuple[object, ...], str] = {}
 
     def of(self, p: PartitionView, event_buffer: EventBuffer) -> dict[int, str]:
-        """Return when and why each replica outside the ISR left it, by broker.
+        """For each replica outside the ISR, return when and why the replica left the ISR, by broker.
 
         For example: `left 00:11.633: no heartbeat for 9s (broker.session.timeout.ms 9s)`.
         """
@@ -89,7 +89,7 @@ def _proposal(event: EventTuple) -> str:
 
 
 def _by_the_controller(left: EventTuple, broker: int, event_buffer: EventBuffer) -> str:
-    """Return the reason for a change by the controller, from its causes or from the event itself."""
+    """Return the reason for an ISR change by the controller, taken from the causes of the event or from the event itself."""
     cause = left[2]
     for _ in range(_MOST_CAUSES):
         event = event_buffer.find(cause) if cause else None

@@ -1,7 +1,7 @@
-"""The data of a swim-lane diagram: the node of each event, the node that its cause came from, and a short label.
+"""The data of a swim-lane diagram: the node of each event, the node that sent the message behind the event, and a short label.
 
-All data comes from events. There is no event for a fetch without new data. Events show the records that arrived, the offset of
-the next fetch, and the changes of the high watermark.
+All data comes from events. No event records a fetch without new data. Events record the records that arrived, the offset of the next fetch,
+and the changes of the high watermark.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _AT: Final = {
     for columns in [list(kind.columns)]
     if "topic" in columns and "partition" in columns
 }
-"""The indexes of topic and partition in an event tuple, by kind."""
+"""The indexes of the topic and the partition in an event tuple, by kind of event."""
 
 _BROKER_KINDS: Final = frozenset(
     {
@@ -65,7 +65,7 @@ class LaneStep:
 def concerns(event: EventTuple, tp: TopicPartition, brokers: frozenset[int]) -> bool:
     """Return whether an event belongs to the lane of a partition.
 
-    Events of the partition, state changes of its brokers, link events, and acts belong to it.
+    A lane contains the events of the partition, state changes of its brokers, link events, and acts.
     """
     kind: str = event[3]
     at = _AT.get(kind)
@@ -79,7 +79,7 @@ def concerns(event: EventTuple, tp: TopicPartition, brokers: frozenset[int]) -> 
 
 
 def node_of(event: EventTuple) -> str:
-    """Return the name of an event's column, or an empty string if the event has none."""
+    """Return the name of the diagram's column in which an event appears, or an empty string if the event appears in none."""
     kind = event[3]
     if kind in _BY_CONTROLLER:
         return CONTROLLER
@@ -95,7 +95,7 @@ _FROM: Final = {
     "follower-append": "leader", "epoch-answered": "leader", "truncated": "leader", "fetch-failed": "leader", "follower-fetched": "follower",
     "consumed": "broker",
 }  # fmt: skip
-"""The event column that names the sender of the message, by kind. For other kinds, the sender is the node of the cause."""
+"""The column that contains the sender of the message, by kind of event. For other kinds, the sender is the node of the cause."""
 
 
 def step_of(event: EventTuple, find: Callable[[int], EventTuple | None], leading: str = "") -> LaneStep:
@@ -130,7 +130,7 @@ def _ids(ids: tuple[int, ...]) -> str:
 
 
 def short_label(event: EventTuple) -> str:
-    """Return a label of two or three words for an event."""
+    """Return a label of a few words for an event."""
     kind: str = event[3]
     made = _SHORT.get(kind)
     if made is not None:

@@ -22,16 +22,16 @@ from core.sim.units import SECOND
 from tui.analysis.per_state_cache import cached_per_state
 
 FIRST_STEP: Final = SECOND // 5
-"""The initial interval between samples in virtual µs. It doubles whenever there are more than `MOST` samples."""
+"""The initial interval between samples, in virtual µs. The interval doubles whenever there are more than `MOST` samples."""
 
 MOST: Final = 2_000
 """The maximum number of samples of a metric."""
 
 MANY: Final = 1_000
-"""With more partitions than this number, the interval between samples is four times as long."""
+"""The number of partitions above which the interval between samples is four times as long."""
 
 Values = dict[int, float]
-"""Values by broker id. Values of the controller have the key `CONTROLLER`."""
+"""Values by broker id. Values of the controller are stored under the key `CONTROLLER`."""
 
 
 @attrs.frozen(repr=False)
@@ -43,10 +43,10 @@ class Metric(ReprMixin):
         about: meaning of the metric, and advice.
         of: function that returns the values by broker for a view, or None if the metric is computed from events.
         counts: whether the metric is a counter.
-        flow: whether the metric counts a steady flow, whose rate is more useful than its count.
+        flow: whether the metric counts something that flows steadily, so that the rate is more useful than the count.
         fold: function that combines the values of all brokers: `sum`, `max`, or `min`.
-        bad, warn: functions that return whether a value is critical, or needs attention.
-        dear: whether the metric reads every replica for each sample. A large cluster has no history of such a metric.
+        bad, warn: functions that return whether a value is critical, and whether it needs attention.
+        dear: whether each sample of the metric reads every replica; for a large cluster, such a metric has no history.
         lab: whether the metric exists only in the laboratory, not in Kafka.
         unit: unit of the values, if the name does not imply it.
     """
@@ -65,7 +65,7 @@ class Metric(ReprMixin):
 
     @property
     def short(self) -> str:
-        """The `name` property of the MBean, or the whole name if it has none."""
+        """The `name` property of the MBean, or the metric's whole name if there is no such property."""
         return self.name.partition("name=")[2].partition(",")[0] or self.name
 
     def folded(self, values: Values) -> float:
@@ -82,7 +82,7 @@ _LED: Final = ("led", "under-replicated", "under-min", "at-min", "reassigning")
 
 @attrs.frozen(repr=False)
 class _Census(ReprMixin):
-    """Counts over all partitions of a view. One pass computes them, and the result is cached by the view's version."""
+    """Counts over all partitions of a view. All counts are computed in one pass, and the result is cached for each version of the view."""
 
     led: dict[str, Values]
     offline: int
@@ -238,7 +238,7 @@ METRICS: Final[tuple[Metric, ...]] = (
         lambda v: _controller(v, v.lost), bad=_some, lab=True,
     ),
 )  # fmt: skip
-"""All metrics, in the order in which operators check them."""
+"""All metrics, in the order in which an operator would check them."""
 
 
 @attrs.define(repr=False)
@@ -276,7 +276,7 @@ class MetricsHistory:
 
         Args:
             view: the cluster.
-            branch, origin: the current branch, and the branch that it started from.
+            branch, origin: the current branch, and the branch from which the current branch started.
             lags: function that returns the lag of each broker (`Session.lags`), for views whose offsets can be outdated.
         """
         series = self._branches.get(branch)
@@ -294,5 +294,5 @@ class MetricsHistory:
         series.add(view.now, values)
 
     def of(self, branch: str) -> Series:
-        """Return the samples of a branch, which are empty for an unknown branch."""
+        """Return the samples of a branch; an unknown branch has none."""
         return self._branches.get(branch) or Series()

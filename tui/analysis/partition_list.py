@@ -25,7 +25,7 @@ FILTERS: Final[Mapping[str, Callable[[PartitionView, Container[int], int], bool]
 }
 """The four filters of `kafka-topics --describe` by name, the worst first.
 
-The arguments are the partition, the live brokers, and the configured min ISR.
+Each filter is a function of the partition, the live brokers, and the configured min ISR.
 """
 
 
@@ -44,8 +44,8 @@ def in_order(view: ClusterView, worst_first: bool, which: str = "", words: str =
     Args:
         view: the cluster.
         worst_first: whether the worst partitions come first.
-        which: name of a filter in `FILTERS`; empty for all partitions.
-        words: words that each partition contains; empty for all partitions.
+        which: name of a filter in `FILTERS`; empty for no filter.
+        words: words that a listed partition must contain; empty for no filter.
     """
     partitions = filtered(view, which) if which else list(view.partitions)
     if words:

@@ -1,4 +1,4 @@
-"""A cache for results that are computed from a view and depend on neither offsets nor counters."""
+"""A cache for results that are computed from a view and that depend neither on offsets nor on counters."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _kept: dict[Hashable, tuple[int, Any]] = {}
 
 
 def cached_per_state(view: ClusterView, name: Hashable, make: Callable[[], T]) -> T:
-    """Return the result of `make`. Call `make` only if the view's version changed.
+    """Return the result of `make`, which is called only if the view's version has changed.
 
     Args:
         view: the cluster.

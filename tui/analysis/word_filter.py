@@ -1,7 +1,7 @@
 """A filter for texts that contain all search words, for example `b55`, `offline`, `orders-`, `#120`.
 
-A number must match as a whole, with or without the prefix `b` or `#`: `b5` does not match `b55`. Any other word can be part of a longer
-word. Case does not matter.
+A search word that is a number, with or without the prefix `b` or `#`, matches only the whole number. For example, `b5` does not match
+`b55`. Any other search word also matches a part of a longer word. Case does not matter.
 """
 
 from __future__ import annotations

@@ -18,20 +18,20 @@ if TYPE_CHECKING:
     from tui.main_screen.screen import MainScreen
 
 MOST_NAMED: Final = 20
-"""The maximum number of names of one type to offer. A longer text matches fewer names."""
+"""The maximum number of names of one type to offer. If there are more, the user can type a longer text to see fewer names."""
 
 WHOLE: Final = 1_000.0
 """The score of an exact match, which is higher than the score of any other match."""
 
 Named = tuple[int, str, str, Callable[[], object]]
-"""A search result: its rank, its name, its description, and the function that goes to it.
+"""A search result: its rank, its name, its description, and the function that selects or explains it.
 
 The rank is 0 for an exact match, 1 for a prefix, 2 for a substring, and 3 for a term that also matches an action.
 """
 
 
 def named(main_screen: MainScreen, query: str) -> list[Named]:
-    """Return the brokers, partitions, and terms whose name contains a text. Within each type, the best matches come first."""
+    """Return the brokers, partitions, and terms whose names contain a text. Within each type, the best matches come first."""
     query = query.strip().lower()
     if not query:
         return []
@@ -83,7 +83,7 @@ def _words(main_screen: MainScreen, query: str) -> Iterator[Named]:
 
 
 class NameProvider(Provider):
-    """A provider that offers names in the command palette after the user typed a text."""
+    """A provider that offers names in the command palette once the user has typed a text."""
 
     async def search(self, query: str) -> Hits:
         """Yield the names that match a text."""

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def write_crash_report(loaded: LoadedSession, traceback: str) -> list[str]:
-    """Saves the session and the traceback, and returns the lines of a message for the user. It never raises an exception."""
+    """Saves the session and the traceback, and returns the lines of a message for the user. This function never raises an exception."""
     what = traceback.strip().splitlines()[-1][:200] if traceback.strip() else "an error without a description"
     lines = [f"the playground failed: {what}"]
     with contextlib.suppress(Exception):
@@ -35,7 +35,7 @@ def write_crash_report(loaded: LoadedSession, traceback: str) -> list[str]:
 
 
 def _script(loaded: LoadedSession, path: Path) -> str:
-    """Return the session as a script. If that fails, the script ends with the last act."""
+    """Return the whole session as a script. If that fails, return a script that ends with the last act."""
     from scenarios.logs.recorded_session import session_script
     from tui.session.loading import script_name
 
@@ -50,8 +50,8 @@ def _script(loaded: LoadedSession, path: Path) -> str:
 def _free_name(loaded: LoadedSession) -> Path | None:
     """Return an unused path without an extension, or None if no directory is writable.
 
-    The directory is that of the session's own file if it has one, otherwise the working directory. If it is not writable, the directory
-    for temporary files is used.
+    The path is in the directory of the session's own file or, if the session has no file, in the working directory. If that directory is
+    not writable, the path is in the directory for temporary files.
     """
     own = loaded.record or loaded.log
     stem = "isrlab-session" if own is None else own.name.split(".jsonl")[0].removesuffix(".yaml")
@@ -66,7 +66,7 @@ def _free_name(loaded: LoadedSession) -> Path | None:
 
 
 def _write(path: Path, text: Callable[[], str]) -> bool:
-    """Writes a complete file or no file. Returns whether that succeeded."""
+    """Writes a complete file or no file at all. Returns whether the file was written."""
     partial = path.with_name(f".partial-{path.name}")
     try:
         partial.write_text(text(), encoding="utf-8")

@@ -42,10 +42,10 @@ from tui.terminal.foreign_text import ControlCharacterFilter
 
 
 class ActionProvider(Provider):
-    """A provider that offers all actions in the command palette. Impossible actions come last, with the reason."""
+    """A provider that offers all actions in the command palette. Impossible actions come last, each with the reason."""
 
     async def discover(self) -> Hits:
-        """Yield all actions, before the user types a text."""
+        """Yield all actions, for the time before the user types a text."""
         for action, text, call, help_text in self._entries():
             yield DiscoveryHit(text, call, text=action.label, help=help_text)
 
@@ -81,7 +81,7 @@ def _caller(main_screen: MainScreen, action: Action) -> Any:
 
 
 class Playground(App[int]):
-    """The application. It shows one session at a time."""
+    """The application. The application shows one session at a time."""
 
     CSS_PATH = "playground.tcss"
     TITLE = "isrlab"
@@ -96,7 +96,7 @@ class Playground(App[int]):
         Args:
             loaded: the session with its title and scenario.
             display: the display options.
-            driver: Textual's driver, for pictures and tests. If None, Textual chooses the driver.
+            driver: the Textual driver, for pictures and tests; if None, Textual chooses the driver.
         """
         no_color = os.environ.pop("NO_COLOR", None)  # Textual would turn colors into grays; `PlainFilter` removes them completely.
         try:
@@ -126,7 +126,7 @@ class Playground(App[int]):
         self.use_palette(display.palette_for(self.console))
 
     def get_driver_class(self) -> type[Driver]:
-        """Return the driver class. In a terminal, return `TerminalDriver`, which quits the application when the terminal closes."""
+        """Return the driver class. In a terminal, this is `TerminalDriver`, which quits the application when the terminal closes."""
         found = super().get_driver_class()
         if found.__name__ != "LinuxDriver":
             return found
@@ -161,7 +161,7 @@ class Playground(App[int]):
 
     @property
     def ascii_only(self) -> bool:
-        """Whether only ASCII is written."""
+        """Whether the application writes only ASCII."""
         return self._ascii.enabled
 
     @ascii_only.setter
@@ -172,7 +172,7 @@ class Playground(App[int]):
         """Ends the current session and opens another.
 
         Raises:
-            KafkaError, ValueError: the cluster cannot be built. The old session continues.
+            KafkaError, ValueError: the cluster cannot be built; the old session then continues.
         """
         loaded = load_session(target, own_process=self.loaded.own_process)
         self.end_session()
@@ -193,15 +193,16 @@ class Playground(App[int]):
         self.main_screen.garbage.collect_when_idle()
 
     def end_session(self) -> None:
-        """Ends the session: completes its log, and saves the session as a script if requested."""
+        """Ends the session: completes its log and, if requested, saves the session as a script."""
         self.loaded.session.close()
         if self.loaded.record is not None:
             self.loaded.save(self.loaded.record)
 
     def on_paste(self, event: events.Paste) -> None:
-        """Handles a pasted text that no input line took.
+        """Handles pasted text that no input line has accepted.
 
-        A dialog that is opening gets the text. Otherwise, a message refuses it, because pasted text is not a series of keys.
+        If a dialog is opening, it receives the text. Otherwise, a message refuses the text, because pasted text must not be treated as key
+        presses.
         """
         event.stop()
         screen = self.screen
@@ -213,7 +214,7 @@ class Playground(App[int]):
         )
 
     async def on_event(self, event: events.Event) -> None:
-        """Drops keys, clicks, and pasted texts that arrive after the request to quit, because the screens can already be gone."""
+        """Drops keys, clicks, and pasted text that arrive after the request to quit, because the screens can already be gone."""
         if isinstance(event, events.InputEvent | events.Paste) and (self._exit or not self._screen_stacks.get(self.current_mode)):
             return
         await super().on_event(event)
@@ -231,18 +232,18 @@ class Playground(App[int]):
         return empty
 
     def on_mount(self) -> None:
-        """Starts to handle signals that quit the application, and schedules the work after startup."""
+        """Starts to handle the signals that quit the application, and schedules the work that follows the startup."""
         if self.leaving is not None:
             self.leaving.on_request(functools.partial(self._leave_soon, asyncio.get_running_loop()))
         self.app_resume_signal.subscribe(self, lambda _: self.screen.refresh(layout=True))
         self.set_timer(STARTUP_SECONDS, self._settle)
 
     def _fatal_error(self) -> None:
-        """Keeps an uncaught error for the crash report. Textual's own method writes the traceback to the terminal."""
+        """Keeps an uncaught error for the crash report. In contrast, Textual's own method would write the traceback to the terminal."""
         self._fail(traceback.format_exc())
 
     def panic(self, *renderables: Any) -> None:
-        """Keeps an error that Textual passes as a renderable, for example from a style sheet or from the thread that reads keys."""
+        """Keeps an error that Textual passes as a renderable, for example an error in a style sheet or in the thread that reads keys."""
         console = Console(file=io.StringIO(), width=200, record=True)
         console.print(*renderables)
         self._fail(console.export_text())
@@ -252,7 +253,7 @@ class Playground(App[int]):
         self._close_messages_no_wait()
 
     def _leave_soon(self, loop: asyncio.AbstractEventLoop, code: int) -> None:
-        """Quits with an exit code after the current callback. Does nothing if the event loop is already closed."""
+        """Quits with an exit code after the current callback. If the event loop is already closed, does nothing."""
         with contextlib.suppress(RuntimeError):
             loop.call_soon_threadsafe(self.exit, code)
 
@@ -272,11 +273,11 @@ class Playground(App[int]):
             self.main_screen.prompts.say("copied this text")
 
     def action_command_palette(self) -> None:
-        """Opens the playground's command palette. Textual's own key calls this method."""
+        """Opens the playground's command palette. Textual calls this method for its own palette key."""
         self.main_screen.action_do("palette")
 
     def action_leave(self) -> None:
-        """Quits from a dialog, as the main screen does. If the dialog already asks whether to quit, quits at once."""
+        """Quits from a dialog in the same way as from the main screen. If the dialog already asks whether to quit, quits immediately."""
         if isinstance(self.screen, QuestionDialog) and self.screen.asks_to_leave:
             self.exit(0)
         else:

@@ -1,7 +1,7 @@
 """Draws the playground to an SVG file without a terminal: `python -m tui.app.screenshot OUT.svg --seconds 30 --kill 2@10`.
 
-The screen and the session are those of the playground. This module advances the session by a fixed amount of virtual time per frame, so
-that the same arguments always draw the same picture.
+The screen and the session are those of the playground. Each frame advances the session by a fixed amount of virtual time, so that the same
+arguments always produce the same picture.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _SIZE = re.compile(r"(\d{2,3})x(\d{2,3})")
 
 
 def _timed(text: str) -> tuple[int, int]:
-    """Parse a text such as `2@10` (broker 2 at second 10), and return the broker and the time in µs."""
+    """Parse text such as `2@10` (broker 2 at second 10), and return the broker and the time in µs."""
     match = _AT.fullmatch(text)
     if match is None:
         raise argparse.ArgumentTypeError(f"'{text}' is not a broker and a second; write, for example, 2@10")
@@ -48,7 +48,7 @@ def _size(text: str) -> tuple[int, int]:
 
 
 def play_to(loaded: LoadedSession, until: int, timed: Sequence[tuple[int, Act]]) -> None:
-    """Runs a session to a virtual time in µs, and performs each act at its time.
+    """Runs a session up to a virtual time in µs, and performs each act at its time.
 
     Raises:
         ActRefused: an act is impossible at its time.
@@ -130,7 +130,7 @@ def _target(scenario: str | None, release: str | None) -> PlayTarget:
     """Return the target for a scenario and a release.
 
     Raises:
-        InputError, ValueError: there is no such scenario or release.
+        InputError, ValueError: the scenario or the release does not exist.
     """
     if scenario is None:
         return PlayTarget(None, None, Release.named(release) if release else CURRENT)
@@ -141,7 +141,7 @@ def _target(scenario: str | None, release: str | None) -> PlayTarget:
 
 
 def without_fonts(svg: str) -> str:
-    """Replace Rich's web fonts in a picture with monospaced fonts of common systems."""
+    """Replace the web fonts that Rich writes into a picture with monospaced fonts of common operating systems."""
     bare = re.sub(r"<!--.*?-->\s*|@font-face\s*\{.*?\}\s*", "", svg, flags=re.DOTALL)
     return bare.replace("Fira Code", "Fira Code, Menlo, DejaVu Sans Mono, Consolas")
 

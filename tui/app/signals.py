@@ -1,4 +1,4 @@
-"""Handles termination signals. They quit the playground cleanly, with the terminal restored and the event log completed."""
+"""Handles termination signals, so that the playground quits cleanly: the terminal is restored, and the event log is complete."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from scenarios.io.termination_signals import SIGNALS
 
 
 class LeaveRequest:
-    """Keeps the first request to quit until a function is registered to handle it.
+    """Keeps the first request to quit until a function that handles the request is registered.
 
     Attributes:
         code: the exit code for the signal, or None before a signal.
@@ -23,14 +23,14 @@ class LeaveRequest:
         self._leave: Callable[[int], object] | None = None
 
     def handle(self, number: int, frame: FrameType | None) -> None:
-        """Handles a signal."""
+        """Handles a termination signal."""
         if self.code is None:
             self.code = 128 + number
             if self._leave is not None:
                 self._leave(self.code)
 
     def on_request(self, leave: Callable[[int], object]) -> None:
-        """Registers `leave`. If a signal has already arrived, calls it at once.
+        """Registers `leave`, and calls it immediately if a signal has already arrived.
 
         A signal can interrupt any code, so `leave` must only schedule work.
         """
@@ -41,7 +41,10 @@ class LeaveRequest:
 
 @contextlib.contextmanager
 def leave_on_signals() -> Iterator[LeaveRequest]:
-    """Handles termination signals while the block runs. It has an effect only in the main thread. Ignored signals stay ignored."""
+    """Handles termination signals while the block runs.
+
+    This has an effect only in the main thread. Signals that the process ignores stay ignored.
+    """
     taken = LeaveRequest()
     if threading.current_thread() is not threading.main_thread():
         yield taken

@@ -1,1 +1,4 @@
-"""The commands of `isrlab`, with a module for each group. The function `add_commands` of a module defines its commands and options."""
+"""The commands of `isrlab`, with a module for each group.
+
+In each module, the function `add_commands` defines the commands and their options.
+"""

@@ -1,4 +1,4 @@
-"""The parts that all commands share: the argument parser, and the input and output of text."""
+"""The parts that all commands share: the argument parser, and functions that read and write text."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def read_text(source: str) -> str:
 
 
 def write_text(path: str | None, text: str) -> None:
-    """Write a text to a file. If the path is None or `-`, write it to stdout."""
+    """Write text to a file or, if the path is None or `-`, to stdout."""
     from scenarios.io.output_files import write_atomically
 
     if path is None or path == "-":

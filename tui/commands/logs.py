@@ -1,4 +1,7 @@
-"""The commands `isrlab log`, `replay`, and `report`. They check, convert, and replay event logs, and summarize them with Spark."""
+"""The commands `isrlab log`, `replay`, and `report`.
+
+These commands check, convert, and replay event logs, and summarize the logs with Spark.
+"""
 
 from __future__ import annotations
 
@@ -117,7 +120,7 @@ def _log_convert(arguments: argparse.Namespace) -> int:
 
 
 def _has_spark(command: str) -> bool:
-    """Return whether PySpark is installed. If it is not, print how to install it."""
+    """Return whether PySpark is installed. If PySpark is missing, print how to install it."""
     import importlib.util
 
     if importlib.util.find_spec("pyspark") is not None:

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def add_run_options(parser: argparse.ArgumentParser, *, several: bool = False) -> None:
-    """Add the options `--release` and `--seed`. If `several` is set, `--release` can be given several times."""
+    """Add the options `--release` and `--seed`. If `several` is true, `--release` can be given several times."""
     about = "the Kafka release to run, for example 0.10.2, or '4.3 without GUARD' to remove a guard"
     if several:
         parser.add_argument(
@@ -114,7 +114,7 @@ def time_of(text: str | None) -> int | None:
 
 
 def log_files(paths: Sequence[str]) -> list[str]:
-    """Return the log files for some paths. A directory is replaced by the event logs in it."""
+    """Return the paths of log files. A directory among the given paths is replaced by the event logs in that directory."""
     from scenarios.errors import InputError
 
     found: list[str] = []
@@ -151,7 +151,7 @@ def display_of(arguments: argparse.Namespace) -> DisplayOptions:
     """Parse the display options.
 
     Raises:
-        InputError: an option or the keymap is wrong.
+        InputError: an option or the keymap is invalid.
     """
     from pathlib import Path
 

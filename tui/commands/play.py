@@ -115,7 +115,7 @@ def _play(arguments: argparse.Namespace) -> int:
 
 
 def _open(arguments: argparse.Namespace) -> int:
-    """Run the playground on the target that the arguments name. Return its exit code."""
+    """Run the playground on the target that the arguments name, and return the exit code."""
     from pathlib import Path
 
     import attrs
@@ -146,7 +146,7 @@ def _open(arguments: argparse.Namespace) -> int:
 
 
 def _old_session(arguments: argparse.Namespace) -> PlayTarget:
-    """Return the target for an old session's event log."""
+    """Return the target for the event log of an old session."""
     from pathlib import Path
 
     from scenarios.errors import InputError

@@ -163,7 +163,7 @@ def _check_files(
     logs: Sequence[str | None],
     seed: int | None,
 ) -> None:
-    """Check that no output overwrites an input and that every run can start, before any file is written."""
+    """Before any file is written, check that no output overwrites an input and that every run can start."""
     if arguments.log is None and arguments.junit is None:
         return
     from scenarios.errors import InputError

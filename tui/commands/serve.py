@@ -1,4 +1,4 @@
-"""The command `isrlab serve`, which serves the playground to a browser. By default, only this machine can reach it."""
+"""The command `isrlab serve`, which serves the playground to a browser. By default, only browsers on this machine can connect."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The sources of commands: an event log, a scenario, or the output of kafka-topics --describe, at a given moment."""
+"""The sources that commands read: an event log, a scenario, or the output of kafka-topics --describe, at a given moment."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def looks_like_log(source: str) -> bool:
-    """Whether a source is an event log, according to its name or its first byte."""
+    """Whether a source is an event log, judged by its name or its first byte."""
     if source.endswith((".jsonl", ".jsonl.zst")):
         return True
     try:
@@ -27,7 +27,7 @@ def looks_like_log(source: str) -> bool:
 
 
 def describe_text(source: str) -> str | None:
-    """Return the text of a file if it contains the output of kafka-topics --describe, otherwise None."""
+    """Return the text of a file if the file contains the output of kafka-topics --describe, otherwise None."""
     import re
 
     if source.endswith((".yaml", ".yml")) or not os.path.isfile(source):
@@ -44,7 +44,7 @@ def parse_describe_file(text: str, source: str) -> DescribeImport:
 
 
 def described_moment(source: str, at: int | None, release: Release | None) -> MetadataState:
-    """Return the metadata of a log, a scenario, or the output of kafka-topics --describe at a time."""
+    """Return the metadata of a log, a scenario, or the output of kafka-topics --describe at a given time."""
     from scenarios.logs.metadata_state import MetadataState, read_metadata_state
 
     if looks_like_log(source):
@@ -77,7 +77,7 @@ def described_moment(source: str, at: int | None, release: Release | None) -> Me
 def _described_text(imported: DescribeImport, text: str, at: int | None, release: Release | None) -> MetadataState:
     """Return the metadata in the output of kafka-topics --describe.
 
-    If a time is given, build a cluster from the output, and return its metadata after running for that time.
+    If a time is given, build a cluster from the output, run the cluster for that time, and return its metadata.
     """
     from core.kafka.release import CURRENT
     from scenarios.describe.render import from_view
@@ -101,7 +101,7 @@ def _described_text(imported: DescribeImport, text: str, at: int | None, release
 
 
 def _release_of(text: str, imported: DescribeImport) -> Release:
-    """Return the newest release that prints the columns of a text."""
+    """Return the newest release whose kafka-topics prints the columns that occur in a text."""
     from core.kafka.release import RELEASES
     from scenarios.describe.described import ElrColumn
 

@@ -17,14 +17,17 @@ class PaletteCommandList(CommandList):
     """The list of search results in the command palette."""
 
     async def _on_click(self, event: events.Click) -> None:
-        """Ignore a click on a result that is still visible but no longer in the list. Textual's own list would raise an error."""
+        """Ignore a click on a result that is still visible but no longer in the list.
+
+        Textual's own list would raise an error for such a click.
+        """
         answer = event.style.meta.get("option")
         if answer is not None and answer >= self.option_count:
             event.prevent_default()
 
 
 class TypeAheadCommandPalette(TypeAheadScreen[None], CommandPalette):
-    """Textual's command palette, which also receives letters that were typed while it was opening."""
+    """Textual's command palette, extended so that it also receives the letters that were typed while it was opening."""
 
     BINDINGS: ClassVar = [LEAVE]
 

@@ -1,4 +1,4 @@
-"""The dialog that shows details as lines."""
+"""The dialog that shows lines of details."""
 
 from __future__ import annotations
 

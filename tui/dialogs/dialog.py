@@ -1,4 +1,4 @@
-"""Base classes of all dialogs. A dialog is answered only once, and receives keys that were pressed while it was opening."""
+"""Base classes of all dialogs. A dialog can be answered only once, and receives the keys that were pressed while it was opening."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from textual.screen import ModalScreen, Screen
 from textual.widgets import Input
 
 PICTURE: Final = Binding("P", "app.picture", show=False, id="picture")
-"""The key that saves a picture, as on the main screen. The picture includes the dialog."""
+"""The key that saves a picture, as on the main screen; the picture includes the dialog."""
 
 LEAVE: Final = Binding("ctrl+c", "app.leave", show=False, priority=True)
-"""The key that quits the playground. It has priority because an input line would use it for copying."""
+"""The key that quits the playground. The key has priority, because otherwise an input line would use it for copying."""
 
 CLOSE: Final[list[Binding | tuple[str, str] | tuple[str, str, str]]] = [
     Binding("escape,q,enter", "dismiss", "close", show=False),
@@ -32,17 +32,17 @@ else:
 
 
 class AnsweredOnce(AScreen[Result]):
-    """A screen over the main screen that is answered only once. Further keys that were read together with the answer have no effect."""
+    """A screen over the main screen that can be answered only once. Keys that arrive together with the answer have no further effect."""
 
     _answered = False
 
     @property
     def is_abandoned(self) -> bool:
-        """Whether the playground was quit before this screen was complete."""
+        """Whether the user quit the playground before this screen was complete."""
         return not self.query("Input, OptionList")
 
     def dismiss(self, result: Result | None = None) -> AwaitComplete:
-        """Give the answer and close. Do nothing if the screen is already answered, or if another screen is above it."""
+        """Give the answer and close. If the screen is already answered, or if another screen is above it, do nothing."""
         if self._answered or self.app.screen is not self:
             return AwaitComplete()
         self._answered = True
@@ -60,7 +60,10 @@ class TypeAheadScreen(AnsweredOnce[Result]):
     _written = 0
 
     def on_mount(self) -> None:
-        """Handle the keys that were pressed before the screen was ready. Textual calls this after the `on_mount` of derived classes."""
+        """Handle the keys that were pressed before the screen was ready.
+
+        Textual calls this method after the `on_mount` of derived classes.
+        """
         self._stands = not self.is_abandoned
         for event in self._early if self._stands else ():
             self.take_key(event)
@@ -75,7 +78,7 @@ class TypeAheadScreen(AnsweredOnce[Result]):
         return True
 
     def paste_ahead(self, text: str) -> bool:
-        """Insert the first line of a text that was pasted before the input line had the focus. Return False if there is no input line."""
+        """Insert the first line of text that was pasted before the input line had the focus. Return False if there is no input line."""
         if not self.writes:
             return False
         for character in text.splitlines()[0] if text else "":
@@ -83,13 +86,14 @@ class TypeAheadScreen(AnsweredOnce[Result]):
         return True
 
     def take_key(self, event: events.Key) -> bool:
-        """Handle a key. Return False if the screen does not use the key."""
+        """Handle a key. If the screen does not use the key, return False."""
         raise NotImplementedError
 
     def write_ahead(self, line: Input, character: str, before: str = "") -> None:
         """Insert a character that was typed before the input line had the focus.
 
-        Characters that were typed later remain after it. If the line still contains the initial text `before`, that text is replaced.
+        Characters that were typed later remain after this character. If the line still contains the initial text `before`, the character
+        replaces that text.
         """
         at = self._written
         if at == 0 and line.value == before:

@@ -1,4 +1,4 @@
-"""The help dialog: every key with its current effect, the terms, and the symbols."""
+"""The help dialog, which shows every key with its current effect, the terms, and the symbols."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from tui.rendering.rows import wrap
 
 
 class HelpDialog(Dialog[None]):
-    """The dialog with the key, label, and effect of every action. An impossible action also has the reason."""
+    """The dialog with the key, label, and effect of every action. For an impossible action, the reason is also shown."""
 
     BINDINGS: ClassVar[list[Binding | tuple[str, str] | tuple[str, str, str]]] = [
         *CLOSE,
@@ -48,8 +48,8 @@ class HelpDialog(Dialog[None]):
             words: the effect of each action, by the action's id.
             width: width of a line in cells.
             extra: the last line.
-            words_and_symbols: the lines of the glossary, which appears below the keys.
-            glossary: function that opens the glossary in its own dialog.
+            words_and_symbols: the lines of the glossary, which appear below the keys.
+            glossary: function that opens the glossary in a separate dialog.
         """
         super().__init__()
         self.words_and_symbols = words_and_symbols

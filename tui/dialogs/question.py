@@ -21,10 +21,10 @@ from tui.rendering.rows import wrap
 from tui.terminal.foreign_text import plain_text
 
 FRAME: Final = 10
-"""The width, in cells, of the border, the margins, and the scroll bar of a question."""
+"""The total width, in cells, of the border, the margins, and the scroll bar of a question."""
 
 LEAST_ROOM: Final = 20
-"""The minimum width, in cells, for a note that is wrapped beside its answer."""
+"""The minimum width, in cells, at which a note is wrapped beside its answer."""
 
 
 class Answers(OptionList):
@@ -36,7 +36,10 @@ class Answers(OptionList):
 
 
 class QuestionDialog(Answered[Option | None]):
-    """The dialog with a question. The user answers by the key of an answer, by the arrow keys and Enter, or by mouse. Escape cancels."""
+    """The dialog with a question.
+
+    The user answers with the key of an answer, with the arrow keys and Enter, or with the mouse. Escape cancels.
+    """
 
     BINDINGS: ClassVar[list[Binding | tuple[str, str] | tuple[str, str, str]]] = [
         Binding("escape", "dismiss(None)", "cancel", show=False),
@@ -87,7 +90,7 @@ class QuestionDialog(Answered[Option | None]):
         options.focus()
 
     def take_key(self, event: events.Key) -> bool:
-        """Choose the answer with this key. Return False if no answer has the key."""
+        """Choose the answer that has this key. Return False if no answer has the key."""
         for option in self.question.options:
             if option.key and event.character == option.key:
                 self.dismiss(option)

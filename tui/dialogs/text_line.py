@@ -17,7 +17,7 @@ from tui.terminal.foreign_text import plain_text
 
 
 class TextLineDialog(Answered[str | None]):
-    """A dialog that asks for a line of text. It shows errors in the text while the user types. Escape cancels."""
+    """A dialog that asks for a line of text. While the user types, the dialog shows any error in the text. Escape cancels."""
 
     writes: ClassVar[bool] = True
 
@@ -43,7 +43,7 @@ class TextLineDialog(Answered[str | None]):
         self.paint = paint
 
     def take_key(self, event: events.Key) -> bool:
-        """Handle a key that arrived before the input line had the focus. Enter submits the line, and a character is inserted."""
+        """Handle a key that arrived before the input line had the focus. Enter submits the line, and any character is inserted."""
         if event.key in ("enter", "ctrl+j"):  # a terminal sends ctrl+j for Enter before the application has started
             self._submit()
             return True
