@@ -18,6 +18,7 @@ from core.kafka.events import Acted
 from core.kafka.ids import TopicPartition
 from core.kafka.log import checkpoint_files
 from core.kafka.log.leader_epoch_cache import format_checkpoint, parse_checkpoint
+from core.kafka.release import Release
 from core.kafka.topic_spec import PartitionSpec, TopicSpec
 from core.lab.cluster import Cluster
 from core.lab.recorded_acts import recorded_act
@@ -217,8 +218,10 @@ def spec_of(tree: Tree) -> ClusterSpec:
     )
 
 
-def cluster_at(source: str, at: int | None, log: bool) -> Cluster:
+def cluster_at(source: str, at: int | None, log: bool, release: Release | None = None) -> Cluster:
     """Replay an event log or run a scenario up to a virtual time in µs, or to its end if the time is None, and return its cluster.
+
+    A scenario runs with `release`; if it is None, with the last release that the scenario names.
 
     Raises:
         InputError: the log or the scenario cannot be read, or its cluster cannot be built or run.
@@ -229,7 +232,7 @@ def cluster_at(source: str, at: int | None, log: bool) -> Cluster:
         from scenarios.running.runner import Run
 
         scenario = catalogue.load(source)
-        run = Run(scenario, release_named(scenario.releases[-1]))
+        run = Run(scenario, release or release_named(scenario.releases[-1]))
         if at is None:
             run.run()
         else:

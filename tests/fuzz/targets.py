@@ -258,7 +258,8 @@ def _lines() -> Sequence[bytes]:
             ["reassign", source, "--generate", "--topics-to-move-json-file", str(HERE / "topics.json"), "--broker-list", "1,2"],
             ["leader-election", source, "--election-type", "preferred", "--all-topic-partitions"],
             ["leader-election", source, "--election-type", "unclean", "--topic", "orders", "--partition", "0"],
-            ["checkpoints", source, "--check", str(HERE)],
+            ["checkpoints", source, "--check", str(HERE)], ["segments", source, "--partition", "orders-0", "--offset", "5", "--json"],
+            ["segments", source, "--partition", "orders-0", "--time", "1s"], ["segments", source, "--partition", "orders-0", "--dump", "0.log"],
         ]  # fmt: skip
     return [SEPARATOR.join(part.encode() for part in line) for line in lines]
 

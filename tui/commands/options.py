@@ -95,8 +95,8 @@ def seed_of(text: str | None) -> int | None:
     return int(text)
 
 
-def time_of(text: str | None) -> int | None:
-    """Parse the value of `--at`, and return the virtual time in µs."""
+def time_of(text: str | None, option: str = "--at") -> int | None:
+    """Parse the value of `--at` or of another option with a time, and return the virtual time in µs."""
     from core.sim.units import parse_duration
     from scenarios.errors import InputError
 
@@ -107,9 +107,9 @@ def time_of(text: str | None) -> int | None:
     try:
         time = parse_duration(text)
     except ValueError as wrong:
-        raise InputError(f"--at: {wrong}") from None
+        raise InputError(f"{option}: {wrong}") from None
     if time > MAX_DURATION:
-        raise InputError(f"--at: '{text[:40]}' is too long; use at most ten years of virtual time (3650d)")
+        raise InputError(f"{option}: '{text[:40]}' is too long; use at most ten years of virtual time (3650d)")
     return time
 
 

@@ -7,14 +7,16 @@ or a look at the headers of a few batches.
 from __future__ import annotations
 
 from bisect import bisect_right
+from collections.abc import Sequence
 from typing import Final, NamedTuple
 
 from core.kafka import errors
 from core.kafka.log.index.offset_index import OffsetPosition
 from core.kafka.log.index.sparse_index import WARM_BYTES, Found
 from core.kafka.log.index.time_index import NO_TIMESTAMP, TimestampOffset
+from core.kafka.log.index.transaction_index import collect_aborted
 from core.kafka.log.replica_log import ReplicaLog
-from core.kafka.log.segment_files import LOG, OFFSET_INDEX, TIME_INDEX, PositionedBatch, SegmentFiles, segment_files
+from core.kafka.log.segment_files import LOG, OFFSET_INDEX, TIME_INDEX, TRANSACTION_INDEX, PositionedBatch, SegmentFiles, segment_files
 
 SEGMENT: Final = "segment"
 SCAN: Final = "scan"
@@ -31,7 +33,7 @@ class LookupStep(NamedTuple):
     """One step of a lookup.
 
     Attributes:
-        step: `segment`, `index`, `timeindex`, `scan`, or `answer`.
+        step: `segment`, `index`, `timeindex`, `txnindex`, `scan`, or `answer`.
         file: the name of the file that the step reads; empty if it reads none.
         offset: the offset that the step finds; NOT_FOUND if there is none.
         timestamp: the timestamp that the step finds, ms; NO_TIMESTAMP if there is none.
@@ -96,7 +98,9 @@ def lookup_by_offset(log: ReplicaLog, offset: int, max_bytes: int = MAX_BYTES) -
         entry = _read_offset_index(segment, max(offset, segment.base), steps)
         found = _scan_for_offset(segment, entry, offset, steps)
         if found is not None:
-            return _fetched(segment, found, offset, max_bytes, steps)
+            lookup = _fetched(segment, found, offset, max_bytes, steps)
+            _collect_aborted(log, segments[number:], lookup, steps)
+            return lookup._replace(steps=tuple(steps))
         number += 1
         if number == len(segments):
             steps.append(_step(ANSWER, "", f"Offset {offset} is the log end offset, so there is no record to read yet."))
@@ -161,15 +165,32 @@ def _fetched(segment: SegmentFiles, found: PositionedBatch, offset: int, max_byt
     first = segment.batch_at(found.position)
     after = bisect_right(segment.batches, found.position + size, first, key=lambda each: each.position + each.bytes)
     end = segment.batches[after - 1].end
-    words = f"A fetch gets {_count(size, 'byte')} from position {found.position} on, with complete batches up to offset {end - 1}"
-    if size < available:
-        words += ", because of the limit" if size == max_bytes else ", because it gets at least one batch"
+    if size == available:
+        limit = f"to the end of the {'log' if segment.active else 'segment'}"
     else:
-        words += ", because it reads only one segment" if not segment.active else ""
+        limit = "on, which is the limit" if size == max_bytes else "on, because it gets at least one batch"
+    words = f"A fetch gets {_count(size, 'byte')} from position {found.position} {limit}; the last complete batch ends at offset {end - 1}"
     skipped = offset - found.start
     words += f". The client skips the {_count(skipped, 'record')} below offset {offset}." if skipped else "."
     steps.append(_step(ANSWER, segment.name(), words, offset=found.start, timestamp=found.timestamp, position=found.position, size=size))
     return Lookup(tuple(steps), errors.NONE, found.start, found.timestamp, segment, found, size, end)
+
+
+def _collect_aborted(log: ReplicaLog, segments: Sequence[SegmentFiles], lookup: Lookup, steps: list[LookupStep]) -> None:
+    """Read the transaction indexes from the segment of the answer on, if there are any, as a fetch of a read_committed consumer does."""
+    entries = [entry for segment in segments for entry in segment.transactions]
+    first, found = lookup.segment, lookup.batch
+    if not entries or first is None or found is None:
+        return
+    end = aborted_upper_bound(log, first, OffsetPosition(found.start, found.position), lookup.bytes)
+    aborted = collect_aborted(entries, found.start, end).aborted
+    name = next(segment for segment in segments if segment.transactions).name(TRANSACTION_INDEX)
+    which = ", ".join(f"offsets {each.first_offset} to {each.last_offset} of producer ID {each.producer_id}" for each in aborted)
+    words = (
+        f"For a read_committed consumer, the transaction indexes from {name} on are searched up to offset {end}: the consumer skips "
+        f"{which or 'nothing'}."
+    )
+    steps.append(_step("txnindex", name, words, offset=aborted[0].first_offset if aborted else NOT_FOUND, probes=len(entries)))
 
 
 def lookup_by_timestamp(log: ReplicaLog, timestamp: int) -> Lookup:
@@ -181,7 +202,8 @@ def lookup_by_timestamp(log: ReplicaLog, timestamp: int) -> Lookup:
     segments = segment_files(log)
     number = next((number for number, each in enumerate(segments) if each.largest_timestamp >= timestamp), len(segments))
     if number == len(segments):
-        words = f"No segment of {len(segments)} has a record at or after timestamp {timestamp}, so the answer is unknown (-1)."
+        largest = max(each.largest_timestamp for each in segments)
+        words = f"The largest timestamp of {_count(len(segments), 'segment')} is {largest}, which is before {timestamp}, so the answer is unknown (-1)."
         return Lookup((_step(ANSWER, "", words),))
     segment = segments[number]
     words = (

@@ -39,8 +39,8 @@ def test_a_lookup_by_offset_step_by_step() -> None:
     )
     assert (answer.offset, answer.position, answer.bytes) == (280, 12_000, 2_500)
     assert answer.sentence == (
-        "A fetch gets 2500 bytes from position 12000 on, with complete batches up to offset 299, because of the limit. The client skips the 5 "
-        "records below offset 285."
+        "A fetch gets 2500 bytes from position 12000 on, which is the limit; the last complete batch ends at offset 299. The client skips the "
+        "5 records below offset 285."
     )
     assert (found.error, found.offset, found.bytes, found.end) == (errors.NONE, 280, 2_500, 300)
 
@@ -52,7 +52,7 @@ def test_a_fetch_gets_at_least_one_batch_and_at_most_one_segment() -> None:
     assert "at least one batch" in least.steps[-1].sentence
     most = lookup_by_offset(log, 0)
     assert (most.bytes, most.end) == (16_000, 160)
-    assert "only one segment" in most.steps[-1].sentence
+    assert "to the end of the segment" in most.steps[-1].sentence
 
 
 def test_offsets_outside_the_log_are_out_of_range_and_its_end_is_empty() -> None:
