@@ -11,14 +11,14 @@ from collections import deque
 from typing import Final
 
 from core.kafka import errors, events
-from core.kafka.clients.client import MAX_RETRY_BACKOFF, POLL_DELAY, RETRY_BACKOFF, Client
+from core.kafka.clients.client import POLL_DELAY
 from core.kafka.clients.client_config import NO_DELIVERY_TIMEOUT
 from core.kafka.clients.producer_batch import ProducerBatch
 from core.kafka.clients.producer_sequences import NONE, ProducerSequences
+from core.kafka.clients.record_accumulator import RecordAccumulator
 from core.kafka.clients.transaction_manager import TransactionManager
 from core.kafka.durability_observer import DurabilityObserver
-from core.kafka.health import STALL_BOUND
-from core.kafka.ids import NO_LEADER, NO_OFFSET, TopicPartition, broker_address
+from core.kafka.ids import NO_LEADER, NO_OFFSET, broker_address
 from core.kafka.messages import InitProducerIdRequest, InitProducerIdResponse, ProduceRequest, ProduceResponse
 from core.sim.clock import RIGHT
 from core.sim.journal import Journal
@@ -26,17 +26,12 @@ from core.sim.network import Network
 from core.sim.units import SECOND
 
 
-class Sender(Client):
+class Sender(RecordAccumulator):
     """The sending part of a producer.
 
     Attributes:
-        acks: the acks of new batches: 0, 1, or -1 for all.
-        queues: the batches to send, by partition.
-        in_flight: the batches that wait for a response, by correlation id.
-        exponential_backoff: whether the retry back-off doubles (KIP-580) and ends when a new leader is known (KAFKA-15415), since 3.7.
         sequences: the producer ID and sequence numbers of an idempotent producer; None without idempotence.
         transactions: the transactions of a producer with a transactional.id; None without one.
-        sent: the number of records produced.
         acked: the number of records acknowledged.
         failed: the number of records given up.
         retries: the number of attempts after the first one.
@@ -44,11 +39,10 @@ class Sender(Client):
     """
 
     __slots__ = (
-        "_batch_id", "_id_asked", "_muted", "_partition_in_flight", "_scheduled_sends", "_timeout_check_armed", "acked", "acks",
-        "exponential_backoff", "failed", "in_flight", "last_latency", "queues", "retries", "sent", "sequences", "transactions",
+        "_id_asked", "_muted", "_partition_in_flight", "_scheduled_sends", "acked", "failed", "last_latency", "retries", "sequences",
+        "transactions",
     )  # fmt: skip
 
-    queues: Final[dict[int, deque[ProducerBatch]]]
     _partition_in_flight: Final[dict[int, int]]
     _muted: Final[dict[int, int]]
     _scheduled_sends: Final[dict[int, int]]
@@ -56,24 +50,17 @@ class Sender(Client):
     def __init__(
         self, name: str, topic: str, acks: int, brokers: tuple[int, ...], network: Network, journal: Journal, account: DurabilityObserver
     ) -> None:
-        super().__init__(name, topic, brokers, network, journal, account)
-        self.acks = acks
-        self.queues = {}
-        self.in_flight: dict[int, ProducerBatch] = {}
+        super().__init__(name, topic, acks, brokers, network, journal, account)
         self._partition_in_flight = {}
         self._muted = {}
         self._scheduled_sends = {}
-        self.exponential_backoff = False
         self.sequences: ProducerSequences | None = None
         self.transactions: TransactionManager | None = None
         self._id_asked = 0
-        self.sent = 0
         self.acked = 0
         self.failed = 0
         self.retries = 0
         self.last_latency = -1
-        self._batch_id = 0
-        self._timeout_check_armed = False
         self.handlers.update(
             {ProduceResponse: self._handle_produce_response, InitProducerIdResponse: self._handle_init_producer_id_response}
         )
@@ -88,19 +75,6 @@ class Sender(Client):
     def producer_id(self) -> int:
         """The producer id; -1 while the producer has none."""
         return NONE if self.sequences is None else self.sequences.producer_id
-
-    def enqueue(self, partition: int, count: int, record_bytes: int) -> None:
-        """Create a batch, and queue it behind those of its partition (`RecordAccumulator#append`)."""
-        self._batch_id += 1
-        self.sent += count
-        journal = self.journal
-        batch = ProducerBatch(
-            self._batch_id, TopicPartition(self.topic, partition), count, count * record_bytes, self.acks, journal.now, journal.cause
-        )
-        self.queues.setdefault(partition, deque()).append(batch)
-        if not self._timeout_check_armed:
-            self._timeout_check_armed = True
-            self.timer(min(SECOND, self.config.request_timeout), "watch")
 
     # --- sending ---------------------------------------------------------------------------------------------------
 
@@ -202,28 +176,9 @@ class Sender(Client):
                 self.name, self.topic, partition, sequences.producer_id, sequences.producer_epoch, reason,
             )  # fmt: skip
 
-    def _delivery_due(self, batch: ProducerBatch) -> int:
-        """Return the time when an unacknowledged batch is given up, µs (`ProducerBatch#maybeExpire`).
-
-        Before 2.1, this applies only while the batch waits to be sent.
-        """
-        if self.config.delivery_timeout == NO_DELIVERY_TIMEOUT:
-            backoff = RETRY_BACKOFF if batch.attempt > batch.connection_failures else 0
-            return batch.queued_at + backoff + self.config.request_timeout
-        return batch.created + self.config.delivery_timeout
-
-    def _has_attempts_left(self, batch: ProducerBatch) -> bool:
-        """Whether retries and delivery.timeout.ms allow another attempt.
-
-        An attempt without a connection does not count, because in Kafka the batch has not left the accumulator.
-        """
-        if batch.attempt - batch.connection_failures > self.config.retries:
-            return False
-        return self.config.delivery_timeout == NO_DELIVERY_TIMEOUT or self.journal.now < self._delivery_due(batch)
-
     def _can_retry(self, batch: ProducerBatch, error: str, log_start: int) -> bool:
         """Whether a failed batch is sent again (`Sender#canRetry`, `TransactionManager#canRetry`)."""
-        if not self._has_attempts_left(batch):
+        if not self.has_attempts_left(batch):
             return False
         sequences = self.sequences
         if error in errors.RETRIABLE:
@@ -274,7 +229,7 @@ class Sender(Client):
     def _fail_batch(self, batch: ProducerBatch, error: str, log_start: int = -1) -> None:
         """Retry after the back-off. If the error is final, or no retries or time are left, give up the batch (`Sender#canRetry`)."""
         now = self.journal.now
-        backoff = self._backoff(batch.attempt)
+        backoff = self.backoff(batch.attempt)
         unsent = batch.connecting and error == errors.NETWORK_EXCEPTION
         batch.connection_failures += unsent
         retry = self._can_retry(batch, error, log_start)
@@ -282,7 +237,7 @@ class Sender(Client):
             self._settle_sequences(error)
             self._report_failure(batch, error, retry=True)
         else:
-            self._give_up(batch, error, known_lost=self._has_attempts_left(batch))
+            self._give_up(batch, error, known_lost=self.has_attempts_left(batch))
         if retry:
             if not unsent:
                 batch.queued_at = now
@@ -295,12 +250,6 @@ class Sender(Client):
         self._schedule_send(batch.tp.partition, now + backoff if retry else now)
         if error in errors.INVALID_METADATA:
             self.refresh_metadata_soon()
-
-    def _backoff(self, attempts: int) -> int:
-        """Return the delay before the next attempt, µs (`RecordAccumulator#retryBackoff`, without Kafka's random jitter of 20%)."""
-        if not self.exponential_backoff:
-            return RETRY_BACKOFF
-        return min(RETRY_BACKOFF << min(attempts - 1, 10), MAX_RETRY_BACKOFF)
 
     def leaders_changed(self, partitions: list[int]) -> None:
         """Retry at once if a new leader is known (since 3.7, KAFKA-15415)."""
@@ -367,17 +316,9 @@ class Sender(Client):
             self.transactions.disconnected(node)
         self.refresh_metadata_soon()  # leaders might have changed (`NetworkClient.DefaultMetadataUpdater#handleServerDisconnect`)
 
-    def incomplete_batches(self) -> list[ProducerBatch]:
-        """Return the batches that are neither acknowledged nor given up: first those in flight, then those to send."""
-        return [*self.in_flight.values(), *[batch for queue in self.queues.values() for batch in queue]]
-
     def keeps_checking(self) -> bool:
         """Whether timeouts are checked even if no batch is incomplete, because more batches follow."""
         return False
-
-    def has_incomplete_batches(self) -> bool:
-        """Whether some batches are neither acknowledged nor given up (`RecordAccumulator#hasIncomplete`)."""
-        return bool(self.in_flight) or any(self.queues.values())
 
     def abort_batches(self, error: str, *, unsent_only: bool) -> None:
         """Give up all batches, or those without sequence numbers, which were never sent (`RecordAccumulator#abortUndrainedBatches`)."""
@@ -392,24 +333,12 @@ class Sender(Client):
                 queue.remove(batch)
                 self._drop(batch, error)
 
-    def _report_overdue_batches(self) -> None:
-        """Report the batches that have had no response for longer than `STALL_BOUND`, each batch once."""
-        journal = self.journal
-        for batch in self.incomplete_batches():
-            waited = journal.now - batch.created
-            if waited > STALL_BOUND and not batch.overdue:
-                batch.overdue = True
-                journal.emit(
-                    events.ProduceWaiting.kind,
-                    self.name, batch.tp.topic, batch.tp.partition, batch.count, batch.acks, batch.attempt, waited,
-                )  # fmt: skip
-
     def _check_timeouts(self, _: object) -> None:
         """Check request and delivery timeouts, and report overdue batches.
 
         This runs once a second, and when the next timeout is due, while there are incomplete batches or a load.
         """
-        self._report_overdue_batches()
+        self.report_overdue_batches()
         now, timeout = self.journal.now, self.config.request_timeout + POLL_DELAY
         delivery_timeout = self.config.delivery_timeout
         silent = {batch.sent_to: None for batch in self.in_flight.values() if now - batch.sent_at >= timeout}
@@ -420,21 +349,8 @@ class Sender(Client):
                 self._remove_in_flight(batch.correlation)  # the response no longer matters (`Sender#getExpiredInflightBatches`)
                 self._give_up(batch, errors.REQUEST_TIMED_OUT)
         for queue in self.queues.values():
-            while queue and now >= self._delivery_due(queue[0]):
+            while queue and now >= self.delivery_due(queue[0]):
                 self._give_up(queue.popleft(), errors.REQUEST_TIMED_OUT)
-        self._timeout_check_armed = bool(self.in_flight) or any(self.queues.values()) or self.keeps_checking()
-        if self._timeout_check_armed:
-            self.timer(self._until_next_timeout(SECOND), "watch")
-
-    def _until_next_timeout(self, most: int) -> int:
-        """Return the time until the next request or delivery timeout, µs, at most `most`."""
-        now, config = self.journal.now, self.config
-        due = now + most
-        for batch in self.in_flight.values():
-            due = min(due, batch.sent_at + config.request_timeout + POLL_DELAY)
-            if config.delivery_timeout != NO_DELIVERY_TIMEOUT:
-                due = min(due, batch.created + config.delivery_timeout)
-        for queue in self.queues.values():
-            if queue:
-                due = min(due, self._delivery_due(queue[0]))
-        return max(due - now, 1)
+        self.timeout_check_armed = bool(self.in_flight) or any(self.queues.values()) or self.keeps_checking()
+        if self.timeout_check_armed:
+            self.timer(self.until_next_timeout(SECOND), "watch")

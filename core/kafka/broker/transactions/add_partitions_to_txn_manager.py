@@ -119,8 +119,11 @@ class AddPartitionsToTxnManager:
         self.queued.clear()
 
     def needs_verification(self, batch: TransactionalBatch) -> bool:
-        """Whether a transactional batch would open a transaction on its partition."""
-        if not (self.broker.release.verifies_transactions and self.broker.verifies_transactions):
+        """Whether a transactional batch would open a transaction on its partition.
+
+        Without transaction.partition.verification.enable, the coordinator is asked only if the leader must add the partition.
+        """
+        if not batch.adds_partition and not (self.broker.release.verifies_transactions and self.broker.verifies_transactions):
             return False
         producers = self.hosted.online[batch.tp].log.producer_state()
         return producers is None or not producers.has_ongoing_transaction(batch.producer_id, batch.producer_epoch)

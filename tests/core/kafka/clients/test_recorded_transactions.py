@@ -199,6 +199,7 @@ class Recording:
         ("e-leader-killed", LEADER_KILLED, "4.1", None),
         ("n-aborted-index", ABORTED_INDEX, "4.1", None),
     ],
+    ids=lambda value: "" if "\n" in str(value) else str(value),
 )
 def test_a_recording(drill: str, text: str, release: str, level: int | None) -> None:
     recording = Recording(release, level, **({"p2": "ta"} if drill.startswith("c-") else {}))

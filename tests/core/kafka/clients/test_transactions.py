@@ -9,13 +9,13 @@ from core.kafka.clients.producer_transaction_state import ProducerTransactionSta
 from core.kafka.features import TRANSACTION_VERSION
 from core.kafka.ids import TopicPartition
 from core.kafka.release import RELEASES
-from core.kafka.topic_spec import TopicSpec
+from core.kafka.topic_spec import PartitionSpec, TopicSpec
 from core.kafka.transaction.transaction_log import TRANSACTION_STATE_TOPIC
 from core.kafka.transaction.transaction_metadata import TransactionMetadata
 from core.kafka.transaction.transaction_state import TransactionState
 from core.lab import acts
 from core.lab.cluster import Cluster
-from core.lab.spec import BrokerSpec, ClusterSpec
+from core.lab.spec import BrokerSpec, ClusterSpec, Pace
 from core.sim.errors import ActRefused
 from core.sim.units import SECOND
 
@@ -315,3 +315,90 @@ def test_a_snapshot_in_the_middle_of_a_transaction_continues_the_same(release: s
         assert run.events[start:] == first
         del run.events[start:]
         run.cluster.restore_in_place(snapshot, run.events.append)
+
+
+def test_version_2_adds_partitions_although_verification_is_off() -> None:
+    run = Run("4.3", transaction_partition_verification_enable="false")
+    run.init()
+    run.do(acts.BeginTransaction(), acts.Produce("t", 4), acts.CommitTransaction())
+    run.wait(1)
+    assert (run.state(), run.read()) == (_S.READY, (4, 4))
+
+
+def test_records_of_aborted_transactions_are_never_lost() -> None:
+    """A cluster of one broker loses everything with its power; only the committed records count as lost."""
+    settings = tuple((f"transaction.state.log.{name}", 1) for name in ("num.partitions", "replication.factor", "min.isr"))
+    cluster = Cluster(ClusterSpec((BrokerSpec(1),), (TopicSpec("t", 1, 1),), settings=settings), RELEASES["4.3"])
+    cluster.do(acts.Consume("t"))
+    cluster.do(acts.InitTransactions("t", "tx"))
+    cluster.run_until(2 * SECOND)
+    for records, end in ((3, acts.CommitTransaction()), (4, acts.AbortTransaction()), (5, None)):
+        cluster.do(acts.BeginTransaction())
+        cluster.do(acts.Produce("t", records))
+        cluster.run_until(cluster.now + SECOND)
+        if end is not None:
+            cluster.do(end)
+            cluster.run_until(cluster.now + SECOND)
+    cluster.do(acts.PowerLoss(1, unflushed="lost"))
+    cluster.do(acts.Start(1))
+    cluster.run_until(cluster.now + 60 * SECOND)
+    consumer = cluster.consumer("consumer")
+    assert consumer is not None
+    assert (consumer.read, cluster.account.accepted, cluster.account.lost) == (12, 12, 3 + 5)
+
+
+@pytest.mark.parametrize("release", ["3.3", "4.3"])
+def test_by_hand_everything_that_needs_no_time_happens_at_once(release: str) -> None:
+    settings = tuple((f"transaction.state.log.{name}", 1) for name in ("num.partitions", "replication.factor", "min.isr"))
+    spec = ClusterSpec((BrokerSpec(1), BrokerSpec(2)), (TopicSpec("t", 1, 1),), pace=Pace.BY_HAND, settings=settings)
+    cluster = Cluster(spec, RELEASES[release])
+    cluster.do(acts.Consume("t", isolation="read_committed"))
+    cluster.do(acts.InitTransactions("t", "tx"))
+    cluster.run_until(SECOND)
+    cluster.do(acts.BeginTransaction())
+    cluster.do(acts.Produce("t", 3))
+    cluster.do(acts.CommitTransaction())
+    producer, consumer = cluster.producer("producer"), cluster.consumer("consumer")
+    assert producer is not None
+    assert producer.transactions is not None
+    assert consumer is not None
+    assert (producer.transactions.state, consumer.read) == (_S.READY, 3)
+
+
+@pytest.mark.parametrize("release", ["2.4", "3.6", "4.3"])
+def test_a_follower_serves_readers_of_committed_records_up_to_its_own_stable_offset(release: str) -> None:
+    spec = ClusterSpec(
+        tuple(BrokerSpec(broker, rack=f"r{broker}") for broker in (1, 2, 3)),
+        (TopicSpec("t", assignment=(PartitionSpec((1, 2, 3)),)),),
+        settings=(("transaction.state.log.num.partitions", 1), ("replica.selector.class", "RackAwareReplicaSelector")),
+    )
+    told: list[tuple] = []
+    cluster = Cluster(spec, RELEASES[release], sink=told.append)
+    cluster.run_until(SECOND)
+    cluster.do(acts.Consume("t", rack="r2", isolation="read_committed"))
+    cluster.do(acts.InitTransactions("t", "tx"))
+    cluster.run_until(3 * SECOND)
+    for end in (acts.CommitTransaction(), acts.AbortTransaction(), acts.CommitTransaction()):
+        cluster.do(acts.BeginTransaction())
+        cluster.do(acts.Produce("t", 2))
+        cluster.run_until(cluster.now + SECOND)
+        read = [event[8:10] for event in told if event[3] == events.Consumed.kind]
+        assert all(stop <= 2 for _, stop in read) or len(read) == 2
+        cluster.do(end)
+        cluster.run_until(cluster.now + 2 * SECOND)
+    assert [event[7:10] for event in told if event[3] == events.Consumed.kind] == [(2, 0, 2), (2, 6, 8)]
+
+
+def test_a_reader_of_committed_records_begins_at_the_stable_offset() -> None:
+    """auto.offset.reset=latest: ListOffsets answers the last stable offset."""
+    run = Run("4.3")
+    run.init()
+    run.do(acts.BeginTransaction(), acts.Produce("t", 2, partition=0))
+    run.wait(1)
+    run.do(acts.Consume("t", "late", "latest", isolation="read_committed"))
+    run.wait(1)
+    run.do(acts.CommitTransaction())
+    run.wait(1)
+    late = run.cluster.consumer("late")
+    assert late is not None
+    assert late.read == 2
