@@ -242,6 +242,8 @@ class Release(ReprMixin):
         controller_epoch_fencing: brokers refuse the requests of a controller with an older epoch (in all Kafka releases).
         newer_clients: producers double their retry back-off (KIP-580), and retry at once when they learn of a new leader (KAFKA-15415,
             3.7).
+        transactions_tool: the release has `kafka-transactions` (KIP-664, 3.0).
+        transactions_tool_filters_duration: `kafka-transactions list` has the option `--duration-filter` (KIP-994, 3.8).
         describe_asks_brokers: `kafka-topics` asks the brokers (2.2), lists topics in the order of a hash table, and fails if `--topic`
             matches no topic. Before that, it reads ZooKeeper, sorts the topics, and prints nothing in that case.
         describe_topic_id: `kafka-topics --describe` prints TopicId (2.8).
@@ -348,6 +350,8 @@ class Release(ReprMixin):
     reads_from_followers: bool = _since("2.4")
     controller_epoch_fencing: bool = True
     newer_clients: bool = _since("3.7")
+    transactions_tool: bool = _since("3.3")
+    transactions_tool_filters_duration: bool = _since("3.9")
     describe_asks_brokers: bool = _since("2.4")
     describe_topic_id: bool = _since("2.8")
     describe_elr: bool = _since("3.9")

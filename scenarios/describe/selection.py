@@ -16,6 +16,7 @@ from typing import Final
 
 from core.kafka.release import Release
 from scenarios.describe.described import DescribedTopic
+from scenarios.describe.java_hash_table import hash_order, java_hash, table_size_for
 from scenarios.io.time_limit import TimeLimitExceeded, time_limit
 
 PATTERN_SECONDS: Final = 5
@@ -120,34 +121,6 @@ def in_printed_order(topics: Iterable[DescribedTopic], release: Release) -> list
     if not release.describe_asks_brokers:
         return list(by_name.values())
     count = len(by_name)
-    asked = _iterated(list(by_name), _power_of_two(count))
-    copied = _iterated(asked, _power_of_two(count * 4 // 3 + 1))
-    return [by_name[name] for name in _iterated(copied, _power_of_two(count))]
-
-
-def _iterated(names: list[str], capacity: int) -> list[str]:
-    """Return names in the iteration order of a Java hash table (`java.util.HashMap`). `names` is in the order of insertion.
-
-    The capacity doubles until the table is at most three quarters full. Names in one bucket keep the order of insertion.
-    """
-    while len(names) > capacity * 3 // 4:
-        capacity *= 2
-    return sorted(names, key=lambda name: _spread(java_hash(name)) & (capacity - 1))
-
-
-def java_hash(text: str) -> int:
-    """Return Java's `String#hashCode` as an unsigned 32-bit number."""
-    value = 0
-    units = text.encode("utf-16-be", "surrogatepass")
-    for high, low in zip(units[::2], units[1::2], strict=True):
-        value = (31 * value + (high << 8 | low)) & 0xFFFFFFFF
-    return value
-
-
-def _spread(value: int) -> int:
-    return value ^ value >> 16
-
-
-def _power_of_two(count: int) -> int:
-    """Return the capacity of a hash table for a number of entries (`HashMap#tableSizeFor`)."""
-    return 1 << max(count - 1, 0).bit_length()
+    asked = hash_order(list(by_name), java_hash, table_size_for(count))
+    copied = hash_order(asked, java_hash, table_size_for(count * 4 // 3 + 1))
+    return [by_name[name] for name in hash_order(copied, java_hash, table_size_for(count))]

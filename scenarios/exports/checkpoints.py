@@ -13,21 +13,15 @@ from pathlib import Path
 from typing import Final
 
 from core.kafka.broker.disk import Disk
-from core.kafka.errors import KafkaError
-from core.kafka.events import Acted
 from core.kafka.ids import TopicPartition
 from core.kafka.log import checkpoint_files
 from core.kafka.log.leader_epoch_cache import format_checkpoint, parse_checkpoint
-from core.kafka.release import Release
 from core.kafka.topic_spec import PartitionSpec, TopicSpec
 from core.lab.cluster import Cluster
-from core.lab.recorded_acts import recorded_act
 from core.lab.spec import BrokerSpec, ClusterSpec
-from core.sim.errors import ActRefused
 from scenarios.errors import InputError
 from scenarios.io import text_file
 from scenarios.io.output_files import atomic_entries, cannot_be_written
-from scenarios.logs.log_reader import LogReader
 
 MAX_FILES: Final = 1_100_000
 """The largest number of files in a tree: one for each of a million replicas, and several for each log directory."""
@@ -216,38 +210,3 @@ def spec_of(tree: Tree) -> ClusterSpec:
             TopicSpec(topic, replication_factor=len(placed[0].replicas), assignment=tuple(placed)) for topic, placed in topics.items()
         ),
     )
-
-
-def cluster_at(source: str, at: int | None, log: bool, release: Release | None = None) -> Cluster:
-    """Replay an event log or run a scenario up to a virtual time in µs, or to its end if the time is None, and return its cluster.
-
-    A scenario runs with `release`; if it is None, with the last release that the scenario names.
-
-    Raises:
-        InputError: the log or the scenario cannot be read, or its cluster cannot be built or run.
-    """
-    if not log:
-        from scenarios import catalogue
-        from scenarios.releases import release_named
-        from scenarios.running.runner import Run
-
-        scenario = catalogue.load(source)
-        run = Run(scenario, release or release_named(scenario.releases[-1]))
-        if at is None:
-            run.run()
-        else:
-            run.advance_to(at)
-        return run.cluster
-    reader = LogReader(source)
-    events = list(reader)
-    end = reader.end.t if reader.end is not None else events[-1][1] if events else 0
-    try:
-        cluster = Cluster(reader.spec, reader.release, reader.header.seed)
-        for event in events:
-            if event[3] == Acted.kind and (at is None or event[1] <= at):
-                cluster.run_until(event[1])
-                cluster.do(recorded_act(*event[4:6]))
-        cluster.run_until(max(cluster.now, end if at is None else at))
-    except (ValueError, KafkaError, ActRefused) as wrong:
-        raise InputError(f"{source}: the log's acts cannot be replayed: {wrong}") from None
-    return cluster

@@ -234,6 +234,7 @@ def files(tmp_path: Path) -> Path:
         ),
         (["leader-election", "hostile.jsonl", "--election-type", "preferred", "--all-topic-partitions"], ""),
         (["leader-election", "hostile.yaml", "--election-type", "preferred", "--topic", BROKEN, "--partition", "0"], r"\u202egnp"),
+        (["transactions", "describe-producers", "hostile.yaml", "--topic", BROKEN, "--partition", "0"], r"\u202egnp"),
         (["log", "check", "hostile.jsonl"], ""),
         (["log", "export", "hostile.jsonl", "--perfetto", "-"], r"\u202egnp"),
         (["replay", "hostile.jsonl"], r"\u202egnp"),

@@ -44,6 +44,7 @@ def add_commands(commands: Any) -> None:
 def _checkpoints(arguments: argparse.Namespace) -> int:
     from scenarios.errors import InputError
     from scenarios.exports import checkpoints
+    from scenarios.exports.cluster_at import cluster_at
     from scenarios.io.output_files import refuse_stdout
 
     if os.path.isdir(arguments.source):
@@ -60,7 +61,7 @@ def _checkpoints(arguments: argparse.Namespace) -> int:
         if arguments.output is None and arguments.check is None:
             raise InputError("checkpoints: name a directory to write to (-o DIR) or to compare with (--check DIR)")
         refuse_stdout("-o", arguments.output, "a directory")
-        cluster = checkpoints.cluster_at(arguments.source, time_of(arguments.at), looks_like_log(arguments.source))
+        cluster = cluster_at(arguments.source, time_of(arguments.at), log=looks_like_log(arguments.source))
         tree = checkpoints.tree_of(cluster)
         if arguments.output is not None:
             count = checkpoints.write_tree(tree, arguments.output)

@@ -43,7 +43,7 @@ def _segments(arguments: argparse.Namespace) -> int:
     from core.sim.units import US_PER_MS
     from scenarios.errors import InputError
     from scenarios.exports import dump_log, segments
-    from scenarios.exports.checkpoints import cluster_at
+    from scenarios.exports.cluster_at import cluster_at
 
     offset, broker, max_bytes = (_number(name, getattr(arguments, name)) for name in ("offset", "broker", "max_bytes"))
     if max_bytes is not None and offset is None:
@@ -58,7 +58,7 @@ def _segments(arguments: argparse.Namespace) -> int:
     at, release, is_log = time_of(arguments.at), release_of(arguments.release), looks_like_log(arguments.source)
     if release is not None and is_log:
         raise InputError(f"--release: {arguments.source} is an event log, which has its own release")
-    tp, number, log = segments.replica_of(cluster_at(arguments.source, at, is_log, release), arguments.partition, broker)
+    tp, number, log = segments.replica_of(cluster_at(arguments.source, at, log=is_log, release=release), arguments.partition, broker)
     files = segment_files(log)
     if arguments.dump is not None:
         print_lines(dump_log.dump_lines(log, files, arguments.dump, deep=arguments.deep_iteration))

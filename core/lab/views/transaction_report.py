@@ -11,6 +11,7 @@ import attrs
 
 from core.kafka.broker.broker_state import BrokerState
 from core.kafka.ids import NO_LEADER, NO_OFFSET, TopicPartition
+from core.kafka.transaction.transaction_queries import is_hanging
 
 if TYPE_CHECKING:
     from core.kafka.broker.broker import Broker
@@ -145,7 +146,7 @@ def _held(now: int, partition: Partition, by_producer: dict[int, TransactionMeta
     first, producer_id = next(iter(producers.ongoing.items()), (stable, -1))
     entry = producers.entries.get(producer_id)
     owner = by_producer.get(producer_id)
-    hanging = entry is not None and (owner is None or partition.tp not in owner.partitions) and producer_id != -1
+    hanging = entry is not None and is_hanging(partition.tp, owner) and producer_id != -1
     return HeldPartition(
         partition.tp,
         partition.leader if partition.is_leader else NO_LEADER,

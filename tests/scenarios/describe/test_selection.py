@@ -14,7 +14,8 @@ import pytest
 from core.kafka.release import RELEASES
 from scenarios.describe import selection
 from scenarios.describe.described import DescribedTopic
-from scenarios.describe.selection import in_printed_order, java_hash, select_topics
+from scenarios.describe.java_hash_table import java_hash
+from scenarios.describe.selection import in_printed_order, select_topics
 
 ROOT: Final = Path(__file__).parents[3]
 RECORDINGS: Final = ROOT / "tests" / "recordings"

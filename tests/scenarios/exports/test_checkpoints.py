@@ -17,6 +17,7 @@ from core.lab.spec import BrokerSpec, ClusterSpec
 from core.sim.units import SECOND
 from scenarios.errors import InputError
 from scenarios.exports import checkpoints
+from scenarios.exports.cluster_at import cluster_at as moment_of_log
 from scenarios.logs.log_header import make_header
 from scenarios.logs.log_writer import LogWriter
 from tui.cli import main
@@ -122,7 +123,7 @@ def test_a_log_is_played_to_its_end_also_when_nothing_happens_there(tmp_path: Pa
         cluster.run_until(3 * SECOND)
         writer.close(9 * SECOND)
     killed.write_bytes(b"".join(ended.read_bytes().splitlines(keepends=True)[:-1]))
-    ends = [checkpoints.cluster_at(str(path), None, log=True).now for path in (ended, killed)]
+    ends = [moment_of_log(str(path), None, log=True).now for path in (ended, killed)]
     assert ends[0] == 9 * SECOND
     assert 2 * SECOND <= ends[1] <= 3 * SECOND
 

@@ -10,7 +10,7 @@ import pytest
 from core.kafka.log.segment_files import segment_files
 from scenarios.errors import InputError
 from scenarios.exports import dump_log, segments
-from scenarios.exports.checkpoints import cluster_at
+from scenarios.exports.cluster_at import cluster_at
 from tui.cli import main
 
 ABORTED = """
@@ -125,7 +125,7 @@ def test_indexes_and_snapshots_are_dumped_as_kafka_prints_them(capsys: pytest.Ca
     audit = ("l2-segment-lookup", "--partition", "audit-0", "--at", "9s")
     assert printed(capsys, *audit, "--dump", "65.index")[1:3] == ["offset: 84 position: 1500", "offset: 99 position: 3000"]
     assert printed(capsys, *audit, "--dump", "65.timeindex")[1].endswith(" offset: 84")
-    log = segments.replica_of(cluster_at(aborted, None, False), "orders-0", None)[2]
+    log = segments.replica_of(cluster_at(aborted, None, log=False), "orders-0", None)[2]
     log.take_producer_snapshot()
     lines = [*dump_log.dump_lines(log, segment_files(log), "7.snapshot", deep=False)]
     assert lines[0] == "Dumping 00000000000000000007.snapshot"
