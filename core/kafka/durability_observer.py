@@ -1,4 +1,4 @@
-"""The interface through which nodes report to the durability account, which tracks every record. It never affects the protocol.
+"""The interface through which nodes report to the durability account, which tracks every record. The account never affects the protocol.
 
 The implementation is `core.lab.durability_account`.
 """

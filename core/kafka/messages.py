@@ -234,8 +234,8 @@ class ProduceRequest(NamedTuple):
 class ProduceResponse(NamedTuple):
     """The response to a produce request. `term` is the leadership in which the offsets were assigned.
 
-    `log_start` is the log start offset of a leader that refuses the batch, by which the producer recognizes that retention deleted its
-    records; -1 if it is unknown.
+    `log_start` is the log start offset of a leader that refuses the batch, from which the producer can tell whether retention has deleted
+    its records; -1 if it is unknown.
     """
 
     correlation: int
@@ -261,7 +261,7 @@ class InitProducerIdResponse(NamedTuple):
 
 
 class ConsumerFetchRequest(NamedTuple):
-    """A consumer's fetch. Each item is (partition, position, leader epoch) of a partition that it reads from this broker.
+    """A consumer's fetch. Each item is (partition, position, leader epoch) of a partition that the consumer reads from this broker.
 
     `rack` is the consumer's client.rack; empty if it has none; None if its release does not send a rack (before 2.4). With
     `read_committed`, the response contains only records below the last stable offset.

@@ -67,7 +67,7 @@ class DeadTarget(enum.IntEnum):
 
 
 class UnknownProducer(enum.IntEnum):
-    """A leader's response to a batch of a producer that the log knows nothing about, if its first sequence number is not 0."""
+    """A leader's response to a batch whose producer the log does not know, if the batch does not begin with sequence number 0."""
 
     OUT_OF_ORDER = 0
     """OUT_OF_ORDER_SEQUENCE_NUMBER (0.11)."""
@@ -112,13 +112,13 @@ class Release(ReprMixin):
     Attributes:
         name: the name of the release, such as `0.10.2` or `4.3`.
         order: the release's position in time, only for comparisons in the table of defaults.
-        unknown_producer: the response to a batch of a producer that the log does not know, if its first sequence number is not 0.
-        marker_only_is_unknown: a producer of which only a marker is left in the log gets UNKNOWN_PRODUCER_ID (KAFKA-7298, 2.0.1 to 2.4).
+        unknown_producer: the response to a batch whose producer the log does not know, if the batch does not begin with sequence number 0.
+        marker_only_is_unknown: a producer that has only a marker left in the log gets UNKNOWN_PRODUCER_ID (KAFKA-7298, 2.0.1 to 2.4).
         retained_batches: how many batches of each producer a leader recognizes as duplicates (KAFKA-5494, 1.0).
-        markers_have_timestamps: a marker counts as activity of its producer. Before that, a producer of which only a marker is left expires at
+        markers_have_timestamps: a marker counts as activity of its producer. Before that, a producer that has only a marker left expires at
             the next check (KAFKA-9144, 2.4.1).
-        producers_outlive_segments: a log knows a producer until it expires. Before that, a producer leaves with the segment of its last
-            record (KAFKA-7190, 2.3).
+        producers_outlive_segments: a log knows a producer until it expires. Before that, the log forgets a producer when the segment of the
+            producer's last record is deleted (KAFKA-7190, 2.3).
         ignores_empty_transactions: a marker without an open transaction leaves no transaction. Before that, it counts as a transaction
             without records, and an ABORT gets an entry in the transaction index (KAFKA-10702, 2.8).
         producer_expiration_setting: the setting after which a leader forgets an idle producer (KIP-854, 3.4).
@@ -133,7 +133,7 @@ class Release(ReprMixin):
         invalid_transition_is_fatal: an impossible change of the state of a transactional producer is fatal (KAFKA-14831, 3.6).
         unknown_producer_is_fatal: INVALID_PRODUCER_ID_MAPPING is fatal to a transactional producer again (KIP-1050, 4.1).
         end_txn_epoch_must_match: the producer epoch of an EndTxn must equal that of the coordinator (KAFKA-9600, 2.6).
-        fence_survives_failed_append: an abort whose write failed does not bump the producer epoch again (KAFKA-9666, 2.6).
+        fence_survives_failed_append: a new attempt at an abort whose write failed does not bump the producer epoch again (KAFKA-9666, 2.6).
         tests_pending_first: the coordinator checks for a pending transition before it checks producer ID and epoch (KAFKA-18660, 4.0).
         timeout_fences_producer: the abort of a transaction that timed out bumps the producer epoch (KAFKA-6119, 0.11.0.2 and 1.0).
         verifies_transactions: a leader asks the coordinator whether the transaction has the partition before it appends the first batch
@@ -186,9 +186,9 @@ class Release(ReprMixin):
             leader election is enabled (up to 1.1, KAFKA-2015).
         halved_isr_check: `isr-expiration` runs every half of replica.lag.time.max.ms (0.10.2); before that, once per
             replica.lag.time.max.ms.
-        caught_up_as_of_last_fetch: a follower whose fetch reaches the leader's LEO at the time of the previous fetch counts as caught up
-            at that time (KAFKA-4485, 0.10.2). Before that, only a fetch from the log end counts, so a follower can leave the ISR although
-            it is never far behind.
+        caught_up_as_of_last_fetch: a follower whose fetch reaches the LEO that the leader had at the previous fetch counts as caught up at
+            the time of that fetch (KAFKA-4485, 0.10.2). Before that, only a fetch from the log end counts, so a follower can leave the ISR
+            although it is never far behind.
         expand_needs_epoch_start: a replica joins the ISR only if it has reached the start offset of the leader's epoch (KAFKA-7128, 2.0).
         shrink_spares_equal_leo: a follower whose LEO equals the leader's is never removed from the ISR (KAFKA-7152, 2.1).
         fetch_epoch_fencing: fetches carry the leader epoch, and a leader refuses other epochs (KIP-320, 2.1).
@@ -236,8 +236,8 @@ class Release(ReprMixin):
             learns only of partitions that are being reassigned.
         validates_positions: a consumer that learns of a new leader asks for the end offset of the last read record's epoch. If that offset is
             below the consumer's position, the consumer goes back to it (KIP-320's consumer, 2.3).
-        finds_by_time: ListOffsets finds the first record from a timestamp on (KIP-79, 0.10.1). Before that, it uses the modification times
-            of segments.
+        finds_by_time: ListOffsets finds the first record at or after a timestamp (KIP-79, 0.10.1). Before that, it uses the modification
+            times of segments.
         reads_from_followers: consumers send their rack, and followers serve consumers that send one (KIP-392, 2.4).
         controller_epoch_fencing: brokers refuse the requests of a controller with an older epoch (in all Kafka releases).
         newer_clients: producers double their retry back-off (KIP-580), and retry at once when they learn of a new leader (KAFKA-15415,

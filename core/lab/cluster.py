@@ -80,7 +80,7 @@ class Cluster(ClusterNodes):
         return copy
 
     def restore_in_place(self, snapshot: Snapshot[Cluster], sink: Sink | None = None) -> None:
-        """Return this cluster to a snapshot of itself. This takes a fraction of the time of a copy. Later events go to `sink`.
+        """Restore this cluster to a snapshot of itself. This takes a fraction of the time that a copy takes. Later events go to `sink`.
 
         Raises:
             ValueError: the snapshot was taken of another cluster.

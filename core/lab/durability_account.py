@@ -53,7 +53,7 @@ class Loss(NamedTuple):
         end: the offset after the last one.
         acknowledged: whether the records were acknowledged to the producer.
         read: whether a consumer has read them.
-        event: the sequence number of the event that caused the loss. If the log of the later leader once had the records, the event is the
+        event: the sequence number of the event that caused the loss. If the log of the newer leader once had the records, the event is the
             truncation or power loss that removed them. Otherwise, the event is the election of that leader.
     """
 
@@ -108,9 +108,9 @@ class PartitionAccount:
         leader: the newest leader that has taken up its role.
         leader_epoch: the leader epoch of that leader.
         log: the log of that leader.
-        under_since: the time since which the partition is under-replicated; -1 if it is not.
+        under_since: the time since which the partition has been under-replicated; -1 if it is not.
         under_total: the time that the partition was under-replicated before `under_since`.
-        offline_since: the time since which the partition has no leader; -1 if it has one.
+        offline_since: the time since which the partition has had no leader; -1 if it has one.
         offline_total: the time that the partition had no leader before `offline_since`.
     """
 
@@ -167,7 +167,7 @@ class PartitionAccount:
         self.committed_end = max(self.committed_end, log.high_watermark)
 
     def observed(self) -> dict[Term, OffsetSet]:
-        """Return the acknowledged or read offsets, by term, which someone outside the cluster has observed."""
+        """Return the offsets, by term, that have been observed outside the cluster: those acknowledged or read."""
         both = dict(self.acked)
         for term, read in self.read.items():
             acked = both.get(term)
@@ -175,7 +175,10 @@ class PartitionAccount:
         return both
 
     def holds_all_committed(self, log: ReplicaLog | None) -> bool:
-        """Whether a log holds all committed records because it equals the leader's log. If False, only a comparison can tell."""
+        """Whether a log holds all committed records because it equals the leader's log.
+
+        If False, the log might still hold them; only a comparison can tell.
+        """
         mine = self.log
         if mine is log:
             return mine is not None
@@ -404,7 +407,10 @@ class DurabilityAccount:
             account.add_committed()
 
     def batch_completed(self, producer: str, batch_id: int) -> None:
-        """Note that a producer does not send a batch again. Unless a proxy repeats requests, no retry of it needs to be recognized."""
+        """Note that a producer will not send a batch again.
+
+        Unless a proxy repeats requests, no more retries of the batch need to be recognized.
+        """
         if not self.requests_may_repeat:
             self._pending_batches.pop((producer, batch_id), None)
 

@@ -24,7 +24,10 @@ RECORD_BYTES: Final = 100
 """The size of a record that is in a log at the start, bytes."""
 
 MAX_BATCHES: Final = 1_000
-"""The maximum number of batches for the records of one leader epoch. If there are at most that many records, each is a batch."""
+"""The maximum number of batches for the records of one leader epoch.
+
+If there are at most that many records, each record is its own batch.
+"""
 
 
 def place_logs(cluster: ClusterNodes) -> None:

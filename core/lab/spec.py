@@ -84,7 +84,7 @@ class NetworkSpec(ReprMixin):
         jitter: the largest random addition to the latency, µs.
         loss_ppm: the share of messages that are lost and then repeated by TCP, parts per million.
         duplicate_ppm: the share of clients' requests that a proxy delivers twice, parts per million.
-        reorder_ppm: the share of clients' requests that a proxy lets later requests overtake, parts per million.
+        reorder_ppm: the share of clients' requests that a proxy delays so that later requests overtake them, parts per million.
     """
 
     latency: int = 500
@@ -107,7 +107,7 @@ class ClusterSpec(ReprMixin):
         startup: the time from a broker's start to its registration, µs.
         recovery: the additional time for log recovery when a broker finds no clean-shutdown file, µs.
         disk_speed: the bytes per second that one thread reads from a disk, for log recovery and for moves between log directories.
-        controllers: the voters of the metadata quorum. `c1` is a dedicated controller, and `b1` is one in broker 1's process.
+        controllers: the voters of the metadata quorum. `c1` is a dedicated controller, and `b1` is a controller in the process of broker 1.
                 Empty for a single controller, named `controller`, that never fails.
         control_plane: the control plane of the release, or KRaft.
         features: feature levels that differ from those of a new cluster (`core.kafka.features`).

@@ -17,7 +17,7 @@ class Entry(NamedTuple):
 
     Attributes:
         time: the time at which the message is due, virtual µs.
-        order: the number of the scheduling, which breaks ties between equal times. Entries of long polls have a fixed order
+        order: the position in the order of scheduling, which breaks ties between equal times. Entries of long polls have a fixed order
             below zero (`core.sim.long_polling`).
         node: the address of the node that handles the message.
         sender: the address of the sender. For a timer, the sender is the node itself.

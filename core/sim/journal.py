@@ -23,7 +23,7 @@ class Journal:
     Attributes:
         seq: the sequence number of the last event, 0 before the first.
         now: virtual time, µs; set by the simulation.
-        cause: the sequence number of the event that led to the message that is being handled; set by the code that dispatches the message.
+        cause: the sequence number of the event that led to the current message; set by the code that dispatches the message.
         sink: the function that receives the tuples.
     """
 

@@ -6,16 +6,16 @@ the three stages of this cycle repeat without end. They change nothing but the t
 
     the empty answer travels (`there`) → the next request travels (`back`) → the request waits at the server (`wait`) → …
 
-The kernel skips such cycles. To find out whether this is possible, no node reads the state of another node. Each node tells the
-network only about itself:
+The kernel skips such cycles. No node reads the state of another node to find out whether this is possible. Each node tells the network only
+about itself:
 
 * The client, when it sends a request: "If the answer is empty, I immediately send the same request again" (`LongPoll.send_idle`).
 * The server, after it has answered a request or has let one wait: "I have nothing to say" (`LongPoll.fall_silent`).
 
 A statement holds until its node withdraws it. Suppose that both statements hold, both nodes run, and the link between them takes a
 fixed time in each direction. Then the network knows each message of the cycle in advance. From then on, the poll is *elided*: none
-of its messages is in the agenda. The kernel calculates the position of the one message at a moment, and the times at which the last
-request was sent and arrived, from the time at which the elision began.
+of its messages is in the agenda. From the time at which the elision began, the kernel calculates where the one message of the cycle is at
+any moment, and when the last request was sent and arrived.
 
 The elision ends before anything can break the cycle: a node withdraws its statement, pauses, or dies, a link changes, or a
 connection is given up. The kernel then makes up for what it skipped. It tells each node the time of its last request. It puts the
@@ -288,7 +288,7 @@ class LongPoll:
         return Stage.WAIT, began + self.there + self.back + self.wait
 
     def waits_until(self) -> int:
-        """Return the latest time until which an elided request waits at the server; -1 if none waits."""
+        """Return the time at which the wait of an elided request at the server ends at the latest; -1 if none waits."""
         stage, due = self.stage()
         return due if stage is Stage.WAIT else -1
 
@@ -344,7 +344,8 @@ class LongPolls:
         """Return a client's polls of a server with that number, and create them if necessary.
 
         Args:
-            rank: a number from 0 to 2**95 - 1 that no other poll has. Of messages that are due at the same time, the highest rank comes first.
+            rank: a number from 0 to 2**95 - 1 that no other poll has. Of messages that are due at the same time, the one with the highest
+                rank comes first.
         """
         key = (client, server, number)
         poll = self._polls.get(key)

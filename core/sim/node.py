@@ -60,7 +60,7 @@ class Node:
         self.network.send(self.address, node, message, journal.now, journal.cause)
 
     def reply(self, node: str, message: object) -> None:
-        """Respond to a message from a node, on the connection that that node opened."""
+        """Respond to a message from a node, on the connection that the node opened."""
         if node == self.address:
             self.send(node, message)
             return

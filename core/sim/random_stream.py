@@ -6,7 +6,8 @@ from random import Random
 
 
 class RandomStream(Random):
-    """A stream of random numbers that its name determines. Normal distributions are not supported, because they draw numbers ahead.
+    """A stream of random numbers that are determined by the stream's name. Normal distributions are not supported, because they draw
+    numbers ahead.
 
     Attributes:
         name: the name of the stream, which is also its seed.

@@ -76,12 +76,12 @@ class Partition:
         isr: the in-sync replicas that the controller committed, the leader among them; empty on a follower.
         maximal_isr: `isr` plus the candidate of a pending expansion (KIP-497; before it, always `isr`). A pending shrink removes no member.
         pending: EXPAND or SHRINK while the controller handles a change; otherwise empty.
-        proposal: the change that was last sent; meaningful while `pending` is set.
+        proposal: the change that was last sent; meaningful only while `pending` is set.
         remotes: the followers as the leader sees them; the leader itself is not included.
         leader_epoch_start_offset: the leader's LEO when its term began.
         min_isr: min.insync.replicas.
         under_min_isr: whether `isr` is smaller than the effective min.insync.replicas; False on a follower.
-        uncommitted_since: the time since which records above the HW have waited, µs; meaningful while LEO > HW.
+        uncommitted_since: the time since which records above the HW have waited, µs; meaningful only while LEO > HW.
         last_high_watermark: the number of the event that last raised the HW.
         sessions: this partition's entries in followers' fetch sessions, at most one per follower.
         delayed: writes with acks=all that wait for the HW; None until the first such write, to save memory.
@@ -296,7 +296,7 @@ class Partition:
     def handle_alter_partition_update(self, item: AlterPartitionItem, registration: PartitionRegistration) -> None:
         """Apply an ISR that the controller committed (`Partition#handleAlterPartitionUpdate`).
 
-        Ignores a response that newer metadata has superseded.
+        Ignore a response that newer metadata has superseded.
         """
         if not self.is_leader or registration.leader_epoch != self.leader_epoch:
             return

@@ -60,7 +60,7 @@ class Replica:
             self.session = None
 
     def caught_up_time(self) -> int:
-        """Return lastCaughtUpTime, including the fetches of the session."""
+        """Return lastCaughtUpTime, which takes the fetches of the session into account."""
         session = self.session
         return self.last_caught_up_time if session is None else max(self.last_caught_up_time, session.fetched_at())
 

@@ -184,7 +184,7 @@ class Client(Node, metaclass=ABCMeta):
             self.refresh_metadata()
 
     def leaders_changed(self, partitions: list[int]) -> None:
-        """Handle new leaders or leader epochs of these partitions in new metadata."""
+        """Handle metadata that contains new leaders or leader epochs of these partitions."""
 
     def _disconnected(self, message: Disconnected, _: str) -> None:
         self.connection_failed(message.node)

@@ -115,7 +115,7 @@ class EndTxnRequest(NamedTuple):
 
 
 class EndTxnResponse(NamedTuple):
-    """The result; with transaction.version 2, the producer ID and epoch of the next transaction, else -1."""
+    """The result of an EndTxn; with transaction.version 2, the producer ID and epoch are those of the next transaction, otherwise -1."""
 
     correlation: int
     error: str

@@ -53,7 +53,7 @@ class TransactionMetadata:
         last_producer_epoch: the epoch before the last bump, by which the retry of an InitProducerId is recognized. It is not stored.
         timeout_us: transaction.timeout.ms of the producer, µs.
         state: the state that the log holds.
-        partitions: the partitions of the transaction whose marker is not known to be written, in the order in which they were added.
+        partitions: the transaction's partitions that are not known to have their marker, in the order in which they were added.
         start_time: the time of the first partition of the transaction, µs; -1 if it has none.
         update_time: the time of the last change, µs.
         client_version: the transaction.version of the client that added the partitions.

@@ -1,7 +1,8 @@
 """A broker in ZooKeeper mode. It registers with an ephemeral znode, gets its roles from the controller, and can be the controller itself.
 
 Every request of a controller carries the controller epoch. A broker refuses a request whose epoch is older than the newest epoch that the
-broker has seen (STALE_CONTROLLER_EPOCH). Therefore, a controller that has been replaced without its knowledge has no effect.
+broker has seen (STALE_CONTROLLER_EPOCH). Therefore, the requests of a controller that does not know that it has been replaced have no
+effect.
 """
 
 from __future__ import annotations
@@ -39,7 +40,10 @@ if TYPE_CHECKING:
     from core.kafka.durability_observer import DurabilityObserver
 
 LOCAL_DELIVERY_DELAY: Final = 1
-"""The delay of a message to the controller on the same broker, µs. It ensures that the effect of an act is later than the act itself."""
+"""The delay of a message to the controller on the same broker, µs.
+
+The delay ensures that the effect of an act is later than the act itself.
+"""
 
 SHUTDOWN_TRIES: Final = 3
 """The number of requests for a controlled shutdown (controlled.shutdown.max.retries)."""

@@ -64,7 +64,7 @@ def _create_topic(cluster: ClusterNodes, act: acts.CreateTopic) -> find.CheckThe
 
 
 def _reject_too_many(cluster: ClusterNodes, partitions: int, factor: int) -> None:
-    """Refuse partitions beyond the limits of a cluster."""
+    """Refuse more partitions or replicas than a cluster can have."""
     known = cluster.controller.replication.partitions
     try:
         reject_too_many(len(known) + partitions, partitions * factor + sum(len(partition.replicas) for partition in known.values()))

@@ -78,7 +78,7 @@ def acks(written: str) -> int:
 
 
 def check_keep(of: Broker, keep: tuple[tuple[TopicPartition, int], ...]) -> None:
-    """Check that a broker has the replicas whose surviving part an act names."""
+    """Check that a broker has the replicas for which an act states how much of the log survives."""
     for tp, offset in keep:
         if tp not in of.disk.logs:
             raise ActRefused(f"broker {of.id} has no replica of {tp}")

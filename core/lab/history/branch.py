@@ -37,7 +37,7 @@ class Bookmark(ReprMixin):
 
 @attrs.define(repr=False)
 class Branch(ReprMixin):
-    """One line of events of a session.
+    """One course of events in a session: its past, or an alternative to it.
 
     Attributes:
         name: the name of the branch.

@@ -17,7 +17,7 @@ MAX_STEPS_IN_PLACE: Final = 16_000
 """The number of steps or events that are repeated in one go. They take about a tenth of a second, which nobody notices."""
 
 OBJECTS_PER_STEP: Final = 4
-"""The number of objects that restoring a keyframe creates in the time of one step or event."""
+"""The number of objects that the restoration of a keyframe can create in the time that one step or event takes."""
 
 
 @attrs.frozen(repr=False)
@@ -45,7 +45,7 @@ class Destination(ReprMixin):
         what: the destination in words.
         seq: the event whose step is the destination; -1 if not given.
         position: the position of the destination; None if not given.
-        time: the virtual time whose end is the destination, µs; -1 if not given.
+        time: the virtual time of the destination, which comes after everything that is due at that time, µs; -1 if not given.
     """
 
     what: str = "that moment"

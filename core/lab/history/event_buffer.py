@@ -1,7 +1,7 @@
 """The events of a session that are still in memory. Their number is limited for each level. The index of an event never changes.
 
 A busy cluster records thousands of events per second, mostly fetches. Three rings keep the last events: of all levels, of at least
-level normal, and of level notable. An election of some minutes ago therefore stays in memory, however much traffic follows.
+level normal, and of level notable. An election that happened minutes ago therefore stays in memory, however much traffic follows.
 """
 
 from __future__ import annotations
@@ -22,7 +22,10 @@ RING_SIZES: Final = {DETAIL: 50_000, NORMAL: 50_000, NOTABLE: 20_000}
 """The number of events that each ring keeps."""
 
 _REFUSED: Final = "append-refused"
-"""The kind of a refused append. A retrying producer is refused a hundred times per second, so only the first of a series is notable."""
+"""The kind of a refused append.
+
+A retrying producer is refused a hundred times per second, so only the first refusal of a series is notable.
+"""
 
 REFUSAL_SERIES_GAP: Final = 5 * SECOND
 """The time without a refusal after which the next refusal of a partition starts a new series, virtual µs."""

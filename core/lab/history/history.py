@@ -1,7 +1,8 @@
 """A cluster that can be played, rewound, and branched.
 
 The session can go back to every moment of its past. It restores the nearest keyframe and repeats the steps after it. When it goes
-forward again, it repeats the acts of people. An act in the past starts a new branch. The old future stays under its name.
+forward again, it repeats the acts of people. An act in the past starts a new branch. The old future remains available as the branch that it
+belongs to.
 
     history = History.of(ClusterSpec(...))
     history.do(Kill(1))
@@ -188,7 +189,7 @@ class History:
         return arrived
 
     def cancel_task(self) -> None:
-        """Cancels the running task. A journey into the past that has not arrived changes nothing."""
+        """Cancels the running task. A journey into the past that is canceled on the way changes nothing."""
         task = self.task
         if task is not None:
             arrived = self._end_task()
@@ -200,7 +201,7 @@ class History:
         self.cancel_task()
 
     def record_branch_end(self) -> None:
-        """Makes the end of the branch a moment at which a script can end. The session calls this method before it leaves the end."""
+        """Makes the end of the branch a moment at which a script can end. The session calls this method before it leaves that moment."""
         if not self.in_the_past:
             self.replay_run.finish_present_moment()
             self._branch_end = self.replay_run.position
@@ -307,7 +308,8 @@ class History:
     def back_to_when(self, watchpoint: Watchpoint, what: str = "that moment", then: Callable[[bool], None] | None = None) -> TravelTask:
         """Goes back to the last moment at which a watchpoint came true.
 
-        `then` is called with True if there is such a moment, otherwise with False. The `found` of the finished task is the moment.
+        `then` is called with True if there is such a moment, otherwise with False. When the task has finished, its `found` attribute holds
+        that moment.
         """
         self.pause()
         self.record_branch_end()
@@ -360,7 +362,7 @@ class History:
         return self._log.last if parting is None else parting
 
     def step_back(self, then: Callable[[], None] | None = None) -> bool:
-        """Goes back to before the last event, or undoes the last act. Returns False if there is no event."""
+        """Goes back to the moment before the last event, or undoes the last act. Returns False if there is no event."""
         last = self.replay_run.event_tap.seq
         if last == 0:
             return False
@@ -421,13 +423,13 @@ class History:
         return seq
 
     def act_undone_by_step_back(self) -> PlayedAct | None:
-        """Returns the act that a step back would undo; None if it would go back over an event."""
+        """Returns the act that a step back would undo; None if a step back would go back over an event instead."""
         replay_run = self.replay_run
         act = replay_run.acts[replay_run.acts_done - 1] if replay_run.acts_done else None
         return act if act is not None and act.seq > replay_run.seq_before_step_of(replay_run.event_tap.seq) else None
 
     def act_to_undo(self) -> PlayedAct | None:
-        """Returns the first of the acts that were last done together; None if people have done none."""
+        """Returns the first of the acts that were last done together; None if there is no act to undo."""
         replay_run = self.replay_run
         given, at = len(self._acts_not_to_undo), replay_run.acts_done - 1
         if at < given and replay_run.acts[: replay_run.acts_done] == self._acts_not_to_undo[: replay_run.acts_done]:
@@ -460,7 +462,7 @@ class History:
         self.go_forward(Destination("the moment after the act", position=Position(act.steps, last + 1, act.time, act.seq)))
 
     def forbid_undo_before(self) -> None:
-        """Makes the acts so far part of the start of the session. `undo` does not reach them."""
+        """Makes the acts so far part of the start of the session, so that `undo` cannot undo them."""
         self._acts_not_to_undo = list(self.replay_run.acts)
 
     # --- branches, bookmarks, old sessions -------------------------------------------------------------------------

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Final, Protocol
 
 ShouldYield = Callable[[], bool]
-"""A function that returns whether a task pauses now. It is called every few steps. A caller can read a clock in it."""
+"""A function that returns whether a task pauses now. It is called every few steps, and can, for example, read a clock."""
 
 STEPS_PER_CHECK: Final = 64
 """The number of steps between two calls of `ShouldYield`."""
@@ -28,4 +28,4 @@ class IncrementalTask(Protocol):
         """Runs until `should_yield` returns True. Returns whether the task has finished."""
 
     def cancel(self) -> bool:
-        """Stops the task. Returns whether the caller treats it as finished."""
+        """Stops the task. Returns whether the caller must treat the task as finished."""

@@ -42,8 +42,9 @@ MAX_OBJECTS: Final = 500_000
 LARGE_CLUSTER_REPLICAS: Final = 3_000
 """A cluster with more replicas is large.
 
-A whole keyframe of a large cluster takes longer than a few frames. One is taken when the first screen is shown. More are taken only
-while the session travels through time and no screen shows the cluster move. Keyframes that store only changes can be taken at any time.
+A whole keyframe of a large cluster takes longer than a few frames. The first one is taken when the first screen is shown. More are taken
+only while the session travels through time and no screen shows the cluster move. Keyframes that store only changes can be taken at any
+time.
 """
 
 MAX_REPLICAS_OF_FIRST_KEYFRAME: Final = 20_000

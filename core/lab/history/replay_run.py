@@ -67,13 +67,13 @@ class StepIndex:
         self._count = count + 1
 
     def prefix(self, count: int) -> StepIndex:
-        """Returns the index of the first `count` entries."""
+        """Returns an index that ends after the first `count` entries."""
         other = StepIndex()
         other._all, other._count = self._all, count
         return other
 
     def prefix_to(self, seq: int) -> StepIndex:
-        """Returns the index of the entries up to that event."""
+        """Returns an index that ends with the last entry up to that event."""
         return self.prefix(bisect_right(self._all, seq, 0, self._count))
 
     def seq_before_step_of(self, seq: int) -> int:

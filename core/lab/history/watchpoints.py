@@ -1,4 +1,4 @@
-"""Watchpoints, which are conditions at which a run stops, or which a search in the past finds.
+"""Watchpoints: conditions at which a run stops, and which a search in the past can find.
 
 `scenarios.running.watchpoint_parser` parses watchpoints from text.
 """

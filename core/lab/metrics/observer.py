@@ -1,7 +1,7 @@
 """Computes Kafka's metrics from events: the meters that count events, and the gauges of brokers and the controller.
 
 The observer reads the event tuples of a log or of a live session, so both give the same metrics. The running system does not know
-about the observer. A broker without a process has no MBeans. A restarted broker starts its counts again.
+about the observer. A broker without a process has no MBeans. A restarted broker counts from zero again.
 """
 
 from __future__ import annotations
@@ -385,7 +385,7 @@ class MetricsObserver:
     # --- what JMX shows --------------------------------------------------------------------------------------------
 
     def samples(self, now: int) -> list[Sample]:
-        """Return every MBean at a time, by name and broker."""
+        """Return all MBeans as of one time, by name and broker."""
         found = [Sample(name, broker, meter.attributes(now)) for (name, broker), meter in self._meters.items()]
         known = {(sample.name, sample.broker) for sample in found}
         for broker in self._started:

@@ -2,7 +2,7 @@
 
 This view serves a screen that is drawn many times a second. Everything else calls `Cluster.view()`, which builds the whole view.
 
-Every change of a cluster is an event, so the view of a partition that no event has named is still right. Two things change
+Every change to a cluster is recorded as an event, so the view of a partition that no event has named is still right. Two things change
 without an event:
 
 - Ages and fetch states, for example the time since a follower was caught up. Each call rebuilds the partitions that the caller
@@ -52,7 +52,10 @@ _BROKER_KINDS: Final = (
 )
 """The event kinds that can change every replica of a broker. The broker is their first column."""
 _LINK_KINDS: Final = frozenset({"link-cut", "link-healed"})
-"""The event kinds that can change what two nodes do for clients. The nodes are their first two columns."""
+"""The event kinds that can change the status of the partitions on two nodes.
+
+The nodes are the first two columns.
+"""
 _APPENDED: Final = "append"
 _COMMITTED: Final = "high-watermark"
 

@@ -159,7 +159,7 @@ class PartitionDetail:
         leads: the state of the leader; None if there is no leader, or if the leader's process is gone.
         replicas: the replicas, in replica order.
         session_us: the session timeout, which is how long a broker can be silent before the controller considers it dead.
-        eligible: the brokers that the controller could elect now, in the order of its choice, each with the kind of election.
+        eligible: the brokers that the controller could elect now, the first choice first, each with the kind of election.
         lost: the offset ranges of lost records, as (epoch, start, end).
         exposed: the offset ranges of committed records that an electable broker lacks.
     """

@@ -1,4 +1,4 @@
-"""Previews of the effect that a change of a setting would have on partitions now, by the rules of `core.kafka.health`."""
+"""Previews of the effect that changing a setting now would have on partitions, by the rules of `core.kafka.health`."""
 
 from __future__ import annotations
 

@@ -38,7 +38,7 @@ class BrokerView(ReprMixin):
         silent_us: the time since the broker's last heartbeat reached the controller.
         log_dirs: the number of log directories.
         failed_dirs: the failed log directories, numbered from 1.
-        disk_delay_us: the time that each write takes in addition to that of a normal disk.
+        disk_delay_us: how much longer each write takes than on a normal disk.
     """
 
     id: int

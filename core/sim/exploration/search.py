@@ -49,10 +49,12 @@ def search(
 
     Args:
         simulation: the simulation in the state where the search begins.
-        bad: a function that describes what is bad in the present state or in the way to it, if anything. It is called after each choice.
+        bad: a function that describes what is bad in the present state or on the path to it; empty if nothing is bad. It is called after
+            each choice.
         acts: a function that returns the acts to offer in the present state, in addition to what the simulation does by itself.
         also: objects outside the simulation that `bad` and `acts` depend on. Their state is part of each state, and is restored with it.
-        first: whether a choice is taken before all others, and so in one order only. The search gets smaller, but misses the other orders.
+        first: returns whether a choice must be taken before all others. This makes the search smaller, but the search misses the other
+            orders.
         until: the time up to which virtual time can pass, µs.
         limit: the maximum number of states.
         table: the fields that are not plain state, by class.

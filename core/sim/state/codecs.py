@@ -52,7 +52,7 @@ class Codec:
         return list(map(tuple, objects))
 
     def reread(self, objects: list[FieldValue], states: list[State]) -> list[State]:
-        """Return the present states of objects. Read them in full, regardless of the former `states`."""
+        """Return the present states of objects, read in full regardless of the former `states`."""
         return self.read(objects, states)
 
     def new_values(self, places: Sequence[int], states: list[State], former: list[State]) -> list[tuple[Sequence[int], FieldValue]]:
@@ -196,7 +196,10 @@ class AppendOnlyListCodec(Codec):
 
 
 def _grown(each: AppendOnlyList[object], state: State) -> State:
-    """Return the state of a list that has grown. If the shared copy has grown differently since then, make a new copy."""
+    """Return the state of a list that has grown.
+
+    If another state has already extended the shared copy beyond this state's length, copy it first.
+    """
     copy, length = state
     if len(copy) != length:
         copy = copy[:length]

@@ -2,8 +2,8 @@
 
 A snapshot holds the state of every mutable object (`core.sim.state.codecs`). It shares all unchanged states with the snapshot before it.
 Objects are read class by class, and changes are found by comparison, so the protocol does no bookkeeping for snapshots.
-Restoring writes the states back to the same objects, so identity and cycles need no care. Only differences are written.
-Copying creates all objects anew, and replaces each reference with one to the new object.
+Restoring writes the states back to the same objects, so identity and cycles need no special care. Only differences are written. Copying
+creates all objects anew, and replaces each reference with one to the new object.
 
 Functions are shared, so they must not hold state. A closure in a state is refused.
 """
@@ -115,7 +115,7 @@ class Objects:
 
     @property
     def has_outgrown(self) -> bool:
-        """Whether so many objects were added since the start that starting anew is faster."""
+        """Whether so many objects have been added since the start that starting again is faster."""
         return len(self) > self.first + self.first // 4 + 200 or len(self._known) > 3 * self.first + 10_000
 
     def update(self) -> int:
@@ -124,7 +124,7 @@ class Objects:
         return changed + self._update_found()
 
     def reread_append_only(self) -> None:
-        """Make the next update read append-only lists in full, because they have grown differently."""
+        """Make the next update read append-only lists in full, because they might no longer be extensions of their last states."""
         for group in self.groups.values():
             if isinstance(group.codec, AppendOnlyListCodec):
                 group.states = []
@@ -265,7 +265,7 @@ class Snapshots:
 
 @contextmanager
 def _garbage_collection_paused() -> Iterator[None]:
-    """Pause the garbage collector while thousands of lasting objects are created, which it would otherwise traverse again and again."""
+    """Pause the garbage collector, which would otherwise traverse thousands of new and lasting objects again and again."""
     enabled = gc.isenabled()
     gc.disable()
     try:

@@ -1,4 +1,4 @@
-"""The component of a leader that serves followers' fetches: their sessions, the responses, and the delayed fetches.
+"""The part of a leader that serves followers' fetches: the sessions, the responses, and the delayed fetches.
 
 Kafka: `FetchManager`, `DelayedFetch`.
 """

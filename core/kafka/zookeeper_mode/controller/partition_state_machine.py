@@ -1,6 +1,6 @@
 """Leader and ISR changes of partitions (Kafka: `PartitionStateMachine`, `ReplicaStateMachine`).
 
-A change is first written to ZooKeeper. The write succeeds only if this is still the controller and no other process has changed the
+A change is first written to ZooKeeper. The write succeeds only if this broker is still the controller and no other process has changed the
 partition. Then the brokers are informed.
 """
 
@@ -51,7 +51,7 @@ class PartitionStateMachine(ControllerComponent):
     def _change(
         self, tps: list[TopicPartition], decide: Decide, reason: str, batch: _Batch | None, callback: Callback, about: tuple[object, ...]
     ) -> None:
-        """Do the same as `change`, but if there is a batch, send nothing yet. The batch and the new changes become the first argument of `callback`."""
+        """Like `change`; with `batch`, nothing is sent yet, and `callback` gets the batch with the new changes as its first argument."""
         if tps:
             self.queue.submit((GetData(state_path(tp)) for tp in tps), self._states_read, tps, decide, reason, batch, callback, about)
         else:
