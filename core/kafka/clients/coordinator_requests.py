@@ -101,7 +101,7 @@ class CoordinatorRequests:
     def look_up_coordinator(self, key: str, group: bool) -> None:
         """Forget a coordinator, and ask for it again (`TransactionManager#lookupCoordinator`)."""
         self.coordinators.pop((key, group), None)
-        if not any(isinstance(each, FindCoordinator) and each.key == key for each in self.waiting):
+        if not any(isinstance(each, FindCoordinator) and (each.key, bool(each.group)) == (key, group) for each in self.waiting):
             self.enqueue(FindCoordinator(key, key if group else ""))
 
     def send(self, request: TxnRequest) -> None:

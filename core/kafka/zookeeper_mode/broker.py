@@ -362,6 +362,7 @@ class ZooKeeperBroker(Broker):
             self.alter_partition.disconnected()
         self.kafka_controller.channels.disconnected(message.node)
         self.replicas.disconnected(message.node)
+        self.transactions.disconnected(message.node)
 
     def handle(self, message: object, sender: str) -> None:
         """Handle one message. A response to a request of the former process has no handler and is ignored."""
