@@ -15,10 +15,13 @@ from core.kafka.broker.requests.fetch_manager import FetchManager
 from core.kafka.broker.requests.fetch_session import FetchSession
 from core.kafka.clients.client import Client
 from core.kafka.clients.coordinator_requests import CoordinatorRequests
+from core.kafka.clients.process import Process
+from core.kafka.clients.processed_records import ProcessedRecords
 from core.kafka.clients.producer_batch import ProducerBatch
 from core.kafka.clients.sender import Sender
 from core.kafka.clients.transaction_manager import TransactionManager
 from core.kafka.controller.replication_control_manager import ReplicationControlManager
+from core.kafka.group_coordinator.offsets_log import CommittedOffset
 from core.kafka.log.leader_term import Term
 from core.kafka.log.replica_log import ReplicaLog
 from core.kafka.messages import FetchRequest, FetchResponse
@@ -46,6 +49,9 @@ KAFKA_FIELDS: Final[Table] = {
     Sender: Declared(history=("sent", "acked", "failed", "retries", "last_latency", "_batch_id"), labels={"in_flight": "correlation"}),
     TransactionManager: Declared(wiring=("client", "sequences", "release")),
     CoordinatorRequests: Declared(wiring=("client", "manager")),
+    Process: Declared(history=("rounds", "checks")),
+    ProcessedRecords: Declared(history=("event",)),
+    CommittedOffset: Declared(times=("timestamp",)),
     ProducerBatch: Declared(history=("id",), times=("created", "queued_at", "sent_at")),
     ReplicaLog: Declared(history=("last_append",), times=("last_flush",)),
     Term: Declared(history=("_ends", "_totals", "latest")),

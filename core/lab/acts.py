@@ -473,6 +473,50 @@ class AbortTransaction(Act, word="abort-transaction", does="abort the transactio
     producer: str = "producer"
 
 
+# --- processes -----------------------------------------------------------------------------------------------------
+
+
+@attrs.frozen(eq=False, repr=False)
+class StartProcess(Act, word="process", does="start a process that reads a topic, writes a topic, and commits its offsets"):
+    """Start a process that reads `source`, writes `output`, and commits its offsets for `group` (consume–transform–produce).
+
+    Each input record produces `copies` output records. `delivery` is `exactly-once` (the output and the offsets are one transaction, 0.11
+    and later), `at-least-once` (the offsets are committed after the output), or `at-most-once` (before it). If an instance of that name has
+    ended, another instance starts. `transactional-id` is the name of the process unless it is given. `reset` is auto.offset.reset, and
+    `max-poll-records` the maximum number of input records of a round. With `crash-after`, the instance crashes after the first time that it
+    completes this step: init, fetch-offsets, poll, begin, produce, send-offsets, commit, or commit-offsets. The first acts of this kind
+    create the topics `__consumer_offsets` and `__transaction_state`. `config` contains settings by their Kafka names, as for
+    `init-transactions`.
+    """
+
+    source: str
+    output: str
+    process: str = "process"
+    group: str | None = None
+    delivery: str = "exactly-once"
+    transactional_id: str | None = None
+    copies: int = 1
+    reset: str = "earliest"
+    max_poll_records: int = 500
+    crash_after: str | None = None
+    config: tuple[tuple[str, str], ...] = ()
+    """Kafka settings of the producer in the process, by name (`core.kafka.clients.client_config`)."""
+
+
+@attrs.frozen(eq=False, repr=False)
+class StopProcess(Act, word="stop-process", does="stop a process; an open transaction is aborted first"):
+    """Stop a process. If its transaction is open, the producer aborts it first (close)."""
+
+    process: str = "process"
+
+
+@attrs.frozen(eq=False, repr=False)
+class KillProcess(Act, word="kill-process", does="kill a process (kill -9)"):
+    """Kill a process. Its transaction stays open until another instance with its transactional.id starts, or until transaction.timeout.ms."""
+
+    process: str = "process"
+
+
 # --- by hand -------------------------------------------------------------------------------------------------------
 
 
@@ -569,7 +613,7 @@ ACTS: Final[dict[str, type[Act]]] = {
         Kill, PowerLoss, Shutdown, Start, Pause, Resume, FailDir, RepairDir, MoveReplica, SlowDisk, KillController, StartController,
         PauseController, ResumeController, Cut, Heal, Isolate, Link, Hold, Release, Set, CreateTopic, CreatePartitions, SetClock, Elect,
         Reassign, CancelReassignment, Unregister, DeleteRecords, Produce, Load, StopLoad, Acks, Consume, StopConsume, InitTransactions,
-        BeginTransaction, CommitTransaction, AbortTransaction, SetPace, Fetch,
+        BeginTransaction, CommitTransaction, AbortTransaction, StartProcess, StopProcess, KillProcess, SetPace, Fetch,
         Arrive, Answer, Fence, Bounce, Checkpoint, CheckIsr,
     )
 }  # fmt: skip

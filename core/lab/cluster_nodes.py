@@ -9,6 +9,7 @@ from core.kafka.broker.broker import Broker
 from core.kafka.clients.client import Client
 from core.kafka.clients.client_config import CONSUMER, PRODUCER, client_config
 from core.kafka.clients.consumer import Consumer
+from core.kafka.clients.process import Process
 from core.kafka.clients.producer import Producer
 from core.kafka.controller.admin_request_handler import handle_admin_request
 from core.kafka.controller.metadata_log import MetadataLog
@@ -171,3 +172,8 @@ class ClusterNodes(Simulation):
         """Return the consumer of that name; None if there is none."""
         client = self.clients.get(name)
         return client if isinstance(client, Consumer) else None
+
+    def process(self, name: str) -> Process | None:
+        """Return the process of that name; None if there is none."""
+        client = self.clients.get(name)
+        return client if isinstance(client, Process) else None

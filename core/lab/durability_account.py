@@ -29,6 +29,7 @@ from core.kafka.log.offset_set import OffsetSet
 from core.kafka.log.replica_log import ReplicaLog
 from core.kafka.messages import ProduceRequest
 from core.kafka.partition_registration import PartitionRegistration
+from core.lab.processing_account import Processing, ProcessingAccount
 from core.sim.journal import Journal
 from core.sim.state.append_only_list import AppendOnlyList
 
@@ -222,11 +223,12 @@ class DurabilityAccount:
         check_exposure: the function to call when committed records of a partition might have become exposed or safe.
         electable_brokers_changed: the function to call when the set of electable brokers might have changed, for any partition.
         requests_may_repeat: whether a proxy can repeat requests of producers.
+        processing: the account of processes.
     """
 
     __slots__ = (
         "_pending_batches", "check_exposure", "electable_brokers_changed", "elections", "expands", "exposed", "journal", "latencies",
-        "partitions", "requests_may_repeat", "shrinks",
+        "partitions", "processing", "requests_may_repeat", "shrinks",
     )  # fmt: skip
 
     journal: Final[Journal]
@@ -236,6 +238,7 @@ class DurabilityAccount:
     expands: Final[dict[int, int]]
     latencies: Final[dict[tuple[str, int], AppendOnlyList[int]]]
     exposed: Final[dict[TopicPartition, dict[int, None]]]
+    processing: Final[ProcessingAccount]
     _pending_batches: Final[dict[tuple[str, int], tuple[Term, int]]]
 
     def __init__(self, journal: Journal) -> None:
@@ -249,6 +252,7 @@ class DurabilityAccount:
         self.check_exposure: Callable[[TopicPartition], None] = _ignore
         self.electable_brokers_changed: Callable[[], None] = _ignore
         self.requests_may_repeat = False
+        self.processing = ProcessingAccount(journal)
         self._pending_batches = {}
 
     def of(self, tp: TopicPartition) -> PartitionAccount:
@@ -466,6 +470,18 @@ class DurabilityAccount:
                 account.elected_by = self.journal.cause
         if account.log is not None:
             self.check_exposure(tp)
+
+    def offset_committed(self, group: str, tp: TopicPartition, offset: int, event: int) -> None:
+        """Note that a group coordinator committed an offset."""
+        self.processing.offset_committed(group, tp, offset, event)
+
+    def process_checked(self, process: str, source: str, output: str, group: str, copies: int) -> None:
+        """Report the input of a process that was processed twice, half, or never."""
+        self.processing.check(Processing(process, source, output, group, copies), self.leader_logs())
+
+    def leader_logs(self) -> dict[TopicPartition, ReplicaLog]:
+        """Return the log of the newest leader of each partition."""
+        return {tp: account.log for tp, account in self.partitions.items() if account.log is not None}
 
     def _compare_with_leader(self, tp: TopicPartition, account: PartitionAccount) -> None:
         """Compare the acknowledged or read records with the leader's log, and report lost and recovered records.

@@ -30,6 +30,7 @@ _ONE_WAY: Final = frozenset({"hold", "release"})
 _SHOWN_DEFAULTS: Final = {
     "acks": "producer", "stop-load": "producer", "stop-consume": "consumer", "elect": "election", "init-transactions": "producer",
     "begin-transaction": "producer", "commit-transaction": "producer", "abort-transaction": "producer",
+    "process": "process", "stop-process": "process", "kill-process": "process",
 }  # fmt: skip
 
 
@@ -69,9 +70,11 @@ def act_sentence(word: str, args: str) -> str:
     if "records" in fields:
         records = fields.pop("records")
         said.append("1 record" if records == 1 else f"{records:,} records")
-    for name in ("node", "election", "consumer", "producer"):
+    for name in ("node", "election", "consumer", "producer", "process"):
         if name in fields:
             said.append(str(fields.pop(name)))
+    if "source" in fields:
+        said.append(f"from {fields.pop('source')} to {fields.pop('output', '')}")
     if "topic" in fields:
         said.append(f"{_BEFORE_TOPIC.get(word, 'topic')} {fields.pop('topic')}".strip())
     if "partition" in fields:

@@ -13,6 +13,7 @@ from typing import Any, Final
 
 import attrs
 
+from core.kafka.clients.process_step import Delivery, ProcessStep
 from core.kafka.ids import TopicPartition
 from core.kafka.settings import MAX_LONG, SETTINGS, setting_named
 from core.lab.act_fields import MAX_VALUES, MIN_VALUES, SIGNED, max_value, min_value
@@ -51,7 +52,7 @@ DURATIONS: Final = frozenset({"latency", "jitter", "every", "delay", "skew", "si
 BROKERS: Final = frozenset({"broker", "follower", "leader", "to"})
 """Fields of acts that contain a broker id."""
 
-CLIENTS: Final = frozenset({"producer", "consumer"})
+CLIENTS: Final = frozenset({"producer", "consumer", "process"})
 """Fields of acts that contain the name of a client."""
 
 WORDS: Final[dict[str, tuple[str, ...]]] = {
@@ -61,6 +62,8 @@ WORDS: Final[dict[str, tuple[str, ...]]] = {
     "reset": ("earliest", "latest"),
     "unflushed": ("drawn", "lost", "kept"),
     "isolation": ("read_uncommitted", "read_committed"),
+    "delivery": tuple(map(str, Delivery)),
+    "crash_after": tuple(str(step) for step in ProcessStep if step is not ProcessStep.ABORT),
 }
 """The accepted words of each field that accepts only certain words."""
 
@@ -271,7 +274,7 @@ def as_written(name: str) -> str:
 _EXAMPLES: Final = {
     "topic": "orders", "records": "500", "rate": "100", "broker": "2", "follower": "2", "between": "[1, 3]", "node": "2",
     "name": "min.insync.replicas", "value": "2", "acks": "all", "dir": "2", "partitions": "6", "delay": "50ms", "partition": "orders-0",
-    "transactional_id": "payments",
+    "transactional_id": "payments", "source": "orders", "output": "invoices",
 }  # fmt: skip
 
 

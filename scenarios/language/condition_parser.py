@@ -282,6 +282,8 @@ class _Parser:
             return self.names.broker(token)
         if kind == "client":
             return self.names.client(token)
+        if kind == "group":
+            return self.names.group(token)
         known = self.names.clients
         if known is not None and token.text in known:
             return token.text

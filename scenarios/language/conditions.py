@@ -40,11 +40,13 @@ class Names:
         topics: the number of partitions of each topic, or -1 if the number is not known; None if any topic is valid.
         brokers: the broker ids; None if any broker is valid.
         clients: the names of clients; None if any client is valid.
+        groups: the names of groups; None if any group is valid.
     """
 
     topics: dict[str, int] | None = None
     brokers: frozenset[int] | None = None
     clients: frozenset[str] | None = None
+    groups: frozenset[str] | None = None
 
     def partition(self, token: Token) -> TopicPartition:
         """Return the partition that a word names."""
@@ -70,6 +72,15 @@ class Names:
         if self.brokers is not None and int(digits) not in self.brokers:
             raise ConditionError(token.offset, f"unknown broker {digits}", "brokers are " + ", ".join(map(str, sorted(self.brokers)[:12])))
         return int(digits)
+
+    def group(self, token: Token) -> str:
+        """Return the group that a word names."""
+        if self.groups is not None and token.text not in self.groups:
+            known = sorted(self.groups)
+            raise ConditionError(
+                token.offset, f"unknown group '{token.text}'", did_you_mean(token.text, known) if known else "the script has no groups"
+            )
+        return token.text
 
     def client(self, token: Token) -> str:
         """Return the client that a word names."""

@@ -12,6 +12,7 @@ from typing import Any, Final, Protocol
 import attrs
 
 from core.kafka.broker.broker_state import BrokerState
+from core.kafka.clients.process_step import ProcessStep
 from core.kafka.health import STALL_BOUND, PartitionStatus, is_at_min_isr, is_offline, is_under_min_isr, is_under_replicated
 from core.kafka.ids import NO_LEADER, TopicPartition
 from core.lab.views.view import ClusterView, PartitionView, ReplicaView
@@ -46,7 +47,7 @@ class Reading:
 
     Attributes:
         name: the name.
-        arguments: the kinds of the arguments: `partition`, `broker`, `client`, or `partition-or-client`, with a trailing `?` if optional.
+        arguments: the kinds of the arguments: `partition`, `broker`, `client`, `group`, or `partition-or-client`, with a trailing `?` if optional.
         type: the type of the value.
         meaning: one line of documentation.
         read: the function that reads the value from a moment.
@@ -152,6 +153,30 @@ def _position(moment: Moment, client: str, tp: TopicPartition) -> Any:
     return None
 
 
+def _committed_offset(moment: Moment, group: str, tp: TopicPartition) -> Any:
+    for view in moment.view().groups:
+        if view.name == group:
+            return dict(view.offsets).get(tp)
+    return None
+
+
+def _of_process(name: str) -> Callable[..., Any]:
+    def read(moment: Moment, client: str) -> Any:
+        for view in moment.view().processes:
+            if view.name == client:
+                return getattr(view, name)
+        return None
+
+    return read
+
+
+def _process_step(moment: Moment, client: str) -> Any:
+    for view in moment.view().processes:
+        if view.name == client:
+            return view.step if view.running else ENDED
+    return None
+
+
 def _reads_from(moment: Moment, client: str, tp: TopicPartition) -> Any:
     for view in moment.view().consumers:
         if view.name == client:
@@ -203,6 +228,9 @@ def _stalled(moment: Moment, tp: TopicPartition | None = None) -> Any:
     view = moment.partition(tp)
     return None if view is None else int(view.status is PartitionStatus.STALLED)
 
+
+ENDED: Final = "ended"
+"""The word for the step of a process whose instance has ended."""
 
 _STATES: Final = tuple(str(state) for state in BrokerState)
 
@@ -269,6 +297,18 @@ _ALL: Final = (
     Reading("position", ("client", "partition"), NUMBER, "a consumer's next offset", _position),
     Reading("reads-from", ("client", "partition"), BROKER, "the broker that a consumer fetches from, which is the leader or "
         "the replica that the leader chose", _reads_from),
+    Reading("committed-offset", ("group", "partition"), NUMBER, "the committed offset of a group", _committed_offset),
+    Reading(
+        "process-step", ("client",), WORD, "the present step of a process, or 'ended'", _process_step, (*map(str, ProcessStep), ENDED),
+    ),
+    Reading("processed", ("client",), NUMBER, "the number of input records of a process whose output is visible with "
+        "read_committed", _of_process("processed")),
+    Reading("processed-twice", ("client",), NUMBER, "the number of input records of a process some of whose output is visible "
+        "more than once", _of_process("processed_twice")),
+    Reading("half-visible", ("client",), NUMBER, "the number of input records of a process whose output is visible only in "
+        "part", _of_process("half_visible")),
+    Reading("never-processed", ("client",), NUMBER, "the number of input records of a process below its committed offset and "
+        "without output", _of_process("never_processed")),
     Reading(
         "status", ("partition",), WORD, "the state of a partition as clients experience it",
         _of_partition(lambda view: status_word(view.status)), tuple(status_word(each) for each in PartitionStatus), ages=True,

@@ -27,6 +27,7 @@ import attrs
 from core.kafka.clients.client_config import CONSUMER, PRODUCER, client_config
 from core.kafka.ids import CONTROLLER, ZOOKEEPER, TopicPartition
 from core.kafka.release import CURRENT, Release
+from core.kafka.transaction.transaction_log import GROUP_METADATA_TOPIC, TRANSACTION_STATE_TOPIC
 from core.lab.acts import (
     ACTS,
     Act,
@@ -48,6 +49,7 @@ from core.lab.acts import (
     Set,
     SetPace,
     StartController,
+    StartProcess,
 )
 from core.lab.acts import Release as ReleaseHeld
 from core.lab.spec import ClusterSpec, Pace
@@ -247,6 +249,7 @@ def _declared(spec: ClusterSpec, acts: tuple[Act, ...]) -> Names:
     """Return the topics, brokers, and clients that a script declares."""
     topics = {topic.name: topic.partitions for topic in spec.topics}
     clients: set[str] = set()
+    groups: set[str] = set()
     for act in acts:
         if isinstance(act, CreateTopic):
             topics[act.topic] = max(len(act.replicas) or act.partitions, topics.get(act.topic, 0))
@@ -256,7 +259,11 @@ def _declared(spec: ClusterSpec, acts: tuple[Act, ...]) -> Names:
             clients.add(act.producer)
         elif isinstance(act, Consume):
             clients.add(act.consumer)
-    return Names(topics, frozenset(broker.id for broker in spec.brokers), frozenset(clients))
+        elif isinstance(act, StartProcess):
+            clients.add(act.process)
+            groups.add(act.process if act.group is None else act.group)
+            topics[GROUP_METADATA_TOPIC] = topics[TRANSACTION_STATE_TOPIC] = -1
+    return Names(topics, frozenset(broker.id for broker in spec.brokers), frozenset(clients), frozenset(groups))
 
 
 class _StepReader:
@@ -299,10 +306,10 @@ class _StepReader:
                 )
             if isinstance(act, (Produce, Load)) and act.idempotence and act.acks != "all":
                 raise self._inside(value, "acks").error("an idempotent producer needs acks all", "omit 'acks' or 'idempotence'")
-            if not isinstance(act, (Produce, Load, InitTransactions, Consume)) or not act.config or self.spec is None:
+            if not isinstance(act, (Produce, Load, InitTransactions, StartProcess, Consume)) or not act.config or self.spec is None:
                 continue
             kind = CONSUMER if isinstance(act, Consume) else PRODUCER
-            idempotent = isinstance(act, InitTransactions) or (isinstance(act, (Produce, Load)) and act.idempotence)
+            idempotent = isinstance(act, (InitTransactions, StartProcess)) or (isinstance(act, (Produce, Load)) and act.idempotence)
             refusals = []
             for release in releases:
                 try:
@@ -324,14 +331,15 @@ class _StepReader:
         assert names.topics is not None
         assert names.brokers is not None
         assert names.clients is not None
-        topic = getattr(act, "topic", None)
-        if topic is not None and topic not in names.topics:
-            raise self._inside(value, "topic").error(
-                f"unknown topic '{shortened(topic)}'", did_you_mean(topic, names.topics) or "the cluster has no topic"
-            )
+        for field in ("topic", "source", "output"):
+            topic = getattr(act, field, None)
+            if topic is not None and topic not in names.topics:
+                raise self._inside(value, field).error(
+                    f"unknown topic '{shortened(topic)}'", did_you_mean(topic, names.topics) or "the cluster has no topic"
+                )
         number = getattr(act, "partition", None)
         if isinstance(number, int):
-            self._check_partition(TopicPartition(str(topic), number), names, self._inside(value, "partition"))
+            self._check_partition(TopicPartition(str(getattr(act, "topic", "")), number), names, self._inside(value, "partition"))
         elif isinstance(act, Elect) and act.partition is not None:
             self._check_partition(act.partition, names, self._inside(value, "partition"))
         for tp, _offset in getattr(act, "keep", ()):
@@ -356,7 +364,7 @@ class _StepReader:
         for end in ends:
             if end not in nodes:
                 raise self._inside(value, "between").error(f"unknown node '{shortened(end)}'", did_you_mean(end, sorted(nodes)))
-        producer = getattr(act, "producer", None) or getattr(act, "consumer", None)
+        producer = getattr(act, "producer", None) or getattr(act, "consumer", None) or getattr(act, "process", None)
         if producer is not None and producer not in names.clients:
             raise value.error(
                 f"unknown client '{shortened(producer)}'", did_you_mean(producer, sorted(names.clients)) or "the script starts no producer"

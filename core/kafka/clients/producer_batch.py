@@ -28,12 +28,13 @@ class ProducerBatch:
         producer_epoch: the producer epoch of the sequence numbers; -1 without idempotence.
         sequence: the first sequence number; -1 if the batch has none.
         renumbered: whether the batch got other sequence numbers after it was last sent (`ProducerBatch#sequenceHasBeenReset`).
+        content: the keys and values of the records; None if they do not matter.
         cause: the event that caused the batch, or its last failure.
         overdue: whether a `produce-waiting` event has reported the batch.
     """
 
     __slots__ = (
-        "acks", "attempt", "bytes", "cause", "connecting", "connection_failures", "correlation", "count", "created", "id", "overdue",
+        "acks", "attempt", "bytes", "cause", "connecting", "connection_failures", "content", "correlation", "count", "created", "id", "overdue",
         "producer_epoch", "producer_id", "queued_at", "renumbered", "sent_at", "sent_to", "sequence", "tp",
     )  # fmt: skip
 
@@ -64,3 +65,4 @@ class ProducerBatch:
         self.sequence = -1
         self.renumbered = False
         self.overdue = False
+        self.content: object = None

@@ -46,14 +46,15 @@ class RecordAccumulator(Client, metaclass=ABCMeta):
         self._batch_id = 0
         self.timeout_check_armed = False
 
-    def enqueue(self, partition: int, count: int, record_bytes: int) -> None:
-        """Create a batch, and queue it behind those of its partition (`RecordAccumulator#append`)."""
+    def enqueue(self, partition: int, count: int, record_bytes: int, content: object = None) -> None:
+        """Create a batch, and queue it behind those of its partition (`RecordAccumulator#append`). `content` is None if it does not matter."""
         self._batch_id += 1
         self.sent += count
         journal = self.journal
         batch = ProducerBatch(
             self._batch_id, TopicPartition(self.topic, partition), count, count * record_bytes, self.acks, journal.now, journal.cause
         )
+        batch.content = content
         self.queues.setdefault(partition, deque()).append(batch)
         if not self.timeout_check_armed:
             self.timeout_check_armed = True

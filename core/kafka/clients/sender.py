@@ -122,7 +122,7 @@ class Sender(RecordAccumulator):
             request = ProduceRequest(
                 batch.correlation, self.name, batch.tp, batch.count, batch.bytes, batch.acks, self.config.request_timeout, batch.id, batch.attempt,
                 batch.producer_id, batch.producer_epoch, batch.sequence, self.clock.read(batch.created) if self.clock is not RIGHT else -1,
-                transactional_id, adds_partition,
+                transactional_id, adds_partition, batch.content,
             )  # fmt: skip
             self.send(batch.sent_to, request)
             if batch.acks == 0:

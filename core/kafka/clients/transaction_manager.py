@@ -18,15 +18,19 @@ from core.kafka.clients.producer_transaction_state import (
     BEGIN,
     COMMIT,
     INIT,
+    SEND,
     TARGETS,
     IllegalStateError,
     ProducerTransactionState,
     impossible_call,
 )
+from core.kafka.clients.transactional_offsets import AddOffsets, CommitOffsets
 from core.kafka.clients.transactional_requests import AddPartitions, EndTxn, FindCoordinator, InitProducerId, TxnRequest
+from core.kafka.group_coordinator.messages import NOT_A_MEMBER, OffsetToCommit, TxnOffsetCommitResponse
 from core.kafka.ids import TopicPartition
 from core.kafka.release import Release
 from core.kafka.transaction.messages import (
+    AddOffsetsToTxnResponse,
     AddPartitionsToTxnResponse,
     EndTxnResponse,
     FindCoordinatorResponse,
@@ -45,6 +49,13 @@ FATAL_WITHOUT_BUMP: Final = frozenset({errors.OUT_OF_ORDER_SEQUENCE_NUMBER, erro
 """The errors that are fatal if the producer cannot get another epoch (before 2.5)."""
 
 
+RESPONSES: Final = (
+    FindCoordinatorResponse, InitTransactionalIdResponse, AddPartitionsToTxnResponse, AddOffsetsToTxnResponse, TxnOffsetCommitResponse,
+    EndTxnResponse,
+)  # fmt: skip
+"""The responses of coordinators."""
+
+
 class TransactionManager:
     """The transactions of one producer.
 
@@ -58,6 +69,7 @@ class TransactionManager:
         state: the state.
         last_error: the error that caused an error state; empty in other states.
         call: the call of the application that has no result yet; empty if there is none.
+        sends_offsets: whether the application waits until the group coordinator has its offsets.
         started: whether a partition was added, so that the coordinator knows of the transaction.
         bump_required: whether the abort must be followed by another epoch from InitProducerId (KIP-360).
         partitions: the partitions of the transaction.
@@ -66,8 +78,8 @@ class TransactionManager:
     """
 
     __slots__ = (
-        "bump_required", "call", "client", "last_error", "new_partitions", "partitions", "release", "requests", "sequences", "started",
-        "state", "timeout_us", "transactional_id", "version",
+        "bump_required", "call", "client", "last_error", "new_partitions", "partitions", "release", "requests", "sends_offsets",
+        "sequences", "started", "state", "timeout_us", "transactional_id", "version",
     )  # fmt: skip
 
     client: Final[TransactionalClient]
@@ -92,12 +104,13 @@ class TransactionManager:
         self.state = _S.UNINITIALIZED
         self.last_error = ""
         self.call = ""
+        self.sends_offsets = False
         self.started = False
         self.bump_required = False
         self.partitions: dict[TopicPartition, None] = {}
         self.new_partitions: dict[TopicPartition, None] = {}
         self.requests = CoordinatorRequests(client, self)
-        for kind in (FindCoordinatorResponse, InitTransactionalIdResponse, AddPartitionsToTxnResponse, EndTxnResponse):
+        for kind in RESPONSES:
             client.handlers[kind] = self.handle_response
         client.timers.update({"transaction-retry": self._back_off_expired, "transaction-timeout": self._timed_out})
 
@@ -168,6 +181,24 @@ class TransactionManager:
             self.started = True
         else:
             self.new_partitions[tp] = None
+
+    def send_offsets(self, group: str, offsets: tuple[OffsetToCommit, ...]) -> None:
+        """Commit the offsets of a group when the transaction is committed. The call is over when `sends_offsets` is False.
+
+        Kafka: `#sendOffsetsToTransaction`. The client is not a member of the group.
+
+        Raises:
+            IllegalStateError: the call is impossible now.
+        """
+        self.check(SEND)
+        self.sends_offsets = True
+        commit = CommitOffsets(group, NOT_A_MEMBER, offsets)
+        if self.version >= 2:  # the group coordinator adds its partition
+            self.started = True
+            self.requests.enqueue(commit)
+        else:
+            self.requests.enqueue(AddOffsets(commit))
+        self.advance()
 
     def commit(self) -> None:
         """Commit the transaction when all batches are acknowledged (`#beginCommit`).
@@ -315,6 +346,15 @@ class TransactionManager:
         self.partitions.update(dict.fromkeys(partitions))
         self.started = True
 
+    def offsets_added(self, commit: TxnRequest) -> None:
+        """Send the offsets of a group, because their partition belongs to the transaction."""
+        self.started = True
+        self.requests.enqueue(commit)
+
+    def offsets_committed(self) -> None:
+        """Note that the group coordinator has the offsets."""
+        self.sends_offsets = False
+
     def ended(self, producer_id: int, producer_epoch: int) -> None:
         """Note that the transaction is decided. With transaction.version 2, the next transaction has another epoch or producer ID."""
         marker = self._marker()
@@ -334,7 +374,7 @@ class TransactionManager:
         if marker:
             self.client.journal.emit(events.TransactionEnded.kind, self.name, self.transactional_id, producer_id, producer_epoch, marker)
         bumps = self.bump_required
-        self.bump_required = self.started = False
+        self.bump_required = self.started = self.sends_offsets = False
         self.partitions.clear()
         self.new_partitions.clear()
         if bumps:

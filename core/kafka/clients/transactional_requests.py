@@ -93,6 +93,12 @@ class RequestContext(Protocol):
     def partitions_added(self, partitions: tuple[TopicPartition, ...], /) -> None:
         """Note that the coordinator added partitions to the transaction."""
 
+    def offsets_added(self, commit: TxnRequest, /) -> None:
+        """Send the offsets of a group, because the coordinator added their partition to the transaction."""
+
+    def offsets_committed(self) -> None:
+        """Note that the group coordinator has the offsets of the transaction."""
+
     def ended(self, producer_id: int, producer_epoch: int, /) -> None:
         """Note that the transaction is decided. With transaction.version 2, adopt the producer ID and epoch of the next transaction."""
 

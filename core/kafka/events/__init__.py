@@ -96,6 +96,15 @@ from core.kafka.events.groups import (
 )
 from core.kafka.events.isr import IsrChangeFailed, IsrExpanded, IsrExpandProposed, IsrShrinkByCount, IsrShrinkProposed, IsrShrunk
 from core.kafka.events.network import LinkChanged, LinkCut, LinkHealed, LinkHeld, LinkProxied, LinkReleased
+from core.kafka.events.processes import (
+    HalfVisible,
+    NeverProcessed,
+    ProcessedTwice,
+    ProcessEnded,
+    ProcessRewound,
+    ProcessStarted,
+    ProcessStepDone,
+)
 from core.kafka.events.replicas import (
     Appended,
     AppendRefused,
@@ -157,6 +166,7 @@ EVENTS: Final[tuple[type[Event], ...]] = (
     CoordinatorLoaded, CoordinatorUnloaded, TransactionBegun, TransactionStateChanged, TransactionEnded, TransactionRefused, TransactionTimedOut,
     MarkerAppended, MarkerRefused, MarkerSkipped, LastStableOffsetAdvanced, VerificationFailed, ProducerStateChanged, AbortedRecordsSkipped,
     GroupsLoaded, GroupsUnloaded, OffsetCommitted, OffsetPending, OffsetMaterialized, OffsetDropped, GroupRequestRefused,
+    ProcessStarted, ProcessStepDone, ProcessRewound, ProcessEnded, ProcessedTwice, NeverProcessed, HalfVisible,
 )  # fmt: skip
 """All kinds, from user actions to the durability account."""
 

@@ -17,7 +17,7 @@ class GroupsLoaded(Event, kind="groups-loaded", source="GroupMetadataManager#loa
     pending_offsets: int
 
     def sentence(self) -> str:
-        pending = f"; {count_of(self.pending_offsets, 'offset')} of open transactions" if self.pending_offsets else ""
+        pending = f" and {count_of(self.pending_offsets, 'offset')} of open transactions" if self.pending_offsets else ""
         return (
             f"b{self.broker} coordinates the groups of {self.tp} in coordinator epoch {self.coordinator_epoch}, and loaded "
             f"{count_of(self.groups, 'group')} with {count_of(self.committed_offsets, 'committed offset')}{pending} from the log"

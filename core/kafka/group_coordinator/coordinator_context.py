@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Protocol
 
+from core.kafka.durability_observer import DurabilityObserver
 from core.kafka.ids import TopicPartition
 from core.kafka.log.leader_term import Batch, BatchFields
 from core.kafka.transaction.coordinator_context import Completion, CoordinatorContext
@@ -13,6 +14,10 @@ from core.kafka.transaction.verification import TransactionalBatch, Verification
 
 class GroupCoordinatorContext(CoordinatorContext, Protocol):
     """What a group coordinator needs from its broker."""
+
+    @property
+    def account(self) -> DurabilityObserver:
+        """The durability account."""
 
     def internal_batches(self, tp: TopicPartition, /) -> Iterable[Batch]:
         """The batches of an internal partition, with markers, from the log start to the LEO."""

@@ -129,9 +129,12 @@ class GroupMetadataManager:
         groups = cache.groups.values()
         committed = sum(len(group.offsets) for group in groups)
         pending = sum(len(offsets) for group in groups for offsets in group.pending_transactional.values())
-        self.broker.journal.emit(
+        event = self.broker.journal.emit(
             events.GroupsLoaded.kind, self.broker.id, GROUP_METADATA_TOPIC, partition, coordinator_epoch, len(cache.groups), committed, pending
         )  # fmt: skip
+        for group in groups:
+            for tp, stored in group.offsets.items():
+                self.broker.account.offset_committed(group.name, tp, stored.committed.offset, event)
 
     def unload(self, partition: int) -> None:
         """Drop the groups of a partition (`#removeGroupsForPartition`)."""
@@ -150,7 +153,8 @@ class GroupMetadataManager:
             for tp, stored, counts in group.complete_transaction(producer_id, commit=commit):
                 columns = (self.broker.id, group.name, tp.topic, tp.partition, stored.committed.offset)
                 if counts:
-                    self.broker.journal.emit(events.OffsetMaterialized.kind, *columns, former[tp], producer_id)
+                    event = self.broker.journal.emit(events.OffsetMaterialized.kind, *columns, former[tp], producer_id)
+                    self.broker.account.offset_committed(group.name, tp, stored.committed.offset, event)
                 else:
                     self.broker.journal.emit(events.OffsetDropped.kind, *columns, producer_id, "older" if commit else "aborted")
 

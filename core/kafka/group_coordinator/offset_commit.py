@@ -152,6 +152,7 @@ class OffsetCommit:
         former = offset_of(group, tp)
         if group.store(tp, stored):
             journal.cause = journal.emit(events.OffsetCommitted.kind, *columns, former)
+            self.broker.account.offset_committed(group.name, tp, stored.committed.offset, journal.cause)
 
     def timed_out(self) -> None:
         """Respond with an error, because offsets.commit.timeout.ms is over. The offsets still count when their records are committed."""

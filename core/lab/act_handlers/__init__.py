@@ -14,7 +14,19 @@ import attrs
 from core.kafka import events
 from core.kafka.ids import TopicPartition
 from core.lab import acts
-from core.lab.act_handlers import administration, brokers, by_hand, clients, clocks, controllers, disks, find, links, transactions
+from core.lab.act_handlers import (
+    administration,
+    brokers,
+    by_hand,
+    clients,
+    clocks,
+    controllers,
+    disks,
+    find,
+    links,
+    processes,
+    transactions,
+)
 from core.lab.cluster_nodes import ClusterNodes
 from core.sim.errors import ActRefused
 
@@ -27,6 +39,7 @@ _HANDLERS: Final[find.Handlers] = {
     **clocks.HANDLERS,
     **clients.HANDLERS,
     **transactions.HANDLERS,
+    **processes.HANDLERS,
     **by_hand.HANDLERS,
 }
 

@@ -230,6 +230,55 @@ class ConsumerView(ReprMixin):
 
 
 @attrs.frozen(repr=False)
+class GroupView(ReprMixin):
+    """The offsets of one group.
+
+    Attributes:
+        name: the group.
+        coordinator: the broker that coordinates the group.
+        offsets: (partition, committed offset), in the order of the first commits.
+        pending: the number of offsets in open transactions.
+    """
+
+    name: str
+    coordinator: int
+    offsets: tuple[tuple[TopicPartition, int], ...]
+    pending: int
+
+
+@attrs.frozen(repr=False)
+class ProcessView(ReprMixin):
+    """One process that reads a topic, writes another, and commits its offsets.
+
+    Attributes:
+        name: the name of the process.
+        source, output: the input topic and the output topic.
+        group: the group.
+        delivery: `exactly-once`, `at-least-once`, or `at-most-once`.
+        instance: the number of the present or last instance.
+        running: whether the instance runs.
+        step: the present step, or the last one of an instance that has ended.
+        input: the number of visible input records.
+        processed: the number of input records all of whose output records are visible.
+        processed_twice, half_visible, never_processed: the numbers of input records with this harm.
+    """
+
+    name: str
+    source: str
+    output: str
+    group: str
+    delivery: str
+    instance: int
+    running: bool
+    step: str
+    input: int
+    processed: int
+    processed_twice: int
+    half_visible: int
+    never_processed: int
+
+
+@attrs.frozen(repr=False)
 class VoterView(ReprMixin):
     """One voter of the metadata quorum.
 
@@ -293,6 +342,7 @@ class ClusterView(ReprMixin):
         loss_ppm: the share of messages that every link loses, parts per million.
         latency_us, jitter_us: the latency and jitter of every link that nobody has changed.
         unclean_check_us: the time until the KRaft controller checks for unclean elections; -1 if no check is scheduled.
+        groups, processes: the groups with offsets, and the processes.
         version: the version of an `IncrementalView`; -1 if unknown. Views with the same version differ only in offsets, counters, and ages.
     """
 
@@ -327,6 +377,8 @@ class ClusterView(ReprMixin):
     latency_us: int = 0
     jitter_us: int = 0
     unclean_check_us: int = -1
+    groups: tuple[GroupView, ...] = ()
+    processes: tuple[ProcessView, ...] = ()
     version: int = attrs.field(default=-1, eq=False)
 
     @cached_property

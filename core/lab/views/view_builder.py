@@ -17,6 +17,7 @@ from core.kafka.ids import NO_LEADER, TopicPartition
 from core.kafka.partition_registration import PartitionRegistration
 from core.kafka.settings import render_value
 from core.lab.views.partition_health import partition_health
+from core.lab.views.process_views import group_views, process_views
 from core.lab.views.view import (
     BrokerView,
     ClusterView,
@@ -275,6 +276,8 @@ def cluster_view(cluster: ClusterNodes, cached: CachedViews | None = None) -> Cl
         latency_us=network.latency,
         jitter_us=network.jitter,
         unclean_check_us=_unclean_check_us(cluster),
+        groups=group_views(cluster),
+        processes=process_views(cluster),
         version=cached.version,
     )
 

@@ -10,7 +10,17 @@ import pytest
 from core.kafka.broker.broker_state import BrokerState
 from core.kafka.health import STALL_BOUND
 from core.kafka.ids import TopicPartition
-from core.lab.views.view import BrokerView, ClusterView, ConsumerView, PartitionStatus, PartitionView, ProducerView, ReplicaView
+from core.lab.views.view import (
+    BrokerView,
+    ClusterView,
+    ConsumerView,
+    GroupView,
+    PartitionStatus,
+    PartitionView,
+    ProcessView,
+    ProducerView,
+    ReplicaView,
+)
 from core.sim.units import SECOND
 from scenarios.language.condition_parser import parse_condition
 from scenarios.language.conditions import Names, kinds_of
@@ -19,7 +29,7 @@ from scenarios.language.tokens import ConditionError
 
 ORDERS = TopicPartition("orders", 0)
 LONELY = TopicPartition("orders", 1)
-NAMES = Names({"orders": 2}, frozenset({1, 2, 3}), frozenset({"app", "reader"}))
+NAMES = Names({"orders": 2}, frozenset({1, 2, 3}), frozenset({"app", "reader", "copier"}), frozenset({"group"}))
 
 
 def replica(broker: int, role: str, leo: int, hw: int, *, in_isr: bool = True) -> ReplicaView:
@@ -69,8 +79,10 @@ class Still:
         producer = ProducerView("app", "orders", -1, 100, 20, 15, 1, 4, 2, 3_000, (3_000, 1_000))
         consumer = ConsumerView("reader", "orders", 10, ((ORDERS, 10),))
         self.whole = ClusterView(
-            9, 9, "4.1", "controller", brokers, (), tuple(self.by_tp.values()), (producer,), (consumer,), (), (), 20, 15, 2, 0, 0, 1, 3, 2
-        )
+            9, 9, "4.1", "controller", brokers, (), tuple(self.by_tp.values()), (producer,), (consumer,), (), (), 20, 15, 2, 0, 0, 1, 3, 2,
+            groups=(GroupView("group", 2, ((ORDERS, 8),), 1),),
+            processes=(ProcessView("copier", "orders", "copies", "group", "at-least-once", 2, True, "produce", 12, 10, 3, 2, 1),),
+        )  # fmt: skip
         acked = [(n, n, 0, "produce-acked", "app", "orders", 0, n, n + 1, 1, -1, n * 1_000, 1) for n in range(1, 101)]
         elected = [
             (200, 200, 0, "leader-elected", "orders", 0, 2, 1, 1, (2, 3), "clean", "b1 fenced"),
@@ -90,6 +102,9 @@ class Still:
 
 
 TRUE = [
+    "committed-offset(group, orders-0) == 8 and not committed-offset(group, orders-1) == 0",
+    "process-step(copier) == produce and processed(copier) == 10 and processed-twice(copier) == 3",
+    "half-visible(copier) == 2 and never-processed(copier) == 1",
     "lost == 2",
     "lost(orders-0) >= 2 and acked(orders-0) == 15",
     "acked(app) == 15 and failed(app) == 1 and in-flight(app) == 4 and sent(app) == 20 and retries(app) == 2",
@@ -197,6 +212,7 @@ def test_a_missing_event_names_the_nearest_one() -> None:
         ("(" * 200 + "lost == 0" + ")" * 200, 30, "more than 30 levels of nesting"),
         ("not " * 200 + "lost == 0", 120, "more than 30 levels of nesting"),
         ("lost == 0 and " * 500, 0, "the condition has 7,000 characters"),
+        ("committed-offset(grup, orders-0) == 1", 17, "unknown group 'grup'; did you mean 'group'?"),
         ("[1, (0, 0)] == isr(orders-0)", 0, "the list mixes brokers and epochs"),
     ],
 )
@@ -220,10 +236,13 @@ def test_only_the_kinds_that_are_looked_at_are_kept() -> None:
 
 
 def test_every_reading_can_be_taken() -> None:
-    still, samples = Still(), {"partition": "orders-0", "broker": "2", "client": "app", "partition-or-client": "app"}
+    still = Still()
+    samples = {"partition": "orders-0", "broker": "2", "client": "app", "partition-or-client": "app", "group": "group"}
+    of_others = dict.fromkeys(("read", "position", "reads-from"), "reader")
+    of_others |= dict.fromkeys(("process-step", "processed", "processed-twice", "half-visible", "never-processed"), "copier")
     for reading in READINGS.values():
         inside = ", ".join(
-            "reader" if reading.name in ("read", "position", "reads-from") and kind == "client" else samples[kind.rstrip("?")]
+            of_others[reading.name] if reading.name in of_others and kind == "client" else samples[kind.rstrip("?")]
             for kind in reading.arguments
         )
         compared = f"{reading.name}({inside})" if inside else reading.name

@@ -98,6 +98,8 @@ NAMED = {
     "election": "unclean",
     "reset": "latest",
     "isolation": "read_committed",
+    "delivery": "at-least-once",
+    "crash_after": "produce",
     "pace": "by-hand",
     "node": "b3",
     "name": "min.insync.replicas",

@@ -1,0 +1,299 @@
+"""A consumer that keeps its offsets in a group, and hands out records on demand (Kafka: `KafkaConsumer#assign`, `#poll`, `#commitSync`).
+
+It assigns all partitions of its topic to itself, so it is not a member of the group. It belongs to a process that also has a producer; both
+share the connections of the process.
+"""
+
+from __future__ import annotations
+
+import enum
+from typing import Any, Final, NamedTuple, Protocol
+
+from core.kafka import errors
+from core.kafka.clients.client import POLL_DELAY, RETRY_BACKOFF
+from core.kafka.clients.consumer import Consumer
+from core.kafka.clients.fetched_records import visible_records
+from core.kafka.durability_observer import DurabilityObserver
+from core.kafka.group_coordinator.messages import (
+    NOT_A_MEMBER,
+    OffsetCommitRequest,
+    OffsetCommitResponse,
+    OffsetFetchRequest,
+    OffsetFetchResponse,
+    OffsetToCommit,
+)
+from core.kafka.ids import NO_OFFSET, TopicPartition, broker_address
+from core.kafka.messages import FetchedPartition
+from core.kafka.transaction.messages import FindCoordinatorRequest, FindCoordinatorResponse
+from core.sim.journal import Journal
+from core.sim.network import Network
+
+TIMER_PREFIX: Final = "input:"
+"""The beginning of the names of the consumer's timers, which tells them from those of the producer in the same process."""
+
+MOVED: Final = frozenset({errors.NOT_COORDINATOR, errors.COORDINATOR_NOT_AVAILABLE})
+"""The errors after which the consumer looks up the coordinator again."""
+
+REPEATED: Final = frozenset({*MOVED, errors.COORDINATOR_LOAD_IN_PROGRESS, errors.UNSTABLE_OFFSET_COMMIT})
+"""The errors after which the consumer repeats a request to the group coordinator."""
+
+
+class PolledRecords(NamedTuple):
+    """Records that the application has polled: the offsets [start, end) of a partition, without gaps."""
+
+    tp: TopicPartition
+    start: int
+    end: int
+
+
+class Owner(Protocol):
+    """What the consumer needs of its process."""
+
+    def next_correlation(self) -> int:
+        """A new correlation id, which no other request of the process has."""
+
+    def shared_connection_lost(self, node: str, /) -> None:
+        """Handle a connection to a broker that the consumer gave up, or that broke."""
+
+
+class GroupCall(enum.Enum):
+    """A call of the application that needs the group coordinator."""
+
+    NOTHING = ""
+    FETCH_OFFSETS = "OffsetFetch"
+    COMMIT_OFFSETS = "OffsetCommit"
+
+
+class GroupConsumer(Consumer):
+    """A consumer with committed offsets.
+
+    Attributes:
+        owner: the process.
+        group: the group.
+        requires_stable: whether offsets in open transactions make the consumer wait (KIP-447).
+        max_poll_records: the maximum number of records that a poll returns.
+        coordinator: the address of the group coordinator; empty while it is unknown.
+        call: the call that has no result yet.
+        offsets: the offsets of the call `COMMIT_OFFSETS`.
+        error: the error of the last call; NONE if it succeeded.
+        polls: whether the application waits for records.
+        fetched: the records that are fetched and not polled yet, in the order of their arrival.
+        consumed: the next offset to commit, by partition.
+        correlation: the correlation id of the request to a coordinator that is in flight; 0 if there is none.
+        node: the broker that this request was sent to.
+    """
+
+    __slots__ = (
+        "call", "consumed", "coordinator", "correlation", "error", "fetched", "group", "max_poll_records", "node", "offsets", "owner", "polls",
+        "requires_stable",
+    )  # fmt: skip
+
+    owner: Final[Owner]
+    group: Final[str]
+    fetched: Final[list[PolledRecords]]
+    consumed: Final[dict[int, int]]
+
+    def __init__(
+        self,
+        owner: Owner,
+        name: str,
+        topic: str,
+        group: str,
+        reset: str,
+        brokers: tuple[int, ...],
+        network: Network,
+        journal: Journal,
+        account: DurabilityObserver,
+    ) -> None:
+        super().__init__(name, topic, reset, brokers, network, journal, account)
+        self.owner = owner
+        self.group = group
+        self.requires_stable = False
+        self.max_poll_records = 500
+        self.coordinator = ""
+        self.call = GroupCall.NOTHING
+        self.offsets: tuple[OffsetToCommit, ...] = ()
+        self.error = errors.NONE
+        self.polls = False
+        self.fetched = []
+        self.consumed = {}
+        self.correlation = 0
+        self.node = ""
+        self.handlers.update(
+            {
+                FindCoordinatorResponse: self._handle_coordinator,
+                OffsetFetchResponse: self._handle_offsets,
+                OffsetCommitResponse: self._handle_commit,
+            }
+        )
+        self.timers.update({"group-again": self._call_again, "group-timeout": self._call_timed_out})
+
+    # --- parts of the process --------------------------------------------------------------------------------------
+
+    def timer(self, delay: int, name: str, about: object = None) -> None:
+        """Call a timer of the consumer after a delay, µs."""
+        super().timer(delay, TIMER_PREFIX + name, about)
+
+    def next_correlation(self) -> int:
+        """Return a correlation id that no other request of the process has."""
+        return self.owner.next_correlation()
+
+    def connection_lost(self, node: str) -> None:
+        """Drop the requests to a broker, and repeat the request to a coordinator."""
+        super().connection_lost(node)
+        if self.correlation and self.node == node:
+            self.coordinator = ""
+            self._repeat()
+        self.owner.shared_connection_lost(node)
+
+    # --- the group coordinator -------------------------------------------------------------------------------------
+
+    def fetch_offsets(self) -> None:
+        """Forget the positions, and ask for the committed offsets of all partitions. The call is over when `call` is NOTHING."""
+        self.fetched.clear()
+        self.in_flight.clear()
+        self.polls = False
+        self.consumed.clear()
+        self._begin(GroupCall.FETCH_OFFSETS)
+
+    def commit_offsets(self, offsets: tuple[OffsetToCommit, ...]) -> None:
+        """Commit offsets outside of a transaction. The call is over when `call` is NOTHING."""
+        self.offsets = offsets
+        self._begin(GroupCall.COMMIT_OFFSETS)
+
+    def _begin(self, call: GroupCall) -> None:
+        self.call, self.error = call, errors.NONE
+        self.correlation = 0
+        self._advance()
+
+    def _advance(self) -> None:
+        """Send the next request of the call: for the coordinator, or to it."""
+        if self.call is GroupCall.NOTHING or self.correlation:
+            return
+        if not self.leaders:
+            self.refresh_metadata()
+            return
+        self.node = self.coordinator or self.least_loaded_node()
+        if self.reconnect_time(self.node) > self.journal.now:
+            self.coordinator = ""
+            self._repeat()
+            return
+        self.correlation = self.next_correlation()
+        self.send(self.node, self._request())
+        self.timer(self.config.request_timeout + POLL_DELAY, "group-timeout", self.correlation)
+
+    def _request(self) -> FindCoordinatorRequest | OffsetFetchRequest | OffsetCommitRequest:
+        if not self.coordinator:
+            return FindCoordinatorRequest(self.correlation, self.group, True)
+        if self.call is GroupCall.FETCH_OFFSETS:
+            partitions = tuple(TopicPartition(self.topic, number) for number in range(len(self.leaders)))
+            return OffsetFetchRequest(self.correlation, self.group, partitions, self.requires_stable)
+        return OffsetCommitRequest(self.correlation, self.name, self.group, NOT_A_MEMBER, self.offsets)
+
+    def _repeat(self) -> None:
+        """Repeat the request after retry.backoff.ms."""
+        self.correlation = 0
+        self.timer(RETRY_BACKOFF, "group-again", self.call)
+
+    def _call_again(self, call: object) -> None:
+        if call is self.call:
+            self._advance()
+
+    def _call_timed_out(self, correlation: object) -> None:
+        if self.correlation and correlation == self.correlation:
+            self.abandon_connection(self.node)
+
+    def _is_answer(self, response: Any) -> bool:
+        if response.correlation != self.correlation:
+            return False
+        self.correlation = 0
+        return True
+
+    def _handle_coordinator(self, response: FindCoordinatorResponse, _: str) -> None:
+        if not self._is_answer(response):
+            return
+        if response.error == errors.NONE:
+            self.coordinator = broker_address(response.broker)
+            self._advance()
+        else:
+            self._repeat()
+
+    def _failed(self, error: str) -> None:
+        if error in MOVED:
+            self.coordinator = ""
+        if error in REPEATED:
+            self._repeat()
+        else:
+            self._end(error)
+
+    def _end(self, error: str) -> None:
+        self.call, self.error = GroupCall.NOTHING, error
+
+    def _handle_offsets(self, response: OffsetFetchResponse, _: str) -> None:
+        """Begin at the committed offsets; a partition without one begins where auto.offset.reset says."""
+        if not self._is_answer(response):
+            return
+        error = next((each[3] for each in response.offsets if each[3] != errors.NONE), response.error)
+        if error != errors.NONE:
+            self._failed(error)
+            return
+        self._read_epochs.clear()
+        self._resetting.clear()
+        self._validating.clear()
+        first = 0 if self.reset == "earliest" else NO_OFFSET
+        self.positions[:] = [offset if offset >= 0 else first for _, offset, _, _ in response.offsets]
+        self._end(errors.NONE)
+
+    def _handle_commit(self, response: OffsetCommitResponse, _: str) -> None:
+        if self._is_answer(response):
+            if response.error == errors.NONE:
+                self._end(errors.NONE)
+            else:
+                self._failed(response.error)
+
+    # --- records ---------------------------------------------------------------------------------------------------
+
+    def metadata_updated(self) -> None:
+        """Continue with the call that waited for the number of partitions, and fetch."""
+        self._advance()
+        if self.call is not GroupCall.FETCH_OFFSETS and self.positions:
+            super().metadata_updated()
+
+    def wait_for_records(self) -> None:
+        """Fetch until there are records to poll."""
+        self.polls = True
+        self._fetch_all()
+
+    def _fetch_all(self) -> None:
+        """Send fetches only while the application waits for records."""
+        if self.polls and not self.fetched and self.call is GroupCall.NOTHING:
+            super()._fetch_all()
+
+    def _deliver(self, part: FetchedPartition, broker: int, outer_cause: int) -> None:
+        """Keep the records for the next poll."""
+        super()._deliver(part, broker, outer_cause)
+        visible = visible_records(part, read_committed=self.read_committed)
+        self.fetched.extend(PolledRecords(part.tp, start, end) for start, end in visible.ranges())
+        if not any(each.tp == part.tp for each in self.fetched):
+            self.consumed[part.tp.partition] = self.positions[part.tp.partition]
+
+    def poll(self) -> tuple[PolledRecords, ...]:
+        """Return up to `max_poll_records` records that are fetched; empty if there are none."""
+        room, polled = self.max_poll_records, []
+        while self.fetched and room:
+            tp, start, end = self.fetched.pop(0)
+            taken = PolledRecords(tp, start, min(end, start + room))
+            polled.append(taken)
+            room -= taken.end - taken.start
+            if taken.end < end:
+                self.fetched.insert(0, PolledRecords(tp, taken.end, end))
+            more = any(each.tp == tp for each in self.fetched)
+            self.consumed[tp.partition] = taken.end if more else self.positions[tp.partition]
+        if polled:
+            self.polls = False
+        return tuple(polled)
+
+    def offsets_to_commit(self, polled: tuple[PolledRecords, ...]) -> tuple[OffsetToCommit, ...]:
+        """Return the next offset to read of each partition with polled records."""
+        tps = dict.fromkeys(each.tp for each in polled)
+        return tuple((tp, self.consumed[tp.partition], self._read_epochs.get(tp.partition, -1)) for tp in tps)

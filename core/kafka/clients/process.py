@@ -1,0 +1,322 @@
+"""A process that reads a topic, writes another topic, and commits its offsets: consume–transform–produce.
+
+Kafka: the loop of `KafkaConsumer#poll`, `KafkaProducer#send`, and `KafkaProducer#sendOffsetsToTransaction` or `KafkaConsumer#commitSync`.
+
+Each input record produces `copies` output records, in as many partitions if the output topic has enough. The steps and their order are in
+`process_step`. After each message, the process checks whether its present step is complete, and begins the next one.
+"""
+
+from __future__ import annotations
+
+from typing import Final, NamedTuple
+
+from core.kafka import errors, events
+from core.kafka.clients.group_consumer import TIMER_PREFIX, GroupCall, GroupConsumer, PolledRecords
+from core.kafka.clients.process_step import START, Delivery, ProcessStep, next_step
+from core.kafka.clients.processed_records import ProcessedRecords
+from core.kafka.clients.producer import Producer
+from core.kafka.clients.producer_transaction_state import ProducerTransactionState
+from core.kafka.durability_observer import DurabilityObserver
+from core.kafka.ids import TopicPartition
+from core.kafka.release import Release
+from core.sim.journal import Journal
+from core.sim.messages import Timer
+from core.sim.network import Network
+
+READY, OPEN = ProducerTransactionState.READY, ProducerTransactionState.IN_TRANSACTION
+
+CHECKED_ROUNDS: Final = 3
+"""How many times the durability account looks for harm: at the start, and after each of the next rounds."""
+
+RECORD_BYTES: Final = 100
+"""The size of an output record."""
+
+
+class ProcessConfig(NamedTuple):
+    """What a process does.
+
+    Attributes:
+        source: the input topic.
+        output: the output topic, which can be the input topic.
+        group: the group whose offsets it commits.
+        delivery: the delivery guarantee.
+        transactional_id: the transactional.id; empty without transactions.
+        reset: auto.offset.reset, which is `earliest` or `latest`.
+        max_poll_records: the maximum number of input records of a round.
+        copies: the number of output records for each input record.
+    """
+
+    source: str
+    output: str
+    group: str
+    delivery: Delivery
+    transactional_id: str
+    reset: str
+    max_poll_records: int
+    copies: int
+
+
+class Process(Producer):
+    """One instance of a process. A restart creates another instance with the same name.
+
+    Attributes:
+        does: what the process does.
+        instance: the number of the instance, from 1.
+        consumer: the consumer in the process.
+        running: whether the instance runs.
+        closing: whether the instance aborts its transaction and then stops.
+        step: the present step.
+        rounds: the number of completed rounds of the loop.
+        polled: the input records of the present round.
+        crash_after: the step after which the instance crashes; None if it does not.
+        checks: after how many more rounds the account looks for harm.
+        failed_before: the value of `failed` before the present round.
+    """
+
+    __slots__ = (
+        "_losing", "checks", "closing", "consumer", "crash_after", "does", "failed_before", "instance", "polled", "release", "rounds", "running", "step",
+    )  # fmt: skip
+
+    does: Final[ProcessConfig]
+    instance: Final[int]
+    consumer: Final[GroupConsumer]
+    release: Final[Release]
+
+    def __init__(
+        self,
+        name: str,
+        does: ProcessConfig,
+        instance: int,
+        release: Release,
+        brokers: tuple[int, ...],
+        network: Network,
+        journal: Journal,
+        account: DurabilityObserver,
+    ) -> None:
+        super().__init__(name, does.output, -1, brokers, network, journal, account)
+        self.does = does
+        self.instance = instance
+        self.release = release
+        self.consumer = GroupConsumer(self, name, does.source, does.group, does.reset, brokers, network, journal, account)
+        self.consumer.max_poll_records = does.max_poll_records
+        self.consumer.requires_stable = True
+        self.consumer.read_committed = does.delivery is Delivery.EXACTLY_ONCE
+        self.consumer.validates = release.validates_positions
+        self.running = False
+        self.closing = False
+        self.step = START[does.delivery][0]
+        self.rounds = 0
+        self.polled: tuple[PolledRecords, ...] = ()
+        self.crash_after: ProcessStep | None = None
+        self.failed_before = 0
+        self.checks = CHECKED_ROUNDS
+        self._losing = False
+
+    # --- the life of the instance ----------------------------------------------------------------------------------
+
+    def succeed(self, former: Process) -> None:
+        """Take the place of a former instance, so that its timers and the numbers of its requests have no effect."""
+        self.incarnation = former.incarnation + 1
+        self._correlation = former._correlation
+        self._batch_id = former._batch_id
+
+    def start(self, timeout_us: int) -> None:
+        """Start the instance. The timeout is transaction.timeout.ms, µs."""
+        self.running = True
+        self.network.alive[self.address] = True
+        consumer = self.consumer
+        consumer.config, consumer.incarnation, consumer.by_hand = self.config, self.incarnation, self.by_hand
+        self.journal.cause = self.journal.emit(
+            events.ProcessStarted.kind, self.name, self.instance, str(self.does.delivery), self.does.group, self.does.transactional_id
+        )
+        if self.does.transactional_id:
+            self.enable_transactions(self.release, self.does.transactional_id, timeout_us)
+        self.refresh_metadata()
+        consumer.start()
+        self._begin(self.step)
+
+    def kill(self, how: str = "killed", error: str = "") -> None:
+        """End the instance without a goodbye; `how` is a word of `process-ended`."""
+        journal = self.journal
+        journal.cause = journal.emit(events.ProcessEnded.kind, self.name, self.instance, str(self.step), how, error)
+        self.running = self.closing = False
+        self.incarnation += 1
+        self.network.process_died(self.address, journal.now, journal.cause)
+
+    def stop(self) -> None:
+        """Stop the instance. If a transaction is open, the producer first aborts it (`KafkaProducer#close`)."""
+        self.closing = True
+        self._continue()
+
+    # --- messages --------------------------------------------------------------------------------------------------
+
+    def handle(self, message: object, sender: str) -> None:
+        """Hand a message to the producer, to the consumer, or to both; then continue with the present step."""
+        kind, consumer = type(message), self.consumer
+        if isinstance(message, Timer):
+            if message.name.startswith(TIMER_PREFIX):
+                consumer.timers[message.name.removeprefix(TIMER_PREFIX)](message.about)
+            else:
+                super().handle(message, sender)
+        else:
+            if kind in consumer.handlers:
+                consumer.handle(message, sender)
+            if kind in self.handlers:
+                super().handle(message, sender)
+        self._continue()
+
+    def connection_lost(self, node: str) -> None:
+        """Handle a connection that broke, or that the producer gave up."""
+        super().connection_lost(node)
+        if not self._losing:
+            self._losing = True
+            self.consumer.connection_lost(node)
+            self._losing = False
+
+    def shared_connection_lost(self, node: str) -> None:
+        """Handle a connection that broke, or that the consumer gave up."""
+        if not self._losing:
+            self._losing = True
+            self.connection_lost(node)
+            self._losing = False
+
+    # --- the loop --------------------------------------------------------------------------------------------------
+
+    def _continue(self) -> None:
+        """Complete the present step if it is done, and begin the next one."""
+        while self.running:
+            if self.closing:
+                self._close()
+                return
+            if self._recover():
+                continue
+            if not self._is_done():
+                return
+            self._complete()
+
+    def _is_done(self) -> bool:
+        """Whether the present step is done."""
+        consumer, transactions = self.consumer, self.transactions
+        match self.step:
+            case ProcessStep.INIT | ProcessStep.COMMIT | ProcessStep.ABORT:
+                return transactions is not None and transactions.state is READY and not transactions.call
+            case ProcessStep.FETCH_OFFSETS:
+                return consumer.call is GroupCall.NOTHING and bool(consumer.positions) and bool(self.leaders)
+            case ProcessStep.POLL:
+                return bool(consumer.fetched)
+            case ProcessStep.PRODUCE:
+                return not self.has_incomplete_batches()
+            case ProcessStep.SEND_OFFSETS:
+                return transactions is not None and not transactions.sends_offsets
+            case ProcessStep.COMMIT_OFFSETS:
+                return consumer.call is GroupCall.NOTHING
+            case _:
+                return True
+
+    def _complete(self) -> None:
+        """Record that the present step is complete, crash if the act asked for it, and begin the next step."""
+        step, journal = self.step, self.journal
+        if step is ProcessStep.POLL:
+            self.polled = self.consumer.poll()
+        journal.cause = journal.emit(events.ProcessStepDone.kind, self.name, self.instance, str(step), self._input())
+        following = next_step(self.does.delivery, step)
+        if following is ProcessStep.POLL:
+            self.rounds += bool(self.polled)
+            self.polled = ()
+            self._check_input()
+        if step is self.crash_after:
+            self.kill("crashed")
+        else:
+            self._begin(following)
+
+    def _check_input(self) -> None:
+        """Have the account look for harm. Only the first rounds after a start or a return to the committed offsets can do harm."""
+        if self.checks:
+            self.checks -= 1
+            self.account.process_checked(self.name, self.does.source, self.does.output, self.does.group, self.does.copies)
+
+    def _input(self) -> str:
+        """Return the input records of the present round, for the journal."""
+        return ", ".join(f"{each.tp}: {each.start}–{each.end - 1}" for each in self.polled)
+
+    def _begin(self, step: ProcessStep) -> None:
+        self.step = step
+        transactions, consumer = self.transactions, self.consumer
+        match step:
+            case ProcessStep.FETCH_OFFSETS:
+                consumer.fetch_offsets()
+            case ProcessStep.POLL:
+                consumer.wait_for_records()
+            case ProcessStep.PRODUCE:
+                self._produce_output()
+            case ProcessStep.COMMIT_OFFSETS:
+                consumer.commit_offsets(consumer.offsets_to_commit(self.polled))
+            case _:
+                assert transactions is not None, "the other steps belong to transactions"
+                if step is ProcessStep.INIT:
+                    transactions.init()
+                elif step is ProcessStep.BEGIN:
+                    transactions.begin()
+                elif step is ProcessStep.SEND_OFFSETS:
+                    transactions.send_offsets(self.does.group, consumer.offsets_to_commit(self.polled))
+                elif step is ProcessStep.COMMIT:
+                    transactions.commit()
+                else:
+                    transactions.abort()
+
+    def _produce_output(self) -> None:
+        """Produce the output of the polled records: one batch for each range of input records and each copy."""
+        event = self.journal.cause
+        self.failed_before = self.failed
+        for tp, start, end in self.polled:
+            for copy in range(self.does.copies):
+                partition = (tp.partition + copy) % len(self.leaders)
+                content = ProcessedRecords(self.name, self.instance, tp, start, end, copy, event)
+                if self.transactions is not None:
+                    self.transactions.add_partition(TopicPartition(self.topic, partition))
+                self.enqueue(partition, end - start, RECORD_BYTES, content)
+        if self.transactions is not None:
+            self.transactions.advance()
+        self.send_all()
+
+    # --- errors ----------------------------------------------------------------------------------------------------
+
+    def _recover(self) -> bool:
+        """Handle an error of the present step. Returns whether another step began or the instance ended."""
+        transactions = self.transactions
+        if transactions is not None:
+            if transactions.state is ProducerTransactionState.FATAL_ERROR:
+                self.kill("failed", transactions.last_error)
+                return True
+            if transactions.state is ProducerTransactionState.ABORTABLE_ERROR:
+                self._rewind(ProcessStep.ABORT, transactions.last_error)
+                return True
+            return False
+        if self.step is ProcessStep.PRODUCE and self.failed > self.failed_before and not self.has_incomplete_batches():
+            if self.does.delivery is Delivery.AT_LEAST_ONCE:
+                self._rewind(ProcessStep.FETCH_OFFSETS, errors.REQUEST_TIMED_OUT)
+                return True
+            self.failed_before = self.failed
+        if self.consumer.error != errors.NONE:
+            self._rewind(ProcessStep.FETCH_OFFSETS, self.consumer.error)
+            return True
+        return False
+
+    def _rewind(self, step: ProcessStep, error: str) -> None:
+        """Give up the present round, and return to the committed offsets."""
+        self.journal.cause = self.journal.emit(events.ProcessRewound.kind, self.name, self.instance, str(self.step), error)
+        self.polled = ()
+        self.checks = CHECKED_ROUNDS
+        self._begin(step)
+
+    def _close(self) -> None:
+        """End the instance when no transaction is open anymore."""
+        transactions = self.transactions
+        if transactions is None or transactions.state in (
+            READY,
+            ProducerTransactionState.UNINITIALIZED,
+            ProducerTransactionState.FATAL_ERROR,
+        ):
+            self.kill("stopped")
+        elif transactions.state in (OPEN, ProducerTransactionState.ABORTABLE_ERROR) and not transactions.call:
+            transactions.abort()

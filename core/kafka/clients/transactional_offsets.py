@@ -1,0 +1,68 @@
+"""The requests by which a producer commits the offsets of a group in its transaction (Kafka: `AddOffsetsToTxnHandler`, `TxnOffsetCommitHandler`)."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from core.kafka import errors
+from core.kafka.clients.transactional_requests import Priority, RequestContext, TxnRequest
+from core.kafka.group_coordinator.messages import GroupMembership, OffsetToCommit, TxnOffsetCommitRequest, TxnOffsetCommitResponse
+from core.kafka.transaction.messages import AddOffsetsToTxnRequest, AddOffsetsToTxnResponse
+
+NOT_OWNED: Final = frozenset({errors.ILLEGAL_GENERATION, errors.UNKNOWN_MEMBER_ID, errors.FENCED_INSTANCE_ID})
+"""The errors of a member that has lost its partitions (`CommitFailedException`)."""
+
+
+class CommitOffsets(TxnRequest):
+    """Commit the offsets of a group when the transaction is committed."""
+
+    __slots__ = ("membership", "offsets")
+
+    membership: Final[GroupMembership]
+    offsets: Final[tuple[OffsetToCommit, ...]]
+
+    def __init__(self, group: str, membership: GroupMembership, offsets: tuple[OffsetToCommit, ...]) -> None:
+        super().__init__(Priority.ADD_PARTITIONS_OR_OFFSETS, group)
+        self.membership = membership
+        self.offsets = offsets
+
+    def message(self, correlation: int, manager: RequestContext) -> TxnOffsetCommitRequest:
+        """Return the message to send."""
+        return TxnOffsetCommitRequest(
+            correlation, manager.transactional_id, manager.producer_id, manager.producer_epoch, self.group, self.membership, self.offsets,
+            manager.version,
+        )  # fmt: skip
+
+    def answered(self, manager: RequestContext, response: TxnOffsetCommitResponse) -> None:
+        """Note that the offsets are written, or repeat the request."""
+        if response.error == errors.NONE:
+            manager.offsets_committed()
+        elif response.error == errors.UNKNOWN_TOPIC_OR_PARTITION:
+            manager.retry(self)
+        elif response.error in NOT_OWNED:
+            manager.fail_transaction(response.error)
+        else:
+            self.failed(manager, response.error)
+
+
+class AddOffsets(TxnRequest):
+    """Add the partition of `__consumer_offsets` that holds a group to the transaction (before transaction.version 2)."""
+
+    __slots__ = ("commit",)
+
+    commit: Final[CommitOffsets]
+
+    def __init__(self, commit: CommitOffsets) -> None:
+        super().__init__(Priority.ADD_PARTITIONS_OR_OFFSETS)
+        self.commit = commit
+
+    def message(self, correlation: int, manager: RequestContext) -> AddOffsetsToTxnRequest:
+        """Return the message to send."""
+        return AddOffsetsToTxnRequest(correlation, manager.transactional_id, manager.producer_id, manager.producer_epoch, self.commit.group)
+
+    def answered(self, manager: RequestContext, response: AddOffsetsToTxnResponse) -> None:
+        """Send the offsets, or repeat the request."""
+        if response.error == errors.NONE:
+            manager.offsets_added(self.commit)
+        else:
+            self.failed(manager, response.error)

@@ -1,0 +1,126 @@
+"""Processes that read a topic, write another, and commit their offsets; and the harm that their restarts do."""
+
+from __future__ import annotations
+
+from core.kafka.events.base import NOTABLE, Event, offsets, records
+
+STOPPED: dict[str, str] = {
+    "killed": "was killed",
+    "crashed": "crashed, as the act required,",
+    "stopped": "stopped",
+    "failed": "failed",
+}
+"""The ways in which an instance of a process ends, in words."""
+
+
+class ProcessStarted(Event, kind="process-started", source="KafkaProducer, KafkaConsumer", level=NOTABLE):
+    """An instance of a process started. Without transactions, `transactional_id` is empty."""
+
+    process: str
+    instance: int
+    delivery: str
+    group: str
+    transactional_id: str
+
+    def sentence(self) -> str:
+        identity = f" and transactional ID {self.transactional_id}" if self.transactional_id else ""
+        return f"Instance {self.instance} of process {self.process} started with group {self.group}{identity} ({self.delivery})"
+
+
+class ProcessStepDone(Event, kind="process-step", source="KafkaProducer, KafkaConsumer"):
+    """A process completed a step of its loop. `input_offsets` names the input records of the step; it is empty if there are none."""
+
+    process: str
+    instance: int
+    step: str
+    input_offsets: str
+
+    def sentence(self) -> str:
+        which = f" for {self.input_offsets}" if self.input_offsets else ""
+        return f"Instance {self.instance} of process {self.process} completed the step {self.step}{which}"
+
+
+class ProcessRewound(Event, kind="process-rewound", source="KafkaProducer#abortTransaction", level=NOTABLE):
+    """A process gave up its current records because of an error. It continues at its committed offsets."""
+
+    process: str
+    instance: int
+    step: str
+    error: str
+
+    def sentence(self) -> str:
+        return (
+            f"Instance {self.instance} of process {self.process} returns to its committed offsets, because the step {self.step} failed: "
+            f"{self.error}"
+        )
+
+
+class ProcessEnded(
+    Event, kind="process-ended", source="KafkaProducer#close", level=NOTABLE, words={"how": ("killed", "crashed", "stopped", "failed")}
+):
+    """An instance of a process ended during or after a step."""
+
+    process: str
+    instance: int
+    step: str
+    how: str
+    error: str
+
+    def sentence(self) -> str:
+        why = f": {self.error}" if self.error else ""
+        when = "after" if self.how == "crashed" else "in"
+        return f"Instance {self.instance} of process {self.process} {STOPPED[self.how]} {when} the step {self.step}{why}"
+
+
+class ProcessedTwice(Event, kind="processed-twice", source="durability account", level=NOTABLE):
+    """Consumers with read_committed see the output for some input records more than once; `doomed_by` led to the output that came last."""
+
+    process: str
+    instance: int
+    topic: str
+    partition: int
+    from_offset: int
+    to_offset: int
+    doomed_by: int
+
+    def sentence(self) -> str:
+        return (
+            f"PROCESSED TWICE: {records(self.to_offset - self.from_offset)} of {self.tp} ({offsets(self.from_offset, self.to_offset)}) by "
+            f"process {self.process}: instance {self.instance} produced the output again after event {self.doomed_by}"
+        )
+
+
+class NeverProcessed(Event, kind="never-processed", source="durability account", level=NOTABLE):
+    """The committed offset is above some input records without output; `doomed_by` committed it."""
+
+    process: str
+    instance: int
+    topic: str
+    partition: int
+    from_offset: int
+    to_offset: int
+    doomed_by: int
+
+    def sentence(self) -> str:
+        return (
+            f"NEVER PROCESSED: {records(self.to_offset - self.from_offset)} of {self.tp} ({offsets(self.from_offset, self.to_offset)}) by "
+            f"process {self.process}: event {self.doomed_by} committed their offsets, but there is no output"
+        )
+
+
+class HalfVisible(Event, kind="half-visible", source="durability account", level=NOTABLE):
+    """Consumers with read_committed see only some of the output records for some input records; `doomed_by` led to these."""
+
+    process: str
+    instance: int
+    topic: str
+    partition: int
+    from_offset: int
+    to_offset: int
+    doomed_by: int
+
+    def sentence(self) -> str:
+        return (
+            f"HALF VISIBLE: {records(self.to_offset - self.from_offset)} of {self.tp} ({offsets(self.from_offset, self.to_offset)}) by "
+            f"process {self.process}: of the output that instance {self.instance} produced after event {self.doomed_by}, a part is missing"
+        )

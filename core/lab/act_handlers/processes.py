@@ -1,0 +1,130 @@
+"""Acts on processes that read a topic, write another, and commit their offsets."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from core.kafka.admin_requests import CreateTopic
+from core.kafka.clients.client_config import PRODUCER
+from core.kafka.clients.process import Process, ProcessConfig
+from core.kafka.clients.process_step import LOOP, START, Delivery, ProcessStep
+from core.kafka.topic_spec import TopicSpec
+from core.kafka.transaction.transaction_log import GROUP_METADATA_TOPIC
+from core.lab import acts
+from core.lab.act_handlers import find
+from core.lab.act_handlers.clients import check_client, config_of
+from core.lab.act_handlers.transactions import transaction_state_topic
+from core.lab.cluster_nodes import ClusterNodes
+from core.lab.spec import reject_too_many
+from core.sim.errors import ActRefused
+
+
+def _config(cluster: ClusterNodes, act: acts.StartProcess) -> ProcessConfig:
+    """Return what the process does.
+
+    Raises:
+        ActRefused: a word of the act is wrong, or the release has no transactions.
+    """
+    find.topic(cluster, act.source)
+    if act.delivery not in tuple(Delivery):
+        raise ActRefused(f"delivery must be {', '.join(Delivery)}, not {act.delivery}")
+    delivery = Delivery(act.delivery)
+    transactional = delivery is Delivery.EXACTLY_ONCE
+    if transactional and not cluster.release.transactions:
+        raise ActRefused(f"release {cluster.release.name} has no transactions; use 0.11 or later (KIP-98), or delivery: at-least-once")
+    if not transactional and act.transactional_id is not None:
+        raise ActRefused(f"a process with delivery {delivery} has no transactional.id; omit it, or use delivery: exactly-once")
+    if act.reset not in ("earliest", "latest"):
+        raise ActRefused(f"reset must be earliest or latest, not {act.reset}")
+    steps = (*START[delivery], *LOOP[delivery])
+    if act.crash_after is not None and act.crash_after not in steps:
+        raise ActRefused(f"a process with delivery {delivery} has the steps {', '.join(steps)}, not {act.crash_after}")
+    if act.copies < 1 or act.max_poll_records < 1:
+        raise ActRefused("a process reads at least 1 record at a time, and produces at least 1 record for each")
+    group = act.process if act.group is None else act.group
+    transactional_id = act.process if act.transactional_id is None else act.transactional_id
+    if not group or (transactional and not transactional_id):
+        raise ActRefused("the group and the transactional.id must not be empty")
+    return ProcessConfig(
+        act.source, act.output, group, delivery, transactional_id if transactional else "", act.reset, act.max_poll_records, act.copies
+    )
+
+
+def _start(cluster: ClusterNodes, act: acts.StartProcess) -> find.CheckThenDo:
+    check_client(cluster, act.process, act.output, Process, "process")
+    does = _config(cluster, act)
+    client = config_of(cluster, PRODUCER, act.config, idempotent=bool(does.transactional_id))
+    former = cluster.process(act.process)
+    if former is not None and former.running:
+        raise ActRefused(f"process {act.process} runs already; kill or stop it first, or give the other process another name")
+    if former is not None and former.does != does:
+        raise ActRefused(
+            f"process {act.process} does something else; restart it with the same fields, or give the new process another name"
+        )
+    creations = [offsets_topic(cluster)]
+    if does.transactional_id:
+        creations.append(transaction_state_topic(cluster))
+    yield
+    for creation in creations:
+        if creation is not None:
+            cluster.submit_admin_request(CreateTopic(creation))
+    instance = 1 if former is None else former.instance + 1
+    process = Process(
+        act.process, does, instance, cluster.release, tuple(cluster.brokers), cluster.network, cluster.journal, cluster.account
+    )
+    process.config = client
+    process.exponential_backoff = cluster.release.newer_clients
+    process.crash_after = None if act.crash_after is None else ProcessStep(act.crash_after)
+    if former is not None:
+        process.succeed(former)
+    cluster.add_client(process)
+    process.start(client.transaction_timeout)
+
+
+def offsets_topic(cluster: ClusterNodes) -> TopicSpec | None:
+    """Return the topic `__consumer_offsets` to create, or None if it exists (`GroupCoordinator#groupMetadataTopicConfigs`).
+
+    Raises:
+        ActRefused: the cluster cannot hold the topic.
+    """
+    replication, settings = cluster.controller.replication, cluster.settings
+    if GROUP_METADATA_TOPIC in replication.topics:
+        return None
+    factor, partitions = settings.integer("offsets.topic.replication.factor"), settings.integer("offsets.topic.num.partitions")
+    if factor > len(cluster.brokers):
+        raise ActRefused(
+            f"offsets.topic.replication.factor is {factor}, but the cluster has {len(cluster.brokers)} broker"
+            f"{'s' if len(cluster.brokers) != 1 else ''}; set it to at most {len(cluster.brokers)} in the cluster's settings"
+        )
+    find.require_controller(cluster)
+    try:
+        known = replication.partitions
+        replicas = sum(len(partition.replicas) for partition in known.values())
+        reject_too_many(len(known) + partitions, replicas + partitions * factor)
+    except ValueError as wrong:
+        raise ActRefused(f"with {GROUP_METADATA_TOPIC}, that would be {wrong}") from None
+    config = (("compression.type", "producer"), ("cleanup.policy", "compact"), ("segment.bytes", "104857600"))
+    return TopicSpec(GROUP_METADATA_TOPIC, partitions, factor, config=config)
+
+
+def _running(cluster: ClusterNodes, name: str) -> Process:
+    process = cluster.process(name)
+    if process is None or not process.running:
+        running = [client.name for client in cluster.clients.values() if isinstance(client, Process) and client.running]
+        raise ActRefused(f"there is no running process {name}; there are {', '.join(running) or 'none'}")
+    return process
+
+
+def _stop(cluster: ClusterNodes, act: acts.StopProcess) -> find.CheckThenDo:
+    process = _running(cluster, act.process)
+    yield
+    process.stop()
+
+
+def _kill(cluster: ClusterNodes, act: acts.KillProcess) -> find.CheckThenDo:
+    process = _running(cluster, act.process)
+    yield
+    process.kill()
+
+
+HANDLERS: Final[find.Handlers] = {acts.StartProcess: _start, acts.StopProcess: _stop, acts.KillProcess: _kill}

@@ -1,0 +1,63 @@
+"""The views of groups and of processes."""
+
+from __future__ import annotations
+
+from core.kafka.clients.process import Process
+from core.kafka.group_coordinator.group_metadata_manager import GroupCache
+from core.lab.cluster_nodes import ClusterNodes
+from core.lab.processing_account import Processing, ProcessingReport
+from core.lab.views.view import GroupView, ProcessView
+
+
+def group_views(cluster: ClusterNodes) -> tuple[GroupView, ...]:
+    """Return the views of the groups with offsets, each as its newest coordinator knows it."""
+    newest: dict[int, tuple[int, GroupCache]] = {}
+    for broker in cluster.brokers.values():
+        for number, cache in broker.groups.groups.caches.items():
+            if number not in newest or newest[number][1].coordinator_epoch < cache.coordinator_epoch:
+                newest[number] = (broker.id, cache)
+    return tuple(
+        GroupView(
+            group.name,
+            broker,
+            tuple((tp, stored.committed.offset) for tp, stored in group.offsets.items()),
+            sum(len(offsets) for offsets in group.pending_transactional.values()),
+        )
+        for broker, cache in newest.values()
+        for group in cache.groups.values()
+    )
+
+
+def process_views(cluster: ClusterNodes) -> tuple[ProcessView, ...]:
+    """Return the views of the processes."""
+    return tuple(process_view(cluster, client) for client in cluster.clients.values() if isinstance(client, Process))
+
+
+def processing_of(process: Process) -> Processing:
+    """Return a process as the durability account sees it."""
+    does = process.does
+    return Processing(process.name, does.source, does.output, does.group, does.copies)
+
+
+def processing_report(cluster: ClusterNodes, process: Process) -> ProcessingReport:
+    """Compare the input of a process with its output."""
+    in_hand = process.polled if process.running else ()
+    return cluster.account.processing.report(processing_of(process), cluster.account.leader_logs(), in_hand)
+
+
+def process_view(cluster: ClusterNodes, process: Process) -> ProcessView:
+    """Return the view of one process."""
+    in_hand = process.polled if process.running else ()
+    counts = cluster.account.processing.counts(processing_of(process), cluster.account.leader_logs(), in_hand)
+    does = process.does
+    return ProcessView(
+        process.name,
+        does.source,
+        does.output,
+        does.group,
+        str(does.delivery),
+        process.instance,
+        process.running,
+        str(process.step),
+        *counts,
+    )
