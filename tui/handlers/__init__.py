@@ -1,1 +1,4 @@
-"""The handlers of actions: acts and questions, playback, time travel, causes, saving, and help. Handlers do not depend on widgets."""
+"""The handlers of actions, grouped by topic: acts and questions, playback, time travel, causes, saving, and help.
+
+Handlers do not depend on widgets.
+"""

@@ -19,7 +19,7 @@ from tui.session.loading import LoadedSession
 
 
 class ActionRunner:
-    """Runs actions. `written` contains the last text that was entered in each prompt."""
+    """Runs actions. `written` contains the text that was last entered in each prompt."""
 
     def __init__(
         self,
@@ -36,7 +36,7 @@ class ActionRunner:
             loaded: the session that executes the acts.
             screen: the screen that shows messages and questions.
             selection: the selection, which moves to a newly created topic.
-            saving: the handler that counts unsaved acts.
+            saving: the handler for saving, which counts unsaved acts.
             calls: the functions that `Action.call` names.
             open_page: function that opens a page by name.
         """
@@ -66,7 +66,7 @@ class ActionRunner:
             self.execute(action.build(context))
 
     def put(self, question: Question | TextPrompt) -> None:
-        """Asks a question and performs the acts of the answer."""
+        """Asks a question and performs the acts of the chosen answer."""
         if isinstance(question, TextPrompt):
             self._put_line(question)
             return
@@ -98,7 +98,10 @@ class ActionRunner:
         self.screen.prompts.ask_text(line.title, line.about, self.written.get(line.name, line.text), wrong, written)
 
     def execute(self, wanted: tuple[Act, ...]) -> None:
-        """Performs acts in order. Shows the effect of the last act. If an act is refused, shows the reason and skips the remaining acts."""
+        """Performs acts in order and shows the effect of the last act.
+
+        If an act is refused, shows the reason and skips the remaining acts.
+        """
         if self.loaded.read_only:
             self.screen.prompts.say(READ_ONLY, refused=True)
             return
@@ -129,7 +132,10 @@ class ActionRunner:
                 self.session.playback.play()
 
     def menu(self, title: str, groups: tuple[str, ...]) -> None:
-        """Shows a menu of the actions in some groups. Each entry has its current effect, or the reason why it is impossible."""
+        """Shows a menu with the actions of the given groups.
+
+        Each entry has the current effect of its action, or the reason why the action is impossible.
+        """
         context = self.screen.context()
         chosen = [action for action in ACTIONS if action.acts and action.group in groups]
         keys = [self.screen.key(action.id) for action in chosen]

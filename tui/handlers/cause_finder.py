@@ -1,4 +1,4 @@
-"""Finds causes: the event that last changed a value, and the cause of an event."""
+"""Finds causes: the cause of an event, and the event that last changed a value."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tui.handlers.time_travel import TimeTravel
 from tui.session.session import Session
 
 _KEYS: Final = {"leader": "l", "isr": "i", "hw": "h", "leo": "e", "state": "b"}
-"""The key of each value in the question of `ask_for_reading`."""
+"""The keys with which the user chooses a value in the question of `ask_for_reading`."""
 
 
 class CauseFinder:
@@ -25,7 +25,7 @@ class CauseFinder:
         self.time_travel = time_travel
 
     def show_or_go_back(self, seq: int) -> None:
-        """Selects an event. If the event is no longer in memory, travels back to it."""
+        """Selects an event. If the event is no longer in memory, travels back to its moment."""
         if self.session.event_buffer.find(seq) is not None:
             self.screen.show_event(seq)
         else:

@@ -19,7 +19,7 @@ from tui.session.loading import LoadedSession
 
 @runtime_checkable
 class ThemedApp(Protocol):
-    """The part of the application that sets its appearance."""
+    """The part of the application that handlers use to change its appearance."""
 
     palette: str
     ascii_only: bool
@@ -63,11 +63,11 @@ class HelpScreens:
         self.screen.prompts.show_details("Terms and symbols", self._glossary(min(120, self.screen.room), word))
 
     def _glossary(self, width: int, first: str = "") -> list[Strip]:
-        """Paint the glossary for the current release."""
+        """Return the painted glossary for the current release."""
         return paint_glossary(self.loaded.release, self.screen.paint, width, zookeeper=self.screen.context().on_zookeeper, first=first)
 
     def choose_colours(self) -> None:
-        """Asks for a palette, or for ASCII or glyphs. The choice applies to this session."""
+        """Asks for a palette, and whether to use ASCII or glyphs. The choice applies to this session."""
         app = self.screen.app
         assert isinstance(app, ThemedApp)
         options = [

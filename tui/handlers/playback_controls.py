@@ -18,7 +18,7 @@ MAX_EVENTS_OF_STEP: Final = 2_000
 
 
 def step_summary(events: Sequence[EventTuple]) -> str:
-    """Return a summary of a step: its act, if any, and the first of its most notable events."""
+    """Return a summary of a step: its act, if it has one, and the first of its most notable events."""
     act = next((event for event in events if event[3] == "act"), None)
     rest = [event for event in events if event is not act]
     told = [act] if act is not None else []
@@ -65,7 +65,7 @@ class PlaybackControls:
         self.screen.refresh_view()
 
     def report_step(self) -> None:
-        """Shows the summary of a finished step, because the panels do not necessarily show its changes."""
+        """Shows the summary of a finished step, because the changes of the step are not necessarily visible in the panels."""
         if self._stepped_from < 0 or self.session.task_target is not None:
             return
         ring = self.session.event_buffer.ring(DETAIL)
@@ -87,7 +87,7 @@ class PlaybackControls:
         self.screen.show_now()
 
     def full_speed(self) -> None:
-        """Selects the highest possible speed. If it is already selected, selects the previous speed."""
+        """Selects the highest possible speed. If that speed is already selected, goes back to the previous speed."""
         if self.session.playback.speed == AS_FAST_AS_IT_CAN:
             self.session.playback.set_speed(self._speed_before)
             self.screen.prompts.say(f"back to {speed_word(self.session.playback.speed)}")

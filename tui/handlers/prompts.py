@@ -17,7 +17,7 @@ from tui.rendering.palette import Palette
 from tui.session.session import Session
 
 MESSAGE_SECONDS: Final = 5.0
-"""The time that a message stays in the footer, in seconds."""
+"""The time for which a message stays in the footer, in seconds."""
 
 
 class PromptScreen(Protocol):
@@ -71,7 +71,7 @@ class Prompts:
             about: the description of the input.
             text: the initial text.
             wrong: function that returns the error in a text, or None.
-            then: function that is called with a valid text.
+            then: function that is called with the text when the text is valid.
             travels: whether `then` travels through time and leaves the session paused.
         """
         session = self.session

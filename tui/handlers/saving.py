@@ -19,11 +19,11 @@ SCRIPT_NAMES: Final = (".yaml", ".yml")
 """The file name extensions of scripts."""
 
 LOG_NAMES: Final = (".jsonl", ".jsonl.zst")
-"""The file name extensions of event logs. Logs with the second extension are compressed."""
+"""The file name extensions of event logs. Logs with the second of these extensions are compressed."""
 
 
 class Saving:
-    """The handler that saves and copies. `unsaved` is the number of acts since the last save."""
+    """The handler that saves sessions and pictures, and copies text. `unsaved` is the number of acts since the last save."""
 
     def __init__(self, loaded: LoadedSession, screen: ScreenInterface) -> None:
         self.loaded = loaded
@@ -36,7 +36,7 @@ class Saving:
         self.save_then(lambda: None)
 
     def save_then(self, then: Callable[[], object]) -> None:
-        """Asks for a file name, saves the session, and then calls `then`."""
+        """Asks for a file name, saves the session, and finally calls `then`."""
         default = self.loaded.record or Path("session.yaml")
         about = (
             "NAME.yaml saves a scenario script, which isrlab run replays to the same events. NAME.jsonl (compressed: NAME.jsonl.zst) "
@@ -129,7 +129,7 @@ class Saving:
             self.screen.prompts.say(f"picture saved as {name}")
 
     def confirm_unsaved(self, title: str, label: str, key: str, go: Callable[[], object], *, leaves: bool = False) -> None:
-        """Ends the session by calling `go`. If acts would be lost, asks first whether to save them.
+        """Ends the session by calling `go`. If acts would be lost, first asks whether to save them.
 
         Args:
             title: the heading of the question.
@@ -159,7 +159,7 @@ class Saving:
 
 
 def file_name_error(text: str) -> str | None:
-    """Return the error in the name of a file to save, or None."""
+    """Return the error in a file name under which to save, or None."""
     if not text:
         return "enter a file name, for example session.yaml"
     if not text.endswith((*SCRIPT_NAMES, *LOG_NAMES)):

@@ -1,4 +1,7 @@
-"""The screen interface that handlers use. The main screen implements it, and tests can provide a simpler implementation."""
+"""The interface through which handlers use the screen.
+
+The main screen implements this interface, and tests can provide a simpler implementation.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +20,7 @@ class ScreenInterface(Protocol):
 
     @property
     def prompts(self) -> Prompter:
-        """The object that shows messages and questions."""
+        """The object through which handlers show messages and ask questions."""
 
     @property
     def view(self) -> ClusterView:

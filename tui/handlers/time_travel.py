@@ -1,4 +1,6 @@
-"""The handler of the keys for time travel: back, to a moment, bookmark, or branch, or until a condition holds. It also compares moments."""
+"""The handler of the keys that travel back in time, to a moment, to a bookmark or branch, or until a condition holds, and that compare
+moments.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +20,7 @@ from tui.panels.diff import paint_diff
 from tui.session.session import Session
 
 MOST_LISTED: Final = 30
-"""The maximum number of bookmarks, and of branches, in a question. The newest bookmarks come first."""
+"""The maximum number of bookmarks, and also of branches, that a question lists. The newest bookmarks come first."""
 
 MAX_REMEMBERED_MOMENTS: Final = 12
 """The maximum number of remembered moments for comparison."""
@@ -28,7 +30,7 @@ class TimeTravel:
     """Moves the session through time.
 
     Attributes:
-        remembered_moments: (description, view) of bookmarks and of the moment before each jump, for comparison. The newest is last.
+        remembered_moments: (description, view) of bookmarks and of the moment before each jump, for comparison; the newest is last.
     """
 
     def __init__(self, session: Session, screen: ScreenInterface) -> None:
@@ -75,7 +77,7 @@ class TimeTravel:
         self.screen.prompts.say(f"undone: {self.session.played_act_sentence(undone)}; to redo it, press {self.screen.key('redo')}")
 
     def redo(self) -> None:
-        """Performs the next act of this branch again."""
+        """Redoes the next act of this branch."""
         again = self.session.act_to_redo()
         if again is not None:
             self.remember_moment()
@@ -116,7 +118,7 @@ class TimeTravel:
         )
 
     def _moment_of(self, text: str) -> Destination:
-        """Parse a text and return the destination in it.
+        """Parse text and return the destination that it describes.
 
         Raises:
             ValueError: the text is not a valid time or event.
@@ -159,7 +161,7 @@ class TimeTravel:
         self.screen.prompts.say(f"bookmarked: {note or format_clock(self.screen.view.now)}; to return to it, press j")
 
     def jump(self) -> None:
-        """Lists the start, bookmarks, and branches, and goes to the chosen one."""
+        """Lists the start, the bookmarks, and the branches, and goes to the one that the user chooses."""
         session = self.session
         goals: list[Callable[[], None]] = []
         options: list[Option] = []
@@ -230,7 +232,7 @@ class TimeTravel:
     # --- conditions ------------------------------------------------------------------------------------------------
 
     def _watch_for(self, text: str) -> Watchpoint:
-        """Parse a text and return the watchpoint in it."""
+        """Parse text and return the watchpoint that it describes."""
         from scenarios.running.watchpoint_parser import parse_watchpoint
 
         return parse_watchpoint(text, self.screen.view)
@@ -253,7 +255,7 @@ class TimeTravel:
         self.screen.prompts.ask_text(title, about, "", self._condition_error, then, travels=True)
 
     def until(self) -> None:
-        """Asks for a condition and goes forward until it holds."""
+        """Asks for a condition and goes forward until the condition holds."""
         self._ask_condition("Stop when", self._go_until)
 
     def _go_until(self, text: str) -> None:
@@ -262,7 +264,7 @@ class TimeTravel:
         self.screen.refresh_view()
 
     def back_until(self) -> None:
-        """Asks for a condition and goes back to the last moment at which it became true."""
+        """Asks for a condition and goes back to the last moment at which the condition became true."""
         self._ask_condition("Back to when", self._go_back_until)
 
     def _go_back_until(self, text: str) -> None:

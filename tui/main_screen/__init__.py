@@ -1,1 +1,1 @@
-"""The main screen: its presenter, panels, and navigation."""
+"""The main screen, with its presenter, panels, and navigation."""

@@ -17,7 +17,7 @@ FRAMES: Final = 20
 """The default number of frames per second while the session plays or a task runs."""
 
 MOST_FRAMES: Final = 60
-"""The maximum number of frames per second. Textual does not write more often."""
+"""The maximum number of frames per second. Textual itself does not write more often than this."""
 
 SLOW_FRAMES: Final = 2
 """The number of frames per second on a slow link."""
@@ -28,10 +28,10 @@ class DisplayOptions(ReprMixin):
     """The display options of the playground.
 
     Attributes:
-        fps: frames per second. If None, `slow_link` decides.
-        slow_link: whether to write less: fewer frames, no mouse, and a clock in tenths of seconds.
-        ascii_only: whether to write ASCII only. If None, the environment decides.
-        palette: a name in `tui.rendering.palette.PALETTES`. If None, the terminal decides.
+        fps: frames per second; if None, `slow_link` determines the number.
+        slow_link: whether to send less to the terminal: fewer frames, no mouse, and a clock in tenths of seconds.
+        ascii_only: whether to write only ASCII; if None, the environment decides.
+        palette: a name in `tui.rendering.palette.PALETTES`; if None, the palette depends on the terminal.
         keymap: the keys of the actions.
     """
 
@@ -48,7 +48,7 @@ class DisplayOptions(ReprMixin):
 
     @property
     def wants_ascii(self) -> bool:
-        """Whether to write ASCII only."""
+        """Whether to write only ASCII."""
         return self.ascii_only if self.ascii_only is not None else wants_ascii()
 
     def palette_for(self, console: Console, environ: Mapping[str, str] = os.environ) -> str:

@@ -1,4 +1,4 @@
-"""The layout of the panels for a given screen size, as a pure function without widgets.
+"""Computes the layout of the panels for a given screen size, in pure functions without widgets.
 
 There are four size classes:
 
@@ -23,10 +23,10 @@ from tui.panels.timeline import height_for as timeline_height
 
 LEAST_WIDTH: Final = 80
 LEAST_HEIGHT: Final = 20
-"""The minimum number of rows for the panels. A smaller screen shows the minimal view."""
+"""The minimum number of rows of a screen that shows panels. A smaller screen shows the minimal view."""
 
 ROOMY: Final = 16
-"""The minimum number of lines below the brokers of a small screen for which a scenario gets five lines instead of three."""
+"""On a small screen, the minimum number of lines below the brokers with which a scenario gets five lines instead of three."""
 
 
 class SizeClass(enum.StrEnum):
@@ -58,10 +58,16 @@ class Layout(ReprMixin):
     cards: bool = False
     totals_headline: bool = False
     shared: bool = False
-    """Whether the inspector has only a headline and one line. While the events panel has the focus, it also takes the scenario's region."""
+    """Whether the inspector has only a headline and one line.
+
+    While the events panel has the focus, the inspector also takes the scenario's region.
+    """
 
     def with_the_cause(self) -> Layout:
-        """Return the layout while the events panel has the focus. The inspector is larger because a cause takes more than two lines."""
+        """Return the layout while the events panel has the focus.
+
+        The inspector is larger in this layout, because a cause takes more than two lines.
+        """
         if not self.shared or self.inspector is None or self.scenario is None:
             return self
         return attrs.evolve(self, inspector=self.inspector.union(self.scenario), scenario=None)

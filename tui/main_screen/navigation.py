@@ -1,4 +1,4 @@
-"""The handler of keys whose meaning depends on the focused panel or the open page, and of changes between panels and pages."""
+"""The handler of keys whose meaning depends on the focused panel or the open page, and of keys that switch between panels and pages."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _LEVELS: Final = (NOTABLE, NORMAL, DETAIL)
 
 
 class PanelScreen(ScreenInterface, Protocol):
-    """A screen of panels."""
+    """A screen that consists of panels."""
 
     def frame(self) -> Frame:
         """Return the current frame."""
@@ -31,7 +31,7 @@ class PanelScreen(ScreenInterface, Protocol):
 
 
 class Navigation:
-    """The handler of keys that move between panels, between pages, and between their rows."""
+    """The handler of keys that move between panels, between pages, and between rows."""
 
     def __init__(
         self, session: Session, screen: PanelScreen, selection: Selection, panels: PanelSet, pages: PageStack, cause_finder: CauseFinder
@@ -68,7 +68,7 @@ class Navigation:
         self.screen.show_now()
 
     def select_by_name(self, partition: TopicPartition | None = None, broker: int | None = None) -> None:
-        """Selects a partition or broker, and removes filters that hide it."""
+        """Selects a partition or broker, and removes any filter that hides the selection."""
         self.selection.choose(partition, broker)
         if self.selection.words and (
             partition not in {None, *(p.tp for p in self.panels.grid.order)} or broker not in {None, *self.panels.brokers.order}
@@ -117,7 +117,7 @@ class Navigation:
         self.screen.prompts.show_details(title, content)
 
     def to_cause(self) -> None:
-        """Goes from the selected event to its cause, or from a value to its last change."""
+        """Goes from the selected event to its cause, or from a value to the event that last changed the value."""
         context = self.screen.context()
         event = context.event
         if event is None or not (context.page or context.focus == "events"):
@@ -141,7 +141,7 @@ class Navigation:
             self.screen.prompts.say("this screen has nothing to filter", refused=True)
 
     def filter_by(self, words: str) -> None:
-        """Lists only rows that contain these words, and moves the selection to a listed partition and broker."""
+        """Lists only rows that contain the given words, and moves the selection to a listed partition and a listed broker."""
         self.selection.words = " ".join(words.split())
         self.panels.events.filter_by(self.selection.words)
         self.screen.show_now()
@@ -149,7 +149,7 @@ class Navigation:
         self.screen.show_now()
 
     def back(self) -> None:
-        """Goes one step back: within the page, to the overview, or to the unfiltered list."""
+        """Goes one step back: within the page, from the page to the overview, or to the unfiltered list."""
         if self.page is None and self.selection.words:
             self.filter_by("")
         elif self.page is None or not self.page.back():

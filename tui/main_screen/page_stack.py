@@ -19,7 +19,10 @@ PAGES: Final = (
     ("compare", "Compare", "Compare"),
     ("transactions", "Transactions", "Txns"),
 )
-"""All pages in the order of their keys, which start at 2. Each has a name, a label for its tab, and a shorter label for narrow screens."""
+"""All pages in the order of their keys, which start at 2.
+
+Each page has a name, a label for its tab, and a shorter label for narrow screens.
+"""
 
 TABS: Final[tuple[Tab, ...]] = (
     ("1", "Overview", "Overview", OVERVIEW),
@@ -29,13 +32,13 @@ TABS: Final[tuple[Tab, ...]] = (
 
 
 def tabs_of(view: ClusterView, page: str | None) -> tuple[Tab, ...]:
-    """Return the tabs. The tab of the transactions is left out while the cluster has none and another page is open."""
+    """Return the tabs. While the cluster has no transactions, the tab of the page `transactions` is left out unless that page is open."""
     transactional = page == "transactions" or any(topic.name == TRANSACTION_STATE_TOPIC for topic in view.topics)
     return TABS if transactional else TABS[:-1]
 
 
 def page_type(name: str) -> type[Page]:
-    """Return the class of a page. The module is imported when the page is first opened."""
+    """Return the class of a page. The module of the class is imported when the page is first opened."""
     match name:
         case "partition":
             from tui.pages.partition import PartitionPage
@@ -82,7 +85,7 @@ class PageStack:
         self._pages: dict[str, Page] = {}
 
     def open(self, name: str) -> tuple[Page, bool]:
-        """Opens a page. Returns the page and whether it was closed before."""
+        """Opens a page. Returns the page, and whether the page was closed until now."""
         page = self._pages.get(name)
         if page is None:
             page = self._pages[name] = page_type(name)(self.context)

@@ -1,4 +1,4 @@
-"""Creates the panels of the main screen, places them according to a layout, and passes each panel its part of a frame."""
+"""Creates the panels of the main screen, places the panels according to a layout, and passes each panel its part of a frame."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from tui.panels.timeline import HEADED, Timeline
 from tui.rendering.palette import Palette
 
 CALM_RATE: Final = 10
-"""The number of updates per second of hints and pages while only offsets and time change."""
+"""The rate, in updates per second, at which hints and pages are updated while only offsets and time change."""
 
 
 class PanelSet:
@@ -48,7 +48,7 @@ class PanelSet:
         Args:
             presenter: the presenter that computes the content of the panels.
             paint: the styles.
-            ring: the events that the event log lists at first.
+            ring: the events that the event log lists initially.
         """
         self.presenter = presenter
         self.selection = presenter.selection
@@ -74,13 +74,13 @@ class PanelSet:
 
     @property
     def focus(self) -> str:
-        """The name of the focused panel, as actions expect it."""
+        """The name of the focused panel, as used in `ActionContext.focus`."""
         with_keys = {"events": self.events, "brokers": self.brokers, "timeline": self.timeline}
         return next((name for name, panel in with_keys.items() if panel.has_focus), "grid")
 
     @property
     def shows_everything(self) -> bool:
-        """Whether the inspector shows partition, broker, and event below each other."""
+        """Whether the inspector shows the partition, the broker, and the event below each other."""
         return self.layout is not None and self.layout.size is SizeClass.WIDE and not self.layout.scenario
 
     def place(self, layout: Layout) -> None:
@@ -112,7 +112,7 @@ class PanelSet:
             frame: the frame.
             page: the page in place of the panels, or None.
             note: the message in the footer, or None.
-            calm_frame: the number of the frame if only offsets and time changed. -1 updates everything.
+            calm_frame: the number of the frame if only offsets and time changed; -1 to update everything.
         """
         layout, presenter, chosen, view = self.layout, self.presenter, self.selection, frame.view
         if layout is None:
@@ -159,6 +159,6 @@ class PanelSet:
             self.timeline.update(frame.marks, bookmarks, now, end, mark, by_events=by_hand)
 
     def _is_due(self, turn: int, calm_frame: int) -> bool:
-        """Whether to update the page or the hints in this frame. They take turns to keep frames short."""
+        """Whether to update the page (`turn` 0) or the hints (`turn` 1) in this frame. To keep frames short, the two take turns."""
         every = max(1, round(self.presenter.display.frames / CALM_RATE))
         return calm_frame < 0 or calm_frame % every == turn % every

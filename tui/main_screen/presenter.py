@@ -1,4 +1,4 @@
-"""Computes the content of a frame: header, hints, notes, and details. It depends only on frozen views and the selection."""
+"""Computes the content of a frame: header, hints, notes, and details. The content depends only on frozen views and the selection."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ from tui.session.loading import LoadedSession
 from tui.session.status import SessionStatus
 
 WIDE_NOTE: Final = 110
-"""The minimum width, in columns, at which the note of the brokers panel is a full sentence."""
+"""The minimum width of the brokers panel, in columns, for a note that is a full sentence."""
 
 
 @attrs.frozen(repr=False)
@@ -78,7 +78,7 @@ class Presenter:
         return self.display.keymap.key(action)
 
     def pace(self, status: SessionStatus) -> Pace:
-        """Return the current pace: `by-hand` during steps by hand, otherwise the pace of the scenario."""
+        """Return the current pace: `by-hand` while the user takes steps by hand, otherwise the pace of the scenario."""
         return Pace.BY_HAND if status.by_hand else self.loaded.pace
 
     def context(self, frame: Frame) -> ActionContext:
@@ -140,7 +140,7 @@ class Presenter:
         return self.selection.listing_note(view, self.key("back"))
 
     def mark_text(self, frame: Frame, mark: Mark | None) -> str:
-        """Return the description of a mark on the timeline, or an empty string if there is no mark."""
+        """Return the description of a mark on the timeline, or an empty string if no mark is selected."""
         if mark is None:
             return ""
         event = frame.event_buffer.find(mark.seq)
@@ -149,7 +149,7 @@ class Presenter:
     # --- unclean election ------------------------------------------------------------------------------------------
 
     def settings_note(self, frame: Frame, width: int) -> str:
-        """Describe whether unclean election is allowed and what it causes now, for a panel of the given width."""
+        """For a panel of the given width, describe whether unclean election is allowed and what effect an unclean election would have now."""
         view, get = frame.view, frame.settings.get
         if (p := cached_per_state(view, "may be elected", lambda: self._may_be_elected(frame))) is not None:
             return self.unclean_words(frame, p, brief=width < WIDE_NOTE, whole=True).removesuffix(".")
@@ -167,13 +167,13 @@ class Presenter:
     def unclean_words(self, frame: Frame, p: PartitionView, *, brief: bool = False, whole: bool = False) -> str:
         """Describe how and when a leaderless partition gets a leader through unclean election.
 
-        Returns an empty string if the partition has a leader or unclean election is not allowed.
+        Return an empty string if the partition has a leader or unclean election is not allowed.
 
         Args:
             frame: the current frame.
             p: the partition.
             brief: whether to use only a few words.
-            whole: whether the text describes the whole cluster. The key elects a leader only for the selected partition.
+            whole: whether the text is about the whole cluster, although the key elects a leader only for the selected partition.
         """
         context = self.context(frame)
         election = context.unclean_election(p)
@@ -213,8 +213,8 @@ class Presenter:
             frame: the current frame.
             paint: the styles.
             width: width of a line in cells.
-            rows: number of lines that will be shown; 0 for all.
-            everything: whether to show partition, broker, and event below each other.
+            rows: number of lines that will be visible; 0 for all.
+            everything: whether to show the partition, the broker, and the event below each other.
         """
         context = self.context(frame)
         if everything:
@@ -232,12 +232,12 @@ class Presenter:
         return "Nothing selected", [], ""
 
     def _partition_in_full(self, frame: Frame, p: PartitionView, paint: Palette, width: int, rows: int = 0) -> list[Strip]:
-        """Paint the details of a partition, with the reasons why replicas left its ISR and the outcome of unclean election."""
+        """Paint the details of a partition, including the reasons why replicas left its ISR and the outcome of unclean election."""
         left, unclean = self.isr_reasons.of(p, frame.event_buffer), self.unclean_words(frame, p)
         return paint_partition(p, frame.view, paint, width, rows, left=left, unclean=unclean)
 
     def _everything_in_full(self, frame: Frame, context: ActionContext, paint: Palette, width: int) -> tuple[str, list[Strip], str]:
-        """Paint partition, broker, and event below each other. If no event is selected, paint the last notable event."""
+        """Paint the partition, the broker, and the event below each other. If no event is selected, paint the last notable event."""
         lines: list[Strip] = []
 
         def section(title: str, content: list[Strip], note: str = "") -> None:

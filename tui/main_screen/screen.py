@@ -1,7 +1,8 @@
-"""The main screen. In each frame, it advances the session, takes one frozen view, and passes each panel its part.
+"""The main screen. In each frame, the main screen advances the session, takes one frozen view, and passes each panel its part of the view.
 
-While nothing moves, the screen stops its timer and writes nothing to the terminal, and a key draws one frame. The screen owns the
-`Presenter`, which computes the content, the `Selection`, and the handlers of actions. It passes keys, clicks, and frames to them.
+While nothing moves, the screen stops its timer and writes nothing to the terminal, except that each key draws one frame. The screen owns
+the `Presenter`, which computes the content, the `Selection`, and the handlers of actions. The screen passes keys, clicks, and frames to
+these objects.
 """
 
 from __future__ import annotations
@@ -147,7 +148,7 @@ class MainScreen(Screen[None]):
 
     @property
     def isr_reasons(self) -> IsrReasons:
-        """The reasons why replicas are out of an ISR."""
+        """The reasons why replicas are outside an ISR."""
         return self.presenter.isr_reasons
 
     def key(self, action: str) -> str:
@@ -159,7 +160,7 @@ class MainScreen(Screen[None]):
         return self.presenter.unclean_words(self.frame(), p)
 
     def put(self, question: Question | TextPrompt) -> None:
-        """Asks a question and performs the acts of the answer."""
+        """Asks a question and performs the acts of the chosen answer."""
         self.actions.put(question)
 
     def go_to_event(self, seq: int) -> None:
@@ -198,11 +199,11 @@ class MainScreen(Screen[None]):
     # --- the panels ------------------------------------------------------------------------------------------------
 
     def compose(self) -> ComposeResult:
-        """Yields all panels. `arrange` decides their places."""
+        """Yields all panels. `arrange` determines their places."""
         yield from self.panels.all
 
     def on_mount(self) -> None:
-        """Creates the timers, lays out the panels, and starts frames if something moves."""
+        """Creates the timers, lays out the panels and, if something moves, starts to draw frames."""
         self.selection.keep_within(self.view)
         self._frame_timer = self.set_interval(1 / self.display_options.frames, self._next_frame, pause=True)
         self._idle_timer = self.set_interval(IDLE_SECONDS, self._on_rest, pause=True)
@@ -213,7 +214,7 @@ class MainScreen(Screen[None]):
         self.call_after_refresh(self._start_or_stop_frames)
 
     def dispose(self) -> None:
-        """Releases all large objects after the end of the session, because Textual can keep a removed screen in memory."""
+        """Releases all large objects after the session has ended, because Textual can keep a removed screen in memory."""
         self.session.dispose()
         self.time_travel.remembered_moments.clear()
         self.pages.dispose()
@@ -234,7 +235,7 @@ class MainScreen(Screen[None]):
             self.show_now()
 
     def _lay_out(self) -> bool:
-        """Places the panels. Returns whether the layout changed. If so, everything has been shown again."""
+        """Places the panels. Returns whether the layout changed. If it did, this method has also shown everything again."""
         width, height = self.app.size
         view, panels = self.view, self.panels
         layout = arrange(
@@ -282,7 +283,7 @@ class MainScreen(Screen[None]):
         self._start_or_stop_frames()
 
     def _take_view(self) -> None:
-        """Takes a new view and updates the objects that depend on it."""
+        """Takes a new view and updates the objects that depend on the view."""
         self.source.take(self.selection.partition, wide=self._shows_all)
         branch = self.session.branch
         self.loaded.history.observe(self.view, branch.name, branch.origin, self.session.lags)
@@ -291,7 +292,7 @@ class MainScreen(Screen[None]):
         self.controls.report_notices()
 
     def _use_event_buffer(self) -> None:
-        """Switches to the session's event buffer if time travel replaced it."""
+        """If time travel has replaced the session's event buffer, switches to the new one."""
         ring = self.session.event_buffer.ring(self.panels.events.level)
         if self.panels.events.ring is not ring:
             self.panels.events.use(ring, self.panels.events.level)
@@ -299,7 +300,7 @@ class MainScreen(Screen[None]):
             self.selection.keep_within(self.view)
 
     def _start_or_stop_frames(self) -> None:
-        """Runs frames while something moves or the view is incomplete, and stops them otherwise."""
+        """Starts to draw frames if something moves or the view is incomplete, and otherwise stops."""
         if self.session.playback.moving or self.source.has_stale or (self.page is not None and self.page.unfinished):
             self._last_frame = time.perf_counter()
             self._frame_timer.resume()
@@ -310,13 +311,13 @@ class MainScreen(Screen[None]):
             self._idle_timer.resume()
 
     def _on_rest(self) -> None:
-        """Collects garbage after a while without movement."""
+        """Collects garbage after some time without movement."""
         self._idle_timer.pause()
         self.garbage.collect_when_idle()
 
     @property
     def _shows_all(self) -> bool:
-        """Whether the page can show offsets of any partition."""
+        """Whether the open page can show the offsets of any partition."""
         return self.page is not None and self.page.wide
 
     def show_now(self) -> None:
@@ -381,7 +382,7 @@ class MainScreen(Screen[None]):
             self.app.push_screen(TypeAheadCommandPalette(id="--command-palette"))
 
     def _leave(self) -> None:
-        """Quits the playground. If acts are not saved, asks first."""
+        """Quits the playground. If there are unsaved acts, first asks whether to save them."""
         self.saving.confirm_unsaved("Quit", "quit", "q", lambda: self.app.exit(0), leaves=True)
 
     # --- pages -----------------------------------------------------------------------------------------------------

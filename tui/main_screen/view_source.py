@@ -1,4 +1,4 @@
-"""Takes one frozen view per frame: exact for a small cluster at rest, incremental otherwise."""
+"""Takes one frozen view per frame. The view of a small cluster at rest is exact, and all other views are incremental."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from core.lab.views.view import ClusterView
 from tui.session.session import Session
 
 MOST_EXACT: Final = 500
-"""The maximum number of partitions for which the view of a cluster at rest is exact."""
+"""The maximum number of partitions of a cluster whose view at rest is exact."""
 
 MAX_AT_ONCE: Final = 150
-"""The maximum number of partitions of a larger cluster that one frame updates, in addition to those on the screen."""
+"""The maximum number of partitions of a larger cluster that are updated in one frame, in addition to the partitions on the screen."""
 
 
 class ViewSource:
@@ -50,7 +50,7 @@ class ViewSource:
         return self.view
 
     def refresh_offsets(self, shown: Sequence[TopicPartition], chosen: TopicPartition | None, *, wide: bool = False) -> None:
-        """Takes another view if the last view did not update the offsets of partitions that are now shown."""
+        """If partitions are now on the screen whose offsets the last view did not update, takes another view."""
         self.shown = shown
         if self.view.version >= 0 and self.session.is_view_stale(shown):
             self.take(chosen, wide=wide)

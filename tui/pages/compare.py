@@ -1,4 +1,7 @@
-"""Compares two runs side by side, and marks differences: this session and a run under another release, or two branches of this session."""
+"""Compares two runs side by side, and marks the differences.
+
+The runs are this session and a run under another release, or two branches of this session.
+"""
 
 from __future__ import annotations
 
@@ -33,7 +36,7 @@ BUDGET: Final = 0.010
 
 
 def facts(p: PartitionView) -> list[tuple[str, str]]:
-    """Return the facts of a partition that are compared, as (name, text)."""
+    """Return the compared facts of a partition, as (name, text)."""
     leader = next((replica for replica in p.replica_views if replica.broker == p.leader), None)
     return [
         ("leader", "none" if p.offline else f"b{p.leader}"),
@@ -47,7 +50,7 @@ def facts(p: PartitionView) -> list[tuple[str, str]]:
 
 
 def totals(view: ClusterView) -> list[tuple[str, str]]:
-    """Return the totals of the cluster that are compared, as (name, text)."""
+    """Return the compared totals of the cluster, as (name, text)."""
     return [
         ("acked", f"{view.acked:,}"), ("lost", lost_words(view)), ("exposed", f"{view.exposed:,}"), ("duplicated", f"{view.duplicated:,}"),
         ("diverged", f"{view.diverged:,}"), ("unclean elections", f"{view.unclean_elections}"), ("ISR shrinks", f"{view.isr_shrinks}"),
@@ -70,7 +73,7 @@ def _half(parts: Sequence[tuple[str, str]], other: Sequence[tuple[str, str]], pa
 
 
 def hidden_difference(parted: FirstDifference | None) -> list[str]:
-    """Return a line with the fields in which two events differ, if their displayed lines are the same.
+    """If the displayed lines of two different events are the same, return a line with the fields in which the events differ.
 
     For example, their times can differ by a microsecond.
     """
@@ -94,7 +97,7 @@ def paint_compare(
     Args:
         here, there: the two states.
         names: the names of the two runs.
-        parted: the first event that differs.
+        parted: the first event that differs between the runs.
         notes: further messages to show at the bottom.
         paint, size: the styles, and the width and height in cells.
         top: index of the first partition to show.
@@ -175,7 +178,7 @@ def _brokers(view: ClusterView, paint: Palette) -> Row:
 
 
 class ComparePage(Page):
-    """The page that compares two runs. Enter chooses the other run. ↑ and ↓ scroll."""
+    """The page that compares two runs. The key Enter chooses the other run, and ↑ and ↓ scroll."""
 
     name: ClassVar[str] = "compare"
     wide: ClassVar[bool] = True
@@ -185,7 +188,7 @@ class ComparePage(Page):
     _arrived = False
 
     def lines(self, width: int, height: int) -> list[Strip]:
-        """Advances the other run toward this moment, within the budget of a frame, and returns the lines to show."""
+        """Within the time budget of a frame, advances the other run toward this moment, and returns the lines to show."""
         screen, paint = self.screen, self.paint
         session = screen.session
         if self.second is None:

@@ -1,4 +1,4 @@
-"""The durability account: lost records, committed records at risk, and the event that caused each harm."""
+"""The durability account: lost records, committed records at risk, and the events that caused the harm."""
 
 from __future__ import annotations
 
@@ -27,19 +27,21 @@ MOST_LISTED: Final = 200
 
 @attrs.frozen
 class HarmEntry:
-    """A line of the account: lost or exposed records, and the sequence number of the event that caused the harm, or 0 if it is unknown."""
+    """A line of the account: lost or exposed records, and the sequence number of the event that caused the harm, or 0 if the event is
+    unknown.
+    """
 
     harm: LostRecords | ExposedRecords
     event: int
 
 
 def entries_of(harm: DurabilityReport, exposed_by: Callable[[TopicPartition], int]) -> list[HarmEntry]:
-    """Returns all lines, lost records first. `exposed_by` returns the event that reported a partition's exposure."""
+    """Returns all lines of the account, lost records first. `exposed_by` returns the event that reported a partition's exposure."""
     return [*(HarmEntry(each, each.event) for each in harm.lost), *(HarmEntry(each, exposed_by(each.tp)) for each in harm.exposed)]
 
 
 def exposure_events(event_buffer: EventBuffer) -> dict[TopicPartition, int]:
-    """Return the last event in memory that reported each partition's exposure."""
+    """For each partition, return the last event in memory that reported exposed records."""
     found: dict[TopicPartition, int] = {}
     ring = event_buffer.ring(NOTABLE)
     for index in range(ring.first, ring.total):
@@ -50,14 +52,20 @@ def exposure_events(event_buffer: EventBuffer) -> dict[TopicPartition, int]:
 
 
 def offset_ranges(ranges: Sequence[tuple[int, int]], most: int = MOST_LISTED) -> str:
-    """Format offset ranges with both ends included, for example `3, 5–7, 9`. Ranges beyond `most` are only counted."""
+    """Format offset ranges with both ends included, for example `3, 5–7, 9`.
+
+    If there are more than `most` ranges, the rest are only counted.
+    """
     told = ", ".join(f"{start:,}–{end - 1:,}" if end > start + 1 else f"{start:,}" for start, end in ranges[:most])
     left = ranges[most:]
     return told + (f" and {sum(end - start for start, end in left):,} more in {len(left):,} ranges" if left else "")
 
 
 def _span(ranges: Sequence[tuple[int, int]]) -> str:
-    """Format up to two offset ranges in full. For more ranges, return their number with the first and the last offset."""
+    """Format the ranges in full if there are at most two.
+
+    If there are more, return the number of ranges with the first and the last offset.
+    """
     if len(ranges) <= 2:
         return offset_ranges(ranges)
     return f"{len(ranges):,} ranges in {ranges[0][0]:,}–{ranges[-1][1] - 1:,}"
@@ -168,7 +176,7 @@ def paint_durability(
 
 
 class DurabilityPage(Page):
-    """The page with the durability account. ↑ and ↓ select a harm. Enter shows the event that caused the harm."""
+    """The page with the durability account. The keys ↑ and ↓ select a harm, and Enter shows the event that caused the harm."""
 
     name: ClassVar[str] = "durability"
 
@@ -177,7 +185,7 @@ class DurabilityPage(Page):
     _known: tuple[object, ...] = ()
 
     def _gather(self) -> list[HarmEntry]:
-        """Returns the lines of the account. They are built again only if a loss or an exposure can have changed."""
+        """Returns the lines of the account. The lines are built again only if a loss or an exposure can have changed."""
         screen = self.screen
         view = screen.view
         key = (screen.session.event_buffer, view.lost, view.exposed, view.seq if view.exposed else 0)
@@ -213,7 +221,10 @@ class DurabilityPage(Page):
         return True
 
     def enter(self) -> bool:
-        """Shows the event that caused the selected harm in the event log. If the event is no longer in memory, goes back to its moment."""
+        """Shows the event that caused the selected harm in the event log.
+
+        If the event is no longer in memory, travels back to the moment of the event.
+        """
         if self._entries:
             seq = self._entries[self._selected].event
             if seq and self.screen.session.event_buffer.find(seq) is None:

@@ -1,4 +1,7 @@
-"""A page with a list that can be filtered. / asks for words, and Esc clears them. The list shows only entries that contain every word."""
+"""A page with a list that can be filtered.
+
+The key / asks for the words of the filter, and Esc clears the filter. The list shows only entries that contain every word.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +11,7 @@ from tui.pages.page import Page
 
 
 def has_words(text: str, wanted: str) -> bool:
-    """Returns whether the text contains every wanted word, in any case."""
+    """Returns whether a text contains every wanted word, regardless of case."""
     text = text.lower()
     return all(word in text for word in wanted.lower().split())
 
@@ -19,7 +22,7 @@ class FilteredPage(Page):
     Attributes:
         what: the name of the listed entries, in the plural.
         words: a description of the words that the filter accepts, with examples.
-        wanted: the words of the filter. If it is empty, the list shows all entries.
+        wanted: the words of the filter; if empty, the list shows all entries.
     """
 
     what: ClassVar[str] = ""

@@ -1,6 +1,7 @@
-"""Paints the logs of a partition's replicas side by side, as runs of leader epochs. It shows where logs agree, diverge, or lack records.
+"""Paints the logs of a partition's replicas side by side, as runs of leader epochs. The lines show where the logs agree, where they
+diverge, and where they lack records.
 
-Only the end of the logs is drawn, long enough to show the latest differences. Each run begins with its epoch.
+Only the end of the logs is drawn, but enough of it to show the latest differences. Each run begins with its epoch.
 """
 
 from __future__ import annotations
@@ -22,16 +23,16 @@ LABEL: Final = 8
 """The width, in cells, of the replica's marks and its broker, on the left of each log."""
 
 COMMITTED: Final = "━"
-"""Records below the replica's own high watermark."""
+"""The glyph for records below the replica's own high watermark."""
 PENDING: Final = "╌"
-"""Records between the replica's high watermark and its LEO."""
+"""The glyph for records between the replica's high watermark and its LEO."""
 DIVERGED: Final = "≠"
-"""Records that differ from the log of the latest elected leader."""
+"""The glyph for records that differ from the log of the latest elected leader."""
 LOST: Final = "✖"
 EXPOSED: Final = "◬"
 
 MOST_CELLS: Final = 6
-"""The maximum number of cells for each offset if there are few records."""
+"""The maximum number of cells for each offset, which is used if there are few records."""
 
 
 @attrs.frozen
@@ -49,7 +50,7 @@ class Scale:
 
     @staticmethod
     def of(detail: PartitionDetail, cells: int) -> Scale:
-        """Return the scale for the end of the logs, which contains their latest differences and some records before."""
+        """Return the scale for the end of the logs, which includes the latest differences and some records before them."""
         replica_views = detail.view.replica_views
         end = max(
             [0, *(replica.leo for replica in replica_views), *(end for _, _, end in detail.lost), *(end for _, end in detail.exposed)]
@@ -72,7 +73,7 @@ def _styles(paint: Palette) -> tuple[Style, ...]:
 
 
 def paint_logs(detail: PartitionDetail, paint: Palette, width: int) -> list[Strip]:
-    """Paints a line of offsets and a line for each replica. If records are exposed or lost, paints a line for them too."""
+    """Paints a line of offsets and a line for each replica. If records are exposed or lost, also paints a line for those records."""
     scale = Scale.of(detail, max(10, width - LABEL - 12))
     leader = next((replica for replica in detail.view.replica_views if replica.broker == detail.view.leader), None)
     lines = [_offsets(scale, None if leader is None else leader.hw, paint, width)]
@@ -91,7 +92,7 @@ def paint_logs(detail: PartitionDetail, paint: Palette, width: int) -> list[Stri
 
 
 def _offsets(scale: Scale, high_watermark: int | None, paint: Palette, width: int) -> Strip:
-    """Paint the offsets at both ends, and the position of the leader's high watermark."""
+    """Paint the offsets at both ends of the line, and the position of the leader's high watermark."""
     cells = [" "] * (scale.cells + 12)
 
     def put(at: int, text: str) -> None:
@@ -138,7 +139,7 @@ def _log(detail: PartitionDetail, disk: ReplicaDetail, replica: ReplicaView, sca
 
 
 def _marked(ranges: Iterable[tuple[int, int]], scale: Scale) -> list[bool]:
-    """Return for each cell whether it contains a part of at least one offset range."""
+    """For each cell, return whether the cell contains a part of at least one offset range."""
     cells = [False] * scale.cells
     for start, end in ranges:
         if end <= scale.start:

@@ -1,4 +1,7 @@
-"""The messages of a partition as a swim-lane diagram. It has a column for each node, and an arrow from each cause to its effect."""
+"""The messages of a partition as a swim-lane diagram.
+
+The diagram has a column for each node, and an arrow from each cause to its effect.
+"""
 
 from __future__ import annotations
 
@@ -25,7 +28,7 @@ TIME: Final = 11
 """The width, in cells, of the time on the left, including the cursor's mark."""
 
 PAUSE: Final = 500_000
-"""The time without an event, in µs, after which a line shows the length of the pause."""
+"""The shortest pause between two events, in µs, for which a line shows the length of the pause."""
 
 LEVELS: Final = (DETAIL, NORMAL, NOTABLE)
 _NAMES: Final = {DETAIL: "with fetches", NORMAL: "without fetches", NOTABLE: "notable only"}
@@ -37,20 +40,20 @@ def columns_of(brokers: Sequence[int]) -> list[str]:
 
 
 def centres(count: int, width: int) -> list[int]:
-    """Return the cell in which each column's vertical line is drawn."""
+    """Return, for each column, the cell in which its vertical line is drawn."""
     each = max(4, (width - TIME) // count)
     return [TIME + number * each + (each // 2 if number == 0 else each // 2 - 1) for number in range(count)]
 
 
 class _Canvas:
-    """A line of cells with their styles."""
+    """A line under construction, with the character and the style of each cell."""
 
     def __init__(self, width: int, style: Style) -> None:
         self.cells = [" "] * width
         self.styles = [style] * width
 
     def put(self, at: int, text: str, style: Style) -> None:
-        """Overwrites cells with a text. Any part of the text outside the line is ignored."""
+        """Overwrites cells with a text. Parts of the text that lie outside the line are ignored."""
         for number, char in enumerate(text):
             if 0 <= at + number < len(self.cells):
                 self.cells[at + number] = char
@@ -72,7 +75,7 @@ def paint_lane(
     steps: Sequence[LaneStep], columns: Sequence[str], before: int, paint: Palette, width: int, *,
     cursor: int = -1, chain: frozenset[int] = frozenset(), dead: frozenset[str] = frozenset(),
 ) -> list[tuple[Strip, int]]:  # fmt: skip
-    """Returns a line for each step and for each long pause, with the index of its step. The index is -1 for a pause.
+    """Returns a line for each step, with the index of the step, and for each long pause, with the index -1.
 
     Args:
         steps: the steps to draw.
@@ -156,7 +159,7 @@ def _arrow(canvas: _Canvas, source: int, here: int, label: str, style: Style, wo
 
 
 class MessagesPage(Page):
-    """The page with the messages. ↑ and ↓ select an event, f switches the level of events, and G follows the newest event."""
+    """The page with the messages. The keys ↑ and ↓ select an event, f switches the level of events, and G follows the newest event."""
 
     name: ClassVar[str] = "lane"
 
@@ -258,7 +261,7 @@ class MessagesPage(Page):
         return self._cursor
 
     def select(self, seq: int) -> bool:
-        """Selects an event if the diagram contains it. If only the level with fetches contains the event, switches to that level."""
+        """Selects an event if the diagram contains it. If the event appears only at the level with fetches, switches to that level."""
         for level in dict.fromkeys((self._level, DETAIL)):
             self._level = level
             lane = self._update()

@@ -1,4 +1,7 @@
-"""Kafka's metrics under their JMX names, with their history. Problems come first. Otherwise, the metrics keep the order of `METRICS`."""
+"""Kafka's metrics under their JMX names, with their history.
+
+Metrics that show a problem come first. Otherwise, the metrics are in the order of `METRICS`.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +26,7 @@ BARS: Final = "▁▂▃▄▅▆▇█"
 """The heights of a sparkline, from low to high."""
 
 RECENT: Final = 60_000_000
-"""The period, in µs, over which the increase of a count is graded."""
+"""The period, in µs, whose increase determines the grade of a count."""
 
 MOST_EVENTS: Final = 2_000
 """The maximum number of events that one frame reads."""
@@ -34,7 +37,9 @@ MOST_BROKERS: Final = 8
 
 @attrs.frozen
 class MetricLine:
-    """A metric with its current value, values by broker, samples, grade (0 is bad, 1 is to check, 2 is fine), and rates per second."""
+    """A metric with its current value, its values by broker, its samples, its grade (0: bad, 1: to check, 2: fine), and its rates per
+    second.
+    """
 
     metric: Metric
     now: float
@@ -47,7 +52,10 @@ class MetricLine:
 
 
 def grade(metric: Metric, now: float, samples: Sequence[float], times: Sequence[int], at: int) -> int:
-    """Grades a metric: 0 is bad, 1 is to check, 2 is fine. For a count, only the increase in the last minute matters."""
+    """Return the grade of a metric: 0 means bad, 1 means to check, and 2 means fine.
+
+    For a count, only the increase in the last minute matters.
+    """
     value = now
     if metric.counts:
         before = next((sample for time, sample in zip(reversed(times), reversed(samples), strict=True) if time <= at - RECENT), 0.0)
@@ -56,7 +64,7 @@ def grade(metric: Metric, now: float, samples: Sequence[float], times: Sequence[
 
 
 def rates(times: Sequence[int], samples: Sequence[float]) -> list[float]:
-    """Return the rate of a count per second, between each sample and the sample before."""
+    """Return the increase of a count per second between each sample and the previous one."""
     found = [0.0] if samples else []
     for number in range(1, len(samples)):
         passed = times[number] - times[number - 1]
@@ -86,7 +94,7 @@ def sparkline(times: Sequence[int], samples: Sequence[float], start: int, end: i
 
 
 def number(value: float) -> str:
-    """Format a number in a short form."""
+    """Format a number in as few characters as possible."""
     if float(value).is_integer():
         return f"{int(value):,}" if abs(value) < 1_000_000 else f"{value / 1_000_000:.3g}M"
     return f"{value:.2f}" if abs(value) < 100 else f"{value:,.0f}"
@@ -116,7 +124,7 @@ def paint_metrics(
         paint, size: the styles, and the width and height in cells.
         selected: index of the metric that is explained below the table.
         since: virtual time in µs at which the events in memory begin.
-        progress: the share of events in memory that has been read, from 0 to 1. The headline shows a value below 1.
+        progress: the fraction of events in memory that has been read, from 0 to 1; the headline shows it while it is below 1.
     """
     width, height = size
     chosen = lines[selected] if lines else None
@@ -162,7 +170,7 @@ def paint_metrics(
 
 
 def _about(line: MetricLine, paint: Palette, width: int, since: int) -> list[Strip]:
-    """Paint the full name of a metric, its meaning, and its worst value so far."""
+    """Paint the full name of a metric, its meaning, and the worst of its values so far."""
     metric = line.metric
     rows = [rule("Meaning", "", width, paint.title, paint.faint, paint.muted)]
     rows.append(Row().add(f" {clip(metric.name, width - 2)}", paint.strong).strip(width))
@@ -187,7 +195,7 @@ def _about(line: MetricLine, paint: Palette, width: int, since: int) -> list[Str
 
 
 class MetricsPage(Page):
-    """The page with the metrics. ↑ and ↓ select a metric."""
+    """The page with the metrics. The keys ↑ and ↓ select a metric."""
 
     name: ClassVar[str] = "metrics"
     wide: ClassVar[bool] = True

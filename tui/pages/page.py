@@ -1,7 +1,7 @@
-"""A page between the header and the footer. All keys of the overview still work on it.
+"""A page, which is shown between the header and the footer. All keys of the overview also work on a page.
 
-A page is not a widget. It returns its lines for a given size, handles keys and clicks, and knows the event selected on it. One widget,
-`PagePanel`, shows the open page. Tests can therefore check a page by its lines alone.
+A page is not a widget. A page returns its lines for a given size, handles keys and clicks, and knows which of its events is selected. The
+widget `PagePanel` shows the open page. Tests can therefore check a page without a widget, by its lines alone.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from core.lab.views.transaction_report import TransactionReport
 
 OVERVIEW: Final = "overview"
-"""The name of the screen if no page is open."""
+"""The name of the screen that is shown if no page is open."""
 
 
 class PageSession(Protocol):
@@ -92,7 +92,7 @@ class Page:
     Attributes:
         screen: the interface to the main screen.
         name: the id of the page, which the action that opens the page also uses.
-        calm: whether the page can be updated less often than once per frame while only offsets change.
+        calm: whether the page can be updated less than once per frame while only offsets change.
         wide: whether the page shows offsets of partitions other than the selected one.
         top: index of the first line shown, for pages that scroll.
     """
@@ -124,14 +124,14 @@ class Page:
         return False
 
     def opened(self) -> None:
-        """Called when the page opens."""
+        """Called when the page is opened."""
 
     def closed(self) -> None:
-        """Called when another page replaces this one."""
+        """Called when another page or the overview replaces this page."""
 
     @property
     def event(self) -> EventTuple | None:
-        """The event selected on the page, if the page shows events."""
+        """The event that is selected on the page, if the page shows events."""
         return None
 
     def select(self, seq: int) -> bool:
@@ -170,7 +170,7 @@ class Page:
     # --- scrolling -------------------------------------------------------------------------------------------------
 
     def window(self, content: list[Strip], height: int) -> list[Strip]:
-        """Returns the visible lines of the content. If more lines follow, the last line shows their number."""
+        """Returns the visible lines of the content. If more lines follow, the last visible line shows their number."""
         self._rows, self._height = len(content), height
         self.top = max(0, min(self.top, len(content) - height))
         shown = content[self.top : self.top + height]
@@ -193,7 +193,7 @@ class PagePanel(Lines, can_focus=True):
     """The widget that shows a page, below the tabs."""
 
     class Clicked(Message):
-        """The user clicked or scrolled the page, so its content can have changed."""
+        """The message that the user clicked or scrolled the page, so that its content can have changed."""
 
     def __init__(self, paint: Palette, *, id: str) -> None:
         super().__init__(paint, id=id)

@@ -1,4 +1,4 @@
-"""A partition in detail: the explanation of its high watermark, its replicas, waiting requests, and the logs side by side."""
+"""A partition in detail: the explanation of its high watermark, its replicas, its waiting requests, and its logs side by side."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ MOST_WRITES: int = 6
 
 
 def ago(us: int) -> str:
-    """Format a duration in µs, for example `12 ms` or `3.2 s`. Return `never` if it is negative."""
+    """Format a duration in µs, for example `12 ms` or `3.2 s`. For a negative number, return `never`."""
     if us < 0:
         return "never"
     if us < 1_000_000:
@@ -53,7 +53,7 @@ def size_word(count: int) -> str:
 
 
 def high_watermark_reasons(detail: PartitionDetail, view: ClusterView, left: Mapping[int, str] = _NOBODY, unclean: str = "") -> list[str]:
-    """Return sentences that explain why the high watermark of a partition is at its offset, and what will advance it.
+    """Return sentences that explain the position of a partition's high watermark, and what will advance the high watermark.
 
     Args:
         detail, view: the partition and the cluster.
@@ -90,7 +90,7 @@ def high_watermark_reasons(detail: PartitionDetail, view: ClusterView, left: Map
 
 
 def _holder(detail: PartitionDetail, view: ClusterView, follower: FollowerState) -> str:
-    """Describes a replica that the high watermark waits for: its position, its last fetch, and the time when it leaves the ISR."""
+    """Describe a replica that the high watermark is waiting for: its position, its last fetch, and the time at which it will leave the ISR."""
     leads = detail.leads
     assert leads is not None
     name = f"b{follower.broker}"
@@ -127,12 +127,12 @@ def _span(first: int, last: int) -> str:
 
 
 def _gone(detail: PartitionDetail, left: Mapping[int, str]) -> list[str]:
-    """Return when and why replicas left the ISR, for a partition without a serving leader."""
+    """For a partition without a serving leader, return when and why replicas left the ISR."""
     return [f"b{replica.broker} {left[replica.broker]}." for replica in detail.view.replica_views if left.get(replica.broker)]
 
 
 def _outsiders(detail: PartitionDetail, left: Mapping[int, str]) -> list[str]:
-    """Explain why replicas are outside the ISR, and how many records each needs before it can join."""
+    """Explain why replicas are outside the ISR, and how many records each of them needs before it can rejoin."""
     p, leads = detail.view, detail.leads
     assert leads is not None
     leader = p.replica_on(p.leader)
@@ -319,7 +319,7 @@ def _waiting(detail: PartitionDetail, paint: Palette, width: int) -> list[Strip]
 
 
 def _disks(detail: PartitionDetail, paint: Palette, width: int, broker: int | None) -> list[Strip]:
-    """Paint the state of each replica's disk: the flushed offset, the checkpoint files, and the segments."""
+    """Paint the state of each replica on its disk: the flushed offset, the checkpoint files, and the segments."""
     columns = (
         Column("replica"), Column("dir", rank=5), Column("flushed to", right=True), Column("HW file", right=True), Column("recovery file", right=True, rank=2),
         Column("start file", right=True, rank=4), Column("size", right=True, rank=1), Column("segments from", rest=True, least=16, rank=3),
@@ -369,7 +369,10 @@ def _account(detail: PartitionDetail, paint: Palette, width: int) -> Strip:
 
 
 class PartitionPage(Page):
-    """The page with a partition. ↑ and ↓ select another partition in the order of the overview. PgUp and PgDn scroll."""
+    """The page with a partition.
+
+    The keys ↑ and ↓ select another partition, in the order of the overview. The keys PgUp and PgDn scroll the page.
+    """
 
     name: ClassVar[str] = "partition"
 

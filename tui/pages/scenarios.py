@@ -1,4 +1,7 @@
-"""The library of scenarios by topic, with the purpose and the releases of each. Enter starts a scenario under a chosen release."""
+"""The library of scenarios, grouped by topic, with the purpose and the releases of each scenario.
+
+Enter starts a scenario under a chosen release.
+"""
 
 from __future__ import annotations
 
@@ -31,7 +34,7 @@ TOPICS: Final = {
     "l": "The log itself",
     "s": "Stories of protocol bugs",
 }
-"""The topic for each first letter of a scenario's ID."""
+"""The topics of scenarios, by the first letter of the scenario's ID."""
 
 OTHER: Final = "Real clusters, recorded"
 FREE: Final = "three brokers under load"
@@ -78,7 +81,7 @@ def _number(name: str) -> int:
 
 
 def matching(entries: Sequence[ScenarioEntry], wanted: str) -> list[ScenarioEntry]:
-    """Return the entries that contain every wanted word in their name, topic, or description."""
+    """Return the entries in which every wanted word occurs in the name, the topic, or the description."""
     return [entry for entry in entries if has_words(f"{entry.name} {entry.topic} {entry.about}", wanted)]
 
 
@@ -135,9 +138,9 @@ def _about(entry: ScenarioEntry, paint: Palette, width: int) -> list[Strip]:
 
 
 def release_question(entry: ScenarioEntry) -> tuple[Question, list[PlayTarget]]:
-    """Returns a question that asks for the release, and the target for each answer.
+    """Return a question that asks for the release, and the target that belongs to each answer.
 
-    The releases for which the scenario was written come first.
+    The releases for which the scenario was written are listed first.
     """
     scenario = entry.scenario
     if scenario is None:
@@ -166,7 +169,7 @@ def release_question(entry: ScenarioEntry) -> tuple[Question, list[PlayTarget]]:
 
 
 class ScenariosPage(FilteredPage):
-    """The page with the scenarios. ↑ and ↓ select a scenario, Enter starts it, and / filters the list."""
+    """The page with the scenarios. The keys ↑ and ↓ select a scenario, Enter starts it, and / filters the list."""
 
     name: ClassVar[str] = "scenarios"
     what: ClassVar[str] = "scenarios"

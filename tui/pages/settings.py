@@ -1,4 +1,4 @@
-"""All Kafka settings that the laboratory supports: the value, origin, and default of each, and the effect of a change."""
+"""All Kafka settings that the laboratory supports, with the value, origin, and default of each setting, and the effect of a change."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from tui.rendering.rows import Row, blank, rule, wrap
 from tui.rendering.tables import Cell, Column, paint_table
 
 NARROW: Final = 100
-"""The width in columns below which a default is shown only if the value was changed."""
+"""The width, in columns, below which the default of a setting is shown only if the value was changed."""
 
 
 @attrs.frozen
@@ -38,7 +38,10 @@ class SettingsScope:
         return settings.get(setting.name, broker=broker, topic=topic)
 
     def asked(self, setting: Setting) -> tuple[int | None, str | None]:
-        """Return the broker and the topic for looking up a setting. Each is None if the scope of the setting does not include it."""
+        """Return the broker and the topic for looking up a setting.
+
+        The broker or the topic is None if it is not part of the setting's scope.
+        """
         return None if setting.scope == "controller" else self.broker, self.topic if setting.scope == "topic" else None
 
 
@@ -52,7 +55,7 @@ class KnownSetting:
     origin: str
     exists: bool
     words: str = ""
-    """The value with a larger unit, if that is easier to read than milliseconds or bytes; otherwise empty."""
+    """The value in a larger unit, if that is easier to read than milliseconds or bytes; otherwise empty."""
 
     @property
     def changed(self) -> bool:
@@ -61,9 +64,10 @@ class KnownSetting:
 
 
 def gather(settings: Settings, place: SettingsScope, wanted: str = "") -> list[KnownSetting]:
-    """Returns the settings whose name or meaning contains the words.
+    """Return the settings whose name or meaning contains the words.
 
-    Changed settings come first, then dynamic settings, each sorted by name. Settings that the release does not have come last.
+    Changed settings come first, followed by dynamic settings, and settings that the release does not have come last. Within these groups,
+    settings are sorted by name.
     """
     found = []
     for setting in SETTINGS.values():
@@ -85,7 +89,7 @@ def gather(settings: Settings, place: SettingsScope, wanted: str = "") -> list[K
 
 
 def said(value: Value) -> str:
-    """Format a value in readable form. Kafka's maximum numbers appear by name, and an empty list appears as `none`."""
+    """Format a value in readable form. The largest numbers that Kafka can store appear by name, and an empty list appears as `none`."""
     if value == "":
         return "none"
     if not isinstance(value, bool):
@@ -114,9 +118,10 @@ def in_words(name: str, value: Value) -> str:
 
 
 def changed_with(known: KnownSetting, place: SettingsScope, view: ClusterView, settings: Settings) -> list[PartitionView]:
-    """Return the partitions that a change would affect.
+    """Return the partitions that a change of a setting would affect.
 
-    If the topic has its own value, these are its partitions. Otherwise, these are the partitions of all topics without their own value.
+    If the topic has its own value, these are the partitions of the topic. Otherwise, these are the partitions of all topics without their
+    own value.
     """
     name = known.setting.name
     if known.origin == "topic":
@@ -125,7 +130,7 @@ def changed_with(known: KnownSetting, place: SettingsScope, view: ClusterView, s
 
 
 def consequences(known: KnownSetting, place: SettingsScope, view: ClusterView, settings: Settings) -> list[str]:
-    """Describe the current effect of a setting, or of a change to it, on this cluster, in numbers."""
+    """Describe in numbers the current effect that a setting, or a change of its value, has on this cluster."""
     name = known.setting.name
     if name == "min.insync.replicas":
         found = []
@@ -173,14 +178,14 @@ def _offline(count: int) -> str:
 
 
 def takes_effect(setting: Setting) -> str:
-    """Describes when a change takes effect."""
+    """Describe when a change of a setting takes effect."""
     if setting.dynamic:
         return "dynamic: a change takes effect when the metadata reaches a broker"
     return "read-only: Kafka reads it when a process starts; here you can force a change, as if every broker had been restarted with it"
 
 
 def sentence_of(words: str) -> str:
-    """Capitalizes the first letter and adds a period. All other letters keep their case."""
+    """Return a text with its first letter capitalized and a period added. All other letters keep their case."""
     return words[:1].upper() + words[1:] + "."
 
 
@@ -258,7 +263,7 @@ def _about(known: KnownSetting, place: SettingsScope, view: ClusterView, setting
 
 
 def edit_question(setting: Setting, value: str, place: SettingsScope) -> Question:
-    """Return a question that asks for the scope of a new value. Each answer has the act that sets the value."""
+    """Return a question that asks for the scope of a new value. Each answer contains the act that sets the value."""
     force = not setting.dynamic
     options = []
     if setting.scope == "topic" and place.topic is not None:
@@ -277,7 +282,7 @@ def edit_question(setting: Setting, value: str, place: SettingsScope) -> Questio
 
 
 class SettingsPage(FilteredPage):
-    """The page with the settings. ↑ and ↓ select a setting, Enter edits it, and / filters the list."""
+    """The page with the settings. The keys ↑ and ↓ select a setting, Enter edits it, and / filters the list."""
 
     name: ClassVar[str] = "settings"
     what: ClassVar[str] = "settings"
@@ -288,7 +293,7 @@ class SettingsPage(FilteredPage):
 
     @property
     def place(self) -> SettingsScope:
-        """The scope for which values are shown: the selected partition's topic and the selected broker."""
+        """The scope for which values are shown: the topic of the selected partition, and the selected broker."""
         screen = self.screen
         return SettingsScope(
             None if screen.selection.partition is None else screen.selection.partition.topic, screen.selection.broker, screen.loaded.release
@@ -315,7 +320,7 @@ class SettingsPage(FilteredPage):
         return True
 
     def enter(self) -> bool:
-        """Edits the selected setting. Asks for the value and for its scope. The change is a recorded act."""
+        """Edits the selected setting. Asks for the new value and for its scope. The change is a recorded act."""
         known = next((each for each in self._known if each.setting.name == self._selected), None)
         if known is None:
             return True

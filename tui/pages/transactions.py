@@ -1,4 +1,4 @@
-"""The transactions: which transactional IDs are in which state, and which of them hold back the last stable offset of a partition."""
+"""The transactions: the state of each transactional ID, and the transactions that hold back the last stable offset of a partition."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ NO_TRANSACTIONS = (
     "No producer of this cluster uses transactions. A transactional producer writes records that consumers with "
     "isolation.level=read_committed see only after its commit. To watch one, start the scenario t1-late-produce (key 7)."
 )
-"""What the page says about a cluster without transactions."""
+"""The text of the page for a cluster without transactions."""
 
 ID_COLUMNS = (
     Column("transactional ID"), Column("coordinator"), Column("state"), Column("producer ID", right=True, rank=2),
@@ -34,14 +34,14 @@ HELD_COLUMNS = (
 
 
 def who_holds(held: HeldPartition) -> str:
-    """Return who holds back the last stable offset of a partition, in a few words."""
+    """Return, in a few words, what holds back the last stable offset of a partition."""
     if held.producer_id < 0:
         return "a marker that is not committed yet"
     return held.transactional_id or "an unknown producer"
 
 
 def explanation(held: HeldPartition, owner: TransactionView | None) -> list[str]:
-    """Return sentences that explain a partition whose last stable offset is held back, and what ends that."""
+    """Return sentences that explain why the last stable offset of a partition is held back, and what will release the offset."""
     tp, gap = held.tp, held.high_watermark - held.last_stable_offset
     records = "1 record" if gap == 1 else f"{gap:,} records"
     lines = [
@@ -70,7 +70,7 @@ def explanation(held: HeldPartition, owner: TransactionView | None) -> list[str]
 
 
 def paint_transactions(report: TransactionReport, paint: Palette, size: tuple[int, int], selected: int) -> list[Strip]:
-    """Paint the held partitions, the explanation of the selected one, and the transactional IDs."""
+    """Paint the partitions whose last stable offset is held back, the explanation of the selected partition, and the transactional IDs."""
     width, height = size
     count = len(report.held)
     hanging = sum(each.hanging for each in report.held)
@@ -126,7 +126,7 @@ def _id_row(each: TransactionView, paint: Palette) -> list[Cell]:
 
 
 class TransactionsPage(Page):
-    """The page with the transactions. ↑ and ↓ select a partition whose last stable offset is held back."""
+    """The page with the transactions. The keys ↑ and ↓ select a partition whose last stable offset is held back."""
 
     name: ClassVar[str] = "transactions"
     calm: ClassVar[bool] = False
@@ -141,7 +141,7 @@ class TransactionsPage(Page):
         return paint_transactions(self._report, self.paint, (width, height), self._selected)
 
     def move(self, key: str) -> bool:
-        """Selects another held partition, also for the rest of the screen."""
+        """Selects another partition whose last stable offset is held back, here and in the overview."""
         by = {"up": -1, "down": 1, "pageup": -8, "pagedown": 8, "home": -len(self._report.held)}.get(key)
         if by is None or not self._report.held:
             return False
