@@ -7,16 +7,31 @@ from typing import Final
 from core.kafka import events
 from core.kafka.broker.context import BrokerContext
 from core.kafka.messages import AllocateProducerIdsResponse, InitProducerIdRequest, InitProducerIdResponse
-from core.sim.units import SECOND
+from core.sim.units import SECOND, US_PER_MS
 
 RETRY: Final = SECOND
 """The delay before the broker resends a request for a block that got no response, µs."""
 
+BACKOFF: Final = 50 * US_PER_MS
+"""The delay after a response without a valid block, µs (`RPCProducerIdManager.RETRY_BACKOFF_MS`)."""
+
+PREFETCH_PERCENT: Final = 90
+"""The used part of a block at which the broker requests the next block (`RPCProducerIdManager.PID_PREFETCH_THRESHOLD`)."""
+
+MAX_PRODUCER_ID: Final = 2**63 - 1
+"""The last producer ID."""
+
 
 class ProducerIdManager:
-    """One broker's producer ids: the next id, the end of its block, and the producers that wait for a block."""
+    """One broker's producer ids.
 
-    __slots__ = ("_waiting", "broker", "end", "next_id")
+    Attributes:
+        next_id: the next id.
+        end: the end of the block.
+        following: (start, end) of the next block, if the broker has one already.
+    """
+
+    __slots__ = ("_not_before", "_prefetch_at", "_waiting", "broker", "end", "following", "next_id")
 
     broker: Final[BrokerContext]
     _waiting: Final[list[tuple[str, InitProducerIdRequest]]]
@@ -25,14 +40,18 @@ class ProducerIdManager:
         self.broker = broker
         self.next_id = 0
         self.end = 0
+        self.following: tuple[int, int] | None = None
+        self._prefetch_at = 0
+        self._not_before = 0
         self._waiting = []
         broker.handlers[InitProducerIdRequest] = self._init_producer_id
         broker.handlers[AllocateProducerIdsResponse] = self._handle_block
         broker.timers.update({"producer-ids": self._request_block})
 
     def reset(self) -> None:
-        """Forget the block, because the process ended. The remaining ids of the block are never assigned."""
-        self.next_id = self.end = 0
+        """Forget the blocks, because the process ended. Their remaining ids are never assigned."""
+        self.next_id = self.end = self._prefetch_at = self._not_before = 0
+        self.following = None
         self._waiting.clear()
 
     def _init_producer_id(self, request: InitProducerIdRequest, sender: str) -> None:
@@ -44,12 +63,29 @@ class ProducerIdManager:
             self._request_block(None)
 
     def generate_producer_id(self) -> int:
-        """Return a new ID; if no ID is left, request a block and return -1 (`ProducerIdManager#generateProducerId`)."""
-        if self.next_id < self.end:
-            self.next_id += 1
-            return self.next_id - 1
-        self.broker.request_producer_ids()
-        return -1
+        """Return a new ID; -1 if no ID is left (`ProducerIdManager#generateProducerId`).
+
+        The next block is requested when most of the present one is used, but not again before the last request had its time.
+        """
+        taken = self._take() if self.next_id < self.end else -1
+        now = self.broker.journal.now
+        if self.following is None and self.next_id >= self._prefetch_at and now >= self._not_before:
+            self._not_before = now + RETRY
+            self.broker.request_producer_ids()
+        return taken
+
+    def _take(self) -> int:
+        """Take the next ID. The next block follows the last ID of the present one."""
+        taken = self.next_id
+        self.next_id += 1
+        if self.next_id == self.end and self.following is not None:
+            self._use(*self.following)
+            self.following = None
+        return taken
+
+    def _use(self, start: int, end: int) -> None:
+        self.next_id, self.end = start, end
+        self._prefetch_at = start + (end - start) * PREFETCH_PERCENT // 100
 
     def _request_block(self, _: object) -> None:
         if self._waiting:
@@ -58,16 +94,24 @@ class ProducerIdManager:
                 self.broker.timer(RETRY, "producer-ids")
 
     def _handle_block(self, response: AllocateProducerIdsResponse, _: str) -> None:
+        """Take a block, if it is valid (`RPCProducerIdManager#handleAllocateProducerIdsResponse`)."""
+        start, end = response.start, response.start + response.size
+        if not 0 <= start < end <= MAX_PRODUCER_ID:
+            self._not_before = self.broker.journal.now + BACKOFF
+            return
+        self._not_before = 0
         if self.next_id == self.end:
-            self.next_id, self.end = response.start, response.start + response.size
+            self._use(start, end)
+        elif self.following is None:
+            self.following = (start, end)
         self._assign_ids()
 
     def _assign_ids(self) -> None:
         broker = self.broker
         while self._waiting and self.next_id < self.end:
             sender, request = self._waiting.pop(0)
-            broker.journal.emit(events.ProducerIdGiven.kind, broker.id, request.producer, self.next_id)
-            broker.reply(sender, InitProducerIdResponse(request.correlation, self.next_id))
-            self.next_id += 1
+            producer_id = self._take()
+            broker.journal.emit(events.ProducerIdGiven.kind, broker.id, request.producer, producer_id)
+            broker.reply(sender, InitProducerIdResponse(request.correlation, producer_id))
         if self._waiting:
             self._request_block(None)
