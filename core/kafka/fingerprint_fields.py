@@ -6,6 +6,7 @@ from typing import Final
 
 from core.kafka.broker.broker import Broker
 from core.kafka.broker.controller_requests.controller_channel import ControllerChannel
+from core.kafka.broker.controller_requests.producer_id_manager import ProducerIdManager
 from core.kafka.broker.follower.fetcher import Fetcher
 from core.kafka.broker.follower.partition_fetch_state import PartitionFetchState
 from core.kafka.broker.partition import Partition
@@ -13,6 +14,7 @@ from core.kafka.broker.purgatory.delayed_produce import DelayedProduces
 from core.kafka.broker.replica import Replica
 from core.kafka.broker.requests.fetch_manager import FetchManager
 from core.kafka.broker.requests.fetch_session import FetchSession
+from core.kafka.broker.transactions.add_partitions_to_txn_manager import Verification
 from core.kafka.clients.client import Client
 from core.kafka.clients.coordinator_requests import CoordinatorRequests
 from core.kafka.clients.process import Process
@@ -23,8 +25,11 @@ from core.kafka.clients.transaction_manager import TransactionManager
 from core.kafka.controller.replication_control_manager import ReplicationControlManager
 from core.kafka.group_coordinator.offsets_log import CommittedOffset
 from core.kafka.log.leader_term import Term
+from core.kafka.log.producer_state import ProducerStateManager
+from core.kafka.log.producer_state_entry import ProducerStateEntry, VerificationStateEntry
 from core.kafka.log.replica_log import ReplicaLog
 from core.kafka.messages import FetchRequest, FetchResponse
+from core.kafka.transaction.transaction_metadata import TransactionMetadata
 from core.kafka.zookeeper.server import ZooKeeper
 from core.kafka.zookeeper_mode.client import ZooKeeperClient
 from core.kafka.zookeeper_mode.controller.controller_channel_manager import ControllerChannelManager
@@ -44,6 +49,9 @@ KAFKA_FIELDS: Final[Table] = {
     Partition: Declared(history=("last_high_watermark",), times=("uncommitted_since",)),
     PartitionFetchState: Declared(times=("delayed_until",)),
     ReplicationControlManager: Declared(history=("log_ends",)),
+    ProducerIdManager: Declared(times=("_not_before",)),
+    ProducerStateEntry: Declared(times=("last_timestamp",)),
+    ProducerStateManager: Declared(history=("_last_guard",), times=("_checked",)),
     Replica: Declared(times=("last_fetch_time", "last_caught_up_time")),
     Client: Declared(history=("_correlation",), labels={"_metadata_correlation": "correlation"}),
     Sender: Declared(history=("sent", "acked", "failed", "retries", "last_latency", "_batch_id"), labels={"in_flight": "correlation"}),
@@ -55,6 +63,9 @@ KAFKA_FIELDS: Final[Table] = {
     ProducerBatch: Declared(history=("id",), times=("created", "queued_at", "sent_at")),
     ReplicaLog: Declared(history=("last_append",), times=("last_flush",)),
     Term: Declared(history=("_ends", "_totals", "latest")),
+    TransactionMetadata: Declared(times=("start_time", "update_time")),
+    VerificationStateEntry: Declared(times=("created",), labels={"guard": "guard"}),
+    Verification: Declared(times=("since",), labels={"guard": "guard"}),
     ZooKeeper: Declared(history=("_zxid", "observer")),
     ZooKeeperClient: Declared(history=("_xid",)),
 }
