@@ -163,8 +163,9 @@ class Release(ReprMixin):
             ILLEGAL_GENERATION.
         cleans_below_high_watermark: the log cleaner does not clean records above the high watermark (KAFKA-13194, 3.1).
         delete_horizon_in_batches: a batch with a tombstone, and a marker without data, carries the time from which the cleaner can remove it
-            (KIP-534, 3.1). Before that, the modification times of segments decide.
-        cleans_with_whole_index: the cleaner of a part of a segment knows the aborted transactions of the whole segment (KAFKA-13727, 2.8.2).
+            (KIP-534, 3.1). Before that, the cleaner goes by the modification times of segments.
+        cleans_with_whole_index: when the cleaner cleans a part of a segment, it knows the aborted transactions of the whole segment
+            (KAFKA-13727, 2.8.2).
         keeps_batch_of_last_sequence: the cleaner keeps an empty batch if it ends with the last sequence number of its producer (before 2.2.1,
             KAFKA-8335). Since then, it keeps the batch at the last offset of its producer.
         keeps_last_batch_of_round: the cleaner keeps the last batch of the range that it cleans, even without records (KAFKA-17076, 4.0).

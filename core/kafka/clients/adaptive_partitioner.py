@@ -1,4 +1,5 @@
-"""The choice of a partition for records without a key, by the queues of a producer (Kafka: `BuiltInPartitioner`, KIP-794, since 3.3).
+"""The choice of a partition for records without a key, by the lengths of a producer's queues (Kafka: `BuiltInPartitioner`, KIP-794, since
+3.3).
 
 A partition with a longer queue of batches is chosen less often.
 """
@@ -13,8 +14,8 @@ from itertools import accumulate
 def cumulative_weights(queue_lengths: Sequence[int]) -> tuple[int, ...] | None:
     """Return the cumulative weights of partitions, given the length of each one's queue (`BuiltInPartitioner#updatePartitionLoadStats`).
 
-    The weight of a queue is 1 more than the difference between its length and the longest one. Returns None if the choice is uniform: with
-    fewer than two partitions, or if all queues have the same length.
+    The weight of a queue is 1 more than the difference between its length and that of the longest queue. Returns None if the choice is
+    uniform: with fewer than two partitions, or if all queues have the same length.
     """
     if len(queue_lengths) < 2 or len(set(queue_lengths)) == 1:
         return None

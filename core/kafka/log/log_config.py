@@ -52,7 +52,7 @@ class LogConfig(ReprMixin):
 
     @property
     def index_can_fill(self) -> bool:
-        """Whether an index can be full before the segment has segment.bytes. With the defaults, it cannot."""
+        """Whether an index can be full before the segment reaches segment.bytes. With the defaults, this cannot happen."""
         return min(self.segment_index_bytes // 8, self.segment_index_bytes // 12 - 1) <= self.segment_bytes // (
             self.index_interval_bytes + 1
         )

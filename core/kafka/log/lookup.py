@@ -61,7 +61,8 @@ class Lookup(NamedTuple):
     Attributes:
         steps: the steps, in order.
         error: OFFSET_OUT_OF_RANGE, or NONE.
-        offset: by offset, the first offset of the answer's first batch; by timestamp, the offset of the record; NOT_FOUND if there is none.
+        offset: for a lookup by offset, the first offset of the answer's first batch; for one by timestamp, the offset of the record;
+            NOT_FOUND if there is none.
         timestamp: the timestamp of the record at `offset`, ms; NO_TIMESTAMP if there is none.
         segment: the segment of the answer; None if there is no record.
         batch: the first batch of the answer; None if there is no record.
@@ -252,7 +253,8 @@ def _scan_for_timestamp(segment: SegmentFiles, entry: OffsetPosition, timestamp:
 def aborted_upper_bound(log: ReplicaLog, segment: SegmentFiles, start: OffsetPosition, size: int) -> int:
     """Return the offset up to which a fetch collects aborted transactions (`LogSegment#fetchUpperBoundOffset`).
 
-    It is the first offset of the index at least `size` bytes after `start`, else the base offset of the next segment, else the LEO.
+    It is the first offset in the index whose position is at least `size` bytes after `start`, else the base offset of the next segment,
+    else the LEO.
     """
     entry = segment.indexes.offsets.fetch_upper_bound_offset(start, size)
     if entry is not None:

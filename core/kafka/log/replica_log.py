@@ -243,7 +243,7 @@ class ReplicaLog:
     def physical_runs(self, offset: int) -> tuple[Run, ...]:
         """Return the runs on disk, from the run that contains an offset. Records below the log start are included.
 
-        The term of a run is a `CompactedTerm` where the log was cleaned, or where it was copied from a log that was.
+        The term of a run is a `CompactedTerm` where the log was cleaned, or was copied from a cleaned log.
         """
         starts = self.starts
         if not starts:

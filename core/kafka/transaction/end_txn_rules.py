@@ -27,7 +27,7 @@ def _answer(metadata: TransactionMetadata, request: EndTxnRequest, release: Rele
 
 
 def _answer_v2(metadata: TransactionMetadata, request: EndTxnRequest) -> str | None:
-    """The answer with transaction.version 2: the epoch tells a retry of the last EndTxn from the next EndTxn (KIP-890).
+    """The answer with transaction.version 2: the epoch distinguishes a retry of the last EndTxn from the next EndTxn (KIP-890).
 
     A pending transition is checked first, because the producer can already use the producer ID that is still pending.
     """
@@ -53,7 +53,7 @@ def _answer_v2(metadata: TransactionMetadata, request: EndTxnRequest) -> str | N
 
 
 def _answer_by_state(state: TransactionState, *, commit: bool) -> str | None:
-    """The answer to an EndTxn in a state; None if the transaction is open."""
+    """The answer to an EndTxn, given the state of the transaction; None if it is open."""
     if state is TransactionState.ONGOING:
         return None
     if state is (TransactionState.COMPLETE_COMMIT if commit else TransactionState.COMPLETE_ABORT):

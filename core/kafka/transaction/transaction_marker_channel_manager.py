@@ -38,7 +38,7 @@ CANCELING: Final = frozenset({errors.INVALID_PRODUCER_EPOCH, errors.TRANSACTION_
 
 
 DONE: Final = frozenset({errors.NONE, errors.UNSUPPORTED_VERSION})
-"""The answers after which a partition needs no marker anymore. A leader with an old message format has no transactions."""
+"""The answers after which a partition needs no further marker. A leader with an old message format has no transactions."""
 
 
 class PendingMarkers:

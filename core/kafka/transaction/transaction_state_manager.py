@@ -99,7 +99,7 @@ class TransactionLogAppend:
 
 
 class TombstonesAppend:
-    """The tombstones of expired IDs of one partition, which are being written to the transaction log."""
+    """The tombstones of one partition's expired IDs, which are being written to the transaction log."""
 
     __slots__ = ("coordinator_epoch", "manager", "partition", "removed")
 

@@ -84,7 +84,7 @@ DESCRIBE_COLUMNS: Final = (
 
 
 class TransactionDescription(NamedTuple):
-    """A row of `describe`. Start time and duration are None if the ID had no transaction since its producer initialized."""
+    """A row of `describe`. The start time and duration are None if the ID has had no transaction since its producer was initialized."""
 
     coordinator: int
     transactional_id: str

@@ -158,7 +158,7 @@ class AddPartitionsToTxnManager:
             self._send(verification)
 
     def _queue(self, verification: Verification) -> None:
-        """Queue a question; of several questions for one ID, only those with the newest epoch stay, one for each partition (`#addTxnData`)."""
+        """Queue a question; of several questions for one ID, keep only those with the newest epoch, one for each partition (`#addTxnData`)."""
         queue = self.queued.setdefault(verification.node, {})
         batch = verification.batch
         same_id = [each for each in queue.values() if each.batch.transactional_id == batch.transactional_id]

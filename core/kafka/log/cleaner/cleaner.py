@@ -1,7 +1,8 @@
 """One pass of the cleaner through one log (Kafka: `Cleaner#doClean`).
 
 The pass reads the dirty part of the log and notes the last offset of each key. Then it copies the segments from the first one on, without
-records whose key has a newer record, without the records of aborted transactions, and without tombstones and markers whose time is over.
+records whose key has a newer record, without the records of aborted transactions, and without tombstones and markers that have been kept
+long enough.
 """
 
 from __future__ import annotations
@@ -29,8 +30,8 @@ class Cleaned(NamedTuple):
         start: the first offset that was dirty before the pass.
         end: the first offset that is dirty after the pass.
         removed: the number of records that the pass removed.
-        tombstones: the number of those that were tombstones.
-        markers: the number of those that were markers.
+        tombstones: the number of removed records that were tombstones.
+        markers: the number of removed records that were markers.
         bytes_removed: the size of the removed records and batches.
         stamped: the number of batches whose delete horizon the pass set.
         horizon: the delete horizon of these batches, µs; NO_HORIZON if the pass set none.

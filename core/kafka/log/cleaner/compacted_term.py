@@ -1,8 +1,8 @@
 """A leadership term in a log that was cleaned: the batches that are left of it, some with fewer records.
 
-Terms are shared between replicas, but each replica cleans its own log. Therefore, cleaning does not change a term. It replaces the term in
-the runs of one log by a `CompactedTerm`, which refers to the original. Followers that fetch from a cleaned log get runs of the same object.
-Offsets never change, and a run still covers the offsets of removed records.
+Terms are shared between replicas, but each replica cleans its own log. Therefore, cleaning does not change a term. Instead, cleaning
+replaces the term in the runs of one log with a `CompactedTerm`, which refers to the original. Followers that fetch from a cleaned log get
+runs of the same object. Offsets never change, and a run still covers the offsets of removed records.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ class RetainedBatch(NamedTuple):
     def with_records(self, offsets: tuple[int, ...], horizon: int) -> RetainedBatch:
         """Return the batch with only some of its records, and a delete horizon.
 
-        A batch with a horizon counts its timestamps from there, so each of them can take more bytes.
+        In a batch with a horizon, timestamps are relative to the horizon, so each timestamp can take more bytes.
         """
         size = self.batch.bytes
         if len(offsets) != len(self.offsets):
@@ -59,7 +59,7 @@ class RetainedBatch(NamedTuple):
 
 
 def _varint_bytes(value: int) -> int:
-    """Return the size of a number in zigzag encoding with seven bits a byte."""
+    """Return the size of a number in zigzag encoding with seven bits per byte."""
     zigzag = value * 2 if value >= 0 else -2 * value - 1
     return max(1, (zigzag.bit_length() + 6) // 7)
 

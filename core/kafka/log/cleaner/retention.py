@@ -52,7 +52,7 @@ class Retention:
     def of_batch(self, each: RetainedBatch) -> tuple[BatchRetention, bool]:
         """Return the fate of the next batch, and whether it is a marker without data (`RecordFilter#checkBatchRetention`).
 
-        The batch becomes the one that `keeps_record` asks about.
+        From then on, `keeps_record` refers to this batch.
         """
         is_marker = each.batch.marker is not None
         if is_marker:

@@ -1,7 +1,7 @@
 """The offset index and the time index of one segment, built from its batches (Kafka: `LogSegment#append`, `LogSegment#recover`).
 
-A broker appends index entries while it appends batches. Here the entries are derived from the batches when somebody looks, as if each batch
-was appended on its own. This is what a broker does when it recovers a segment.
+A broker appends index entries while it appends batches. Here, the entries are derived from the batches when they are first read, as if each
+batch had been appended on its own. This is what a broker does when it recovers a segment.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ class SegmentIndexes:
         return self.offsets.is_full or self.times.is_full
 
     def append(self, last_offset: int, timestamp_us: int, size: int) -> None:
-        """Add a batch. If more than index.interval.bytes were appended since the last entries, the batch gets an entry in each index.
+        """Add a batch. If more than index.interval.bytes have been appended since the last entries, the batch gets an entry in each index.
 
         The entry of the offset index names the last offset of the batch and the position of its first byte. If an index is full because
         segment.index.bytes became smaller, the batch gets no entries.

@@ -80,7 +80,10 @@ class SparseIndex:
         return Found(slot, probes + 2, first_warm == 0)
 
     def _bisect(self, low: int, high: int, target: int) -> tuple[int, int]:
-        """Return the last slot in [low, high] whose key is at most `target`, given that `low` is such a slot, and the number of probes."""
+        """Return the last slot in [low, high] whose key is at most `target`, and the number of probes.
+
+        The key at `low` must be at most `target`.
+        """
         probes = 0
         while low < high:
             middle = (low + high + 1) // 2

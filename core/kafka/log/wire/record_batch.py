@@ -1,6 +1,6 @@
-"""A batch as bytes in Kafka's format v2: it is encoded, checked, and decoded (Kafka: `DefaultRecordBatch`, `DefaultRecord`).
+"""The bytes of a batch in Kafka's format v2: encoding, checks, and decoding (Kafka: `DefaultRecordBatch`, `DefaultRecord`).
 
-The model replicates batches without bytes. This module shows the bytes of one batch, and the checks that a broker makes of them.
+The model replicates batches without bytes. This module shows the bytes of one batch, and the checks that a broker makes on them.
 """
 
 from __future__ import annotations

@@ -122,7 +122,7 @@ def compressed_batch_size(records_bytes: int, ratio: float) -> int:
 
 
 def records_that_fit(limit: int, shape: RecordShape, timestamp_step: int = 0) -> int:
-    """Return the number of records of a shape that an uncompressed batch of at most `limit` bytes (batch.size) can have."""
+    """Return the number of records of a shape that an uncompressed batch of at most `limit` bytes (batch.size) can contain."""
     most = max(limit, 0) // record_size(shape)
     return bisect_right(range(1, most + 1), limit, key=lambda count: batch_size(count, shape, timestamp_step))
 

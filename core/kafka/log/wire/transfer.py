@@ -1,8 +1,8 @@
 """The cost of sending a part of a segment to a client: by zero copy, by reading and writing, and over TLS (`FileRecords#writeTo`, `SslTransportLayer`).
 
 A plain connection sends with the system call sendfile, so the bytes never enter the broker's memory. TLS has to read the bytes in order to
-encrypt them. Read and write shows what a broker would do without sendfile. Kafka's sources determine the calls and the sizes of the buffers.
-The numbers of copies and of switches are those of textbooks for Linux, not measurements.
+encrypt them. The method of reading and writing shows what a broker would do without sendfile. Kafka's sources determine the calls and the
+sizes of the buffers. The numbers of copies and of switches are those that textbooks give for Linux, not measurements.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ PATHS: Final = {
     Method.READ_WRITE: ("disk", "page cache", "heap", "socket buffer", "network card"),
     Method.TLS: ("disk", "page cache", "direct buffer", "TLS record", "socket buffer", "network card"),
 }
-"""The places that the bytes pass, in order."""
+"""The places that the bytes pass through, in order."""
 
 
 class Transfer(NamedTuple):
@@ -59,7 +59,7 @@ class Transfer(NamedTuple):
 
     @property
     def path(self) -> tuple[str, ...]:
-        """The places that the bytes pass, in order."""
+        """The places that the bytes pass through, in order."""
         return PATHS[self.method]
 
     @property
@@ -69,7 +69,7 @@ class Transfer(NamedTuple):
 
     @property
     def user_bytes(self) -> int:
-        """The number of bytes that pass user space."""
+        """The number of bytes that pass through user space."""
         return self.bytes * self.user_copies
 
     def cpu_bytes_per_record(self, records: int) -> float:
