@@ -1,1 +1,4 @@
-"""The panels of the main screen. Each module has a pure function from frozen state to lines, and a thin widget around it."""
+"""The panels of the main screen.
+
+Each module contains a pure function that paints frozen state as lines, and a thin widget around this function.
+"""

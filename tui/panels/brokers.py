@@ -1,4 +1,4 @@
-"""The panel with the brokers and the controller. It shows cards if there is room, otherwise a chip of one line for each broker."""
+"""The panel with the brokers and the controller. If there is room, each broker is shown as a card, otherwise as a chip of one line."""
 
 from __future__ import annotations
 
@@ -25,18 +25,18 @@ from tui.rendering.states import DOWN, OUT, broker_state, broker_words, registra
 CARD: Final = 25
 """The minimum width of a card in columns, including the gap."""
 _LATE: Final = 3_000_000
-"""The time without a heartbeat, in µs, after which a card shows it."""
+"""The time, in µs, after which a card shows for how long the broker has sent no heartbeat."""
 
 WIDEST_CARD: Final = 36
 """The maximum width of a card in columns."""
 MOST_NAMED: Final = 12
-"""The maximum number of brokers in each state other than up that the headline names."""
+"""For each state other than up, the maximum number of brokers that the headline names."""
 CHIP: Final = 19
 """The minimum width of a chip in columns."""
 
 
 def card_width(brokers: int, width: int) -> int:
-    """Return the width of a card in columns, or 0 if the cards of all brokers and the controller do not fit beside each other."""
+    """Return the width of a card in columns, or 0 if the cards of all brokers and of the controller do not fit side by side."""
     each = width // (brokers + 1)
     return min(WIDEST_CARD, each) if each >= CARD else 0
 
@@ -50,7 +50,7 @@ def height_for(brokers: int, width: int, cards: bool) -> int:
 
 
 def links_of(view: ClusterView, node: str) -> list[str]:
-    """Describe the faults of a node's links, disk, and directories, for example `cut ↔ b2`, `held → b3`, or `slow ← b1 200ms`."""
+    """Describe the faults of a node's links, disk, and log directories, for example `cut ↔ b2`, `held → b3`, or `slow ← b1 200ms`."""
     return [fault.at_the_node for fault in faults_at(view, node)]
 
 
@@ -68,20 +68,25 @@ def controller_words(view: ClusterView, paint: Palette) -> tuple[str, str, str, 
 
 
 def voter_words(view: ClusterView) -> list[str]:
-    """Return each voter with its mark: `★` considers itself active, `●` follows, `○` is looking for a leader, and `✕` has no process."""
+    """Return each voter with its mark: `★` means that it considers itself active, `●` that it follows, `○` that it is looking for a leader,
+    and `✕` that it has no process.
+    """
     marks = {"stopped": "✕", "follower": "●", "leader": "●"}
     return [f"{voter.name}{'★' if voter.active else marks.get(voter.role, '○')}" for voter in view.voters]
 
 
 def matching_brokers(view: ClusterView, words: str, paint: Palette) -> ClusterView:
-    """Return the view with only the brokers that match some words. If no broker matches, return the view with all brokers."""
+    """Return a view that contains only the brokers that match the given words, or all brokers if none of them matches."""
     matches = matcher(words)
     found = tuple(broker for broker in view.brokers if matches(broker_words(broker, paint)))
     return attrs.evolve(view, brokers=found) if found else view
 
 
 def listed(view: ClusterView, width: int, height: int, cards: bool) -> list[BrokerView]:
-    """Return the brokers in the order of the panel: by id. If not all brokers fit, those that are not up come first."""
+    """Return the brokers in the order of the panel: by id.
+
+    If there is not enough room for all brokers, those that are not up come first.
+    """
     count = len(view.brokers)
     if (cards and height >= 4 and card_width(count, width)) or count <= max(1, width // CHIP) * (height - 1):
         return list(view.brokers)
@@ -91,7 +96,7 @@ def listed(view: ClusterView, width: int, height: int, cards: bool) -> list[Brok
 def brokers_not_up(view: ClusterView, room: int, *, least: int = 0) -> str:
     """Return the brokers that are not up, grouped by state, for example `✕ b2 b55 stopped · ‖ b7 paused`.
 
-    The text names as many brokers as fit into `room`, but for each state at least `least` brokers.
+    The text names as many brokers as fit into `room` cells, but at least `least` brokers for each state.
     """
     groups: dict[tuple[str, str], list[str]] = {}
     for broker in view.brokers:
@@ -121,7 +126,7 @@ def paint_brokers(
     heartbeats: bool = True,
     of: int = 0,
 ) -> list[Strip]:
-    """Paint the panel. `of` is the total number of brokers if the view contains only some of them."""
+    """Paint the panel. If the view contains only some of the brokers, `of` is the total number of brokers."""
     width, height = size
     up = len(view.up)
     title = f"Brokers {up} of {len(view.brokers)} up"
@@ -203,7 +208,7 @@ def _cards(view: ClusterView, paint: Palette, width: int, each: int, selected: i
 
 
 def _that_fit(faults: Sequence[str], room: int) -> str:
-    """Return as many of a node's faults as fit, and the number of further faults."""
+    """Return as many of a node's faults as fit, and the number of faults that do not fit."""
     for shown in range(len(faults), 0, -1):
         words = ", ".join(faults[:shown]) + (f" +{len(faults) - shown}" if shown < len(faults) else "")
         if len(words) <= room:
@@ -217,7 +222,7 @@ def _in_a_word(faults: Sequence[str]) -> str:
 
 
 def _links_in_all(view: ClusterView, paint: Palette) -> tuple[str, Style]:
-    """Return the numbers of directed links that are cut, held, or slow or lossy, with a style."""
+    """Return a text with the numbers of directed links that are cut, that are held, and that are slow or lossy, and a style."""
     counts = ((len(view.cut_links), "cut"), (len(view.held_links), "held"), (len(view.changed_links), "slow/lossy"))
     words = ", ".join(f"{count} {word}" for count, word in counts if count)
     if words:
@@ -239,7 +244,7 @@ def _chip(broker: BrokerView, paint: Palette, chosen: bool, each: int, fault: st
 
 
 def _chips_shown(brokers: Sequence[int], width: int, height: int, selected: int | None) -> tuple[int, int, int]:
-    """Return the number of chips in a line, the index of the first chip shown, and the index after the last chip shown.
+    """Return the number of chips in a line, the index of the first visible chip, and the index after the last visible chip.
 
     The chip of the controller comes after that of the last broker.
     """
@@ -280,7 +285,7 @@ def _chips(
 
 
 def _shown(view: ClusterView) -> tuple[object, ...]:
-    """Return all data of a view that the panel shows. Heartbeats are included only when they are late."""
+    """Return all data of a view that the panel shows. A heartbeat is included only when it is late."""
     return (
         [
             (b.id, b.state, b.fenced, b.leaders, b.replicas, b.metadata_offset, b.broker_epoch, b.silent_us // 100_000 if b.silent_us > _LATE else 0,

@@ -20,13 +20,13 @@ from tui.rendering.palette import Palette
 from tui.rendering.rows import Row, blank, rule, short_number
 
 ALWAYS: Final = 2
-"""The number of items that get room before all others: acknowledged records and lost records."""
+"""The number of items that get room before all other items, namely acknowledged records and lost records."""
 
 Parts = list[tuple[str, Style]]
 
 
 def lost_words(view: ClusterView | PartitionView) -> str:
-    """Return the number of lost records, and how many of them were acknowledged to their producer or read by a consumer."""
+    """Return the number of lost records, and the numbers of lost records that were acknowledged to their producer or read by a consumer."""
     if not view.lost:
         return "0"
     parts = ((view.lost_acknowledged, "acked"), (view.lost_read, "read"))
@@ -126,7 +126,7 @@ def _length(item: Item) -> int:
 
 
 def _rows_of(lengths: Sequence[int], width: int) -> list[int]:
-    """Return the line number of each item when items flow from line to line, given their lengths."""
+    """Given the lengths of the items, return the line on which each item is placed when items flow from line to line."""
     rows: list[int] = []
     at, used = 0, 1
     for length in lengths:
@@ -138,7 +138,7 @@ def _rows_of(lengths: Sequence[int], width: int) -> list[int]:
 
 
 def _with_room(items: list[Item], width: int, height: int) -> list[Item]:
-    """Return the items to show, in their order. If there is not enough room, items that show a problem take precedence."""
+    """Return the items to show, in their order. If there is not enough room for all items, items that show a problem take precedence."""
     lengths = [_length(item) for item in items]
     if _rows_of(lengths, width)[-1] < height:
         return items

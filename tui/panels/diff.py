@@ -1,4 +1,4 @@
-"""The differences between two moments: brokers, totals, and for each partition its leader, epoch, ISR, HW, LEO, and lost records."""
+"""The differences between two moments in the brokers, in the totals, and in each partition's leader, epoch, ISR, HW, LEO, and lost records."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def _facts(p: PartitionView) -> list[tuple[str, str]]:
 
 
 def paint_diff(before: ClusterView, after: ClusterView, words: str, paint: Palette, width: int) -> list[Strip]:
-    """Paint the differences, each on its own line. `words` describes the moment of `before`."""
+    """Paint the differences, each on its own line. `words` describes the moment at which the view `before` was taken."""
     lines = [Row().add(line, paint.muted).strip(width) for line in wrap(f"then: {words}", width)]
     now = f"now: at {format_clock(after.now)} after event {after.seq}"
     lines += [Row().add(line, paint.muted).strip(width) for line in wrap(now, width)]

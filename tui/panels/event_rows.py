@@ -1,7 +1,9 @@
-"""The lines of the event log: all events of a ring buffer, events that match some words, or notable events with folded consequences.
+"""The lines of the event log, which lists all events of a ring buffer, events that match some words, or notable events with their
+consequences folded.
 
-When a broker that leads ninety partitions dies, ninety elections follow at the same moment. The log shows them as one line, `b55 fenced: 92
-new leaders ▸`, which the user can open. Only events about a single partition or link are folded, and only if several have the same cause.
+When a broker that leads 90 partitions dies, 90 elections follow at the same moment. The log shows these elections as one line, for example
+`b55 fenced: 90 new leaders ▸`, which the user can open. Only events about a single partition or link are folded, and only if several of
+them have the same cause.
 """
 
 from __future__ import annotations
@@ -16,10 +18,13 @@ from core.sim.units import SECOND
 from tui.analysis.word_filter import matcher
 
 LEAST_FOLDED: Final = 4
-"""The minimum number of consequences of an event that are folded into one line."""
+"""The minimum number of consequences of an event for which the consequences are folded into one line."""
 
 TOGETHER: Final = SECOND
-"""The virtual time, in µs, after the first event of a line in which consequences join that line. Later consequences get their own lines."""
+"""The virtual time, in µs, for which consequences join a line, counted from the first event of the line.
+
+Later consequences get their own lines.
+"""
 
 _MOST_JOINED: Final = 4_096
 """The maximum number of remembered events into which later events can be folded."""
@@ -63,7 +68,7 @@ class Group:
     Attributes:
         head: the cause, or the first consequence if the cause is not listed.
         members: the consequences.
-        alone: groups with the separate lines of the consequences, while they are too few to be folded.
+        alone: the groups of the consequences that have lines of their own, while the consequences are too few to be folded.
         opened: whether the consequences are listed below their line.
     """
 
@@ -98,11 +103,14 @@ class Group:
 
 
 Row = tuple[EventTuple, Group | None, bool]
-"""A line: its event, the group that is folded into the line or None, and whether the line belongs to an opened group."""
+"""A line: its event, the group that is folded into the line (or None), and whether the line is part of an opened group."""
 
 
 class EventRows(Protocol):
-    """The lines of the event log, by index. `first` is the index of the oldest line in memory, and `total` is that of the next new line."""
+    """The lines of the event log, by index.
+
+    `first` is the index of the oldest line in memory, and `total` is the index that the next new line will get.
+    """
 
     @property
     def first(self) -> int: ...
@@ -110,7 +118,7 @@ class EventRows(Protocol):
     def total(self) -> int: ...
 
     def update(self) -> bool:
-        """Add lines for new events. Return whether existing lines have moved."""
+        """Add lines for new events. Return whether any existing lines have moved."""
 
     def at(self, index: int) -> Row:
         """Return the line at an index."""
@@ -123,7 +131,7 @@ class EventRows(Protocol):
 
 
 class AllRows:
-    """The lines of all events of a ring."""
+    """The lines of all events in a ring."""
 
     def __init__(self, ring: EventRing) -> None:
         self.ring = ring
@@ -202,7 +210,7 @@ class MatchingRows:
 
 
 class FoldedRows:
-    """The lines of the events of a ring. If an event has several consequences, they are folded into its line."""
+    """The lines of the events in a ring. If an event has several consequences, the consequences are folded into the line of the event."""
 
     def __init__(self, ring: EventRing) -> None:
         self.ring = ring
@@ -228,7 +236,7 @@ class FoldedRows:
         return len(self._rows)
 
     def update(self) -> bool:
-        """Add lines for new events. Return whether existing lines have moved."""
+        """Add lines for new events. Return whether any existing lines have moved."""
         moved = False
         for event in self.ring.since(self._seen):
             moved = self._take(event) or moved
@@ -236,7 +244,7 @@ class FoldedRows:
         return moved
 
     def _take(self, event: EventTuple) -> bool:
-        """Add an event. Return whether existing lines have moved."""
+        """Add an event. Return whether any existing lines have moved."""
         seq, now, cause = event[:3]
         folds = bool(cause) and event[3] in _NAMES
         group = self._joins.get(cause) if folds else None
@@ -270,7 +278,7 @@ class FoldedRows:
         self._rows.append((group.head, group, False))
 
     def _lay_out(self, changed: Group) -> None:
-        """Build the lines again, starting with the line of a group."""
+        """Rebuild the lines, starting with the line of a group."""
         rows = self._rows
         at = len(rows) - 1
         while rows[at][1] is not changed or rows[at][2]:
@@ -310,7 +318,7 @@ class FoldedRows:
 
 
 def _last(groups: list[Group], wanted: Group) -> int:
-    """Return the index of a group. The search starts at the end because the group is usually among the last."""
+    """Return the index of a group. The search starts at the end, because the group is usually one of the last."""
     at = len(groups) - 1
     while groups[at] is not wanted:
         at -= 1

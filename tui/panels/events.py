@@ -1,4 +1,4 @@
-"""The event log panel: the time, kind, and reason of each event. It follows the newest event until the user moves the selection."""
+"""The event log panel: the time, kind, and reason of each event. The panel follows the newest event until the user moves the selection."""
 
 from __future__ import annotations
 
@@ -165,7 +165,7 @@ def glyph_of(kind: str) -> tuple[str, str]:
 
 
 def coloured(text: str, paint: Palette, base: Style) -> list[tuple[str, Style]]:
-    """Split a sentence into styled parts that highlight brokers, partitions, settings, and numbers."""
+    """Split a sentence into styled parts, with brokers, partitions, settings, and numbers highlighted."""
     styles = {"broker": paint.broker, "partition": paint.partition, "loss": paint.alarm, "setting": paint.text, "number": paint.number}
     parts: list[tuple[str, Style]] = []
     at = 0
@@ -190,7 +190,7 @@ def paint_event(
 ) -> Strip:
     """Paint a line with the time, the glyph, and the sentence of an event.
 
-    If consequences are folded into the line, the text `folded` replaces the sentence. `inside` marks a line below an opened line.
+    If consequences are folded into the line, the text `folded` replaces the sentence. `inside` is True for a line below an opened line.
     """
     glyph, role = glyph_of(event[3])
     style: Style = getattr(paint, role)
@@ -223,7 +223,7 @@ class EventLog(Lines, can_focus=True):
     """
 
     class Picked(Message):
-        """The selection moved. `event` is None if the log follows the newest event again."""
+        """The user moved the selection. `event` is None if the log follows the newest event again."""
 
         def __init__(self, event: EventTuple | None) -> None:
             super().__init__()
@@ -242,7 +242,7 @@ class EventLog(Lines, can_focus=True):
         self._painted: object = None
 
     def _listing(self) -> EventRows:
-        """Return the lines for the current ring, level, and words. Only the level of notable events has folded lines."""
+        """Return the lines for the current ring, level, and words. Lines are folded only at the level of notable events."""
         if self.words:
             return MatchingRows(self.ring, self.words)
         return FoldedRows(self.ring) if self.level == NOTABLE else AllRows(self.ring)
@@ -262,7 +262,7 @@ class EventLog(Lines, can_focus=True):
         return max(rows.first, min(self.cursor, rows.total - 1))
 
     def _update_rows(self) -> None:
-        """Add lines for new events. The selection stays on its event."""
+        """Add lines for new events. The selected event remains selected."""
         chosen, inside = self.selected, self._line is not None and self.rows.at(self._line)[2]
         if self.rows.update():
             self._moved += 1
@@ -270,11 +270,11 @@ class EventLog(Lines, can_focus=True):
                 self.cursor = self.rows.index_of(chosen[0])
 
     def use(self, ring: EventRing, level: int) -> None:
-        """Show another ring. If the ring contains the selected event, the selection stays on that event."""
+        """Show another ring. If the new ring contains the selected event, that event remains selected."""
         self._list(ring, level, self.words)
 
     def filter_by(self, words: str) -> None:
-        """List only events that contain all words. Empty words list all events."""
+        """List only events that contain all words. If the words are empty, list all events."""
         self._list(self.ring, self.level, words)
 
     def _list(self, ring: EventRing, level: int, words: str) -> None:
@@ -286,7 +286,7 @@ class EventLog(Lines, can_focus=True):
             self.cursor = self.rows.index_of(chosen[0])
 
     def move(self, by: int) -> None:
-        """Move the selection. After the newest event, follow the newest event again."""
+        """Move the selection. If the selection moves past the newest event, follow the newest event again."""
         self._update_rows()
         rows = self.rows
         if rows.total <= rows.first:

@@ -1,4 +1,7 @@
-"""The last line of the screen. It shows the most useful keys, dimmed if unavailable. A message can replace them for a few seconds."""
+"""The last line of the screen.
+
+The footer shows the most useful keys, dimmed if they are unavailable. For a few seconds, a message can replace the keys.
+"""
 
 from __future__ import annotations
 
@@ -27,7 +30,7 @@ def paint_footer(hints: tuple[Hint, ...], note: FooterMessage | None, paint: Pal
     """Paints the footer. The last hints (help and quit) are always shown.
 
     Args:
-        hints: the hints, the most important first.
+        hints: the hints, with the most important first.
         note: a message to show instead of the hints.
         paint: the styles.
         width: width of the line, in cells.

@@ -34,15 +34,15 @@ class Clock(ReprMixin):
     task_verb: str = "searching for"
     """The verb that describes the running task."""
     branch: str = ""
-    """The name of the branch; empty if there is only one."""
+    """The name of the branch; empty if there is only one branch."""
     past: int = -1
-    """The virtual time in µs between this moment and the end of the branch; -1 at the end."""
+    """The virtual time, in µs, between the current moment and the end of the branch; -1 at the end."""
     events_past: int = 0
-    """The number of events between this moment and the end of the branch."""
+    """The number of events between the current moment and the end of the branch."""
     by_steps: bool = False
     """Whether the next step takes no virtual time."""
     coarse: bool = False
-    """Whether the virtual time is shown only in tenths of a second, for a slow link."""
+    """Whether the virtual time is shown only in tenths of a second, which suits a slow link."""
     faults: tuple[str, ...] = ()
     """Descriptions of the active faults, from the longest to the shortest."""
     by_hand: bool = False

@@ -25,12 +25,12 @@ from tui.rendering.rows import Row, blank, clip, headline, in_a_sentence, rule, 
 from tui.rendering.states import broker_state, partition_status, registration, replica_marks
 
 MOST_HOLDERS: Final = 3
-"""The maximum number of replicas that hold a high watermark back and are named individually."""
+"""The maximum number of replicas that are named individually if they hold a high watermark back."""
 
 _NOBODY: Final[Mapping[int, str]] = {}
 
 COMPACT: Final = 2
-"""The maximum height of a compact inspector, whose first line is also its headline."""
+"""The maximum height, in lines, at which the inspector is compact, so that its first line is also its headline."""
 
 
 def ids(members: tuple[int, ...]) -> str:
@@ -90,7 +90,7 @@ def high_watermark_sentence(p: PartitionView, view: ClusterView) -> str:
 
 
 def last_stable_offset_sentence(p: PartitionView) -> str:
-    """Return a sentence about the last stable offset while transactions keep it below the high watermark, else an empty text."""
+    """Return a sentence about the last stable offset if transactions keep it below the high watermark, otherwise an empty string."""
     if p.held_back_at is None:
         return ""
     hidden = p.committed - p.held_back_at
@@ -101,7 +101,7 @@ def last_stable_offset_sentence(p: PartitionView) -> str:
 def _holders(p: PartitionView) -> str:
     """Return the replicas that hold a partition's high watermark back.
 
-    If there are many, return only the replica that has been behind for longest, and the number of others.
+    If there are many such replicas, return only the one that has been behind for longest, and the number of the others.
     """
     ages = {
         replica.broker: replica.caught_up_us // 100_000 * 100_000 if replica.caught_up_us > SECOND else 0 for replica in p.replica_views
@@ -133,7 +133,7 @@ def paint_partition(
 
     Args:
         p, view, paint, width: the partition, the cluster, the styles, and the width in cells.
-        rows: number of lines that will be shown; 0 for all. If they are too few, replicas are left out.
+        rows: number of lines that will be visible, 0 for all; if there are too few lines, some replicas are left out.
         left: when and why each replica outside the ISR left it, by broker.
         unclean: the outcome of unclean election, as a sentence; empty for none.
     """
@@ -280,7 +280,7 @@ def paint_broker(b: BrokerView, view: ClusterView, paint: Palette, width: int) -
 
 
 def paint_event_detail(event: EventTuple, find: Callable[[int], EventTuple | None], paint: Palette, width: int) -> list[Strip]:
-    """Paint an event: its sentence, the source of its rule, and up to eight preceding causes."""
+    """Paint an event: its sentence, the source of its rule, and up to eight causes that led to it."""
     lines: list[Strip] = []
     glyph, role = glyph_of(event[3])
     head = Row().add(f" {format_clock(event[1])} ", paint.muted).add(f"{glyph} ", getattr(paint, role)).add(event[3], paint.strong)

@@ -1,7 +1,7 @@
-"""The base widget of all panels: a list of finished lines, of which only changed ones are painted again.
+"""The base widget of all panels: a list of finished lines. Only lines that have changed are painted again.
 
-A frame of the main screen changes a few cells in many lines of many panels. Textual would send a message for each panel. Instead,
-`collect_updates` collects the changes of all panels, and the screen writes them at once.
+A frame of the main screen changes a few cells in many lines of many panels. With Textual's own method, each panel would cause a separate
+write. Instead, `collect_updates` collects the changes of all panels, and the screen writes them at once.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ RIGHT: Final = 3
 
 @attrs.define(eq=False)
 class _Finished:
-    """A row that the terminal shows or is about to show: its line, its palette, and the finished strip once it has been requested."""
+    """A row that the terminal shows or is about to show: its line, its palette, and, once requested, the finished strip."""
 
     line: Strip
     paint: Palette
@@ -39,7 +39,7 @@ class Lines(Widget):
 
     Attributes:
         box: the size of the panel, available before Textual's layout.
-        pieces: list that collects changed cells for the screen to write, without a repaint by Textual. None while nothing is collected.
+        pieces: list that collects changed cells, which the screen writes without a repaint by Textual; None while nothing is collected.
     """
 
     DEFAULT_CSS = "Lines { position: absolute; }"
@@ -103,7 +103,7 @@ class Lines(Widget):
         return _width(now[:start]), over(Line(now[start:stop]), base)
 
     def _finish(self, y: int) -> Strip:
-        """Return a finished row with the base style beneath it, as wide as the panel."""
+        """Return a finished row, as wide as the panel, with the base style beneath it."""
         line = self._lines[y] if y < len(self._lines) else blank(self.box.width)
         known = self._finished.get(y)
         if known is None or known.line is not line or known.paint is not self.paint:
@@ -113,7 +113,7 @@ class Lines(Widget):
         return known.strip
 
     def _filtered(self, strips: list[Strip]) -> list[Strip]:
-        """Return lines after the application's filters."""
+        """Return lines after the application's filters have been applied."""
         for each in self.app.get_line_filters():
             if isinstance(each, ControlCharacterFilter):
                 continue  # `Row` has already escaped control characters.
@@ -122,7 +122,7 @@ class Lines(Widget):
         return strips
 
     def render_lines(self, crop: Region) -> list[Strip]:
-        """Return rows of the panel. Textual's own steps are skipped because a panel has no border, padding, or tint."""
+        """Return rows of the panel. Textual's usual steps are skipped, because a panel has no border, padding, or tint."""
         rows = self._filtered([self._finish(y) for y in crop.line_range])
         if crop.column_span != (0, self.box.width):
             rows = [row.crop(*crop.column_span).adjust_cell_length(crop.width, self.paint.base) for row in rows]
@@ -139,9 +139,9 @@ def _width(segments: Sequence[Segment]) -> int:
 
 
 def differing_segments(before: Sequence[Segment], after: Sequence[Segment]) -> tuple[int, int]:
-    """Return the range of segments of `after` that differ from `before`, as start (inclusive) and end (exclusive).
+    """Return the range of segments in which `after` differs from `before`, as start (inclusive) and end (exclusive).
 
-    Both lines have the same width.
+    Both lines must have the same width.
     """
     most = min(len(before), len(after))
     start = 0
@@ -154,7 +154,10 @@ def differing_segments(before: Sequence[Segment], after: Sequence[Segment]) -> t
 
 
 def changed(old: Strip, new: Strip, width: int) -> tuple[int, int]:
-    """Return the range of columns in which two lines differ, as start (inclusive) and end (exclusive). Only these are written."""
+    """Return the range of columns in which two lines differ, as start (inclusive) and end (exclusive).
+
+    Only these columns are written to the terminal.
+    """
     after = list(new)
     first, last = differing_segments(list(old), after)
     start = _width(after[:first])

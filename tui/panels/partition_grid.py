@@ -1,7 +1,7 @@
 """The grid of partitions and replicas: which replicas lead, which are in sync, and how far each log extends.
 
-If there are few brokers, each broker has its own column. Otherwise, a partition's replicas appear in their order, each with its broker's
-id. A row is painted again only if something visible in it has changed.
+If there are few brokers, each broker has its own column. Otherwise, the replicas of a partition appear in their assigned order, each with
+the id of its broker. A row is painted again only if something visible in the row has changed.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ LEAST_CELL: Final = 15
 """The minimum width, in cells, of a replica with its marks, a bar, and a number."""
 
 LEAST_BAR: Final = 4
-"""The length of a bar, in cells, for which less important columns are left out."""
+"""The length of a bar, in cells. If the bars would be shorter, less important columns are left out."""
 
 SHORTEST_BAR: Final = 2
 """The minimum length of a bar, in cells, at which a gap is still visible."""
@@ -55,9 +55,10 @@ SHORTEST_END: Final = 3
 
 
 def shown_offsets(hw: int, leo: int, width: int) -> tuple[str, str]:
-    """Return the texts of a high watermark and a log end offset that fit into a width in cells, including the `/` between them.
+    """Return a high watermark and a log end offset as texts that, together with a `/` between them, fit into a width in cells.
 
-    If they do not fit, the log end omits the first digits that both offsets have in common, or is rounded down.
+    If the full numbers do not fit, the log end offset is shown without the first digits that both offsets have in common, or is rounded
+    down.
     """
     first, second = str(hw), str(leo)
     room = width - len(first) - 1
@@ -70,7 +71,10 @@ def shown_offsets(hw: int, leo: int, width: int) -> tuple[str, str]:
 
 
 def _rounded_down(number: int, room: int) -> str:
-    """Round a number down so that it fits into a number of cells, for example `123k`. If it does not fit, return an ellipsis."""
+    """Round a number down so that it fits into a number of cells, for example `123k`.
+
+    If even the rounded number does not fit, return an ellipsis.
+    """
     for unit in ("k", "M", "G", "T"):
         number //= 1_000
         if len(text := f"{number}{unit}") <= room and number:
@@ -96,7 +100,7 @@ class Columns(ReprMixin):
     both: bool
     """Whether both HW and LEO are shown, or only LEO."""
     brokers: tuple[int, ...]
-    """The brokers that have their own columns; empty if replicas appear in their order."""
+    """The brokers that have their own columns; empty if replicas appear in their assigned order."""
     places: int
     """The number of replica columns."""
     label: int
@@ -120,7 +124,7 @@ class Columns(ReprMixin):
     def plan(view: ClusterView, width: int) -> Columns:
         """Return the columns for a cluster and a screen width.
 
-        If the width is too small, the least important columns are left out first, and the offsets last.
+        If the screen is too narrow, columns are left out, the least important first and the offsets last.
         """
         name = min(max(9, *(len(str(p.tp)) for p in view.partitions), 0) + 1, 15 if width < 100 else 28)
         largest = max((replica.leo for p in view.partitions for replica in p.replica_views), default=0)
@@ -169,7 +173,7 @@ _GLYPH: Final = 2
 
 
 class PartitionsInOrder(Sequence[PartitionView]):
-    """The partitions of a view in a precomputed order."""
+    """The partitions of a view, in an order that was computed before."""
 
     __slots__ = ("_places", "_views")
 
@@ -191,7 +195,7 @@ class PartitionsInOrder(Sequence[PartitionView]):
 
 
 def _said(p: PartitionView) -> tuple[object, ...]:
-    """Return all data of a partition that a row shows."""
+    """Return all data of a partition that its row shows."""
     return (
         p.status, p.diverged, p.leader, p.leader_epoch, p.partition_epoch, p.isr, p.replicas, p.min_isr,
         [(replica.leo, replica.hw, replica.role, replica.in_isr, replica.alive, replica.broker) for replica in p.replica_views],
@@ -208,7 +212,7 @@ class GridPainter:
         self._heads: dict[tuple[object, ...], Part] = {}
 
     def use(self, paint: Palette) -> None:
-        """Use another palette from now on."""
+        """Switch to another palette."""
         if paint is not self.paint:
             self.paint, self._rows, self._beginnings, self._heads = paint, {}, {}, {}
 
@@ -234,7 +238,7 @@ class GridPainter:
             top: index of the first partition shown.
             partition, broker: the selected partition and broker.
             focused: whether the panel has the keyboard focus.
-            note: text on the right of the headline. If it is empty, the legend is shown.
+            note: text on the right of the headline; if empty, the legend is shown instead.
             columns: the columns, or None to compute them.
         """
         width, height = size
@@ -316,7 +320,7 @@ class GridPainter:
         return row.strip(width, (self.paint.cursor if focused else self.paint.row) if selected else None)
 
     def _beginning(self, p: PartitionView, columns: Columns, selected: bool) -> Part:
-        """Return the part of a row before its replicas. It does not depend on offsets."""
+        """Return the part of a row before its replicas. This part does not depend on offsets."""
         paint = self.paint
         glyph, word, style = partition_status(p, paint)
         key = (columns, selected, id(paint), word, p.leader, p.leader_epoch, p.partition_epoch, p.isr, len(p.replicas), p.min_isr)
@@ -384,7 +388,10 @@ class GridPainter:
 
 
 class PartitionGrid(Lines, can_focus=True):
-    """The widget of the grid. It scrolls to the selected partition. A click selects a cell. A right click also opens a menu of actions."""
+    """The widget of the grid.
+
+    The grid scrolls to the selected partition. A click selects a cell. A right click also opens a menu of actions.
+    """
 
     class Picked(Message):
         """The user clicked a cell. `menu` is True for the right button."""
@@ -430,7 +437,7 @@ class PartitionGrid(Lines, can_focus=True):
     def bring_into_sight(
         self, view: ClusterView, *, worst_first: bool, which: str = "", words: str = "", partition: TopicPartition | None
     ) -> Sequence[PartitionView]:
-        """Scroll so that a partition is visible. Returns the visible partitions."""
+        """Scroll so that a partition is visible, and return the visible partitions."""
         self.order, at_of = self._in_order(view, worst_first, which, words)
         rows = max(1, self.box.height - 2)
         at = at_of.get(partition, 0) if partition is not None else 0
@@ -440,7 +447,10 @@ class PartitionGrid(Lines, can_focus=True):
     def _in_order(
         self, view: ClusterView, worst_first: bool, which: str, words: str
     ) -> tuple[Sequence[PartitionView], dict[TopicPartition, int]]:
-        """Return the partitions in order, and the index of each. They are sorted again only if more than offsets has changed."""
+        """Return the partitions in order, and the index of each.
+
+        The partitions are sorted again only if something other than offsets has changed.
+        """
         key = (view.version, worst_first, which, words)
         if view.version < 0 or self._sorted[0] != key:
             ordered = in_order(view, worst_first, which, words)
@@ -449,7 +459,10 @@ class PartitionGrid(Lines, can_focus=True):
         return PartitionsInOrder(view.partitions, self._sorted[1]), self._sorted[2]
 
     def _plan(self, view: ClusterView, width: int, shown: Sequence[PartitionView]) -> Columns:
-        """Return the columns. They are computed again only if more than offsets has changed, or if a visible offset needs another digit."""
+        """Return the columns.
+
+        The columns are computed again only if something other than offsets has changed, or if a visible offset needs another digit.
+        """
         key = (view.version, width)
         if view.version >= 0 and self._planned is not None and self._planned[0] == key:
             columns = self._planned[1]

@@ -1,7 +1,7 @@
 """The scenario panel: the description of a scenario, and the state of its expectations.
 
 Conditions of the same step are grouped below the step's note. Failed expectations are always shown in full. If there is not enough room,
-expectations that held are left out first.
+expectations that were true are left out first.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ def paint_scenario(state: ScenarioState, paint: Palette, size: tuple[int, int]) 
 
 
 def _cut(about: list[Strip], room: int, paint: Palette, width: int) -> list[Strip]:
-    """Return as many lines as fit. If lines are left out, the last line names the key that shows them."""
+    """Return as many lines as there is room for. If some lines are left out, the last line names the key that shows all lines."""
     if len(about) <= room:
         return about
     more = " ⏎ shows all "
@@ -71,7 +71,7 @@ def grouped(expectations: Sequence[Expected]) -> list[list[Expected]]:
 
 
 def verdict_of(group: Sequence[Expected]) -> Verdict:
-    """Return the verdict of a group. A group failed if any of its expectations failed, and held if all of them held."""
+    """Return the verdict of a group. The verdict is failed if any expectation of the group failed, and held if all of them held."""
     verdicts = {e.verdict for e in group}
     return Verdict.FAILED if Verdict.FAILED in verdicts else Verdict.PENDING if Verdict.PENDING in verdicts else Verdict.HELD
 
@@ -81,7 +81,7 @@ def _total(blocks: list[list[Strip]]) -> int:
 
 
 def _labelled(label: str, text: str, paint: Palette, width: int, style: Style) -> list[Strip]:
-    """Paint a text after a label, for example `next`, on as many lines as necessary. An empty text has no lines."""
+    """Paint text after a label, for example `next`, on as many lines as necessary. An empty text has no lines."""
     return [
         Row().add(f" {label if number == 0 else '':<6}", paint.muted).join(coloured(line, paint, style)).strip(width)
         for number, line in enumerate(wrap(text, width - 8))
@@ -91,7 +91,7 @@ def _labelled(label: str, text: str, paint: Palette, width: int, style: Style) -
 def _that_fit(groups: list[list[Expected]], blocks: list[list[Strip]], room: int) -> list[list[Strip]]:
     """Return the blocks that fit, in their order.
 
-    If not all fit, failed groups take precedence, then pending groups, and then the latest groups that held.
+    If there is not enough room, failed groups take precedence, then pending groups, and then the latest groups that held.
     """
     if _total(blocks) <= room:
         return blocks

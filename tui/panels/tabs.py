@@ -1,4 +1,4 @@
-"""The line with the names of all screens and their keys. The open screen is highlighted. The line is below the header on every screen."""
+"""The line with the names and keys of all screens. The open screen is highlighted. The line is below the header on every screen."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Tab = tuple[str, str, str, str]
 
 
 def paint_tabs(tabs: tuple[Tab, ...], current: str, paint: Palette, width: int) -> Strip:
-    """Paints all screens with their keys and highlights the open one. If the line is too narrow, shortens names or leaves them out."""
+    """Paints all screens with their keys and highlights the open one. If the line is too narrow, shortens the names or leaves them out."""
     if _needed(tabs) > width:
         current = next((brief for _, name, brief, _ in tabs if name == current), current)
         tabs = tuple((key, brief, brief, action) for key, _, brief, action in tabs)

@@ -1,7 +1,7 @@
 """The timeline of the whole branch, from left to right, with a mark for every notable event. A click goes to the moment of a mark.
 
-If there is room, the timeline has several lanes: acts, faults, and bookmarks; ISR changes and fencing; elections; and harm. The span grows
-in steps of 1, 2, and 5 times a power of ten, so that marks seldom move while time advances.
+If there is room, the timeline has several lanes: one for acts, faults, and bookmarks, one for ISR changes and fencing, one for elections,
+and one for harm. The span of the timeline is always 1, 2, or 5 times a power of ten, so that marks seldom move while time advances.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ KINDS_OF: Final[Mapping[str, str]] = {
     "link-held": "fault",
     "disk-slowed": "fault",
 }
-"""The type of mark for each kind of event. Other kinds have no mark, because they accompany an event that has one."""
+"""The type of mark for each kind of event. Other kinds of events have no mark, because they accompany an event that has a mark."""
 
 LOOKS: Final[Mapping[str, tuple[str, str]]] = {
     "bookmark": ("◆", "you"),
@@ -71,7 +71,10 @@ LOOKS: Final[Mapping[str, tuple[str, str]]] = {
     "fault": ("✕", "bad"),
     "act": ("▸", "you"),
 }
-"""The glyph and the style role of each type of mark, the most important first. A cell with several marks shows the most important one."""
+"""The glyph and the style role of each type of mark, with the most important type first.
+
+If a cell has several marks, the cell shows the most important one.
+"""
 
 WORDS: Final[Mapping[str, str]] = {
     "bookmark": "a bookmark", "loss": "records were lost, or logs diverged", "error": "records were exposed, refused, or duplicated, or a "
@@ -93,7 +96,7 @@ LANES: Final[Mapping[int, tuple[tuple[str, frozenset[str]], ...]]] = {
         ("harm", frozenset({"loss", "error", "truncation"})),
     ),
 }
-"""The lanes with their names and types of marks, by the number of lanes that fit."""
+"""The lanes, each with its name and its types of marks, by the number of lanes that fit."""
 
 LEAST_SPAN: Final[int] = 10 * SECOND
 
@@ -102,16 +105,19 @@ LEAST_EVENTS: Final = 20
 
 
 HEADED: Final = 3
-"""The minimum number of lines for a headline, which describes the selected mark. Without a headline, the footer describes the mark."""
+"""The minimum number of lines with which the timeline has a headline, which describes the selected mark.
+
+Without a headline, the footer describes the mark.
+"""
 
 
 def height_for(height: int) -> int:
-    """Return the number of lines of the timeline for a screen height."""
+    """Return the number of lines that the timeline has on a screen of a given height."""
     return 1 if height < 36 else 3 if height < 50 else 5
 
 
 def span_for(end: int, by_events: bool = False) -> int:
-    """Return the span of the axis that contains `end`, in µs, or in events if `by_events` is set.
+    """Return the span of an axis that reaches to `end` or beyond, in µs or, if `by_events` is set, in events.
 
     The span is 1, 2, or 5 times a power of ten, in seconds or in events, and at least ten seconds or 20 events.
     """
@@ -126,7 +132,7 @@ def span_for(end: int, by_events: bool = False) -> int:
 
 @attrs.define(repr=False)
 class Buckets(ReprMixin):
-    """Marks grouped by cell. Each mark is added once. If the scale or the branch changes, all marks are added again.
+    """The marks, grouped by cell. Each mark is added only once, but if the scale or the branch changes, all marks are added again.
 
     Attributes:
         cells, span: the number of cells, and the span of the axis in µs or in events.
@@ -144,7 +150,7 @@ class Buckets(ReprMixin):
     used: dict[int, None] = attrs.field(factory=dict)
 
     def take(self, marks: Sequence[Mark], cells: int, span: int, by_events: bool = False) -> None:
-        """Add new marks. If the scale or the branch has changed, start again."""
+        """Add new marks. If the scale or the branch has changed, add all marks again."""
         self.by_events = by_events
         if (cells, span) != (self.cells, self.span) or marks is not self._source or len(marks) < self._taken:
             self.cells, self.span, self._source, self._taken = cells, span, marks, 0
@@ -177,10 +183,10 @@ def paint_timeline(
     Args:
         buckets: the marks, updated for `axis_of(size)`.
         bookmarks: position and note of each bookmark.
-        now, end: the current position, and the end of the branch. All positions are in µs, or in events if `buckets.by_events` is set.
+        now, end: the current position, and the end of the branch. All positions are in µs or, if `buckets.by_events` is set, in events.
         paint, size, focused: the styles, the width and height in cells, and whether the timeline has the keyboard focus.
-        told: description of the selected mark; empty for none.
-        chosen: the selected mark, or None.
+        told: description of the selected mark; empty if no mark is selected.
+        chosen: the selected mark, or None if no mark is selected.
     """
     width, height = size
     left, cells = axis_of(size)
@@ -225,13 +231,13 @@ def paint_timeline(
 
 
 def _line(row: Row, begin: int, end: int, lived: int, paint: Palette) -> None:
-    """Paint the axis between two cells, as a solid line up to the end of the branch."""
+    """Paint the part of the axis between two cells. Up to the end of the branch, the line is solid."""
     solid = max(0, min(end, lived + 1) - begin)
     row.add("─" * solid, paint.faint).add("·" * (end - begin - solid), paint.faint)
 
 
 def axis_of(size: tuple[int, int]) -> tuple[int, int]:
-    """Return the number of cells before the axis, and of the axis."""
+    """Return the number of cells before the axis, and the number of cells of the axis."""
     width, height = size
     left = 10 if height >= HEADED else 11
     return left, max(1, width - left - (1 if height >= HEADED else 11))
@@ -239,7 +245,7 @@ def axis_of(size: tuple[int, int]) -> tuple[int, int]:
 
 @lru_cache(maxsize=8)
 def _axis(span: int, cells: int, left: int, by_events: bool, paint: Palette, width: int, focused: bool, told: str) -> Strip:
-    """Paint the headline: the name, and the times along the axis or the description of the selected mark."""
+    """Paint the headline, which contains the panel's name and either the times along the axis or the description of the selected mark."""
     row = Row().add(" Timeline".ljust(left), paint.title_focused if focused else paint.title)
     if told:
         return row.add(" " + told, paint.text).strip(width)
@@ -257,7 +263,10 @@ def _axis(span: int, cells: int, left: int, by_events: bool, paint: Palette, wid
 
 
 class Timeline(Lines, can_focus=True):
-    """The widget of the timeline. With the focus, ← and → select a mark, and Enter goes to its moment. A click goes to a mark or time."""
+    """The widget of the timeline.
+
+    When the timeline has the focus, ← and → select a mark, and Enter goes to the moment of the mark. A click goes to a mark or a time.
+    """
 
     class Wanted(Message):
         """The user wants to go to an event (`seq`), or to a time in µs if `seq` is -1."""

@@ -1,1 +1,1 @@
-"""Palettes, the glyphs and words of states, lines, and tables. This package does not depend on the panels."""
+"""Palettes, lines, tables, and the glyphs and words for states. This package does not depend on the panels."""

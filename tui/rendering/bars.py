@@ -1,8 +1,8 @@
-"""Bars of logs. They show how far each replica of a partition reaches, on a scale for that partition.
+"""Bars of logs. The bars show how far the log of each replica reaches, on one scale for each partition.
 
-Offsets grow without limit, but gaps are only a few records. A bar therefore does not start at offset 0. It shows the last
-records up to the end of the longest replica, in a window large enough for the shortest one. The window's size changes only
-in steps of 1, 2, and 5 times a power of ten, so that the bar stays steady. Even a gap of a single record is visible.
+Offsets grow without limit, but replicas are usually only a few records apart. A bar therefore does not start at offset 0. It shows a window
+that ends at the end of the longest replica and that is large enough for the gap of the shortest one. The size of the window is always 1, 2,
+or 5 times a power of ten, so that the bar seldom jumps. Even a gap of a single record is visible.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ LEAST_WINDOW: Final = 10
 
 @attrs.frozen(repr=False)
 class Window(ReprMixin):
-    """The offsets that the bars of a partition span, from `start` (inclusive) to `end` (exclusive)."""
+    """The range of offsets that the bars of a partition show, from `start` (inclusive) to `end` (exclusive)."""
 
     start: int
     end: int
@@ -47,7 +47,7 @@ def _nice(number: int) -> int:
 
 
 def bar(window: Window, hw: int, leo: int, width: int) -> tuple[int, int, int]:
-    """Returns the number of cells for committed, uncommitted, and missing records. Their sum is `width`.
+    """Returns the number of cells for committed, uncommitted, and missing records. The sum of the three numbers is `width`.
 
     Args:
         window: the window of the partition.

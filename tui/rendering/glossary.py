@@ -20,7 +20,10 @@ TERM_WIDTH: Final = 18
 
 @attrs.frozen(repr=False)
 class Term(ReprMixin):
-    """A word or a symbol with its explanation. `name` is the long form of an abbreviation, and `role` is the style of a symbol."""
+    """A word or a symbol with its explanation.
+
+    `name` is the long form if the word is an abbreviation, and `role` is the style if it is a symbol.
+    """
 
     term: str
     name: str
@@ -48,7 +51,10 @@ SYMBOLS: Final = (
     Term(states.MISSING * 2, "missing", "The records that the longest log has and this replica lacks.", "missing"),
     Term("▸", "the selected cell", "In the event log, a line that Enter opens, or an act.", "key"),
 )  # fmt: skip
-"""The symbols of brokers and replicas. `STATUS_LOOKS` has the symbols of partitions, and the timeline has its own symbols."""
+"""The symbols of brokers and replicas.
+
+The symbols of partitions are in `STATUS_LOOKS`, and the symbols of the timeline are in `tui.panels.timeline`.
+"""
 
 STATES: Final = {
     PartitionStatus.OFFLINE: "No broker leads the partition: clients can neither read nor write.",
@@ -211,14 +217,14 @@ def _controller(zookeeper: bool) -> str:
 
 
 def states_of_partitions() -> tuple[Term, ...]:
-    """Return the states of a partition with their symbols. The worst state comes first, and divergence comes last."""
+    """Return the states of a partition with their symbols. The states are ordered from the worst, except that divergence comes last."""
     looks = ((states.STATUS_LOOKS[status], STATES[status]) for status in PartitionStatus)
     terms = [Term(f"{glyph} {word}", "", text, role) for (glyph, word, role), text in looks]
     return (*terms, Term("≠ diverged", "", "Replicas have different records at the same offsets.", "bad"))
 
 
 def paint_glossary(release: Release, paint: Palette, width: int, *, zookeeper: bool, first: str = "") -> list[Strip]:
-    """Paint the glossary: terms, states, and symbols. If `first` is a term, it comes before all others."""
+    """Paint the glossary: terms, states, and symbols. If `first` is a term, that term comes before all others."""
     terms = all_terms(release, zookeeper=zookeeper)
     lines: list[Strip] = []
     asked = [term for term in terms if term.term == first]
@@ -232,7 +238,7 @@ def paint_glossary(release: Release, paint: Palette, width: int, *, zookeeper: b
 
 
 def paint_term(term: Term, paint: Palette, width: int) -> list[Strip]:
-    """Paint a term with its explanation beside it."""
+    """Paint a term, with the explanation beside it."""
     style = getattr(paint, term.role)
     name = f"{term.name}. " if term.name else ""
     lines = []

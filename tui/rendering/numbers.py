@@ -12,7 +12,7 @@ _UNITS: Final = {"": 1, "k": 1_000, "m": 1_000_000}
 
 
 def count_of(text: str) -> int:
-    """Returns the number of records in a text such as `10`, `1,000`, or `10k`.
+    """Parse text such as `10`, `1,000`, or `10k`, and return the number of records.
 
     Raises:
         ValueError: the text is not a number, or the number is out of range. The message describes valid input.

@@ -1,9 +1,9 @@
 """Six palettes. A palette has a style for each role, and a theme for Textual's own widgets.
 
-Widgets use a role (`bad`, `committed`), never a color. No state is shown by color alone: each also has its own glyph or word. Each palette
-except `plain` is built from sixteen hues. `dark` is the default. In `colour-blind`, the colors for good, warning, and bad differ by more
-than 40 (CIE76) for each common type of color blindness. In `contrast`, the contrast ratio of all text is above 7:1. `sixteen` uses only
-the colors that a terminal with sixteen colors has. `plain` uses only bold, dim, underline, and reverse, for `NO_COLOR`.
+Widgets use a role (`bad`, `committed`), never a color. No state is shown by color alone, because each state also has its own glyph or word.
+Each palette except `plain` is built from sixteen hues. `dark` is the default. In `colour-blind`, the colors for good, warning, and bad
+differ by more than 40 (CIE76) for each common type of color blindness. In `contrast`, the contrast ratio of all text is above 7:1.
+`sixteen` uses only the colors of a terminal with sixteen colors. `plain` uses only bold, dim, underline, and reverse, for `NO_COLOR`.
 """
 
 from __future__ import annotations
@@ -83,7 +83,10 @@ class Hues(ReprMixin):
 
 
 def made_of(hues: Hues, *, bold: bool = False) -> Palette:
-    """Build a palette from hues. `bold` makes the styles `good` and `warn` bold. Roles that look alike share one style (`Row.add`)."""
+    """Build a palette from hues.
+
+    If `bold` is true, the styles `good` and `warn` are bold. Roles that look alike share one style object, which `Row.add` relies on.
+    """
     plain = bold or None
     known: dict[Style, Style] = {}
 
@@ -146,7 +149,10 @@ HUES: Final = {
         partition="#ffffff", committed="#00aaaa",
     ),
 }  # fmt: skip
-"""The hues of every palette except `plain`. The hues of `sixteen` are exactly Rich's ANSI colors, so Rich does not approximate them."""
+"""The hues of every palette except `plain`.
+
+The hues of `sixteen` are exactly Rich's ANSI colors, so that Rich does not have to approximate them.
+"""
 
 _BOLD: Final = Style(bold=True)
 _DIM: Final = Style(dim=True)
@@ -183,11 +189,11 @@ CURSORS: Final = frozenset(Color.parse(hues.cursor) for hues in HUES.values())
 _LESS_DARK: Final = {"background": "#121212", "raised": "#262626", "cursor": "#00005f"}
 
 LESS: Final = {"dark": {**_LESS_DARK, "faint": "#6c6c6c"}, "colour-blind": _LESS_DARK}
-"""Replacement hues for terminals with 256 colors, in which the nearest colors to some dark blues are black and a bright teal."""
+"""Replacements for some dark blues on terminals with 256 colors, where the nearest colors would be black and a bright teal."""
 
 
 def palette_of(name: str, *, few: bool = False) -> Palette:
-    """Return a palette by name. `few` is True for a terminal with only 256 colors."""
+    """Return a palette by name. `few` is true for a terminal that has only 256 colors."""
     return _few(name) if few and name in LESS else PALETTES[name]
 
 
@@ -197,7 +203,7 @@ def _few(name: str) -> Palette:
 
 
 def theme_of(name: str) -> Theme:
-    """Return the theme for Textual's own widgets (command palette, dialogs) that matches a palette."""
+    """Return the theme that matches a palette, for Textual's own widgets (command palette and dialogs)."""
     hues = HUES.get(name, HUES["dark"])
     return Theme(
         name=f"isrlab-{name}",

@@ -1,6 +1,6 @@
 """Builds a line of the screen: text with styles, cut or padded to a width, as a Textual `Strip`.
 
-Text can come from outside, so these functions escape control characters in it.
+Because some of the text comes from outside, these functions escape control characters.
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ from textual.strip import Strip
 from scenarios.io.escaping import escape_value
 
 ELLIPSIS: Final = "…"
-"""The mark at the end of a text that was cut."""
+"""The mark at the end of text that was cut."""
 
 
 Part = tuple[tuple[Segment, ...], int]
 """A finished part of a line and its width in cells."""
 
 _REMEMBERED: Final = 4
-"""The size of each cache of a line. Textual caches the results of several strip methods."""
+"""The size of each of a line's caches, in which Textual keeps the results of several strip methods."""
 
 
 class Line(Strip):
@@ -87,7 +87,7 @@ class Row:
         return self
 
     def pad(self, column: int) -> Row:
-        """Append blanks up to a column. If the line is already longer, do nothing."""
+        """Append spaces up to a column. If the line is already longer, do nothing."""
         if column > self.width:
             self._segments.append(Segment(" " * (column - self.width)))
             self.width = column
@@ -99,7 +99,7 @@ class Row:
         return tuple(self._segments), self.width
 
     def fits(self, text: str, width: int) -> bool:
-        """Whether a text still fits into a line of the given width."""
+        """Whether more text still fits into a line of the given width."""
         return self.width + cell_len(text) <= width
 
     def strip(self, width: int, under: Style | None = None) -> Strip:
@@ -117,13 +117,16 @@ class Row:
 
 
 _over: dict[int, tuple[Style, dict[int, tuple[Style | None, Style]]]] = {}
-"""The sum of two styles, by the identity of the lower and the upper style. The cache keeps both alive, so that identities stay unique."""
+"""The sum of two styles, by the identity of the lower and the upper style.
+
+The cache holds references to both styles, so that their identities stay unique.
+"""
 
 _MOST_PAIRS: Final = 4_096
 
 
 def _sum(under: Style, style: Style | None) -> Style:
-    """Combine two styles. If the result equals one of them, return that object."""
+    """Combine two styles. If the result is equal to one of them, return that very object."""
     if style is None:
         return under
     both = under + style
@@ -131,7 +134,10 @@ def _sum(under: Style, style: Style | None) -> Style:
 
 
 def over(strip: Strip, under: Style) -> Strip:
-    """Return a line with a style beneath the whole line. It equals `Strip.apply_style`, but caches the sum of each pair of styles."""
+    """Return a line with a style beneath the whole line.
+
+    The result is the same as that of `Strip.apply_style`, but the sum of each pair of styles is cached.
+    """
     found = _over.get(id(under))
     if found is None or len(found[1]) > _MOST_PAIRS:
         found = _over[id(under)] = (under, {})
@@ -154,7 +160,7 @@ def blank(width: int) -> Strip:
 
 
 def clip(text: str, width: int) -> str:
-    """Cut a text to a width, with an ellipsis. Do not pad it."""
+    """Cut text to a width, with an ellipsis, but do not pad it."""
     text = escape_value(text)
     if cell_len(text) <= width:
         return text
@@ -162,19 +168,19 @@ def clip(text: str, width: int) -> str:
 
 
 def clip_name(name: str, width: int) -> str:
-    """Cut a partition's name to a width. If possible, cut the end of the topic's name and keep the partition number."""
+    """Cut a partition's name to a width. If possible, keep the partition number and cut only the end of the topic's name."""
     topic, dash, number = name.rpartition("-")
     room = width - len(dash) - len(number)
     return clip(topic, room) + dash + number if topic and room >= 4 else clip(name, width)
 
 
 def fit(text: str, width: int) -> str:
-    """Cut or pad a text to an exact width."""
+    """Cut or pad text to an exact width."""
     return set_cell_size(clip(text, width), width)
 
 
 def wrap(text: str, width: int) -> list[str]:
-    """Break a text into lines of a maximum width, if possible at blanks."""
+    """Break text into lines of a maximum width, at spaces if possible."""
     lines: list[str] = []
     line = ""
     for word in map(escape_value, text.split()):
@@ -198,7 +204,7 @@ def wrap(text: str, width: int) -> list[str]:
 
 
 def rule(title: str, right: str, width: int, title_style: Style, line_style: Style, note_style: Style) -> Strip:
-    """Return the headline of a panel: its title, a thin line, and on the right a note if there is room for it."""
+    """Return the headline of a panel: the title, a thin line and, if there is room, a note on the right."""
     row = Row().add(f" {title} ", title_style)
     note = f" {right} " if right else ""
     room = width - row.width - cell_len(note)
@@ -210,7 +216,7 @@ def rule(title: str, right: str, width: int, title_style: Style, line_style: Sty
 
 
 def headline(line: Strip, style: Style) -> Strip:
-    """Return a line of text as a headline, in which a thin line replaces the blanks at the end."""
+    """Return a line of text as a headline, in which a thin line replaces the spaces at the end."""
     text = line.text.rstrip()
     used = cell_len(text) + 1
     if used + 2 > line.cell_length:

@@ -11,24 +11,27 @@ from core.lab.views.view import BrokerView, PartitionStatus, PartitionView, Repl
 from tui.rendering.palette import Palette
 
 LEADER: Final = "★"
-"""The leader according to the controller."""
+"""The glyph of the leader according to the controller."""
 BELIEVES: Final = "☆"
-"""A replica that considers itself the leader, although the controller has another leader or none."""
+"""The glyph of a replica that considers itself the leader, although the controller has elected another replica or none."""
 IN_ISR: Final = "●"
-"""A live replica in the ISR."""
+"""The glyph of a live replica in the ISR."""
 OUT: Final = "○"
-"""A live replica outside the ISR."""
+"""The glyph of a live replica outside the ISR."""
 DOWN_IN_ISR: Final = "⊗"
-"""A replica that is down but still in the ISR. Either the controller has not noticed, or it was the last member."""
+"""The glyph of a replica that is down but still in the ISR.
+
+Either the controller has not noticed the failure yet, or the replica is the last member of the ISR.
+"""
 DOWN: Final = "✕"
-"""A replica that is down and outside the ISR."""
+"""The glyph of a replica that is down and outside the ISR."""
 
 COMMITTED: Final = "▆"
-"""The part of a bar below the replica's own high watermark."""
+"""The glyph for the part of a bar below the replica's own high watermark."""
 PENDING: Final = "▂"
-"""The part of a bar between the replica's high watermark and its LEO."""
+"""The glyph for the part of a bar between the replica's high watermark and its LEO."""
 MISSING: Final = "·"
-"""The part of a bar for records that the longest replica has and this one lacks."""
+"""The glyph for the part of a bar for records that the longest replica has and this replica lacks."""
 
 LEGEND: Final = (
     f"{LEADER} leader  {IN_ISR} in ISR  {OUT} out  {DOWN} down ({DOWN_IN_ISR} still in ISR)  "
@@ -45,7 +48,10 @@ LEGENDS: Final = (
 
 
 def broker_state(broker: BrokerView, paint: Palette) -> tuple[str, str, Style]:
-    """Return the glyph, word, and style of a broker. They depend on the state of its process and on whether it is fenced."""
+    """Return the glyph, word, and style of a broker.
+
+    These depend on the state of the broker's process and on whether the broker is fenced.
+    """
     match broker.state:
         case BrokerState.STOPPED:
             return DOWN, "stopped" if broker.fenced else "dead, not yet noticed", paint.bad
@@ -61,7 +67,7 @@ def broker_state(broker: BrokerView, paint: Palette) -> tuple[str, str, Style]:
 
 
 def registration(broker: BrokerView) -> str:
-    """Return a broker's epoch, and its rack if it has one."""
+    """Return the epoch of a broker, and the rack if the broker has one."""
     epoch = f"epoch {broker.broker_epoch}" if broker.broker_epoch >= 0 else "not registered"
     return epoch + (f"  rack {broker.rack}" if broker.rack else "")
 
@@ -112,7 +118,10 @@ def broker_words(broker: BrokerView, paint: Palette) -> str:
 
 
 def replica_marks(partition: PartitionView, copy: ReplicaView, paint: Palette) -> tuple[str, Style]:
-    """Return two glyphs and their style. The first glyph marks a leader. The second shows whether the replica is alive and in the ISR."""
+    """Return two glyphs and their style.
+
+    The first glyph marks a leader, and the second shows whether the replica is alive and in the ISR.
+    """
     if copy.broker == partition.leader:
         first, style = LEADER, paint.leader
     elif copy.alive and copy.role == "leader":

@@ -1,4 +1,4 @@
-"""Paints tables. Columns are as wide as their content. If the screen is too narrow, the least important columns are left out."""
+"""Paints tables. A column is as wide as its content. If the screen is too narrow, the least important columns are left out."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tui.rendering.palette import Palette
 from tui.rendering.rows import Row, clip
 
 Cell = tuple[str, Style] | list[tuple[str, Style]]
-"""A text with its style, or several texts side by side."""
+"""The content of a cell: text with a style, or several of these side by side."""
 
 
 @attrs.frozen
@@ -24,8 +24,8 @@ class Column:
     Attributes:
         title: the text of the column's header.
         right: whether the content is right-aligned.
-        rank: importance. Columns with the highest rank are left out first. Columns with rank 0 are never left out.
-        rest: whether the column takes the remaining width. Its content is cut if necessary.
+        rank: how readily the column is left out: the highest rank first, rank 0 never.
+        rest: whether the column takes the remaining width, so that its content is cut if necessary.
         least: minimum width of a column that takes the rest, in cells.
     """
 
@@ -84,8 +84,8 @@ def paint_table(
         paint, width: the styles, and the width in cells.
         selected: index of the highlighted row; -1 for none.
         focused: whether the table has the keyboard focus.
-        gap: number of blanks between columns.
-        marks: whether a mark precedes the selected row, for tables in which the user selects a row.
+        gap: number of spaces between columns.
+        marks: whether the selected row has a mark in front, for tables in which the user selects a row.
     """
     widths = widths_of(columns, rows, width - (1 if marks else 0), gap)
     head = Row().add("  " if marks else " ", paint.muted)

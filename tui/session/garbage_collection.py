@@ -1,7 +1,7 @@
-"""Controls Python's garbage collector. It runs between frames in small portions, and in full only while nothing moves.
+"""Controls Python's garbage collector. Small collections run between frames, and full collections run only while nothing moves.
 
-By default, the collector can scan the whole heap in the middle of a frame, which takes longer than several frames. Objects that live as
-long as the session are excluded (`gc.freeze`) after the first screen is shown.
+By default, the collector can scan the whole heap in the middle of a frame, which takes as long as several frames. After the first screen is
+shown, objects that live as long as the session are excluded from collection (`gc.freeze`).
 """
 
 from __future__ import annotations
@@ -16,13 +16,16 @@ IDLE_SECONDS: Final = 0.5
 """The time without movement before a full collection, in seconds."""
 
 _NEW: Final = 4
-"""The number of frames between two collections of new objects."""
+"""The number of frames from one collection of new objects to the next."""
 
 _YOUNG: Final = 32
-"""The number of frames after which surviving objects are frozen until the next full collection. A running cluster leaves no cycles."""
+"""The number of frames after which surviving objects are frozen until the next full collection.
+
+This is safe because a running cluster creates no reference cycles.
+"""
 
 _OLD: Final = 5_000
-"""The number of frames after which old objects can be garbage."""
+"""The number of frames after which a full collection is due, because old objects can be garbage by then."""
 
 
 _CLUSTERS: Final = 8
@@ -30,7 +33,7 @@ _CLUSTERS: Final = 8
 
 
 class GarbageCollection:
-    """Controls the collector if the playground has its own process. In any other process, it does nothing.
+    """Controls the collector if the playground has its own process. In a process that is shared with other code, does nothing.
 
     Attributes:
         frames: number of frames since the last full collection.
@@ -59,7 +62,7 @@ class GarbageCollection:
                 self.due = True
 
     def cluster_replaced(self) -> None:
-        """Notes that a cluster was replaced. After many replacements, collects at once."""
+        """Notes that a cluster was replaced. After many replacements, collects garbage immediately."""
         self.due = True
         self._left += 1
         if self._own and self._left % _CLUSTERS == 0 and not gc.isenabled():

@@ -45,11 +45,11 @@ DEFAULT_TITLE: Final = "three brokers under load"
 
 @attrs.frozen(repr=False)
 class LoadedSession(ReprMixin):
-    """A session with the data that the screen needs.
+    """A session together with the data that the screen needs.
 
     Attributes:
         session: the session.
-        title: title of the scenario, the file, or the cluster.
+        title: name of the scenario, the file, or the cluster, for the screen.
         seed, spec, release: seed, cluster, and release of the run.
         scenario: function that returns the state of the scenario, or None if the session has no scenario.
         notes: messages about problems with an import or with an old session.
@@ -83,7 +83,7 @@ class LoadedSession(ReprMixin):
         return self.spec.pace
 
     def script(self, name: str) -> str:
-        """Return the session up to now as a scenario script that produces the same events."""
+        """Return the session up to the current moment as a script that produces the same events."""
         from scenarios.logs.recorded_session import session_script
 
         session = self.session
@@ -101,7 +101,7 @@ class LoadedSession(ReprMixin):
 
 
 def script_name(path: Path) -> str:
-    """Return the scenario name for a script with a given path."""
+    """Return the name of the scenario that is saved to a given path."""
     kept = "".join(char if char.isalnum() or char in "-_." else "-" for char in path.stem)
     return kept[:80] or "session"
 

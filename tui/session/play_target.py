@@ -1,4 +1,4 @@
-"""The target of `isrlab play`: a scenario or a cluster, with its release, seed, and files."""
+"""The target of `isrlab play`, which is a scenario or a cluster with its release, seed, and files."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class PlayTarget(ReprMixin):
         record: file to which the session is saved as a script when it ends, or None.
         old: old session to open, or None for a new session.
         read_only: whether acts are not allowed.
-        features: feature levels in addition to those of the spec (`core.kafka.features`).
+        features: feature levels that are added to those of the spec (`core.kafka.features`).
         at: virtual time in µs at which an old session is opened; -1 for its end.
     """
 

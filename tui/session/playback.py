@@ -1,8 +1,8 @@
-"""Playback of a session in wall-clock time: speed, pause, and the work of one frame.
+"""The playback of a session in wall-clock time: speed, pause, and the work of one frame.
 
-Each frame passes the wall time since the previous frame. Virtual time then advances by that time multiplied by the speed. The work of a
-frame has a time budget, so that keys never wait. If the budget is too small for the speed, the lost time is not caught up. `reached` is
-then the actual speed.
+Each frame, virtual time advances by the wall time since the previous frame, multiplied by the speed. The work of a frame has a time budget,
+so that key presses never have to wait. If the budget is too small for the selected speed, the session runs slower and does not make up for
+the lost time. `reached` is then the actual speed.
 """
 
 from __future__ import annotations
@@ -23,23 +23,26 @@ AS_FAST_AS_IT_CAN: Final = math.inf
 """The speed that uses up the whole budget of every frame."""
 
 FRAME_BUDGET: Final = 0.012
-"""The maximum time that the simulation takes in one frame, in seconds."""
+"""The maximum time that the simulation can use in one frame, in seconds."""
 
 MAX_FRAME: Final = 0.25
-"""The maximum wall time of one frame, in seconds. A later frame, for example after the machine slept, counts as this time."""
+"""The maximum wall time of one frame, in seconds.
+
+If a frame is later than this, for example because the machine was asleep, only this time counts.
+"""
 
 
 class Playback:
-    """Moves a history forward with wall time.
+    """Advances a history as wall time passes.
 
     Attributes:
         playing: whether virtual time advances on its own.
         speed: virtual seconds per wall second, or `AS_FAST_AS_IT_CAN`.
-        reached: the actual speed if the budget does not allow `speed`, otherwise None. At `AS_FAST_AS_IT_CAN`, always the actual speed.
+        reached: the actual speed if `speed` is `AS_FAST_AS_IT_CAN` or if the budget does not allow `speed`; otherwise None.
     """
 
     def __init__(self, history: History, budget: float = FRAME_BUDGET) -> None:
-        """Start to play at speed 1. `budget` is the time budget of a frame in seconds."""
+        """Start playing at speed 1. `budget` is the time budget of a frame in seconds."""
         self._history = history
         self.playing = True
         self.speed = 1.0
@@ -53,7 +56,7 @@ class Playback:
         return within(self._budget if isinstance(task, SearchTask) else 2 * self._budget)
 
     def frame(self, wall: float) -> None:
-        """Advances by one frame of `wall` seconds. While paused, continues only a running task."""
+        """Advances the session by one frame of `wall` seconds. While the session is paused, only continues a running task."""
         history = self._history
         if history.task is not None:
             history.continue_task()
@@ -63,13 +66,13 @@ class Playback:
             history.keyframe_cache.maybe_add(history.replay_run)
 
     def settle(self) -> None:
-        """Adds the first keyframe, after the first screen is shown."""
+        """Adds the first keyframe. This is called after the first screen is shown."""
         if self._stands_here:
             self._history.keyframe_cache.add_first(self._history.replay_run)
 
     @property
     def _stands_here(self) -> bool:
-        """Whether the cluster shows the current moment of the session, and not an intermediate moment of a task."""
+        """Whether the cluster is at the current moment of the session, and not at an intermediate moment of a task."""
         return self._history.task is None or isinstance(self._history.task, SearchTask)
 
     @property
@@ -127,7 +130,7 @@ class Playback:
             self.pause()
 
     def _play_steps(self, wall: float) -> None:
-        """Executes steps by hand, which take no virtual time. At speed 1, executes one step per wall second."""
+        """Executes steps by hand, which take no virtual time. At speed 1, one step is executed per wall second."""
         self._debt += wall * min(self.speed, 1 / max(wall, 1e-6)) * SECOND
         replay_run = self._history.replay_run
         while self._debt >= SECOND and replay_run.stepwise:

@@ -1,4 +1,4 @@
-"""Converts a scenario's run into the state that the screen shows."""
+"""Converts a run of a scenario into the state that the screen shows."""
 
 from __future__ import annotations
 
@@ -28,6 +28,6 @@ def scenario_state(run: Run) -> ScenarioState:
 
 
 def _words(act: Act) -> str:
-    """Describe an act in words, without fields that have their default value."""
+    """Describe an act in words, except for fields that have their default value."""
     fields = {f.name: getattr(act, f.name) for f in attrs.fields(type(act)) if getattr(act, f.name) != f.default}
     return act_sentence(act.word, json.dumps(fields))

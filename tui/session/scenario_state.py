@@ -19,7 +19,10 @@ class Verdict(enum.StrEnum):
 
 @attrs.frozen(repr=False)
 class Expected(ReprMixin):
-    """An expectation with its condition and the note of its step. A failed expectation also has the expected and the actual value."""
+    """An expectation with its condition and the note of its step.
+
+    If the expectation failed, the expected value and the actual value are included.
+    """
 
     verdict: Verdict
     text: str

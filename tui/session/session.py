@@ -1,4 +1,4 @@
-"""The session: a history with playback and with the data for the screens. It does not depend on widgets."""
+"""The session: a history with playback and with the data for the screens. This module does not depend on widgets."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class Session(History):
     """
 
     def __init__(self, start: PlayableFactory, *, log: EventLogWriter | None = None, budget: float = FRAME_BUDGET) -> None:
-        """Start to play at speed 1.
+        """Start playing at speed 1.
 
         Args:
             start: function that builds the cluster or scenario to play.
@@ -65,7 +65,7 @@ class Session(History):
 
     @property
     def task_verb(self) -> str:
-        """The verb that describes the running task. The header shows it before the `task_target`."""
+        """The verb that describes the running task. The header shows this verb before the `task_target`."""
         match self.task:
             case TravelTask() | LogReplayTask():
                 return "going to"
@@ -75,7 +75,8 @@ class Session(History):
                 return "writing"
 
     def write_log(self, path: Path, header: Header, then: Callable[[str], None]) -> None:
-        """Begin to write this branch, up to its end, as an event log. Afterward, call `then` with an error message, or '' after success.
+        """Begin to write this branch, up to its end, as an event log. When the log is complete or has failed, `then` is called with '' or
+        the error message.
 
         Raises:
             InputError: the file cannot be written.
@@ -93,7 +94,7 @@ class Session(History):
         return sentence(event) if event is not None else ""
 
     def played_act_sentence(self, played: PlayedAct) -> str:
-        """Return the sentence of an act of this branch, which can be before or after the current moment."""
+        """Return the sentence of an act on this branch. The act can be before or after the current moment."""
         event = next((event for event in self.branch.act_events if event[0] == played.seq), None)
         return sentence(event) if event is not None else played.act.word
 
@@ -103,7 +104,7 @@ class Session(History):
         return self.cluster.now
 
     def settings(self) -> Settings:
-        """Return a copy of the current settings, which later changes do not affect."""
+        """Return a copy of the current settings, which does not change when the settings change later."""
         ring = self.event_buffer.ring(NOTABLE)  # settings change only through acts, and acts are notable events
         live, known = self.cluster.settings, self._settings
         if known is None or known[0] is not live or known[1] is not ring or known[2] != ring.total:
@@ -134,7 +135,7 @@ class Session(History):
         )
 
     def run_so_far(self) -> RunSoFar:
-        """Return the progress that a parallel run must repeat."""
+        """Return the progress of this session, which a parallel run must repeat."""
         replay_run = self.replay_run
         return RunSoFar(
             replay_run.steps,
@@ -153,7 +154,7 @@ class Session(History):
         return self.cluster.partition_detail(tp)
 
     def durability_report(self) -> DurabilityReport:
-        """Return a report on the records that are lost or exposed now."""
+        """Return a report about the records that are currently lost or exposed."""
         return self.cluster.durability_report()
 
     def transaction_report(self) -> TransactionReport:
@@ -163,7 +164,10 @@ class Session(History):
     def frame_view(
         self, also: Iterable[TopicPartition] = (), *, shown: Collection[TopicPartition] | None = None, most: int | None = None
     ) -> ClusterView:
-        """Return the view for a frame (`IncrementalView.view`). Only the parts that events changed since the last frame are rebuilt."""
+        """Return the view for a frame (`IncrementalView.view`).
+
+        Only the parts of the view that events have changed since the last frame are rebuilt.
+        """
         cluster = self.cluster
         if not isinstance(cluster, Cluster):
             return cluster.view()
@@ -173,11 +177,14 @@ class Session(History):
         return self._incremental_view.view(also, shown=shown, most=most)
 
     def lags(self) -> dict[int, float] | None:
-        """Return the largest lag of a replica on each running broker, in records. Return None if the playable is not a `Cluster`."""
+        """For each running broker, return the largest lag of the broker's replicas, in records.
+
+        Return None if the playable is not a `Cluster`.
+        """
         return lags(self.cluster) if isinstance(self.cluster, Cluster) else None
 
     def is_view_stale(self, some: Iterable[TopicPartition] | None = None) -> bool:
-        """Whether the last frame's view is out of date, for the whole cluster or for any of the given partitions."""
+        """Whether the view of the last frame is out of date, for the whole cluster or for any of the given partitions."""
         incremental_view = self._incremental_view
         if incremental_view is None or self.on_event is None or not incremental_view.is_of(self.cluster):
             return False

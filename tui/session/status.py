@@ -1,4 +1,4 @@
-"""The frozen status of a session at one moment, for the screens."""
+"""The frozen status that a session has at one moment, for the screens."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ class SessionStatus(ReprMixin):
         progress: the completed share of the task, from 0 to 1, or None if it is unknown.
         branch: the name of the branch.
         branches: the number of branches.
-        end: the last position of the branch that was played.
-        in_the_past: whether the branch has a future that was already played.
+        end: the last position that has been played on the branch.
+        in_the_past: whether the branch has already been played beyond this moment.
         by_hand: whether a cluster that ran on its own was switched to the pace `by-hand`.
         stepwise: whether the next step takes no virtual time.
         finished: whether the script has ended.
@@ -55,7 +55,7 @@ class RunSoFar(ReprMixin):
 
     Attributes:
         steps: number of steps so far.
-        acts: acts so far.
+        acts: the acts so far.
         next_due: virtual time of the next step in µs, or None if there is no next step.
         stepwise: whether the next step takes no virtual time.
         moving: whether the session plays or a task runs.

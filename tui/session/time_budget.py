@@ -8,6 +8,6 @@ from core.lab.history.incremental_task import ShouldYield
 
 
 def within(seconds: float) -> ShouldYield:
-    """Return a `ShouldYield` that returns True after the given number of wall seconds."""
+    """Return a `ShouldYield` function that returns True once the given number of wall seconds has passed."""
     end = time.perf_counter() + seconds
     return lambda: time.perf_counter() > end

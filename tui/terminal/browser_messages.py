@@ -1,4 +1,7 @@
-"""The messages that a browser tab can send to the server: keys, its size, pings, and changes of its focus. All others are invalid."""
+"""The messages that a browser tab can send to the server: keys, its size, pings, and changes of its focus.
+
+All other messages are invalid.
+"""
 
 from __future__ import annotations
 
@@ -6,10 +9,10 @@ import json
 from typing import Final
 
 MOST_CELLS: Final = 1_000
-"""The maximum number of columns or rows of a terminal. Each one costs memory."""
+"""The maximum number of columns and of rows of a terminal. The number is limited because each cell costs memory."""
 
 LONGEST: Final = 1_000_000
-"""The maximum length of a message, in characters and in bytes. Pasted text is the longest message."""
+"""The maximum length of a message, in characters and in bytes. The longest messages are those with pasted text."""
 
 _PING: Final = 100
 """The maximum length of a ping's content, in characters."""
@@ -17,12 +20,12 @@ _PING: Final = 100
 Message = tuple[str, object]
 """The kind of a message and its content.
 
-The content of `stdin` is a text, of `resize` (columns, rows), of `ping` the value to send back, and of `blur` and `focus` None.
+The content is the typed text for `stdin`, (columns, rows) for `resize`, the value to send back for `ping`, and None for `blur` and `focus`.
 """
 
 
 def message_of(text: str) -> Message:
-    """Parse a text and return the message in it.
+    """Parse text and return the message that it contains.
 
     Raises:
         ValueError: the text is not a valid message.

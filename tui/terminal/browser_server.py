@@ -1,10 +1,11 @@
 """The playground in a browser, through textual-serve.
 
 Everyone who plays has the rights of the person who started the server. Therefore, the server answers only requests whose path contains a
-token. It creates a new token at each start and prints it. The server also protects against pages from other sites. It accepts a websocket
-only from its own pages and only under its own host name, and no page can embed it in a frame. The page loads nothing from other hosts.
+token. The server creates a new token each time it starts, and prints the token. The server also protects against pages from other sites. It
+accepts a websocket only from its own pages and only under its own host name, and no other page can embed its pages in a frame. The pages
+load nothing from other hosts.
 
-The path of each tab contains a name. When a tab is reloaded, the server recognizes the name, and the new process replaces the old one.
+The path of each tab contains a name. When a tab is reloaded, the server recognizes this name, and a new process replaces the old one.
 """
 
 from __future__ import annotations
@@ -35,7 +36,7 @@ TOKEN_BYTES: Final = 18
 """The number of random bytes in a token."""
 
 TAB_BYTES: Final = 9
-"""The number of random bytes in a tab's name. The name distinguishes tabs and is not a secret."""
+"""The number of random bytes in a tab's name. The name only distinguishes tabs and is not a secret."""
 
 _HOST: Final = re.compile(r"([A-Za-z0-9._-]{1,255}|\[[0-9A-Fa-f:.%]{2,60}\])(:\d{1,5})?")
 
@@ -51,7 +52,11 @@ HEADERS: Final = {
     "Referrer-Policy": "no-referrer",
     "Cache-Control": "no-store",
 }
-"""The headers of every response. No page can embed it in a frame. Its address, which contains the token, is not sent to other sites."""
+"""The headers of every response.
+
+Because of these headers, no page can embed a response in a frame, and browsers do not send the address, which contains the token, to other
+sites.
+"""
 
 
 class _Tab:
@@ -59,18 +64,18 @@ class _Tab:
 
     def __init__(self) -> None:
         self.gone = asyncio.Event()
-        """Set when the process has ended."""
+        """An event that is set when the process has ended."""
         self._socket: web.WebSocketResponse | None = None
         self._ended = False
 
     async def began(self, socket: web.WebSocketResponse) -> None:
-        """Register the websocket of the page. If `end` was called before, close the websocket."""
+        """Register the websocket of the page. If `end` has already been called, close the websocket."""
         self._socket = socket
         if self._ended:
             await self.end()
 
     async def end(self) -> None:
-        """Close the websocket, so that a new process can take the place of this one."""
+        """Close the websocket, so that a new process can replace this one."""
         self._ended = True
         if self._socket is not None:
             await self._socket.close(code=WSCloseCode.GOING_AWAY)
@@ -124,7 +129,7 @@ class PlayServer(Server):
 
     @web.middleware
     async def _guard(self, request: web.Request, handler: Handler) -> web.StreamResponse:
-        """Answer only requests that contain the token and are addressed to a host name of this server."""
+        """Answer only requests that contain the token and that are addressed to a host name of this server."""
         try:
             self._refuse_others(request)
             first, _, rest = request.path.lstrip("/").partition("/")
@@ -142,7 +147,7 @@ class PlayServer(Server):
         raise web.HTTPSeeOther(f"/{self._token}/{secrets.token_urlsafe(TAB_BYTES)}/")
 
     async def handle_index(self, request: web.Request) -> web.StreamResponse:
-        """Return the page without its external font. The page connects to its websocket under the host name of the request."""
+        """Return the page without its external font. The page connects to its websocket under the host name that the request used."""
         name = request.match_info["tab"]
         self._refuse_more(name)
         page = await super().handle_index(request)
@@ -153,7 +158,7 @@ class PlayServer(Server):
         return page
 
     async def handle_websocket(self, request: web.Request) -> web.WebSocketResponse:
-        """Run the playground for a page of this server. The previous process of the same tab ends first."""
+        """Run the playground for a page of this server. Before that, the previous process of the same tab ends."""
         try:
             origin = request.headers.get("Origin")
             here = origin is None or urlsplit(origin).netloc == request.host
@@ -210,7 +215,7 @@ class PlayServer(Server):
             )
 
     def _refuse_others(self, request: web.Request) -> None:
-        """Refuse a request for another host name, which can be a DNS rebinding attack by a page from another site."""
+        """Refuse a request for another host name, because such a request can be a DNS rebinding attack by a page of another site."""
         if _HOST.fullmatch(request.headers.get("Host", "")) is None:
             raise web.HTTPBadRequest(text="the Host header is not a valid host")
         asked = urlsplit(f"//{request.host}").hostname

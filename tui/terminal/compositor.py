@@ -1,12 +1,12 @@
 """Writes the lines that panels paint directly to the terminal, for speed.
 
-Textual's compositor cuts every line of the screen where any widget begins or ends, and renders the pieces one by one. This is most of the
-cost of a repaint. Panels do not overlap, so the lines that a panel paints can be written unchanged. If a notification covers panels or a
-gap between panels must be painted, Textual's compositor does the work.
+Textual's compositor cuts every line of the screen wherever a widget begins or ends, and renders the pieces one by one. This work is most of
+the cost of a repaint. Panels do not overlap, so the lines that a panel paints can be written unchanged. If a notification covers panels, or
+if a gap between panels must be painted, Textual's compositor is used.
 
 This module depends on internals of Textual that can change with any version: `CompositorUpdate`; the attributes `render_update`, `clear`,
-`visible_widgets`, `root`, and `_dirty_regions` of `Compositor`; `Screen._compositor`; `App._display` and `App._batch_count`. If they
-change, tests/tui/terminal/test_compositor.py fails.
+`visible_widgets`, `root`, and `_dirty_regions` of `Compositor`; `Screen._compositor`; `App._display` and `App._batch_count`. If these
+internals change, tests/tui/terminal/test_compositor.py fails.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ Places = Sequence[tuple[Widget, Region]]
 
 
 class PaintedUpdate(CompositorUpdate):
-    """An update of the screen that consists of painted pieces."""
+    """An update of the screen that consists of pieces that panels have painted."""
 
     def __init__(self, pieces: Sequence[Piece]) -> None:
         self.pieces = pieces
@@ -80,7 +80,7 @@ class PanelCompositor(Compositor):
         return PaintedUpdate(pieces) if pieces else None
 
     def _painted(self) -> list[Piece] | None:
-        """Return what widgets paint in the changed regions, or None if some changed cells belong to no widget."""
+        """Return the pieces that widgets paint in the changed regions, or None if some changed cells do not belong to a widget."""
         places = self.places
         if places is None:
             return None
@@ -101,12 +101,14 @@ class PanelCompositor(Compositor):
 
 
 def compose_panels(screen: Screen[None]) -> None:
-    """Replace the compositor of a new screen, which has not composed anything yet, with a `PanelCompositor`."""
+    """Replace the compositor of a new screen with a `PanelCompositor`. The screen must not have composed anything yet."""
     screen._compositor = PanelCompositor()
 
 
 def is_open(screen: Screen[None]) -> bool:
-    """Whether changes of a screen can be written at once: it is active, no batch update is running, and its widgets do not overlap."""
+    """Whether changes to a screen can be written immediately: the screen is active, no batch update is running, and the widgets do not
+    overlap.
+    """
     compositor = screen._compositor
     return screen.is_active and not screen.app._batch_count and isinstance(compositor, PanelCompositor) and compositor.places is not None
 

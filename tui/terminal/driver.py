@@ -1,9 +1,9 @@
-"""Textual's terminal driver, made safe against a terminal that closes and against a SIGCONT without a stop before it.
+"""Textual's terminal driver, made safe against a terminal that closes and against a SIGCONT that does not follow a stop.
 
-When a terminal closes, its processes receive SIGHUP and SIGCONT. On SIGCONT, Textual's driver would start a second time, with a second
-thread that reads keys and a second thread that writes. The writing thread fails at its first write, and the exit waits for that thread
-forever. This module uses the private names `_app`, `_file`, `_auto_restart`, `_sigcont_application`, and `_must_signal_resume` of Textual.
-If they change, tests/tui/terminal/test_driver.py fails.
+When a terminal closes, its processes receive SIGHUP and SIGCONT. On this SIGCONT, Textual's driver would start a second time, with a second
+thread that reads keys and a second thread that writes. The second writing thread would fail at its first write, and the exit would wait for
+that thread forever. This module uses the private names `_app`, `_file`, `_auto_restart`, `_sigcont_application`, and `_must_signal_resume`
+of Textual. If these names change, tests/tui/terminal/test_driver.py fails.
 """
 
 from __future__ import annotations
@@ -86,8 +86,8 @@ class TerminalDriver(LinuxDriver):
     def _leave_when_hung_up(self) -> None:
         """Quit the application when the terminal hangs up.
 
-        While the playground is paused, it writes nothing, so no write can fail. If SIGHUP is ignored, no signal arrives either. Without
-        this watch, Textual's thread would then wait for input forever.
+        While the playground is paused, it writes nothing, so that no write can fail. If SIGHUP is ignored, no signal arrives either.
+        Without the watching thread, Textual's thread would then wait for input forever.
         """
         terminal = select.poll()
         terminal.register(self.fileno, 0)  # poll reports hangups and errors without a request
@@ -95,7 +95,7 @@ class TerminalDriver(LinuxDriver):
             self._leave()
 
     def _sigcont_application(self, *_: object) -> None:
-        """Handle SIGCONT: take over the terminal again. After SIGSTOP, which no handler can see, release the terminal first."""
+        """Handle SIGCONT: take over the terminal again. After a SIGSTOP, which no handler can see, first release the terminal."""
         if not os.isatty(self.fileno):
             return
         if self._auto_restart and not self._must_signal_resume:

@@ -1,7 +1,7 @@
-"""Output filters for limited terminals. One removes every color, and the other replaces every glyph that is not ASCII.
+"""Output filters for limited terminals. One filter removes every color, and the other replaces every glyph that is not ASCII.
 
-Because of the filters, widgets need no special cases. Without colors, the cursor is shown in reverse video. A glyph is replaced by ASCII
-characters of the same width, and glyphs that represent different states remain different.
+With these filters, widgets need no special cases for limited terminals. Without colors, the cursor is shown in reverse video. Each glyph is
+replaced by ASCII characters of the same width, and glyphs for different states remain different.
 """
 
 from __future__ import annotations
@@ -23,7 +23,8 @@ from tui.rendering.palette import CURSORS
 def wants_ascii(environ: Mapping[str, str] = os.environ, encoding: str | None = None) -> bool:
     """Whether to paint in ASCII.
 
-    If `ISRLAB_ASCII` is set, ASCII is used unless the value is 0 or empty. Otherwise, ASCII is used if the encoding of stdout is not UTF.
+    If `ISRLAB_ASCII` is set, ASCII is used unless the value is 0 or empty. If it is not set, ASCII is used if the encoding of stdout is not
+    a UTF encoding.
     """
     asked = environ.get("ISRLAB_ASCII")
     if asked is not None:

@@ -1,7 +1,8 @@
 """Protects Textual's own widgets against control characters and markup in text from outside.
 
-In the lines that panels paint, `tui.rendering.rows` escapes control characters. Dialogs are Textual widgets, so their text goes through
-`plain_text`. Text that a user types or pastes into an input line is kept unchanged, and `ControlCharacterFilter` protects the terminal.
+In the lines that panels paint, `tui.rendering.rows` escapes control characters. Dialogs are Textual widgets, so their text is passed
+through `plain_text`. Text that a user types or pastes into an input line is kept unchanged, and `ControlCharacterFilter` protects the
+terminal.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ def plain_text(text: str, style: Style | str = "") -> Text:
 
 
 class ControlCharacterFilter(LineFilter):
-    """A filter that replaces control characters. A replacement has as many cells as the original, so lines keep their width."""
+    """A filter that replaces control characters. Each replacement has as many cells as the original, so that lines keep their width."""
 
     def apply(self, segments: list[Segment], background: Color) -> list[Segment]:
         """Return the segments without control characters."""
