@@ -10,6 +10,7 @@ from collections.abc import Iterator, Sequence
 from typing import Final
 
 from core.kafka.ids import NO_OFFSET
+from core.kafka.log.cleaner.compacted_term import NO_HORIZON
 from core.kafka.log.producer_state import ProducerSnapshot
 from core.kafka.log.producer_state_entry import NO_SEQUENCE, increment_sequence
 from core.kafka.log.replica_log import ReplicaLog
@@ -84,23 +85,26 @@ def _true(value: bool) -> str:
 
 
 def _batch_line(each: PositionedBatch) -> str:
-    batch, count = each.batch, each.end - each.start
+    batch = each.batch
     first = batch.first_sequence
-    last = first if first == NO_SEQUENCE else increment_sequence(first, count - 1)
+    last = first if first == NO_SEQUENCE else increment_sequence(first, each.last_offset - each.start)
+    horizon = "OptionalLong.empty" if each.horizon == NO_HORIZON else f"OptionalLong[{each.horizon // US_PER_MS}]"
     return (
-        f"baseOffset: {each.start} lastOffset: {each.last_offset} count: {count} baseSequence: {first} lastSequence: {last} "
+        f"baseOffset: {each.start} lastOffset: {each.last_offset} count: {each.records} baseSequence: {first} lastSequence: {last} "
         f"producerId: {batch.producer_id} producerEpoch: {batch.producer_epoch} partitionLeaderEpoch: {each.leader_epoch} "
-        f"isTransactional: {_true(batch.transactional)} isControl: {_true(batch.marker is not None)} deleteHorizonMs: OptionalLong.empty "
+        f"isTransactional: {_true(batch.transactional)} isControl: {_true(batch.marker is not None)} deleteHorizonMs: {horizon} "
         f"position: {each.position} CreateTime: {each.timestamp} size: {each.bytes} magic: 2 compresscodec: none"
     )
 
 
 def _record_lines(each: PositionedBatch) -> Iterator[str]:
-    batch, count = each.batch, each.end - each.start
-    value, larger = divmod(each.bytes, count)
-    for number in range(count):
-        sequence = batch.first_sequence if batch.first_sequence == NO_SEQUENCE else increment_sequence(batch.first_sequence, number)
-        head = f"| offset: {each.start + number} CreateTime: {each.timestamp}"
+    batch = each.batch
+    value, larger = divmod(each.bytes, max(each.records, 1))
+    for number, offset in enumerate(each.offsets):
+        sequence = (
+            batch.first_sequence if batch.first_sequence == NO_SEQUENCE else increment_sequence(batch.first_sequence, offset - batch.base)
+        )
+        head = f"| offset: {offset} CreateTime: {each.timestamp}"
         tail = f"sequence: {sequence} headerKeys: []"
         if batch.marker is not None:
             yield f"{head} keySize: 4 valueSize: 6 {tail} endTxnMarker: {batch.marker.name} coordinatorEpoch: {batch.marker.coordinator_epoch}"

@@ -115,15 +115,13 @@ def lookup_lines(lookup: Lookup) -> Iterator[str]:
     found = lookup.batch
     if found is None:
         return
-    records = found.end - found.start
+    records = found.records
     yield (
         f"Batch {found.start}: {records} {'record' if records == 1 else 'records'}, {found.bytes} bytes; in format v2, {found.wire_size} bytes "
         "uncompressed, of which the header has 61."
     )
     if lookup.bytes:
-        sent = (
-            sum(each.end - each.start for each in lookup.segment.batches if found.start <= each.start < lookup.end) if lookup.segment else 0
-        )
+        sent = sum(each.records for each in lookup.segment.batches if found.start <= each.start < lookup.end) if lookup.segment else 0
         yield f"To send {lookup.bytes} bytes from the page cache:"
         for each in transfers(lookup.bytes):
             yield (
@@ -184,7 +182,14 @@ def _segment_data(segment: SegmentFiles) -> dict[str, Any]:
         "active": segment.active,
         "bytes": segment.size,
         "batches": [
-            {"start": each.start, "end": each.end, "position": each.position, "bytes": each.bytes, "wire_bytes": each.wire_size}
+            {
+                "start": each.start,
+                "end": each.end,
+                "records": each.records,
+                "position": each.position,
+                "bytes": each.bytes,
+                "wire_bytes": each.wire_size,
+            }
             for each in segment.batches
         ],
         "offset_index": [*zip(offsets.keys, offsets.values, strict=True)],

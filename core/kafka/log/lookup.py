@@ -6,7 +6,7 @@ or a look at the headers of a few batches.
 
 from __future__ import annotations
 
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 from typing import Final, NamedTuple
 
@@ -171,7 +171,7 @@ def _fetched(segment: SegmentFiles, found: PositionedBatch, offset: int, max_byt
     else:
         limit = "on, which is the limit" if size == max_bytes else "on, because it gets at least one batch"
     words = f"A fetch gets {_count(size, 'byte')} from position {found.position} {limit}; the last complete batch ends at offset {end - 1}"
-    skipped = offset - found.start
+    skipped = bisect_left(found.offsets, offset)
     words += f". The client skips the {_count(skipped, 'record')} below offset {offset}." if skipped else "."
     steps.append(_step(ANSWER, segment.name(), words, offset=found.start, timestamp=found.timestamp, position=found.position, size=size))
     return Lookup(tuple(steps), errors.NONE, found.start, found.timestamp, segment, found, size, end)
@@ -239,9 +239,10 @@ def _scan_for_timestamp(segment: SegmentFiles, entry: OffsetPosition, timestamp:
     first = segment.batch_at(entry.position)
     for at in range(first, len(segment.batches)):
         found = segment.batches[at]
-        if found.timestamp >= timestamp and found.last_offset >= least:
+        number = bisect_left(found.offsets, least)
+        if found.timestamp >= timestamp and number < found.records:
             steps.append(_scanned(segment, first, found, at, f"is the first one with a timestamp at or after {timestamp}"))
-            offset = max(found.start, least)
+            offset = found.offsets[number]
             words = f"The answer is offset {offset} with timestamp {found.timestamp}."
             steps.append(_step(ANSWER, segment.name(), words, offset=offset, timestamp=found.timestamp, position=found.position))
             return Lookup(tuple(steps), errors.NONE, offset, found.timestamp, segment, found)

@@ -6,9 +6,11 @@ The positions count the `bytes` of batches, like segment.bytes, retention, and e
 from __future__ import annotations
 
 from bisect import bisect_left
+from collections.abc import Sequence
 from functools import cached_property
 from typing import Final, NamedTuple
 
+from core.kafka.log.cleaner.compacted_term import retained_within
 from core.kafka.log.index.segment_indexes import SegmentIndexes
 from core.kafka.log.index.time_index import NO_TIMESTAMP
 from core.kafka.log.index.transaction_index import AbortedTransaction
@@ -41,6 +43,8 @@ class PositionedBatch(NamedTuple):
         position: its position in the file.
         bytes: its size in the file.
         leader_epoch: the epoch of the leader that appended it.
+        offsets: the offsets of its records; log compaction can remove some or all of them.
+        horizon: the delete horizon, µs; NO_HORIZON if none is set.
     """
 
     batch: Batch
@@ -49,11 +53,18 @@ class PositionedBatch(NamedTuple):
     position: int
     bytes: int
     leader_epoch: int
+    offsets: Sequence[int]
+    horizon: int
 
     @property
     def last_offset(self) -> int:
-        """The offset of its last record."""
+        """The last offset of the batch, which does not change when the record is removed."""
         return self.end - 1
+
+    @property
+    def records(self) -> int:
+        """The number of records."""
+        return len(self.offsets)
 
     @property
     def timestamp(self) -> int:
@@ -63,7 +74,7 @@ class PositionedBatch(NamedTuple):
     @property
     def wire_size(self) -> int:
         """Its size in Kafka's format."""
-        return wire_size(self.batch, self.end - self.start)
+        return wire_size(self.batch, self.records, self.bytes)
 
 
 class SegmentFiles:
@@ -109,11 +120,11 @@ class SegmentFiles:
             low, high = max(run.start, self.base), min(run.end, self.end)
             if low >= high:
                 continue
-            for batch in run.term.batches_within(low, high):
+            for batch, offsets, horizon in retained_within(run.term, low, high):
                 start, end = max(batch.base, low), min(batch.base + batch.records, high)
                 whole = end - start == batch.records
                 size = batch.bytes if whole else run.term.bytes_before(end) - run.term.bytes_before(start)
-                found.append(PositionedBatch(batch, start, end, position, size, run.term.epoch))
+                found.append(PositionedBatch(batch, start, end, position, size, run.term.epoch, offsets, horizon))
                 position += size
         return tuple(found)
 

@@ -88,7 +88,7 @@ def test_json_has_every_batch_entry_and_step(capsys: pytest.CaptureFixture[str])
     assert (data["partition"], data["broker"], data["settings"]["segment.index.bytes"]) == ("audit-0", 1, 60)
     first = data["segments"][0]
     assert (first["base"], first["end"], first["active"], len(first["batches"])) == (0, 65, False, 13)
-    assert first["batches"][1] == {"start": 5, "end": 10, "position": 500, "bytes": 500, "wire_bytes": 606}
+    assert first["batches"][1] == {"start": 5, "end": 10, "records": 5, "position": 500, "bytes": 500, "wire_bytes": 606}
     assert first["offset_index"][0] == [19, 1500]
     assert [step["step"] for step in data["lookup"]["steps"]] == ["segment", "index", "scan", "answer"]
     assert (data["lookup"]["offset"], data["lookup"]["error"]) == (70, "")

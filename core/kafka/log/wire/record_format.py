@@ -127,7 +127,7 @@ def records_that_fit(limit: int, shape: RecordShape, timestamp_step: int = 0) ->
     return bisect_right(range(1, most + 1), limit, key=lambda count: batch_size(count, shape, timestamp_step))
 
 
-def wire_size(batch: Batch, records: int | None = None) -> int:
+def wire_size(batch: Batch, records: int, size: int) -> int:
     """Return the size of a batch of the model in Kafka's format, uncompressed, as it is on disk and on the network.
 
     The model knows only the total size of the records. The values have that size in equal parts, the keys are null, and the timestamps are
@@ -135,15 +135,17 @@ def wire_size(batch: Batch, records: int | None = None) -> int:
 
     Args:
         batch: the batch.
-        records: the number of its records that a log holds; by default, all.
+        records: the number of its records that a log has.
+        size: the bytes of these records.
     """
     if batch.marker is not None:
-        return MARKER_BYTES
+        return MARKER_BYTES if records else HEADER_BYTES
     if batch.content is not None:
-        return batch.bytes
-    count = batch.records if records is None else records
-    value, larger = divmod(batch.bytes * count // batch.records, count)
-    grown = records_size(count, RecordShape(value=value))
-    if larger:  # a value of one byte more, for as many of the records as the division leaves over
+        return size
+    if not records:
+        return HEADER_BYTES
+    value, larger = divmod(size, records)
+    grown = records_size(records, RecordShape(value=value))
+    if larger:  # the records that the division leaves over have a value of one byte more
         grown += larger * (record_size(RecordShape(value=value + 1)) - record_size(RecordShape(value=value)))
     return HEADER_BYTES + grown

@@ -73,8 +73,8 @@ class Transfer(NamedTuple):
         return self.bytes * self.user_copies
 
     def cpu_bytes_per_record(self, records: int) -> float:
-        """Return the number of bytes that the CPU copies for each record."""
-        return self.cpu_bytes / records
+        """Return the number of bytes that the CPU copies for each record; all of them if there is no record."""
+        return self.cpu_bytes / max(records, 1)
 
 
 def transfer(method: Method, size: int, *, cached: bool = True, scatter_gather: bool = True, chunk: int = SOCKET_BUFFER) -> Transfer:

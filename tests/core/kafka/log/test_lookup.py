@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 
 from core.kafka import errors
+from core.kafka.log.cleaner.compacted_term import CompactedTerm, RetainedBatch
 from core.kafka.log.index.offset_index import OffsetPosition
 from core.kafka.log.leader_term import Batch, Term
 from core.kafka.log.log_config import LogConfig
@@ -110,6 +111,25 @@ def test_lookups_find_what_the_log_finds() -> None:
             )
         for timestamp in range(-1, at + 3, 2):
             assert lookup_by_timestamp(log, timestamp).offset == log.offset_for_timestamp(timestamp * 1_000)
+
+
+def test_lookups_in_a_compacted_log_pass_gaps_and_empty_batches() -> None:
+    log = log_of(40, segment_bytes=16_000)
+    source = log.terms[0]
+    kept = [batch for batch in source.batches if not 10 <= batch.base // 10 < 20]
+    retained = tuple(RetainedBatch(batch, () if batch.base == 200 else (batch.base + 4, batch.base + 7)) for batch in kept)
+    log.terms = (CompactedTerm(source, retained),)
+    log.tail = log.terms[0]
+    log.bases = (0, 160, 320)
+    gap = lookup_by_offset(log, 120)
+    assert [step.step for step in gap.steps] == ["segment", "index", "scan", "segment", "index", "scan", "answer"]
+    assert gap.steps[2].sentence.endswith("below offset 120.")
+    assert gap.steps[3].sentence == "00000000000000000160.log is the next segment."
+    assert (gap.offset, gap.batch.records, gap.batch.position) == (200, 0, 0)
+    assert lookup_by_offset(log, 215).steps[-1].sentence.endswith("The client skips the 1 record below offset 215.")
+    assert [lookup_by_timestamp(log, at).offset for at in (9_000, 9_001, 20_000, 21_000)] == [94, 214, 214, 214]
+    first = segment_files(log)[0]
+    assert (first.size, [each.end for each in first.batches][-1]) == (10_000, 100)
 
 
 def test_aborted_transactions_are_collected_up_to_an_index_entry() -> None:

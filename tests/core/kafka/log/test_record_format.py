@@ -192,11 +192,13 @@ def test_bat_06_too_many_or_too_few_records_are_invalid(codec: int, named: int) 
 
 
 def test_a_batch_of_the_model_has_its_header_beside_its_bytes() -> None:
-    assert wire_size(Batch(0, 100, 10_000, "p", 0, 0)) == 10_997
-    assert wire_size(Batch(0, 3, 301, "p", 0, 0)) == 61 + 2 * 109 + 110, "one value has a byte more"
-    assert wire_size(Batch(0, 100, 10_000, "p", 0, 0), 10) == 1_151, "a log can hold a part of a batch"
-    assert wire_size(Batch(0, 1, 78, "p", 0, 0, content=EndTransactionMarker(ABORT, 0))) == 78
-    assert wire_size(Batch(0, 1, 120, "p", 0, 0, content=(("key", "value"),))) == 120
+    plain = Batch(0, 100, 10_000, "p", 0, 0)
+    assert wire_size(plain, 100, 10_000) == 10_997
+    assert wire_size(plain, 3, 301) == 61 + 2 * 109 + 110, "one value has a byte more"
+    assert wire_size(plain, 10, 1_000) == 1_151, "a log can hold a part of a batch"
+    marker = Batch(0, 1, 78, "p", 0, 0, content=EndTransactionMarker(ABORT, 0))
+    assert [wire_size(marker, records, 78) for records in (1, 0)] == [78, 61], "the cleaner can remove the marker and keep the batch"
+    assert wire_size(Batch(0, 1, 120, "p", 0, 0, content=(("key", "value"),)), 1, 120) == 120
 
 
 # --- BAT-12: the adaptive partitioner ------------------------------------------------------------------------------
