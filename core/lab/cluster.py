@@ -24,6 +24,7 @@ from core.sim.state.snapshot import Snapshot
 if TYPE_CHECKING:
     from core.lab.views.durability_report import DurabilityReport
     from core.lab.views.partition_detail import PartitionDetail
+    from core.lab.views.segment_report import SegmentReport
     from core.lab.views.transaction_report import TransactionReport
 
 
@@ -131,3 +132,11 @@ class Cluster(ClusterNodes):
         from core.lab.views.transaction_report import transaction_report
 
         return transaction_report(self)
+
+    def segment_report(
+        self, tp: TopicPartition, broker: int, offset: int | None = None, timestamp: int | None = None
+    ) -> SegmentReport | None:
+        """Return the segments of a replica, and a lookup by offset or by timestamp (ms); None if the broker has no replica."""
+        from core.lab.views.segment_report import segment_report
+
+        return segment_report(self, tp, broker, offset, timestamp)

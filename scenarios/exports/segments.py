@@ -13,6 +13,7 @@ from core.kafka.log.replica_log import ReplicaLog
 from core.kafka.log.segment_files import LOG, OFFSET_INDEX, PRODUCER_SNAPSHOT, TIME_INDEX, TRANSACTION_INDEX, SegmentFiles, file_name
 from core.kafka.log.wire.transfer import transfers
 from core.lab.cluster import Cluster
+from core.lab.views.segment_report import SegmentReport, replica_log
 from scenarios.errors import InputError, did_you_mean
 
 NOTES = (
@@ -37,8 +38,7 @@ def replica_of(cluster: Cluster, partition: str, broker: int | None) -> tuple[To
         if found.leader == NO_LEADER:
             raise InputError(f"--broker: {partition} has no leader now; name one of {', '.join(map(str, found.replicas))}")
         broker = found.leader
-    disk = cluster.brokers[broker].disk if broker in cluster.brokers else None
-    log = None if disk is None else disk.logs.get(found.tp) or disk.offline.get(found.tp)
+    log = replica_log(cluster, found.tp, broker)
     if log is None:
         raise InputError(f"--broker: b{broker} has no replica of {partition}; its replicas are on {', '.join(map(str, found.replicas))}")
     return found.tp, broker, log
@@ -47,22 +47,21 @@ def replica_of(cluster: Cluster, partition: str, broker: int | None) -> tuple[To
 # --- the files -----------------------------------------------------------------------------------------------------
 
 
-def file_lines(segments: Sequence[SegmentFiles]) -> Iterator[str]:
+def file_lines(report: SegmentReport) -> Iterator[str]:
     """Yield a table with a line for each segment."""
     rows = [("segment", "offsets", "batches", LOG, "format v2", OFFSET_INDEX, TIME_INDEX, TRANSACTION_INDEX, PRODUCER_SNAPSHOT)]
-    for segment in segments:
-        indexes, aborted = segment.indexes, len(segment.transactions)
+    for each in report.rows:
         rows.append(
             (
-                file_name(segment.base, "") + (" (active)" if segment.active else ""),
-                f"{segment.base} to {segment.end - 1}" if segment.base < segment.end else "none",
-                str(len(segment.batches)),
-                str(segment.size),
-                str(sum(each.wire_size for each in segment.batches)),
-                _entries(indexes.offsets.entries),
-                _entries(indexes.times.entries),
-                _entries(aborted) if aborted else "no file",
-                "yes" if segment.has_snapshot else "no file",
+                file_name(each.base, "") + (" (active)" if each.active else ""),
+                f"{each.base} to {each.end - 1}" if each.base < each.end else "none",
+                str(each.batches),
+                str(each.bytes),
+                str(each.wire_bytes),
+                _entries(each.offset_entries),
+                _entries(each.time_entries),
+                _entries(each.aborted) if each.aborted else "no file",
+                "yes" if each.snapshot else "no file",
             )
         )
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
@@ -74,14 +73,13 @@ def _entries(count: int) -> str:
     return f"{count} {'entry' if count == 1 else 'entries'}"
 
 
-def heading(tp: TopicPartition, broker: int, log: ReplicaLog, count: int) -> list[str]:
+def heading(report: SegmentReport) -> list[str]:
     """Return the lines above the table: the offsets of the log, and its settings."""
-    config = log.config
+    count = len(report.rows)
     return [
-        f"{tp} on b{broker}: {count} {'segment' if count == 1 else 'segments'}, log start offset {log.log_start}, high watermark "
-        f"{log.high_watermark}, log end offset {log.leo}",
-        f"segment.bytes={config.segment_bytes}, index.interval.bytes={config.index_interval_bytes}, "
-        f"segment.index.bytes={config.segment_index_bytes}",
+        f"{report.tp} on b{report.broker}: {count} {'segment' if count == 1 else 'segments'}, log start offset {report.log_start}, high "
+        f"watermark {report.high_watermark}, log end offset {report.leo}",
+        ", ".join(f"{name}={value}" for name, value in report.settings),
     ]
 
 
@@ -133,20 +131,16 @@ def lookup_lines(lookup: Lookup) -> Iterator[str]:
 # --- data ----------------------------------------------------------------------------------------------------------
 
 
-def as_data(tp: TopicPartition, broker: int, log: ReplicaLog, segments: Sequence[SegmentFiles], lookup: Lookup | None) -> dict[str, Any]:
+def as_data(report: SegmentReport, segments: Sequence[SegmentFiles]) -> dict[str, Any]:
     """Return everything as data for `--json`. Timestamps are in ms."""
-    config = log.config
+    lookup = report.lookup
     data: dict[str, Any] = {
-        "partition": str(tp),
-        "broker": broker,
-        "log_start": log.log_start,
-        "high_watermark": log.high_watermark,
-        "leo": log.leo,
-        "settings": {
-            "segment.bytes": config.segment_bytes,
-            "index.interval.bytes": config.index_interval_bytes,
-            "segment.index.bytes": config.segment_index_bytes,
-        },
+        "partition": str(report.tp),
+        "broker": report.broker,
+        "log_start": report.log_start,
+        "high_watermark": report.high_watermark,
+        "leo": report.leo,
+        "settings": dict(report.settings),
         "segments": [_segment_data(segment) for segment in segments],
     }
     if lookup is not None:

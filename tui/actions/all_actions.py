@@ -239,7 +239,7 @@ ACTIONS: Final[tuple[Action, ...]] = (
     Action(
         "screen-partition", ("2",), "partition",
         "Show the selected partition in detail: the replicas that hold back its high watermark, the requests that wait, and the "
-        "replicas' disks and logs side by side.",
+        "replicas' disks and logs side by side. Press Enter to see segment files and the steps of a lookup.",
         SCREENS, page="partition", footer=18,
     ),
     Action(

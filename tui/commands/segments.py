@@ -38,8 +38,9 @@ def add_commands(commands: Any) -> None:
 
 def _segments(arguments: argparse.Namespace) -> int:
     from core.kafka import errors
-    from core.kafka.log.lookup import MAX_BYTES, lookup_by_offset, lookup_by_timestamp
+    from core.kafka.log.lookup import MAX_BYTES
     from core.kafka.log.segment_files import segment_files
+    from core.lab.views.segment_report import report_of_log
     from core.sim.units import US_PER_MS
     from scenarios.errors import InputError
     from scenarios.exports import dump_log, segments
@@ -64,18 +65,22 @@ def _segments(arguments: argparse.Namespace) -> int:
         print_lines(dump_log.dump_lines(log, files, arguments.dump, deep=arguments.deep_iteration))
         print_messages(dump_log.OMITTED)
         return HELD
-    lookup = None
-    if offset is not None:
-        lookup = lookup_by_offset(log, offset, MAX_BYTES if max_bytes is None else max_bytes)
-    elif time is not None:
-        lookup = lookup_by_timestamp(log, time // US_PER_MS)
+    report = report_of_log(
+        tp,
+        number,
+        log,
+        offset=offset,
+        timestamp=None if time is None else time // US_PER_MS,
+        max_bytes=MAX_BYTES if max_bytes is None else max_bytes,
+    )
+    lookup = report.lookup
     if arguments.json:
         import json
 
-        print_json(json.dumps(segments.as_data(tp, number, log, files, lookup), indent=2) + "\n")
+        print_json(json.dumps(segments.as_data(report, files), indent=2) + "\n")
     else:
-        print_lines([*segments.heading(tp, number, log, len(files)), ""])
-        print_lines(segments.file_lines(files))
+        print_lines([*segments.heading(report), ""])
+        print_lines(segments.file_lines(report))
         if arguments.entries:
             print_lines(["", *segments.entry_lines(files)])
         if lookup is not None:

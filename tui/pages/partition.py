@@ -16,6 +16,7 @@ from core.sim.units import format_clock, format_duration
 from tui.analysis.partition_list import in_order
 from tui.pages.log_runs import paint_logs
 from tui.pages.page import Page
+from tui.pages.segments import lookup_target, paint_segments
 from tui.panels.cluster_totals import lost_words
 from tui.panels.events import coloured
 from tui.panels.inspector import all_committed, ids, not_served
@@ -371,7 +372,8 @@ def _account(detail: PartitionDetail, paint: Palette, width: int) -> Strip:
 class PartitionPage(Page):
     """The page with a partition.
 
-    The keys ↑ and ↓ select another partition, in the order of the overview. The keys PgUp and PgDn scroll the page.
+    The keys ↑ and ↓ select another partition, in the order of the overview. The keys PgUp and PgDn scroll the page. Enter shows the segment files
+    of the selected broker's replica.
     """
 
     name: ClassVar[str] = "partition"
@@ -397,4 +399,32 @@ class PartitionPage(Page):
             at = order.index(self.screen.selection.partition) + (1 if key == "down" else -1)
             self.screen.selection.choose(partition=order[max(0, min(len(order) - 1, at))])
             self.top = 0
+        return True
+
+    def enter(self) -> bool:
+        """Asks for an offset or a time, and shows the segment files of the selected broker's replica with the steps of the lookup."""
+        screen = self.screen
+        tp = screen.selection.partition
+        if tp is None:
+            return True
+        view = screen.session.partition_detail(tp).view
+        chosen = screen.selection.broker
+        broker = chosen if chosen in view.replicas else view.leader if view.leader in view.replicas else view.replicas[0]
+
+        def wrong(text: str) -> str | None:
+            try:
+                lookup_target(text)
+            except ValueError as refusal:
+                return str(refusal)
+            return None
+
+        def show(text: str) -> None:
+            report = screen.session.segment_report(tp, broker, *lookup_target(text))
+            if report is None:
+                screen.prompts.say(f"b{broker} has no replica of {tp}", refused=True)
+            else:
+                screen.prompts.show_details(f"Segments of {tp} on b{broker}", paint_segments(report, self.paint, screen.room))
+
+        about = "Enter an offset such as 1234 or a virtual time such as 4s to look up, or nothing to list the files only."
+        screen.prompts.ask_text(f"Segments of {tp} on b{broker}", about, "", wrong, show)
         return True

@@ -30,6 +30,7 @@ from tui.session.status import RunSoFar, SessionStatus
 if TYPE_CHECKING:
     from core.lab.views.durability_report import DurabilityReport
     from core.lab.views.partition_detail import PartitionDetail
+    from core.lab.views.segment_report import SegmentReport
     from core.lab.views.transaction_report import TransactionReport
     from scenarios.logs.log_header import Header
 
@@ -160,6 +161,12 @@ class Session(History):
     def transaction_report(self) -> TransactionReport:
         """Return the transactional IDs, and the partitions whose last stable offset is held back."""
         return self.cluster.transaction_report()
+
+    def segment_report(
+        self, tp: TopicPartition, broker: int, offset: int | None = None, timestamp: int | None = None
+    ) -> SegmentReport | None:
+        """Return the segments of a replica, and a lookup by offset or by timestamp (ms); None if the broker has no replica."""
+        return self.cluster.segment_report(tp, broker, offset, timestamp)
 
     def frame_view(
         self, also: Iterable[TopicPartition] = (), *, shown: Collection[TopicPartition] | None = None, most: int | None = None

@@ -20,6 +20,7 @@ from core.sim.state.snapshot import Snapshot
 if TYPE_CHECKING:
     from core.lab.views.durability_report import DurabilityReport
     from core.lab.views.partition_detail import PartitionDetail
+    from core.lab.views.segment_report import SegmentReport
     from core.lab.views.transaction_report import TransactionReport
 
 
@@ -40,6 +41,9 @@ class ClusterLike(Protocol):
     def partition_detail(self, tp: TopicPartition) -> PartitionDetail: ...
     def durability_report(self) -> DurabilityReport: ...
     def transaction_report(self) -> TransactionReport: ...
+    def segment_report(
+        self, tp: TopicPartition, broker: int, offset: int | None = None, timestamp: int | None = None
+    ) -> SegmentReport | None: ...
 
 
 class PlayableSnapshot(Protocol):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from itertools import pairwise
 
+import attrs
 import pytest
 
 from core.kafka.ids import TopicPartition
@@ -18,6 +19,7 @@ from scenarios import catalogue
 from scenarios.running.runner import Run
 from tests.tui.app.test_playground import playing, screen_text
 from tui.pages.partition import high_watermark_reasons, paint_partition_page
+from tui.pages.segments import lookup_target, paint_segments
 from tui.panels.tabs import paint_tabs
 from tui.rendering.palette import COLOUR
 
@@ -231,3 +233,60 @@ async def test_no_heading_of_the_replicas_is_cut_with_four_digits() -> None:
         head = next(line for line in screen_text(app).split("\n") if line.startswith(" replica  role"))
         assert "…" not in head
         assert "epoch:start" in head
+
+
+# --- the segments of a replica ---------------------------------------------------------------------------------------
+
+
+def test_segments_and_a_lookup_fit_every_width() -> None:
+    run = Run(catalogue.load("l2-segment-lookup"), Release.named("4.3"))
+    run.advance_to(20 * SECOND)
+    report = run.cluster.segment_report(TP, 2, offset=1234)
+    assert report is not None
+    for width in (40, 73, 149):
+        lines = [line.text.rstrip() for line in paint_segments(report, COLOUR, width)]
+        assert all(len(line) <= width for line in lines)
+        said = " ".join(" ".join(lines).split())
+        assert "orders-0 on b2: 7 segments, log start offset 1234" in said
+        assert "3. The scan of 00000000000000000990.log reads 2 batch headers from position 22500 on" in said
+    assert "00000000000000002970 active" in said
+    assert run.cluster.segment_report(TP, 9) is None
+
+
+def test_only_the_newest_segments_and_those_of_the_lookup_are_listed() -> None:
+    run = Run(catalogue.load("l2-segment-lookup"), Release.named("4.3"))
+    run.advance_to(12 * SECOND)
+    report = run.cluster.segment_report(TopicPartition("orders", 0), 1, timestamp=4_000)
+    assert report is not None
+    many = attrs.evolve(report, rows=tuple(attrs.evolve(row, base=row.base + 7_000 * n) for n in range(30) for row in report.rows))
+    lines = [line.text.rstrip() for line in paint_segments(many, COLOUR, 120)]
+    assert any(line.split()[:1] == ["00000000000000000990"] for line in lines)
+    assert " and 169 older segments" in lines
+
+
+@pytest.mark.parametrize(
+    ("typed", "target"), [("", (None, None)), ("1234", (1234, None)), ("4s", (None, 4_000)), ("1m30s", (None, 90_000)), ("0", (0, None))]
+)
+def test_an_offset_or_a_time_is_looked_up(typed: str, target: tuple[int | None, int | None]) -> None:
+    assert lookup_target(typed) == target
+
+
+@pytest.mark.parametrize("typed", ["x", "-1", "15us", "٣"])
+def test_anything_else_is_refused(typed: str) -> None:
+    with pytest.raises(ValueError, match=r"duration|millisecond"):
+        lookup_target(typed)
+
+
+async def test_enter_asks_and_shows_the_segments() -> None:
+    async with playing(until=3 * SECOND) as (app, _, pilot):
+        await pilot.press("down", "2", "enter")
+        assert "Enter an offset such as 1234" in screen_text(app)
+        await pilot.press("5", "enter")
+        await pilot.pause()
+        shown = screen_text(app)
+        assert "Segments of " in shown
+        assert "1. 00000000000000000000.log has the greatest base offset up to 5, among 1 segment." in " ".join(shown.split())
+        await pilot.press("escape", "enter", "enter")
+        await pilot.pause()
+        assert "log end offset" in screen_text(app)
+        assert "has the greatest base offset" not in screen_text(app)

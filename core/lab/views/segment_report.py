@@ -1,0 +1,120 @@
+"""A frozen view of the segments of one replica, and of a lookup in them.
+
+`Cluster.segment_report` makes the report. It visits all batches of the replica, so it is made on request only.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import attrs
+
+from core.kafka.ids import TopicPartition
+from core.kafka.log.lookup import MAX_BYTES, Lookup, lookup_by_offset, lookup_by_timestamp
+from core.kafka.log.replica_log import ReplicaLog
+from core.kafka.log.segment_files import SegmentFiles, segment_files
+
+if TYPE_CHECKING:
+    from core.lab.cluster_nodes import ClusterNodes
+
+
+@attrs.frozen
+class SegmentRow:
+    """One segment.
+
+    Attributes:
+        base: the base offset.
+        end: the base offset of the next segment, or the LEO.
+        active: whether the log appends to the segment.
+        batches: the number of batches.
+        bytes: the size that segment.bytes limits.
+        wire_bytes: the size in Kafka's format, uncompressed.
+        offset_entries: the number of entries of the offset index.
+        time_entries: the number of entries of the time index.
+        aborted: the number of entries of the transaction index; 0 if there is no such file.
+        snapshot: whether there is a snapshot of the producers at the base offset.
+    """
+
+    base: int
+    end: int
+    active: bool
+    batches: int
+    bytes: int
+    wire_bytes: int
+    offset_entries: int
+    time_entries: int
+    aborted: int
+    snapshot: bool
+
+
+@attrs.frozen
+class SegmentReport:
+    """The segments of one replica.
+
+    Attributes:
+        tp: the partition.
+        broker: the broker.
+        log_start: the log start offset.
+        high_watermark: the high watermark.
+        leo: the log end offset.
+        settings: the settings that determine the files, with their values.
+        rows: the segments, oldest first.
+        lookup: the lookup that was asked for; None if none was.
+    """
+
+    tp: TopicPartition
+    broker: int
+    log_start: int
+    high_watermark: int
+    leo: int
+    settings: tuple[tuple[str, int], ...]
+    rows: tuple[SegmentRow, ...]
+    lookup: Lookup | None
+
+
+def report_of_log(
+    tp: TopicPartition, broker: int, log: ReplicaLog, *, offset: int | None = None, timestamp: int | None = None, max_bytes: int = MAX_BYTES
+) -> SegmentReport:
+    """Return the report on a log, with a lookup by offset or by timestamp (ms) if one is given."""
+    lookup = None
+    if offset is not None:
+        lookup = lookup_by_offset(log, offset, max_bytes)
+    elif timestamp is not None:
+        lookup = lookup_by_timestamp(log, timestamp)
+    config = log.config
+    settings = (
+        ("segment.bytes", config.segment_bytes),
+        ("index.interval.bytes", config.index_interval_bytes),
+        ("segment.index.bytes", config.segment_index_bytes),
+    )
+    rows = tuple(map(_row, segment_files(log)))
+    return SegmentReport(tp, broker, log.log_start, log.high_watermark, log.leo, settings, rows, lookup)
+
+
+def _row(segment: SegmentFiles) -> SegmentRow:
+    return SegmentRow(
+        segment.base,
+        segment.end,
+        segment.active,
+        len(segment.batches),
+        segment.size,
+        sum(each.wire_size for each in segment.batches),
+        segment.indexes.offsets.entries,
+        segment.indexes.times.entries,
+        len(segment.transactions),
+        segment.has_snapshot,
+    )
+
+
+def replica_log(cluster: ClusterNodes, tp: TopicPartition, broker: int) -> ReplicaLog | None:
+    """Return the log of a replica, even if its log directory is offline; None if the broker has no replica."""
+    node = cluster.brokers.get(broker)
+    return None if node is None else node.disk.logs.get(tp) or node.disk.offline.get(tp)
+
+
+def segment_report(
+    cluster: ClusterNodes, tp: TopicPartition, broker: int, offset: int | None = None, timestamp: int | None = None
+) -> SegmentReport | None:
+    """Return the report on a replica; None if the broker has no replica."""
+    log = replica_log(cluster, tp, broker)
+    return None if log is None else report_of_log(tp, broker, log, offset=offset, timestamp=timestamp)
