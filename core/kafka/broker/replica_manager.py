@@ -258,7 +258,7 @@ class ReplicaManager:
     def internal_batches(self, tp: TopicPartition) -> Iterator[Batch]:
         """Yield the batches of an internal partition, with markers, from the log start to the LEO.
 
-        If the log holds only a part of a batch, the batch has only the content of this part.
+        If the log holds only a part of a batch, the yielded batch contains only that part.
         """
         for run in self.broker.disk.logs[tp].runs():
             for batch in run.term.batches_within(run.start, run.end):

@@ -140,7 +140,7 @@ class Client(Node, metaclass=ABCMeta):
         return broker
 
     def abandon_connection(self, node: str) -> None:
-        """Close the connection to a broker that did not answer in time, and handle its loss."""
+        """Close the connection to a broker that did not answer in time, and handle the loss of the connection."""
         self.network.disconnect(self.address, node)
         self.connection_failed(node)
         self.connection_lost(node)

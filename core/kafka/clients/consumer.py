@@ -221,7 +221,8 @@ class Consumer(Client):
     # --- validating what was read (KIP-320) --------------------------------------------------------------------------
 
     def _must_validate(self, partition: int) -> bool:
-        """Whether the leader epoch is newer than the last read record's epoch, and the position is not yet validated in it.
+        """Whether the leader epoch is newer than the last read record's epoch, and the position has not been validated in the new epoch
+        yet.
 
         Kafka: `SubscriptionState#maybeValidatePositionForCurrentLeader`.
         """

@@ -1,4 +1,4 @@
-"""A producer (Kafka: `KafkaProducer`): what an application does with it. `core.kafka.clients.sender` sends its batches."""
+"""A producer as its application uses it (Kafka: `KafkaProducer`). `core.kafka.clients.sender` sends its batches."""
 
 from __future__ import annotations
 

@@ -272,7 +272,10 @@ _NOTHING: Final = PartitionChange()
 
 
 def _last_known_leader(partition: PartitionRegistration, isr: tuple[int, ...] | None, leader: int | None) -> tuple[int, ...] | None:
-    """Return the new lastKnownElr (Kafka: `#maybeUpdateLastKnownLeader`). An empty ISR sets it, and a leader clears it."""
+    """Return the new lastKnownElr (Kafka: `#maybeUpdateLastKnownLeader`).
+
+    It is set when the ISR becomes empty, and cleared when there is a leader.
+    """
     if isr == () and partition.leader != NO_LEADER and partition.last_known_elr != (partition.leader,):
         return (partition.leader,)
     leads = partition.leader if leader is None else leader

@@ -48,7 +48,10 @@ class UsableBroker(ReprMixin):
 
 @attrs.define(repr=False)
 class BrokerList(ReprMixin):
-    """A circular list of brokers (Kafka: `BrokerList`). Each epoch goes through the list once, starting one broker later than the last one."""
+    """A circular list of brokers (Kafka: `BrokerList`).
+
+    Each epoch goes through the list once, starting one broker later than the previous epoch.
+    """
 
     brokers: list[int] = attrs.field(factory=list)
     _index: int = attrs.field(default=0, init=False)

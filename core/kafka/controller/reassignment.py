@@ -85,7 +85,7 @@ class PartitionReassignmentRevert(ReprMixin):
 
     @staticmethod
     def of(partition: PartitionRegistration) -> PartitionReassignmentRevert:
-        """Return the revert of a partition's reassignment.
+        """Return the state of a partition after its reassignment is canceled.
 
         Raises:
             KafkaError: INVALID_REPLICA_ASSIGNMENT, if every replica is an adding replica, so that there is no earlier assignment.

@@ -35,7 +35,7 @@ class BrokerStopped(Event, kind="broker-stopped", source="BrokerServer#shutdown"
 
 
 class UnflushedLost(Event, kind="unflushed-lost", source="log.flush.interval.messages", level=NOTABLE):
-    """A broker lost the tail of a log with the page cache of its machine.
+    """A broker lost the tail of a log, which was only in the page cache of its machine.
 
     `offset` is the recovery point: everything below it was flushed.
     """

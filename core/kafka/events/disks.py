@@ -220,7 +220,7 @@ class DiskSlowed(Event, kind="disk-slowed", source="LocalLog#append", level=NOTA
 
 
 class DiskBehind(Event, kind="disk-behind", source="LocalLog#append", level=DETAIL):
-    """A write that arrives now would wait for the broker's slow disk longer than `core.kafka.health.STALL_BOUND`."""
+    """A write that arrives now would wait for longer than `core.kafka.health.STALL_BOUND` on the broker's slow disk."""
 
     broker: int
     write_wait_us: int
@@ -230,7 +230,7 @@ class DiskBehind(Event, kind="disk-behind", source="LocalLog#append", level=DETA
 
 
 class RecoveryPointsCheckpointed(Event, kind="log-checkpoint", source="LogManager#checkpointLogRecoveryOffsets", level=DETAIL):
-    """A broker wrote recovery points to its checkpoint files. `partitions` is the number of recovery points that can have changed."""
+    """A broker wrote recovery points to its checkpoint files. `partitions` is the number of recovery points that might have changed."""
 
     broker: int
     partitions: int

@@ -7,7 +7,7 @@ from core.sim.units import format_duration
 
 
 class LinkCut(Event, kind="link-cut", source="NetworkClient#handleTimedOutRequests", level=NOTABLE):
-    """The link from `src` to `dst` drops messages from now on."""
+    """The link from `src` to `dst` is cut: from now on, messages wait until the link heals."""
 
     src: str
     dst: str
@@ -44,7 +44,7 @@ class LinkChanged(Event, kind="link-changed", source="Selector#poll", level=NOTA
 
 
 class LinkProxied(Event, kind="link-proxied", source="NetworkClient#correlate", level=NOTABLE):
-    """The shares of requests that a proxy on a client's link repeats or reorders changed."""
+    """A proxy on a client's link now repeats or reorders different shares of the requests."""
 
     src: str
     dst: str

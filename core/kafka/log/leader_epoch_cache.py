@@ -16,7 +16,7 @@ UNDEFINED: Final = (NO_EPOCH, NO_OFFSET)
 
 
 class LeaderEpochCache:
-    """The entries (epoch, start offset) of one replica's log, both strictly rising.
+    """The (epoch, start offset) entries of one replica's log. Epochs and offsets both rise strictly.
 
     Epochs and offsets are never negative. All lookups are binary searches. Entries are few and rarely change. They are kept in tuples, which
     take half the memory of lists and can be shared.

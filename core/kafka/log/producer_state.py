@@ -158,7 +158,7 @@ class ProducerStateManager:
         return known.guard
 
     def verifies(self, producer_id: int, guard: int) -> bool:
-        """Whether a guard is still the one of the producer's verification entry."""
+        """Whether a guard is still that of the producer's verification entry."""
         known = self.verifications.get(producer_id)
         return known is not None and known.guard == guard
 
@@ -190,7 +190,7 @@ class ProducerStateManager:
         return None
 
     def _end_transaction(self, entry: ProducerStateEntry, batch: Batch) -> CompletedTransaction | None:
-        """Apply a marker (`ProducerAppendInfo#appendEndTxnMarker`); another epoch begins again at sequence 0."""
+        """Apply a marker (`ProducerAppendInfo#appendEndTxnMarker`); the sequence numbers of a new epoch begin at 0 again."""
         marker = batch.marker
         assert marker is not None, "a control batch has a marker"
         self.verifications.pop(batch.producer_id, None)

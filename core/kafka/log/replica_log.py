@@ -1,7 +1,7 @@
 """One replica's log (Kafka: `UnifiedLog`): runs of terms, LEO, high watermark, log start, recovery point, and leader-epoch cache.
 
-A run is (start offset, term). The replica has that term's records from the start offset to the next run. An append extends the last run,
-regardless of its number of records, so an append of ten million records costs as much as an append of ten.
+A run is (start offset, term). The replica has that term's records from the start offset to the next run. An append only extends the last
+run, so appending ten million records costs as much as appending ten.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """The base offsets of a log's segments, computed on demand from its batches, so that appends do no work for them.
 
 Kafka rolls segments while it appends. Here the bases are computed when they are needed (for retention, a checkpoint, power loss, or
-recovery), by bisection over the batches since the last computation. The result is the same, because a base depends only on the batches
-before it, and on settings that are applied before they change.
+recovery), by bisection over the batches since the last computation. The result is the same, because a base depends only on the settings and
+on the batches before it, and the bases are brought up to date before the settings change.
 """
 
 from __future__ import annotations

@@ -17,7 +17,7 @@ class FindCoordinatorRequest(NamedTuple):
 
 
 class FindCoordinatorResponse(NamedTuple):
-    """The broker that coordinates the key; `broker` is -1 with an error."""
+    """The broker that coordinates the key; `broker` is -1 if there is an error."""
 
     correlation: int
     key: str
@@ -48,7 +48,7 @@ class InitTransactionalIdRequest(NamedTuple):
 
 
 class InitTransactionalIdResponse(NamedTuple):
-    """The producer ID and epoch to use; -1 with an error."""
+    """The producer ID and epoch to use; -1 if there is an error."""
 
     correlation: int
     error: str

@@ -22,7 +22,7 @@ OBJECTS_PER_STEP: Final = 4
 
 @attrs.frozen(repr=False)
 class RetainedEvents(ReprMixin):
-    """The events of a branch that are in memory.
+    """Those events of a branch that are still in memory.
 
     Attributes:
         event_buffer: the events.

@@ -79,7 +79,7 @@ class _Partition:
     idempotent: dict[str, tuple[int, int]] = attrs.field(factory=dict)
 
     def appended(self, base: int, end: int, size: int) -> None:
-        """Record the size of a batch. Batches of a former leader at and above its base are removed."""
+        """Record the size of a batch. Batches of a former leader at and above the base of this batch are removed."""
         while self.ends and self.ends[-1] > base:
             self.ends.pop()
             self.totals.pop()
@@ -103,7 +103,7 @@ class _Partition:
 
 
 class MetricsObserver:
-    """The metrics of one session. It must receive every event, in order."""
+    """The observer that computes the metrics of one session. It must receive every event, in order."""
 
     def __init__(self, spec: ClusterSpec, release: Release, costs: RequestCosts = COSTS) -> None:
         self._release = release
@@ -205,7 +205,7 @@ class MetricsObserver:
         self._mark(f"{mbean},topic={event.topic}", broker, now, amount)
 
     def _request(self, broker: int, now: int, size: int) -> None:
-        """Count the use of a broker's network and handler threads for a request with that many bytes of records."""
+        """Count the work of a broker's network and handler threads for a request whose records have this size."""
         costs, size = self._costs, size + REQUEST_BYTES
         since = self._started.get(broker, 0)
         for pools, setting, cost in (

@@ -1,8 +1,8 @@
 """The choices that a simulation has next, and a function that takes one of them. Searches use them to try orders other than the agenda's.
 
-A message can arrive once it is the oldest of its connection, no matter how long the network would take for it. A node's timers
-fire one after the other, each once it is due. Time passes no further than the caller allows. Faults and other acts can happen whenever
-the caller offers them. A choice does only what it says, but it can lead to further choices.
+A message can arrive once it is the oldest one on its connection, no matter how long the network would take for it. A node's timers fire one
+after the other, each once it is due. Time passes no further than the caller allows. Faults and other acts can happen whenever the caller
+offers them. A choice does only what it says, but it can lead to further choices.
 """
 
 from __future__ import annotations

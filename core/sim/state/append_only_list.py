@@ -8,6 +8,6 @@ T = TypeVar("T")
 
 
 class AppendOnlyList(list[T]):
-    """A list of immutable items that only grows. Its former states share the items that they have in common."""
+    """A list of immutable items that only grows. The recorded states of the list share one copy of the items."""
 
     __slots__ = ()

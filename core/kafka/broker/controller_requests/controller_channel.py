@@ -15,7 +15,7 @@ from core.kafka.messages import MetadataFetchRequest, NotController
 from core.sim.units import US_PER_MS
 
 RETRY: Final = 50 * US_PER_MS
-"""The time until the broker asks the next voter, µs, if the last one is not the active controller and does not know which voter is."""
+"""The delay before the broker asks the next voter after one that neither is the active controller nor knows which voter is, µs."""
 
 
 class ControllerChannel:

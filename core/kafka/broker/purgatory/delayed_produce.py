@@ -91,7 +91,7 @@ class DelayedProduces:
 
     Attributes:
         waiting: the delayed writes, in order of the required offset.
-        timer_due: the time when the armed expiry timer fires; -1 if none was armed.
+        timer_due: the time when the armed expiry timer fires; -1 if none is armed.
     """
 
     __slots__ = ("broker", "timer_due", "tp", "waiting")

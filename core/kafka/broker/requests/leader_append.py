@@ -130,7 +130,7 @@ def _append(partition: Partition, term: Term, batch: BatchFields, acks: int) -> 
 
 
 def _after_append(partition: Partition) -> None:
-    """Let the high watermark rise if it can, and wake the fetches of followers."""
+    """Raise the high watermark if possible, and wake the fetches of followers."""
     partition.maybe_increment_leader_hw()
     for entry in partition.sessions:
         if not entry.dirty or entry.session.parked is not None:  # otherwise the follower's next fetch finds the records

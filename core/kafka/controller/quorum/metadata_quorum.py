@@ -137,7 +137,7 @@ class MetadataQuorum:
         self.controller.heartbeats, self.controller.last_contact = voter.active.heartbeats, voter.active.last_contact
 
     def report_no_majority(self, voter: KafkaRaftClient, in_touch: int) -> None:
-        """Report that a voter reaches no majority. This is reported once until there is an active controller again."""
+        """Report that a voter reaches no majority. This is reported only once until there is an active controller again."""
         if not self.majority_lost and in_touch < self.majority and self.active() is None:
             self.majority_lost = True
             self.journal.emit(events.NoMajority.kind, voter.name, in_touch, len(self.voters), self.majority)

@@ -32,7 +32,7 @@ def last_modified(log: ReplicaLog, start: int, end: int, now: int) -> int:
     """Return the modification time of a segment, µs.
 
     Cleaning preserves this time, so it is the time of the last append. That is the timestamp of the segment's last batch, even if that
-    batch was removed. Producers with wrong clocks can make it wrong, but not later than now.
+    batch was removed. A producer with a wrong clock can make this time wrong, but never later than now.
     """
     for run in reversed(log.physical_runs(start)):
         if max(run.start, start) < min(run.end, end):

@@ -153,7 +153,8 @@ class BrokerChanges(ControllerComponent):
             self.queue.put(self._replicas_offline, broker, response)
 
     def _replicas_offline(self, broker: int, response: LeaderAndIsrResponse) -> None:
-        """Update a broker's offline replicas. Remove the new ones from ISRs, and elect other leaders for them.
+        """Update a broker's offline replicas. Remove the replicas that went offline from ISRs, and elect other leaders for their
+        partitions.
 
         Kafka: `#processLeaderAndIsrResponseReceived`, `#onReplicasBecomeOffline`.
         """

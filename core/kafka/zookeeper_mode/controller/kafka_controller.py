@@ -40,7 +40,7 @@ _WATCHED: Final = (
     GetData(paths.REASSIGNMENT, watch=True),
     GetChildren(paths.LOG_DIR_EVENTS, watch=True),
 )
-"""The operations with which a new controller reads and watches the cluster, in addition to the topics."""
+"""The operations, other than those for topics, with which a new controller reads and watches the cluster."""
 
 
 class KafkaController(ControllerBase):

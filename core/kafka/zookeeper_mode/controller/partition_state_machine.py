@@ -29,7 +29,7 @@ Decision = tuple[int, tuple[int, ...], str]
 """A partition's new (leader, ISR, kind of election)."""
 
 _Batch = tuple[tuple[TopicPartition, int], ...]
-"""Partitions that are written but not yet sent to the brokers, each with the event of its change.
+"""Partitions whose new state has been written to ZooKeeper but not sent to the brokers yet, each with the event of its change.
 
 Kafka: `ControllerBrokerRequestBatch`.
 """
