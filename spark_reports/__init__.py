@@ -1,6 +1,7 @@
-"""Reports on sessions with Spark: event logs are parsed into rows, rows are summarized, and summaries are shown or written to files.
+"""Reports on sessions, computed with Spark: event logs are parsed into rows, rows are summarized, and summaries are shown or written to
+files.
 
-`logs` finds event logs, `rows` turns their lines into rows, `summaries` defines the tables, `compute` computes them with `spark`,
-`tables` contains the results, and `output` shows them. `report` is the command `isrlab report`, `convert` is
-`isrlab log convert`, and `sweep` is `isrlab sweep`. PySpark is imported only when a command needs it.
+`logs` finds event logs, `rows` turns their lines into rows, `summaries` defines the tables, `compute` computes the tables with `spark`,
+`tables` contains the results, and `output` shows the results. `report` is the command `isrlab report`, `convert` is `isrlab log convert`,
+and `sweep` is `isrlab sweep`. PySpark is imported only when a command needs it.
 """

@@ -1,7 +1,7 @@
-"""The exception of reports and sweeps, which is raised for problems that the user can fix."""
+"""The exception that reports and sweeps raise for problems that the user can fix."""
 
 from __future__ import annotations
 
 
 class ReportError(Exception):
-    """A report cannot be created. The message contains the problem, its place, and the remedy."""
+    """A report or a sweep cannot be completed. The message contains the problem, its place, and the remedy."""

@@ -2,8 +2,8 @@
 
 To create the archive, run `python -m spark_reports.make_class_archive`.
 
-The program simulates a small session and reports on it, so that the archive contains the classes that reports need. `make` runs the
-program when it installs Spark. Two runs at the same time and interrupted runs do no harm: the archive appears only when it is complete.
+The program simulates a small session and reports on it, so that the archive contains the classes that reports need. `make` runs the program
+when it installs Spark. Simultaneous runs and interrupted runs do no harm, because the archive appears only when it is complete.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ from spark_reports.spark.master import LOCAL_MASTER
 from spark_reports.spark.session import spark_session
 
 EVENTS: Final = session_settings.SMALL_EVENTS * 5 // 4
-"""The number of events of the simulated session. The number is above the limit of small sessions, whose code path loads fewer classes."""
+"""The number of events of the simulated session. This is more than the limit of small sessions, for which fewer classes are loaded."""
 
 HOUR: Final = 3600.0
 """The number of seconds in an hour."""
@@ -77,7 +77,7 @@ def prepare() -> Path:
 
 
 def _delete_leftovers(place: Path) -> None:
-    """Delete files that a killed run left behind. Such files are older than an hour, and no run takes an hour."""
+    """Delete files that a killed run left behind. A file that is older than an hour is deleted, because no run takes an hour."""
     for scratch in place.glob(f"{_MAKING}*"):
         with contextlib.suppress(OSError):
             if time.time() - scratch.stat().st_mtime > HOUR:
@@ -85,7 +85,7 @@ def _delete_leftovers(place: Path) -> None:
 
 
 def _report(scratch: Path, record: Path) -> None:
-    """Report on a simulated session, with a Java that records the classes it loads."""
+    """Report on a simulated session, using a Java that records the classes that it loads."""
     path = scratch / "session.jsonl"
     _simulate(path)
     log = open_log(path, path)
@@ -97,7 +97,7 @@ def _report(scratch: Path, record: Path) -> None:
 
 
 def _simulate(path: Path) -> None:
-    """Simulate a session with load and a broker that is killed and restarted repeatedly, so that most tables have rows."""
+    """Simulate a session with a load, and with a broker that is killed and restarted repeatedly, so that most tables have rows."""
     spec = ClusterSpec(brokers=tuple(BrokerSpec(broker) for broker in (1, 2, 3)), topics=(TopicSpec("orders", partitions=3),))
     with LogWriter(path, make_header(spec, CURRENT, 1, None)) as log:
         cluster = Cluster(spec, CURRENT, seed=1, sink=log)
@@ -110,7 +110,7 @@ def _simulate(path: Path) -> None:
 
 
 def main() -> int:
-    """Create the archive. If this fails, the failure is reported and the exit code is 0."""
+    """Create the archive. If this fails, report the failure; the exit code is 0 in any case."""
     print_messages("Preparing Java's archive of Spark's classes (a minute, once) …")
     try:
         with raise_on_signals():

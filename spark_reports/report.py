@@ -1,7 +1,7 @@
 """`isrlab report`: finds the logs of sessions, summarizes them with Spark, and prints the tables or writes them to files.
 
-Errors that can be found without Spark, such as a file that is not a log, are reported before Spark starts. If one session is unusable,
-the report covers the other sessions. Spark returns only finished tables.
+Errors that can be detected without Spark, for example a file that is not a log, are reported before Spark starts. If one session is
+unusable, the report covers the other sessions. Spark computes all tables, and only the finished tables leave Spark.
 """
 
 from __future__ import annotations
@@ -36,13 +36,19 @@ from spark_reports.tables.result import Report, Result
 from spark_reports.thread_pool import pool_of
 
 SHOWN_ROWS: Final = 100
-"""The largest number of rows of a table on the terminal. If a table is longer, the worst rows are shown. Output files contain all rows."""
+"""The largest number of rows of a table on the terminal.
+
+If a table has more rows, the worst rows are shown. Output files contain all rows.
+"""
 
 JSON_ROWS: Final = 10_000
 """The largest number of rows of a table in a JSON document."""
 
 BRIEF_BYTES: Final = 1 << 30
-"""The total size of logs below which Java's optimizing compiler takes more time than it saves, in bytes, measured with 10^6 events."""
+"""The total size of logs, in bytes, below which Java's optimizing compiler takes more time than it saves.
+
+The size was measured with 10^6 events.
+"""
 
 PrintLine = Callable[[str], None]
 """A function that writes a message for the user to stderr."""
@@ -65,20 +71,20 @@ def main_report(
     Tables are written to stdout. Progress and errors are written to stderr.
 
     Args:
-        paths: the logs, in the forms that `logs.find_logs` accepts.
+        paths: the logs, in any form that `logs.find_logs` accepts.
         out_dir: the directory or address (`hdfs:`, `s3a:` …) to which each table is written as a Parquet dataset of its name; an existing
             dataset is replaced.
         csv: whether to write the tables as CSV instead of Parquet; CSV cannot be written to an address.
-        parquet: whether to write Parquet even if `csv` is set.
+        parquet: whether to also write Parquet if `csv` is set.
         compare: whether to print only the comparison of sessions instead of all tables.
-        master: a Spark master or a Spark Connect URL; None: the cores of this machine.
+        master: a Spark master or a Spark Connect URL; None for the cores of this machine.
         as_json: whether to print one JSON document instead of tables.
         quiet: whether to omit progress.
-        html: the path of an HTML page with charts and tables; with a path, stdout is used only if `as_json` is set.
+        html: the path of an HTML page with charts and tables; if a path is given, nothing is written to stdout unless `as_json` is set.
         conf: Spark settings in the form `name=value`.
 
     Returns:
-        0, or 2 if a log is unusable, although the other logs are still reported.
+        0, or 2 if a log is unusable; in that case, the report covers the other logs.
     """
 
     progress = Progress(styled(sys.stderr), quiet=quiet)
@@ -141,7 +147,10 @@ def _summarise(
     progress: Progress,
     print_error: PrintLine,
 ) -> tuple[Report | None, int]:
-    """Return every table of the usable logs with, if `charts` is set, the rows for charts, and the number of unusable logs."""
+    """Return a report on the usable logs, and the number of unusable logs.
+
+    If `charts` is set, the report also contains the rows for charts.
+    """
     with defer_signals():
         from spark_reports.compute import compute_tables, load_logs, session_settings
         from spark_reports.rows.staging import stage_logs
@@ -179,7 +188,7 @@ def _counted(logs: int, size: int) -> str:
 
 
 def _open_all(files: Sequence[Path], scratch: Path, print_error: PrintLine) -> tuple[list[SessionLog], int]:
-    """Return the usable logs and the number of unusable logs. Unusable logs are reported, and packed logs are unpacked to `scratch`."""
+    """Return the usable logs and the number of unusable logs. Unusable logs are reported, and compressed logs are unpacked to `scratch`."""
     logs, bad = [], 0
     for path in files:
         try:

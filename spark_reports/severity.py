@@ -1,8 +1,8 @@
 """Orders the rows of a table by severity.
 
-If not all rows are shown, the worst rows are shown, and the output names the order. A table names the columns that define the order, the
-most important first. The greatest value is the worst. Texts are compared by `RANKS`. DataFrames in Spark and fetched rows in Python are
-sorted by the same columns.
+If a table has more rows than are shown, the worst rows are shown, and the output names the columns that define the order. Each table lists
+the columns that define the order, starting with the most important one. The greatest value is the worst. Texts are compared by `RANKS`.
+DataFrames in Spark and rows that were fetched from Spark are sorted by the same columns.
 """
 
 from __future__ import annotations
@@ -23,20 +23,23 @@ STATE_WORDS: Final[Mapping[PartitionStatus, str]] = {
     PartitionStatus.UNDER_REPLICATED: "under-replicated",
     PartitionStatus.HEALTHY: "in sync",
 }
-"""The values of `state` columns. A leader that does not serve has no value here, but appears in the windows without reads and writes."""
+"""The values of `state` columns.
+
+No value stands for a leader that does not serve clients, because such intervals appear in the windows without reads and writes.
+"""
 
 RANKS: Final[Mapping[str, tuple[str, ...]]] = {
     "state": tuple(STATE_WORDS[status] for status in sorted(STATE_WORDS, reverse=True)),
     "what": ("diverged", "duplicated", "exposed", "lost, seen", "lost", "stalled", "writes", "reads"),
 }
-"""The texts of each column from least to worst. A text that is not listed is ranked below all listed texts."""
+"""For each column, its texts from the least severe to the most severe. A text that is not listed ranks below all listed texts."""
 
 LEAST: Final = "-"
 """The prefix of a column whose smallest value is the worst."""
 
 
 def sql_order(worst: Sequence[str], keys: Sequence[str]) -> list[Column]:
-    """Return the sort order of a DataFrame: worst first, then by the keys."""
+    """Return the sort order of a DataFrame: the worst rows first, and rows of equal severity by their keys."""
     from pyspark.sql import functions as F
 
     found = []
@@ -49,7 +52,7 @@ def sql_order(worst: Sequence[str], keys: Sequence[str]) -> list[Column]:
 
 
 def sorted_rows(rows: Sequence[tuple[object, ...]], columns: Sequence[str], worst: Sequence[str]) -> list[tuple[object, ...]]:
-    """Sort rows that are in the order of their keys, so that the worst come first."""
+    """Sort rows, which are in the order of their keys, so that the worst rows come first."""
     places = [(columns.index(name.removeprefix(LEAST)), -1 if name.startswith(LEAST) else 1, RANKS.get(name)) for name in worst]
 
     def grade(row: tuple[object, ...]) -> list[tuple[bool, float]]:

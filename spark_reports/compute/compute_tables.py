@@ -1,8 +1,8 @@
 """Computes the tables of a report. Several summaries are computed at the same time.
 
-A small report spends most of its time on preparing queries, not on running them. Therefore, two queries with generated code aggregate
-the frequent events. A second session of the same Spark processes the remaining rows (some ten thousand). The second session interprets
-its plans and keeps all rows in one partition, because generating code and shuffling would take longer than they save.
+A small report spends most of its time on preparing queries, not on running queries. Therefore, only two queries, which aggregate the
+frequent events, use generated code. A second session of the same Spark processes the remaining rows (about ten thousand). The second
+session interprets its plans and keeps all rows in one partition, because generating code and shuffling would take longer than they save.
 """
 
 from __future__ import annotations
@@ -40,19 +40,19 @@ PARALLEL_SUMMARIES: Final = 3
 """The number of summaries that are computed at the same time."""
 
 CHARTED_PARTITIONS: Final = 60
-"""The number of partitions with a chart in an HTML report, shared among the sessions with charts."""
+"""The number of partitions with a chart in an HTML report, which are shared among the sessions with charts."""
 
 CHARTED_PARTITIONS_EACH: Final = 5
-"""The smallest number of partitions that have a chart in each session with charts."""
+"""The smallest number of partitions with a chart in each of the sessions with charts."""
 
 CHARTED_SESSIONS: Final = 12
-"""The largest number of sessions with charts in an HTML report, which shows charts of the worst sessions."""
+"""The largest number of sessions with charts in an HTML report. The report shows charts of the worst sessions."""
 
 CHART_ROWS: Final = 12_000
 """The largest number of rows for each kind of chart."""
 
 Progress = Callable[[str], None]
-"""A function that shows the current step."""
+"""A function that reports the current step to the user."""
 
 
 @attrs.frozen
@@ -61,8 +61,8 @@ class Computation:
 
     Attributes:
         inputs: the inputs of the summaries.
-        logs: the sessions.
-        wanted: the largest number of rows to show for each table, or 0 to show only sessions and overview.
+        logs: the logs of the sessions.
+        wanted: the largest number of rows to show for each table, or 0 to show only the tables `sessions` and `overview`.
         write: the functions that write each table.
         progress: the function that shows progress.
     """
@@ -91,7 +91,7 @@ class Computation:
         return Report(found, totals, *self._drawn(overview, tables))
 
     def _finish(self, summary: Summary) -> tuple[Table, Result | None]:
-        """Compute and write the table of a summary, and return the table and the rows to show, or None if no rows are shown.
+        """Compute and write the table of a summary. Return the table, and the rows to show or, if no rows are to be shown, None.
 
         A table that is read more than once is cached.
         """
@@ -154,7 +154,9 @@ class Computation:
 
 
 def _rank_partitions(tables: Mapping[str, Table]) -> DataFrame:
-    """Rank the partitions of each session from 1 on: first those that lost records, then those that were unavailable the longest."""
+    """Rank the partitions of each session, starting with 1: partitions that lost records come first, and then partitions that were
+    unavailable for the longest time.
+    """
     made = {
         "availability": "1 AS known, 0 AS lost, 0 AS closed_us, offline_us, under_replicated_us",
         "unavailability": "0 AS known, 0 AS lost, lasts_us AS closed_us, 0 AS offline_us, 0 AS under_replicated_us",
@@ -172,7 +174,7 @@ def compute_tables(loaded: LoadedLogs, wanted: int, write: Sequence[Write], char
     """Compute every table of the sessions and, if `charts` is set, the rows for charts.
 
     Args:
-        wanted: the largest number of rows to show for each table, or 0 to show only sessions and overview.
+        wanted: the largest number of rows to show for each table, or 0 to show only the tables `sessions` and `overview`.
         write: the functions that write each table.
     """
     sessions = session_table(loaded.interpreting, loaded.logs)

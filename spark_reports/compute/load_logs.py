@@ -1,4 +1,4 @@
-"""Loads the events of all logs, and finds the sessions that can be used."""
+"""Loads the events of all logs, and finds the usable sessions."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class LoadedLogs:
     Attributes:
         frames: the events of the usable sessions.
         interpreting: the Spark session that interprets its plans, for small numbers of rows.
-        found: the event kinds that occur among the infrequent events.
+        found: the kinds of events that occur among the infrequent events.
         logs: the usable sessions.
         refused: the number of unusable sessions, each of which was reported.
     """
@@ -64,12 +64,12 @@ def load_logs(
     links: Path | None,
     print_error: PrintLine,
 ) -> LoadedLogs:
-    """Load all JSON Lines and datasets, each in one pass, and find the usable sessions.
+    """Load all JSON Lines in one pass and all datasets in another, and find the usable sessions.
 
     Args:
         here: the logs on this machine that are not staged.
         staged: the staged logs.
-        remote: the addresses of JSON Lines that only Spark can read.
+        remote: the addresses of JSON Lines files that only Spark can read.
         datasets: the addresses of datasets.
         charts: whether the rows for charts are also needed.
         links: the argument `staging` of `remote_lines_to_rows.remote_lines_to_rows`.
@@ -134,7 +134,7 @@ def _dataset_logs(
 
 
 def logs_of_markers(dataset: str, markers: Iterable[MarkerRow]) -> tuple[list[SessionLog], list[str]]:
-    """Return the sessions of a dataset according to its marker rows, and the errors of unusable sessions."""
+    """Return the sessions of a dataset, as read from its marker rows, and the errors of unusable sessions."""
     heads: dict[str, MarkerRow] = {}
     tails: dict[str, MarkerRow] = {}
     for mark in markers:
@@ -154,7 +154,7 @@ def logs_of_markers(dataset: str, markers: Iterable[MarkerRow]) -> tuple[list[Se
 
 
 def _remote_logs(spark: SparkSession, address: str) -> tuple[list[SessionLog], list[str]]:
-    """Return the JSON Lines at an address that only Spark can read, and the errors of unusable logs."""
+    """Return the logs at an address that only Spark can read, and the errors of unusable logs."""
     from pyspark.errors import PySparkException
 
     try:

@@ -1,4 +1,6 @@
-"""Spark settings for reports: one session generates code for many rows, and one interprets its plans for few rows."""
+"""Spark settings for reports, which use two Spark sessions: one generates code and handles many rows, and the other interprets its plans
+and handles few rows.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +13,7 @@ if TYPE_CHECKING:
 
 
 SMALL_EVENTS: Final = 20_000
-"""The largest number of events for which interpreting plans is faster than generating and compiling code."""
+"""The largest number of events for which interpreting plans is faster than generating and compiling code for them."""
 
 INTERPRETED: Final = {
     "spark.sql.codegen.wholeStage": "false",

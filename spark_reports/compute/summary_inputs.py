@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 
 def session_table(spark: SparkSession, logs: Sequence[SessionLog]) -> DataFrame:
-    """Return a frame with one row for each session: its header, its length, and its end."""
+    """Return a frame with one row for each session, which contains its header, its length, and its end."""
     import msgspec
     from pyspark.sql import functions as F
 
@@ -60,12 +60,12 @@ def summary_inputs(frames: EventFrames, sessions: DataFrame, found: frozenset[st
 def single_partition_inputs(
     frames: EventFrames, interpreting: SparkSession, sessions: DataFrame, found: frozenset[str], few: bool
 ) -> SummaryInputs:
-    """Return inputs for the session `interpreting`. All frames have one partition, except for frames of frequent events.
+    """Return inputs for the Spark session `interpreting`. All frames have a single partition, except for frames of frequent events.
 
     Args:
         sessions: a row for each session, as a frame of the session `interpreting`.
         found: the event kinds that occur among the infrequent events.
-        few: whether there are so few frequent events that the session `interpreting` also aggregates them.
+        few: whether there are so few frequent events that the session `interpreting` also aggregates the frequent events.
     """
 
     def there(frame: DataFrame, name: str) -> DataFrame:
@@ -97,7 +97,7 @@ def _inputs(
     lags: Lazy[DataFrame],
     single_partition: bool = False,
 ) -> SummaryInputs:
-    """Return the inputs that follow from the infrequent events, the sessions, and `still` (`high_watermark_stalls`)."""
+    """Return the inputs that are computed from the infrequent events, the sessions, and `still` (the result of `high_watermark_stalls`)."""
 
     def one(frame: DataFrame) -> DataFrame:
         return frame.coalesce(1) if single_partition else frame

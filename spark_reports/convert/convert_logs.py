@@ -26,11 +26,11 @@ def convert_logs(paths: Sequence[str], out: str, master: str | None, settings: M
     If `out` ends in `.jsonl` or `.jsonl.zst`, or if the input is a dataset, the output is JSON Lines. Otherwise, the output is Parquet.
 
     Args:
-        paths: the logs, in the forms that `logs.find_logs` accepts.
+        paths: the logs, in any form that `logs.find_logs` accepts.
         out: a file, or a directory in which each log becomes a file or a part of the dataset.
 
     Raises:
-        ReportError, InputError: an input cannot be read, or the output cannot be written. Existing output is unchanged.
+        ReportError, InputError: an input cannot be read, or the output cannot be written. Existing output remains unchanged.
     """
     with raise_on_signals():
         _convert(paths, out, master, settings, print_line)

@@ -21,7 +21,7 @@ NO_NEWLINE: Final = "no-newline"
 """The value of `tail` for a log whose last line lacks its line break."""
 
 BASE64: Final = "base64:"
-"""The prefix of an incomplete line that is not valid UTF-8, because the line was cut within a character."""
+"""The prefix that marks an incomplete line that is not valid UTF-8, because the line was cut in the middle of a character."""
 
 _WRITTEN_OTHERWISE: Final = re.compile(rb"\\u00.[a-f]")
 """Matches a control character that Spark escapes with uppercase digits."""
@@ -38,7 +38,7 @@ class LogParts:
         end_us: the virtual time of the end in µs.
         ended: whether the last line is an end line.
         torn: whether the last line is incomplete.
-        kept: the lines that rebuilding would change, by event number.
+        kept: the lines that would change if they were rebuilt from columns, by event number.
     """
 
     header: str
@@ -51,7 +51,7 @@ class LogParts:
 
 
 def read_log_parts(path: Path) -> LogParts:
-    """Read the parts of a log that are not events, and check all its lines.
+    """Read the parts of a log that are not events, and check all lines of the log.
 
     Raises:
         LogError: a line is invalid.

@@ -25,7 +25,7 @@ _FRAME_LINES: Final = 20_000
 
 
 def to_json_lines(spark: SparkSession, datasets: Sequence[str], directory: Path, print_line: PrintLine) -> None:
-    """Write every session of some datasets as the original log, to a file with the name of the session."""
+    """Write every session of the given datasets as the original log, to a file named after the session."""
     for dataset in datasets:
         for session in sessions_of(spark, dataset):
             write_session(spark, dataset, session, directory / f"{_file_name(session)}.jsonl", print_line)
@@ -60,7 +60,7 @@ def _bytes_of(text: str, tail: bool) -> tuple[bytes, bool]:
 
 
 def _with_tail(lines: Iterable[tuple[bytes, bool]]) -> Iterator[bytes]:
-    """Yield the complete lines, and then the tail."""
+    """Yield the complete lines of a session, and then the text after the last event."""
     before: bytes | None = None
     for text, tail in lines:
         if tail and text == NO_NEWLINE.encode():

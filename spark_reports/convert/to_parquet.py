@@ -1,10 +1,11 @@
 """Converts logs from JSON Lines to a Parquet dataset.
 
-The dataset has a directory for each session (`session=NAME`). The rows are the events in order of time, and two rows that are not
-events: the header line, and the text after the last event (the end line, a truncated line, or nothing). An event's line is not stored,
-because `rows_to_lines` rebuilds it from the columns. If rebuilding would change a line, the column `line` keeps its text.
+The dataset has a directory for each session (`session=NAME`). The rows are the events in order of time. In addition, there are two rows
+that are not events: the header line, and the text after the last event (the end line, an incomplete line, or nothing). The line of an event
+is not stored, because `rows_to_lines` rebuilds the line from the columns. If the rebuilt line would differ from the original, the column
+`line` keeps the original.
 
-On this machine, pyarrow writes the dataset, five times as fast as Spark. On other machines, Spark writes the dataset.
+A dataset on this machine is written by pyarrow, which is five times as fast as Spark. A dataset on other machines is written by Spark.
 """
 
 from __future__ import annotations
@@ -33,11 +34,14 @@ if TYPE_CHECKING:
 
 
 _ROW_GROUP_BYTES: Final = 8 << 20
-"""The size of the row groups in a Parquet file, in bytes. Row groups are small enough for all cores to share a file of 10^6 events."""
+"""The size of the row groups in a Parquet file, in bytes.
+
+The row groups are so small that all cores can share the work on a file of 10^6 events.
+"""
 
 
 def parquet_target(files: Sequence[Path], out: str) -> str:
-    """Return the address of a dataset for the sessions of those files. The contents of remote datasets are not checked here."""
+    """Return the address of a dataset for the sessions in the given files. The content of a remote dataset is not checked here."""
     if "://" in out or out.startswith("file:"):
         _check_names(files, set(), out)
         return out
@@ -75,8 +79,8 @@ def to_parquet(spark: SparkSession, logs: Sequence[tuple[Path, LogParts]], targe
     """Add logs to the dataset at an address. Each log becomes a session.
 
     Raises:
-        ReportError: the dataset already contains a session with that name, or Spark finds a different number of events. If the
-            name exists, nothing is written.
+        ReportError: the dataset already contains a session with that name, or Spark finds a different number of events. If the name already
+            exists, nothing is written.
     """
     from pyspark.sql import functions as F
 
@@ -106,7 +110,7 @@ def to_parquet_locally(logs: Sequence[tuple[Path, LogParts]], dataset: Path, pri
     """Add logs to a dataset on this machine without Spark. Each log becomes a session that appears only when it is complete.
 
     Returns:
-        The logs that are left for Spark because, for example, pyarrow rejects lines in which a key occurs twice.
+        The logs that Spark has to convert, for example because pyarrow rejects lines in which a key occurs twice.
     """
     import pyarrow as pa
 

@@ -1,4 +1,4 @@
-"""Finds event logs in files, directories, patterns, Parquet datasets, and at addresses of other file systems."""
+"""Finds event logs: in files, in directories, by patterns, in Parquet datasets, and at addresses of other file systems."""
 
 from __future__ import annotations
 
@@ -34,9 +34,9 @@ class FoundLogs:
 def find_logs(paths: Iterable[str | Path]) -> FoundLogs:
     """Find the logs at `paths`. A path that occurs twice counts once.
 
-    A directory means all its `*.jsonl` and `*.jsonl.zst` files, by name, and the sessions of a dataset. A pattern (`*`, `?`,
-    `[…]`) means all matches, unless a file has exactly that name. An address (`hdfs:`, `s3a:` …) means JSON Lines if it ends in
-    `.jsonl`, and otherwise a dataset. A path after `file:` is on this machine.
+    A directory means all its `*.jsonl` and `*.jsonl.zst` files, sorted by name, and, if it is a dataset, its sessions. A pattern (`*`, `?`,
+    `[…]`) means all matching files, unless a file has exactly that name. An address (`hdfs:`, `s3a:` …) means JSON Lines if it ends in
+    `.jsonl`, otherwise a dataset. A path after `file:` is on this machine.
 
     Raises:
         ReportError: a directory or a pattern contains no log.
@@ -72,7 +72,7 @@ def is_remote(text: str) -> bool:
 
 
 def local_path(text: str) -> str:
-    """Return a local path without the prefix `file:`, which is optional."""
+    """Return a local path without the optional prefix `file:`."""
     return unquote(urlsplit(text).path) if _ADDRESS.match(text) else text
 
 

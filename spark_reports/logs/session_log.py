@@ -1,4 +1,4 @@
-"""Describes the log of a session by its first line and its end, regardless of its size. Spark reads the events in between."""
+"""Describes the log of a session by its first line and its end, without reading the events in between. Spark reads the events."""
 
 from __future__ import annotations
 
@@ -31,16 +31,16 @@ class SessionLog:
     Attributes:
         path: the path of the file or dataset, for messages.
         session: the short unique name of the session, which is the name of the file without `.jsonl`.
-        release, seed, scenario, settings: the values in the header; `scenario` is None for a session that a person played.
-        events: the number of events, which is the `seq` of the last event.
-        end_us: the virtual time of the end, or of the last event if the session did not end normally.
+        release, seed, scenario, settings: the values in the header; `scenario` is None if a person played the session.
+        events: the number of events, which equals the `seq` of the last event.
+        end_us: the virtual time of the end or, if the session did not end normally, of the last event.
         ended: whether there is an end line; if the end line is missing, the process was killed.
-        torn: whether the last line is incomplete; an incomplete line is skipped.
+        torn: whether the last line is incomplete and therefore skipped.
         capped_min_isr: whether the release caps min.insync.replicas at the number of replicas.
-        min_isr: the values of min.insync.replicas at the start, by topic; the key of the cluster's value is empty.
-        threads: the values of num.network.threads and num.io.threads that are set at the start, by setting; for the value of a single
-            broker, a space and the broker id follow the name.
-        readable: the path or address that Spark reads: the file, its unpacked copy, or an address of another machine.
+        min_isr: the values of min.insync.replicas at the start, by topic; the cluster's value has an empty key.
+        threads: the values of num.network.threads and num.io.threads that are set at the start, by setting; if the value is for a single
+            broker, the key ends with a space and the broker id.
+        readable: the path or address that Spark reads: the file, an unpacked copy of the file, or an address on another machine.
     """
 
     path: str
@@ -60,7 +60,7 @@ class SessionLog:
 
 
 def open_log(path: Path, readable: Path | None = None) -> SessionLog:
-    """Describe the log at `path`. If the log is packed, `readable` is its unpacked copy.
+    """Describe the log at `path`. If the log is compressed, `readable` is the path of its unpacked copy.
 
     Raises:
         ReportError: the file is missing, is not an event log, or has a newer version.
@@ -141,7 +141,7 @@ def _log(
 
 
 def _min_isr(header: Header, spec: ClusterSpec) -> dict[str, int]:
-    """Return the values of min.insync.replicas in the header, by topic. The key of the cluster's value is empty."""
+    """Return the values of min.insync.replicas in the header, by topic. The cluster's value has an empty key."""
     name = "min.insync.replicas"
     given = {"": header.settings.get(name)} | {topic.name: dict(topic.config).get(name) for topic in spec.topics}
     return {subject: int(value) for subject, value in given.items() if value is not None and value.isascii() and value.isdecimal()}
@@ -162,13 +162,13 @@ def session_name(path: PurePath) -> str:
 
 
 def name_sessions(logs: Sequence[SessionLog]) -> list[SessionLog]:
-    """Give the logs unique names. If two files have the same name, their paths become the names."""
+    """Give the sessions unique names. If two files have the same name, the paths of the files become the names."""
     names = [log.session for log in logs]
     return [attrs.evolve(log, session=log.path) if names.count(log.session) > 1 else log for log in logs]
 
 
 def _last_line(path: Path, file: IO[bytes], start: int) -> tuple[dict[str, Any] | None, bool]:
-    """Return the last complete line after offset `start` as an object or None, and whether an incomplete line follows it."""
+    """Return the last complete line after offset `start` as an object, or None, and whether an incomplete line follows."""
     size = file.seek(0, os.SEEK_END)
     length = min(_CHUNK, size - start)
     while True:

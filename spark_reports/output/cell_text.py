@@ -33,7 +33,7 @@ ALARM_COLUMNS: Final = frozenset(
         "torn",
     }
 )
-"""Columns whose nonzero values are bold, so that readers do not overlook them."""
+"""Columns whose nonzero values are bold, so that readers do not overlook these values."""
 
 
 def heading(column: object) -> str:

@@ -1,8 +1,8 @@
 """A report as one self-contained HTML file, without network access, other files, or a server. Charts are inline SVG.
 
-The page's content security policy allows its one script (by hash) and its style sheet, and forbids loading anything. Names from a log
-are always escaped, and unprintable characters are spelled out. Without JavaScript, only sorting, filtering, and the switch between dark
-and light do not work, and the page follows the settings of the reader's system.
+The content security policy of the page allows only its one script (by hash) and its style sheet, and forbids loading anything else. Names
+from a log are always escaped, and unprintable characters in them are spelled out. Without JavaScript, sorting, filtering, and the switch
+between dark and light do not work, and dark or light mode follows the settings of the reader's system.
 """
 
 from __future__ import annotations
@@ -22,10 +22,10 @@ from spark_reports.tables.comparison import MOST, for_people
 from spark_reports.tables.result import Report, Result
 
 ROWS: Final = 300
-"""The number of rows of a table on the page. The Parquet files have all rows."""
+"""The largest number of rows of a table on the page. The Parquet files have all rows."""
 
 ALWAYS: Final = 4
-"""The number of figures that the page shows even if they are zero: lost records, and the times when clients were blocked."""
+"""The number of figures that the page shows even if they are zero, namely lost records and the times for which clients were blocked."""
 
 CURVES: Final = 24
 """The largest number of high watermark charts for each session."""
@@ -82,7 +82,7 @@ def _session_words(sessions: Result) -> str:
 
 
 def _cards(report: Report) -> str:
-    """Return the most important figures, computed from all rows. Bad figures come first."""
+    """Return the most important figures, which are computed from all rows. Bad figures come first."""
     figures = report.totals
     if not figures:
         return ""
@@ -257,7 +257,7 @@ def _section(result: Result) -> str:
 
 
 def _marked(notes: str) -> str:
-    """Return notes as HTML, with the names between backticks as code."""
+    """Return notes as HTML, with names between backticks formatted as code."""
     return "".join(f"<code>{escape(part)}</code>" if number % 2 else escape(part) for number, part in enumerate(notes.split("`")))
 
 

@@ -2,9 +2,9 @@
 
 The form is `{"isrlab": "report", "version": 1, "totals": …, "tables": …, "summaries": {name: [row, …]}}`.
 
-`totals` contains the figures of all sessions together, computed from all rows. For each table, `tables` contains the number of `rows`
-and the number of rows that are `shown`. If not all rows are shown, the worst rows are shown. `order` names the
-columns that define the worst rows. A leading `-` means that the smallest value is the worst.
+`totals` contains the figures of all sessions together, computed from all rows. For each table, `tables` contains the number of `rows` and
+the number of rows that are `shown`. If there are more rows than can be shown, only the worst rows are shown. `order` names the columns that
+define the worst rows. A leading `-` in the name of a column means that the smallest value is the worst.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import msgspec
 from spark_reports.tables.result import Report
 
 VERSION: Final = 1
-"""The version of the document. The version increases when a change can break a program that reads the document."""
+"""The version of the document. The version increases with each change that can break a program that reads the document."""
 
 
 def render(report: Report) -> str:

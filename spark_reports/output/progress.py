@@ -1,4 +1,4 @@
-"""Shows the progress of a report on stderr: a line for each step and, on a terminal, a transient line with Spark's running stages."""
+"""Shows the progress of a report on stderr, as a line for each step and, on a terminal, a transient line with Spark's running stages."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class Progress:
 
     @contextlib.contextmanager
     def watching(self, spark: SparkSession) -> Iterator[None]:
-        """Show the stages that Spark is working on while the block runs, but only on a terminal."""
+        """While the block runs, show the stages that Spark is working on, but only on a terminal."""
         if not self._live or not hasattr(spark, "_jsparkSession"):
             yield
             return

@@ -1,7 +1,7 @@
-"""Charts of a session as inline SVG: the leader, ISR, and availability of each partition over time, and its high watermark.
+"""Charts of a session as inline SVG: the leader, ISR, and availability of each partition over time, and the high watermarks of partitions.
 
-Colors are classes of the page's style sheet, so charts follow dark mode, light mode, and print. The meaning of each color
-is also shown by a pattern, by a word in wide bars, and by the title under the pointer. Charts over time take the available width.
+Colors are classes of the page's style sheet, so charts follow dark mode, light mode, and print. The meaning of each color is also shown by
+a pattern, by a word in wide bars, and by the title that appears under the pointer. Charts over time take the available width.
 """
 
 from __future__ import annotations
@@ -16,13 +16,13 @@ from core.sim.units import SECOND, format_duration
 from scenarios.io.escaping import escape_value
 
 PLOT: Final = 960
-"""The width of the time axis if there is enough space. The axis takes the available width, so positions are percentages."""
+"""The nominal width of the time axis. The axis takes the available width, so positions are percentages."""
 
 LANE: Final = 44
-"""The height of the lane of a partition, which shows leader, ISR, and availability."""
+"""The height of a partition's lane, which shows the leader, the ISR, and the availability."""
 
 SEGMENTS: Final = 4_000
-"""The largest number of bars in a chart. If there are more bars, the shortest harmless bars are merged into their neighbors."""
+"""The largest number of bars in a chart. If there were more bars, the shortest harmless bars are merged into their neighbors."""
 
 CURVE: Final = (300, 88)
 """The width and height of a high watermark chart."""
@@ -41,7 +41,7 @@ _CLOSED: Final = {
     "writes": ("u-writes", "no writes"),
     "reads": ("u-reads", "no reads or writes"),
 }
-"""The CSS class and the words for each operation that clients cannot do, with the worst case last."""
+"""The CSS class and the words for each operation that can be unavailable to clients, with the worst case last."""
 
 _PATTERNS: Final = {
     "s-under": '<path d="M-2 8L8 -2M-2 18L18 -2"/>',
@@ -50,7 +50,7 @@ _PATTERNS: Final = {
     "u-stalled": '<circle cx="4" cy="4" r="1.7"/>',
     "u-writes": '<path d="M-2 8L8 -2M-2 18L18 -2"/>',
 }
-"""The pattern of each class, which distinguishes the class without color: strokes, a grid, or dots. Unlisted classes have no pattern."""
+"""The pattern of each class (strokes, a grid, or dots), which distinguishes the class without color. Unlisted classes have no pattern."""
 
 _STEPS: Final = tuple(
     n * unit
@@ -61,7 +61,7 @@ _STEPS: Final = tuple(
     )
     for n in many
 ) + tuple(n * 60 * SECOND for n in (1, 2, 5, 10, 20, 30, 60, 120, 360, 720, 1_440, 2_880, 7_200, 14_400, 43_200, 86_400, 525_600))
-"""Readable distances between the marks of the axis, in µs."""
+"""Possible distances between the marks of the time axis, in µs."""
 
 Row = Mapping[str, Any]
 
@@ -79,7 +79,7 @@ class _Bar:
 
 
 def patterns() -> str:
-    """Return the SVG definitions of the patterns, which a page contains once."""
+    """Return the SVG definitions of the patterns, which a page contains only once."""
     made = "".join(
         f'<pattern id="p-{look}" class="{look}" width="8" height="8" patternUnits="userSpaceOnUse"><rect width="8" height="8"/>{drawn}</pattern>'
         for look, drawn in _PATTERNS.items()
@@ -97,7 +97,7 @@ def joined(states: Sequence[Row]) -> int:
 
 
 def _room(lanes: int) -> int:
-    """Return the number of bars that fit into a stripe."""
+    """Return the number of bars that a stripe can show."""
     return max(12, SEGMENTS // (3 * max(1, lanes)))
 
 
@@ -255,15 +255,15 @@ def _label(number: int, at: int, end: int) -> str:
 
 
 def _shortened(name: str) -> str:
-    """Return a name that fits beside the chart. The end of the name, with the number of the partition, is kept."""
+    """Return a name that fits beside the chart. The end of the name, which contains the number of the partition, is kept."""
     return name if len(name) <= 28 else f"{name[:17]}…{name[-10:]}"
 
 
 def _p(percent: float) -> str:
-    """Return a position on the time axis with few characters."""
+    """Return a position on the time axis, written with few characters."""
     return f"{percent:.2f}".rstrip("0").rstrip(".") + "%"
 
 
 def _n(number: float) -> str:
-    """Return a coordinate with few characters."""
+    """Return a coordinate, written with few characters."""
     return f"{number:.1f}".removesuffix(".0")

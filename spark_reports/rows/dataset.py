@@ -19,7 +19,7 @@ class Dataset:
 
     Attributes:
         address: the address of the dataset.
-        prefix: the prefix, possibly empty, that distinguishes the dataset's sessions from those of other datasets.
+        prefix: the prefix, possibly empty, that distinguishes the sessions of this dataset from those of other datasets.
         infrequent: the address of the dataset's infrequent events, or None if these events are not staged.
     """
 

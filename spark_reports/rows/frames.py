@@ -1,7 +1,8 @@
 """Combines all sources of events into the DataFrames from which summaries are computed.
 
-Spark parses JSON Lines once and caches the result. The columns of frequent events are stored side by side. All other columns are in
-one struct, which is null for frequent events, because every cached column costs time. Parquet files are not cached but read again.
+Spark parses JSON Lines once and caches the result. The columns of frequent events are stored side by side. Because every cached column
+costs time, all other columns are in one struct, which is null for frequent events. Parquet files are not cached, but are read again each
+time.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ class EventFrames:
 
     Attributes:
         events: the events with `session`, the envelope, and the requested columns.
-        infrequent: the infrequent events, which are cached when they are first computed, and the marker rows of datasets.
+        infrequent: the infrequent events, and the marker rows of datasets; they are cached when they are first computed.
         bad: the number of unusable lines by session (`session`, `count`); None if there are no JSON Lines.
     """
 

@@ -1,6 +1,7 @@
 """Turns lines of a log into rows with pyarrow.
 
-If pyarrow cannot parse a log, or a check of its rows fails, the log is left to `remote_lines_to_rows`, which reports the problem and its place.
+If pyarrow cannot parse a log, or if a check of the rows fails, the log is left to `remote_lines_to_rows`, which reports the problem and its
+place.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
 
 
 BLOCK_BYTES: Final = 32 << 20
-"""The number of bytes of JSON Lines that are parsed together and become one row group."""
+"""The number of bytes of JSON Lines that are parsed together, and whose rows become one row group."""
 
 
 def has_arrow() -> bool:
@@ -27,7 +28,7 @@ def has_arrow() -> bool:
 
 
 class NotStageable(Exception):
-    """The input differs from the output of this program, or staging was stopped. Spark's parser reports the problem if there is one."""
+    """The log differs from what this program writes, or staging was stopped. If the log has a problem, Spark's parser reports it."""
 
 
 def arrow_schema(columns: Collection[str]) -> pyarrow.Schema:
@@ -82,9 +83,9 @@ def block_to_table(block: bytes, schema: pyarrow.Schema) -> pyarrow.Table:
 
 
 def check_rows(table: pyarrow.Table, block: bytes, before: int, kinds: Collection[str], columns: Collection[str]) -> None:
-    """Check that every line is an event with a known kind and its required columns, and that each number is one more than the previous one.
+    """Check that every line is an event of a known kind with its required columns, and that the sequence numbers have no gaps.
 
-    The first number must be one more than `before`.
+    The first sequence number must be one more than `before`.
 
     Raises:
         NotStageable: a check fails.

@@ -1,6 +1,6 @@
 """Turns lines of logs into rows with Spark, and marks lines that are not events.
 
-This is the way of logs that only the executors can read, and of logs that Arrow refuses (`lines_to_rows`).
+This module parses logs that only the executors can read, and logs that Arrow refuses (`lines_to_rows`).
 """
 
 from __future__ import annotations
@@ -27,15 +27,15 @@ REST: Final = "rest"
 def remote_lines_to_rows(
     spark: SparkSession, logs: Sequence[SessionLog], kinds: Collection[str], columns: Collection[str], staging: Path | None
 ) -> DataFrame:
-    """Return the events of the given kinds, with the given columns, from all logs, and every unusable line.
+    """Return the events of the given kinds from all logs, with the given columns, and every unusable line.
 
-    The columns are `session`, the envelope, those of `columns` that frequent kinds have, the others in `rest` (null for frequent
-    kinds), and `bad`. `bad` is true for a line that is not JSON, has a field with a wrong type, has an unknown kind, or lacks one of
-    `columns` that its kind requires.
+    The result has the columns `session` and `bad`, the envelope, and those of `columns` that frequent kinds have. The remaining columns are
+    in `rest`, which is null for frequent kinds. `bad` is true for a line that is not JSON, has a field with a wrong type, has an unknown
+    kind, or lacks one of `columns` that its kind requires.
 
     Args:
-        staging: a directory on this machine for links with plain names, because Spark interprets some characters in paths; None if Spark
-            runs elsewhere and uses the original paths.
+        staging: a directory on this machine for links with plain names, which are needed because Spark interprets some characters in paths;
+            None if Spark runs elsewhere and uses the original paths.
     """
     from pyspark.sql import functions as F
 
@@ -77,7 +77,7 @@ def remote_lines_to_rows(
 def _missing_columns(kinds: Collection[str], columns: Collection[str]) -> str:
     """Return SQL that is true if a row lacks one of `columns` that its kind requires.
 
-    The condition is one text instead of several Column objects, because each Column object costs milliseconds.
+    The condition is a single string instead of several Column objects, because creating each Column object takes milliseconds.
     """
     cases = []
     for kind in kinds:

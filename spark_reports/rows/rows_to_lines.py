@@ -13,7 +13,8 @@ if TYPE_CHECKING:
 def row_to_line() -> Column:
     """Return the expression for the line of an event, as `scenarios.logs.line_encoder.encode_event` writes it.
 
-    Columns of other kinds are null, and `to_json` omits them. Kinds whose orders of columns agree therefore share an expression.
+    The columns that a kind does not have are null, and `to_json` omits them. Therefore, kinds can share an expression if no two columns
+    have opposite orders in them.
     """
     from pyspark.sql import functions as F
 
@@ -26,7 +27,10 @@ def row_to_line() -> Column:
 
 
 def column_orders() -> list[tuple[list[str], list[str]]]:
-    """Return lists of columns, each with its event kinds. The columns of a kind have the kind's own order in its list."""
+    """Return lists of columns, each with the event kinds that share it.
+
+    In the list, the columns of each kind keep the order that they have in that kind.
+    """
     orders: list[tuple[list[str], list[str]]] = []
     for event in EVENTS:
         columns = list(event.columns)
@@ -42,7 +46,7 @@ def column_orders() -> list[tuple[list[str], list[str]]]:
 
 
 def _merged(order: list[str], columns: list[str]) -> list[str] | None:
-    """Merge columns into an order without changing either order. Return None if they conflict."""
+    """Merge two ordered lists of columns so that both orders are kept. Return None if the orders conflict."""
     places = [order.index(name) for name in columns if name in order]
     if places != sorted(places):
         return None

@@ -1,8 +1,8 @@
 """The Spark schema of an event log: one wide table with the columns of all event kinds, all nullable.
 
-The schema follows from `core.kafka.events`, where each kind declares its columns. A column has the same type in every kind. The same schema
-reads the header and the last line of a log (`HEADER_FIELD` and `END_FIELD` distinguish them from events). `CORRUPT_FIELD` contains the
-text of a line that is not JSON of these types.
+The schema is derived from `core.kafka.events`, where each kind of event declares its columns. A column has the same type in every kind. The
+same schema is used for the header and the last line of a log, which `HEADER_FIELD` and `END_FIELD` distinguish from events. If a line is
+not JSON with these types, `CORRUPT_FIELD` contains its text.
 """
 
 from __future__ import annotations
@@ -63,13 +63,15 @@ def event_columns() -> dict[str, str]:
 
 
 def event_schema(columns: Collection[str] | None = None) -> StructType:
-    """Return the wide schema of events, as in the lines of the log. With `columns`, include only these event columns."""
+    """Return the wide schema of events, as in the lines of the log. If `columns` is given, include only these event columns."""
     chosen = {name: declared for name, declared in event_columns().items() if columns is None or name in columns}
     return StructType([*ENVELOPE, *(StructField(name, _TYPES[declared]) for name, declared in chosen.items())])
 
 
 def line_schema(columns: Collection[str] | None = None) -> StructType:
-    """Return the schema of the lines of a log: the event columns (all, or `columns`), the fields of other lines, and `CORRUPT_FIELD`."""
+    """Return the schema of the lines of a log: all event columns or only `columns`, the fields of lines that are not events, and
+    `CORRUPT_FIELD`.
+    """
     marks = (StructField(HEADER_FIELD, StringType()), StructField(END_FIELD, BooleanType()), StructField(CORRUPT_FIELD, StringType()))
     return StructType([*event_schema(columns).fields, *marks])
 
@@ -77,10 +79,11 @@ def line_schema(columns: Collection[str] | None = None) -> StructType:
 FREQUENT_KINDS: Final = frozenset(
     {"append", "consumed", "follower-append", "follower-fetched", "follower-high-watermark", "high-watermark", "produce-acked"}
 )
-"""The event kinds that occur in every round trip. Nearly all events of a session have these kinds."""
+"""The kinds of events that occur in every round trip. Nearly all events of a session are of these kinds."""
 
 LINE: Final = "line"
-"""The column of a dataset with the text of a line that is not an event or that rebuilding would change, otherwise null."""
+"""The column of a dataset that contains the text of a line that is not an event, or that would change if it were rebuilt; otherwise null.
+"""
 
 DATASET_HEADER: Final = "log-header"
 """The kind of the dataset row with the first line of the log, whose `seq` is 0."""
@@ -95,7 +98,7 @@ def dataset_schema(columns: Collection[str] | None = None) -> StructType:
 
 
 SESSION_SHOWN: Final = (SESSION, "release", "seed", "scenario", "events", "end_us", "ended", "torn")
-"""The columns of a session that are shown. The columns that are not listed here are for the summaries."""
+"""The columns of the session table that are shown. All other columns are only for the summaries."""
 
 
 def session_schema() -> StructType:

@@ -1,10 +1,10 @@
 """Staging, which converts logs on this machine to Parquet in a scratch directory while Spark starts.
 
-Spark parses JSON Lines slowly: for 10⁶ events, its parser takes several times longer than all summaries together. The parser of
-pyarrow is faster.
+Spark parses JSON Lines slowly: for 10⁶ events, its parser takes several times longer than all summaries together. Therefore, the faster
+parser of pyarrow is used.
 
 Infrequent events (a few in a hundred) are also written to a separate dataset, because most summaries need only infrequent events.
-Otherwise, Spark would scan all events before the first summary. Without pyarrow, nothing is staged.
+Otherwise, Spark would have to scan all events before the first summary. Without pyarrow, nothing is staged.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ class StagedLogs:
         logs: the logs that are staged completely.
         events: the dataset with their events.
         infrequent: the dataset with their infrequent events.
-        datasets: the staged parts of each dataset, by address.
+        datasets: the staged parts of each dataset, by the dataset's address.
     """
 
     logs: list[SessionLog]
@@ -83,7 +83,7 @@ def stage_logs(
     """Stage the events of the given kinds, with the envelope and the given columns, in a directory. Logs that cannot be staged are skipped.
 
     Args:
-        stop: the event that stops staging.
+        stop: the event that, when set, stops staging.
     """
     stop = stop or Event()
     staged = StagedLogs([], directory / "events", directory / "rare", {})
@@ -114,7 +114,7 @@ def stage_logs(
 
 
 def escape_session(session: str) -> str:
-    """Escape the name of a session for the name of a partition directory, which Spark unescapes."""
+    """Escape the name of a session for use in the name of a partition directory. Spark unescapes the name."""
     return _UNSAFE.sub(lambda found: f"%{ord(found[0]):02X}" if found[0].isascii() else found[0], session)
 
 
