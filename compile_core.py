@@ -29,12 +29,23 @@ HOT: Final = (
     "kafka/broker/purgatory/delayed_operations", "kafka/broker/purgatory/delayed_produce", "kafka/broker/purgatory/produce_response",
     "kafka/broker/replica", "kafka/broker/replica_manager", "kafka/broker/requests/fetch_manager",
     "kafka/broker/requests/fetch_session", "kafka/broker/requests/leader_append", "kafka/clients/client", "kafka/clients/consumer",
-    "kafka/clients/producer", "kafka/log/cleaner/compacted_term", "kafka/log/leader_epoch_cache", "kafka/log/leader_term", "kafka/log/replica_log", "lab/cluster",
+    "kafka/clients/producer", "kafka/clients/producer_batch", "kafka/clients/record_accumulator", "kafka/clients/sender", "kafka/log/cleaner/compacted_term", "kafka/log/leader_epoch_cache", "kafka/log/leader_term", "kafka/log/replica_log", "lab/cluster",
     "lab/cluster_nodes", "sim/agenda", "sim/journal", "sim/long_polling", "sim/network", "sim/node", "sim/simulation",
 )  # fmt: skip
 """What plain replication runs through. They are compiled together, so that each knows the others' types."""
 
-BASES: Final = {"BrokerContext", "Client", "ClusterNodes", "FollowerSession", "Node", "PartitionContext", "SessionEntry", "Simulation"}
+BASES: Final = {
+    "BrokerContext",
+    "Client",
+    "ClusterNodes",
+    "FollowerSession",
+    "Node",
+    "PartitionContext",
+    "RecordAccumulator",
+    "Sender",
+    "SessionEntry",
+    "Simulation",
+}
 """Compiled classes that others here build on."""
 
 MARK: Final = "@mypyc_attr(allow_interpreted_subclasses=True)\n"
