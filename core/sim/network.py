@@ -31,6 +31,9 @@ PROXY_DELAY: Final = 20_000
 Direction = tuple[str, str]
 """The addresses of the sender and the receiver."""
 
+SENT_BEFORE_CLOSE: Final = -2
+"""The ticket of a request that was held back when its sender closed the connection. It still arrives if the receiver's process runs."""
+
 
 class LinkState:
     """One direction of a link.
@@ -139,13 +142,23 @@ class Network:
         """Whether the connection of a ticket is still open and the receiver's process runs."""
         if not self.alive.get(node, False):
             return False
-        if not self.deaths and not self.disconnects:
+        if ticket == SENT_BEFORE_CLOSE or (not self.deaths and not self.disconnects):
             return True
         return ticket == self.ticket(sender, node, reply=bool(ticket & 1))
 
     def disconnect(self, opener: str, other: str) -> None:
-        """Give up a connection from its opener's side. Messages that are in transit or waiting on it are dropped."""
+        """Give up a connection from its opener's side. Messages that are in transit or waiting on it are dropped.
+
+        Messages of the opener that `hold` holds back are an exception. They are in the network already, and TCP delivers what was sent before
+        the connection was closed.
+        """
         self.polls.interrupt(opener, other)
+        link = self.links.get((opener, other))
+        if link is not None and link.held and not link.cut:
+            link.waiting = [
+                (SENT_BEFORE_CLOSE if not ticket & 1 and self.is_open(opener, other, ticket) else ticket, message, cause)
+                for ticket, message, cause in link.waiting
+            ]
         self.disconnects[opener, other] = self.disconnects.get((opener, other), 0) + 1
 
     def close(self, acceptor: str, opener: str, now: int, cause: int) -> None:
@@ -287,6 +300,9 @@ class Network:
     def process_died(self, node: str, now: int, cause: int) -> None:
         """Break the connections of a process that ended. Notify each other end to which the link lets the notification through."""
         self.polls.process_died(node)
+        for (_, receiver), state in self.links.items():
+            if receiver == node:
+                state.waiting = [each for each in state.waiting if each[0] != SENT_BEFORE_CLOSE]
         self.alive[node] = False
         self.deaths[node] = self.deaths.get(node, 0) + 1
         for other, alive in self.alive.items():

@@ -229,6 +229,14 @@ def _stalled(moment: Moment, tp: TopicPartition | None = None) -> Any:
     return None if view is None else int(view.status is PartitionStatus.STALLED)
 
 
+def _last_stable_offset(moment: Moment, tp: TopicPartition) -> int | None:
+    """Return the leader's last stable offset, or None without a leader."""
+    view = moment.partition(tp)
+    if view is None or view.offline:
+        return None
+    return view.replica_on(view.leader).hw if view.held_back_at is None else view.held_back_at
+
+
 ENDED: Final = "ended"
 """The word for the step of a process whose instance has ended."""
 
@@ -246,6 +254,7 @@ _ALL: Final = (
     Reading("min-isr", ("partition",), NUMBER, "the effective min.insync.replicas", _of_partition(lambda view: view.min_isr)),
     Reading("leo", ("partition", "broker?"), NUMBER, "the log end offset of the leader, or of a broker's "
         "replica", _of_replica(lambda replica: replica.leo)),
+    Reading("lso", ("partition",), NUMBER, "the last stable offset of the leader: consumers with read_committed stop there", _last_stable_offset),
     Reading("hw", ("partition", "broker?"), NUMBER, "the high watermark of the leader, or of a broker's "
         "replica", _of_replica(lambda replica: replica.hw)),
     Reading(

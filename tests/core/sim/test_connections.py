@@ -117,3 +117,25 @@ def test_only_a_proxy_lets_later_requests_overtake() -> None:
     arrived = wire.arrived()
     assert arrived != sorted(arrived)  # type: ignore[type-var]
     assert sorted(arrived) == list(range(1, 101))  # type: ignore[type-var]
+
+
+def test_a_request_in_the_network_survives_its_sender_closing_the_connection() -> None:
+    wire = Wire()
+    wire.network.hold(A_TO_B)
+    wire.send(2)
+    wire.network.disconnect("a", "b")
+    wire.send(1)
+    wire.network.release(A_TO_B, wire.now)
+    assert wire.arrived() == [1, 2, 3]
+
+
+def test_a_held_request_does_not_reach_the_next_process_of_its_receiver() -> None:
+    wire = Wire()
+    wire.network.hold(A_TO_B)
+    wire.send(2)
+    wire.network.disconnect("a", "b")
+    wire.network.process_died("b", wire.now, 0)
+    wire.network.alive["b"] = True
+    wire.send(1)
+    wire.network.release(A_TO_B, wire.now)
+    assert wire.arrived() == [3]
