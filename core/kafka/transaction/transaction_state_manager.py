@@ -255,7 +255,10 @@ class TransactionStateManager:
         cache = self.caches.get(write.partition)
         if cache is None or cache.coordinator_epoch != write.coordinator_epoch:
             return
+        journal = self.broker.journal
+        cause = journal.cause
         for transactional_id, target in write.removed.items():
+            journal.cause = cause
             metadata = cache.entries[transactional_id]
             if error != errors.NONE:
                 metadata.pending_state = None
@@ -264,6 +267,7 @@ class TransactionStateManager:
             metadata.complete_transition(target)
             del cache.entries[transactional_id]
             self._report(metadata, former)
+        journal.cause = cause
 
     def _report(self, metadata: TransactionMetadata, former: TransactionState) -> None:
         journal = self.broker.journal
