@@ -236,7 +236,10 @@ def active_producers(cluster: Cluster, tp: TopicPartition, broker: int | None) -
     if partition is None:
         raise ValueError(f"broker {broker} has no replica of {tp}")
     producers = partition.log.producer_state()
-    return [] if producers is None else hash_order(producers.active_producers(), lambda each: long_hash(each.producer_id))
+    if producers is None:
+        return []
+    expiration = asked.settings.us(asked.release.producer_expiration_setting, broker=asked.id)
+    return hash_order(producers.active_producers(cluster.now, expiration), lambda each: long_hash(each.producer_id))
 
 
 def _asked(broker: int | None) -> str:

@@ -31,6 +31,7 @@ from core.kafka.durability_observer import PartitionObserver
 from core.kafka.health import effective_min_isr, is_under_min_isr
 from core.kafka.ids import NO_EPOCH, NO_LEADER, NO_OFFSET, TopicPartition
 from core.kafka.log.leader_term import Term
+from core.kafka.log.producer_state import ProducerStateManager
 from core.kafka.log.replica_log import ReplicaLog
 from core.kafka.messages import AlterPartitionItem, FetchFailure, FetchPartitionFields
 from core.kafka.partition_registration import PartitionRegistration
@@ -424,6 +425,13 @@ class Partition:
             self._complete_waiting()
         journal.cause = before
         return True
+
+    def producer_state(self) -> ProducerStateManager:
+        """The state of the producers, without those that the periodic checks have removed by now (`ProducerStateManager#removeExpiredProducers`)."""
+        broker, producers = self.broker, self.log.ensure_producer_state()
+        expiration = broker.settings.us(broker.release.producer_expiration_setting, broker=broker.id)
+        producers.remove_expired_if_due(broker.journal.now, expiration)
+        return producers
 
     def update_last_stable_offset(self) -> None:
         """Update the LSO after a change of the HW, and record a rise of an LSO that was held back (`UnifiedLog#lastStableOffset`)."""

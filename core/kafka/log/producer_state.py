@@ -218,11 +218,17 @@ class ProducerStateManager:
         """The aborted transactions with records or a marker in [start, end) (`UnifiedLog#collectAbortedTransactions`)."""
         return collect_aborted(self.aborted, start, end).aborted
 
-    def active_producers(self) -> tuple[ActiveProducer, ...]:
-        """The producers as DescribeProducers shows them (`UnifiedLog#activeProducers`)."""
+    def active_producers(self, now: int | None = None, expiration: int = 0) -> tuple[ActiveProducer, ...]:
+        """The producers as DescribeProducers shows them (`UnifiedLog#activeProducers`).
+
+        Args:
+            now: the present time, µs; producers that a periodic check has removed by then are left out. None means that no check has run.
+            expiration: the time after which an idle producer expires, µs.
+        """
         return tuple(
             ActiveProducer(each.producer_id, each.epoch, each.coordinator_epoch, each.last_sequence, each.last_timestamp, each.open_from)
             for each in self.entries.values()
+            if now is None or not each.is_expired(now - now % EXPIRATION_CHECK, expiration)
         )
 
     # --- what is stable --------------------------------------------------------------------------------------------

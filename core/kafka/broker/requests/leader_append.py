@@ -97,7 +97,7 @@ def _transaction_error(partition: Partition, batch: BatchFields, guard: int) -> 
     producer_id, epoch, content = batch[6], batch[7], batch[10]
     if isinstance(content, EndTransactionMarker):
         return errors.NONE
-    producers = partition.log.ensure_producer_state()
+    producers = partition.producer_state()
     known = producers.entries.get(producer_id)
     if known is not None and epoch < known.epoch:
         return errors.INVALID_PRODUCER_EPOCH
@@ -163,8 +163,7 @@ def _validate_producer_state(partition: Partition, sender: str, request: Produce
     """
     broker, log, tp, release = partition.broker, partition.log, partition.tp, partition.broker.release
     now = broker.journal.now
-    producers = log.ensure_producer_state()
-    producers.remove_expired_if_due(now, broker.settings.us(release.producer_expiration_setting))
+    producers = partition.producer_state()
     producer_id, epoch, sequence = request.producer_id, request.producer_epoch, request.first_sequence
     transactional = request.transactional_id != ""
     known = producers.duplicate(producer_id, epoch, sequence, request.records)

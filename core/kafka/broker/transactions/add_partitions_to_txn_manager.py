@@ -134,7 +134,7 @@ class AddPartitionsToTxnManager:
 
     def verify(self, batch: TransactionalBatch, completion: VerificationCompletion) -> None:
         """Ask the coordinator about a batch."""
-        producers = self.hosted.online[batch.tp].log.ensure_producer_state()
+        producers = self.hosted.online[batch.tp].producer_state()
         known = producers.entries.get(batch.producer_id)
         if known is not None and batch.producer_epoch < known.epoch and self.broker.release.verifies_current_epoch:
             completion.verified(errors.INVALID_PRODUCER_EPOCH, NO_GUARD)

@@ -129,6 +129,6 @@ def _marker_error(partition: Partition, entry: TxnMarkerEntry) -> str:
     """The error of a marker, or NONE (`ProducerAppendInfo#appendEndTxnMarker`)."""
     if entry.producer_epoch < 0:
         return errors.UNKNOWN_SERVER_ERROR
-    producers = partition.log.ensure_producer_state()
+    producers = partition.producer_state()
     must_rise = partition.broker.release.marker_epoch_must_rise and entry.version >= 2
     return producers.validate_marker(entry.producer_id, entry.producer_epoch, entry.marker.coordinator_epoch, must_rise=must_rise)

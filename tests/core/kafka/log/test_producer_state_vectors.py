@@ -381,6 +381,16 @@ def test_psm_18_between_two_checks_nothing_expires() -> None:
         assert (1 in log.state.entries) is active, now
 
 
+def test_psm_18_an_expired_producer_is_not_shown() -> None:
+    """PSM-18: DescribeProducers shows what the last check every 600 s has left, although nothing was appended since."""
+    log = ProducerLog()
+    log.send(0)
+    check, expiration = 600_000 * US_PER_MS, 700_000 * US_PER_MS
+    shown = [len(log.state.active_producers(now, expiration)) for now in (check, expiration, 2 * check - 1, 2 * check)]
+    assert shown == [1, 1, 1, 0]
+    assert len(log.state.active_producers()) == 1
+
+
 def test_prd_11_the_first_check_after_a_restart_is_due_at_once() -> None:
     """PRD-11: testRemoveExpiredPidsOnReload."""
     log = ProducerLog()

@@ -129,3 +129,13 @@ def test_t3_under_version_2_by_release(release: str, error: str, following: int)
     assert bench.marker(pid, 1, commit=False, ce=0, version=2) == error
     assert bench.send(pid, 1, 1) == ("NONE", following)
     assert bench.end(pid, 1) == ("NONE", pid, 2)
+
+
+@pytest.mark.parametrize(("release", "error"), [("2.1", "NONE"), ("2.4", errors.TRANSACTION_COORDINATOR_FENCED)])
+def test_t8_an_old_coordinator_after_a_marker_without_time(release: str, error: str) -> None:
+    """T8: the next periodic check forgets the coordinator epoch of an entry that only a marker has made (KAFKA-9144)."""
+    bench = bench_of(release)
+    assert bench.marker(7, 3, commit=False, ce=5) == "NONE"
+    assert bench.marker(7, 3, commit=False, ce=4) == errors.TRANSACTION_COORDINATOR_FENCED
+    bench.wait(600_000)
+    assert bench.marker(7, 3, commit=False, ce=4) == error
