@@ -219,7 +219,8 @@ class ProducerSequences:
         (`TransactionManager#maybeResolveSequences`).
 
         Returns:
-            The partitions in which records are missing. An idempotent producer restarts their numbers; a transaction must be aborted.
+            The partitions in which records are missing. An idempotent producer restarts the numbers of these partitions; a transactional
+            producer must abort its transaction.
         """
         missing = []
         for partition in [each for each in self.unresolved if not self.of(each).in_flight]:

@@ -171,7 +171,7 @@ class TransactionMetadata:
     def prepare_fence(self, now: int, *, bump_again: bool = False) -> TransactionTransit:
         """Prepare PREPARE_ABORT for an open transaction whose producer is fenced (`#prepareFenceProducerEpoch`, `#prepareAbortOrCommit`).
 
-        The epoch rises by one. With transaction.version 2, the former epoch is known as the last one, so the producer can recognize the
+        The epoch rises by one. With transaction.version 2, the former epoch is kept as the last epoch, so the producer can recognize the
         abort and continue. Before that, the epoch rises in memory even if the write fails.
 
         Args:

@@ -1,4 +1,4 @@
-"""Fingerprints of a simulation's state. Two states have the same fingerprint, in every process, if the same things can happen from them.
+"""Fingerprints of a simulation's state. Two states from which the same things can happen have the same fingerprint, in every process.
 
 A fingerprint reads declared fields only. Moments of virtual time count as distances from now; sequence numbers and causes do not count.
 Numbers that are only compared with each other (`Declared.labels`) are renumbered in the order in which they are found, and so are objects.

@@ -62,7 +62,7 @@ class MarkerAppend:
         self.commit = commit
 
     def append_completed(self, error: str) -> None:
-        """Note the result. Inform the coordinator of an internal topic that the transaction is complete there."""
+        """Note the result. Inform the coordinator of an internal topic that the transaction is complete on a partition of that topic."""
         owner = self.write.owners.get(self.tp.topic)
         if error == errors.NONE and owner is not None:
             owner.transaction_completed(self.tp.partition, self.producer_id, commit=self.commit)
