@@ -85,5 +85,5 @@ class DurabilityObserver(Protocol):
     def offset_committed(self, group: str, tp: TopicPartition, offset: int, event: int) -> None:
         """Record that a group coordinator committed or loaded an offset; `event` is the sequence number of its event."""
 
-    def process_checked(self, process: str, source: str, output: str, group: str, copies: int) -> None:
-        """Record that a process begins another round, which is a moment to look for input that was processed twice, half, or never."""
+    def process_checked(self, group: str, source: str, output: str, copies: int) -> None:
+        """Record that a process of a group begins another round, which is a moment to look for input that was processed twice, half, or never."""

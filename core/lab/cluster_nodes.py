@@ -9,6 +9,7 @@ from core.kafka.broker.broker import Broker
 from core.kafka.clients.client import Client
 from core.kafka.clients.client_config import CONSUMER, PRODUCER, client_config
 from core.kafka.clients.consumer import Consumer
+from core.kafka.clients.group_consumer import PolledRecords
 from core.kafka.clients.process import Process
 from core.kafka.clients.producer import Producer
 from core.kafka.controller.admin_request_handler import handle_admin_request
@@ -114,6 +115,7 @@ class ClusterNodes(Simulation):
         self.controllers = {}
         self.snapshots = Snapshots()
         self.page_cache = RandomStream(f"{seed}:page-cache")
+        self.account.records_in_hand = self.records_in_hand
 
     def initial_settings(self) -> Settings:
         """Return the settings that the cluster is built with."""
@@ -177,3 +179,8 @@ class ClusterNodes(Simulation):
         """Return the process of that name; None if there is none."""
         client = self.clients.get(name)
         return client if isinstance(client, Process) else None
+
+    def records_in_hand(self, group: str) -> tuple[PolledRecords, ...]:
+        """Return the records that the running processes of a group have polled and not finished."""
+        processes = [client for client in self.clients.values() if isinstance(client, Process)]
+        return tuple(each for process in processes if process.running and process.does.group == group for each in process.polled)

@@ -22,6 +22,7 @@ from typing import Final, NamedTuple
 import attrs
 
 from core.kafka import events
+from core.kafka.clients.group_consumer import PolledRecords
 from core.kafka.health import is_offline, is_under_replicated
 from core.kafka.ids import NO_LEADER, TopicPartition
 from core.kafka.log.leader_term import FetchedRange, Run, Term
@@ -70,6 +71,11 @@ class Loss(NamedTuple):
 
 def _ignore(*_: object) -> None:
     """Do nothing. This is the callback of an account without a cluster."""
+
+
+def _none(_: str) -> tuple[PolledRecords, ...]:
+    """Return no records. This is the callback of an account without a cluster."""
+    return ()
 
 
 @attrs.define(slots=True, eq=False)
@@ -224,11 +230,12 @@ class DurabilityAccount:
         electable_brokers_changed: the function to call when the set of electable brokers might have changed, for any partition.
         requests_may_repeat: whether a proxy can repeat requests of producers.
         processing: the account of processes.
+        records_in_hand: the function that returns the records that the running processes of a group have polled and not finished.
     """
 
     __slots__ = (
         "_pending_batches", "check_exposure", "electable_brokers_changed", "elections", "expands", "exposed", "journal", "latencies",
-        "partitions", "processing", "requests_may_repeat", "shrinks",
+        "partitions", "processing", "records_in_hand", "requests_may_repeat", "shrinks",
     )  # fmt: skip
 
     journal: Final[Journal]
@@ -253,6 +260,7 @@ class DurabilityAccount:
         self.electable_brokers_changed: Callable[[], None] = _ignore
         self.requests_may_repeat = False
         self.processing = ProcessingAccount(journal)
+        self.records_in_hand: Callable[[str], tuple[PolledRecords, ...]] = _none
         self._pending_batches = {}
 
     def of(self, tp: TopicPartition) -> PartitionAccount:
@@ -475,9 +483,9 @@ class DurabilityAccount:
         """Note that a group coordinator committed an offset."""
         self.processing.offset_committed(group, tp, offset, event)
 
-    def process_checked(self, process: str, source: str, output: str, group: str, copies: int) -> None:
-        """Report the input of a process that was processed twice, half, or never."""
-        self.processing.check(Processing(process, source, output, group, copies), self.leader_logs())
+    def process_checked(self, group: str, source: str, output: str, copies: int) -> None:
+        """Report the input of a group that was processed twice, half, or never."""
+        self.processing.check(Processing(group, source, output, copies), self.leader_logs(), self.records_in_hand(group))
 
     def leader_logs(self) -> dict[TopicPartition, ReplicaLog]:
         """Return the log of the newest leader of each partition."""

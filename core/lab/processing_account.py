@@ -1,8 +1,8 @@
 """The account of processes: which output records each input record has, and which input was processed twice, half, or never.
 
 A batch that a process wrote says which input records it comes from (`core.kafka.clients.processed_records`). The account reads these batches in
-the logs of the leaders, so it is exact at every moment, and it needs no notes of its own except the committed offsets. An output record counts if
-consumers with isolation level read_committed see it.
+the logs of the leaders, so it is exact at every moment. An output record counts if consumers with isolation level read_committed see it. All
+processes of a group count as one, because they share their input.
 
 There are three kinds of harm:
 
@@ -11,21 +11,24 @@ There are three kinds of harm:
 - An input record was *never processed* if the committed offset is above it and it has no output record.
 
 The input records that a running process has polled and not finished do not count as half visible or never processed.
+
+What is below the last stable offset of a log does not change, unless the log is truncated. Therefore, each part of a log is read once
+(`core.lab.processed_logs`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from typing import Final, NamedTuple
 
 from core.kafka import events
 from core.kafka.clients.group_consumer import PolledRecords
-from core.kafka.clients.processed_records import ProcessedRecords
 from core.kafka.ids import TopicPartition
-from core.kafka.log.leader_term import Batch
 from core.kafka.log.offset_set import OffsetSet
 from core.kafka.log.replica_log import ReplicaLog
+from core.lab.processed_logs import OutputRecords, StableLog, undecided_outputs
 from core.sim.journal import Journal
+from core.sim.state.append_only_list import AppendOnlyList
 
 TWICE: Final = "twice"
 HALF: Final = "half"
@@ -33,41 +36,24 @@ NEVER: Final = "never"
 
 _EVENTS: Final = {TWICE: events.ProcessedTwice, HALF: events.HalfVisible, NEVER: events.NeverProcessed}
 
+Logs = dict[TopicPartition, ReplicaLog]
+"""The logs of the leaders."""
+
 
 class Processing(NamedTuple):
-    """A process, as far as the account needs it.
+    """What the processes of a group do, as far as the account needs it.
 
     Attributes:
-        process: the name of the process.
-        source: the input topic.
-        output: the output topic.
         group: the group.
+        source: the input topic.
         copies: the number of output records for each input record.
+        output: the output topic.
     """
 
-    process: str
+    group: str
     source: str
     output: str
-    group: str
     copies: int
-
-
-class OutputRecords(NamedTuple):
-    """The output of one batch: the input offsets [start, end) of `source`, and where their output is.
-
-    Attributes:
-        content: which input records the batch comes from.
-        tp: the output partition.
-        base: the offset of the output record for `content.start`.
-        visible: whether consumers with read_committed see the records.
-        decided: whether the records are not part of an open transaction.
-    """
-
-    content: ProcessedRecords
-    tp: TopicPartition
-    base: int
-    visible: bool
-    decided: bool
 
 
 class Harm(NamedTuple):
@@ -78,14 +64,16 @@ class Harm(NamedTuple):
         source: the input partition.
         start: the first offset.
         end: the offset after the last one.
-        instance: the instance whose output it is; 0 if there is none.
-        event: the sequence number of the event that produced the output, or that committed the offsets.
+        process: the process whose output it is; empty if there is none.
+        instance: the instance of this process; 0 if there is none.
+        event: the sequence number of the event that led to the output, or that committed the offsets.
     """
 
     kind: str
     source: TopicPartition
     start: int
     end: int
+    process: str
     instance: int
     event: int
 
@@ -108,18 +96,85 @@ class Counts(NamedTuple):
     never: int
 
 
-class ProcessingReport(NamedTuple):
-    """What a process has done to its input by now.
+class SourceAccount:
+    """The visible output for one input partition.
 
     Attributes:
-        counts: the numbers of input records.
-        harms: the harms, by partition, kind, and offset.
-        outputs: the output records that the logs hold, by output partition and offset.
+        seen: for each copy, the input offsets whose output record is visible.
+        twice: the input offsets with an output record that is visible more than once.
     """
 
-    counts: Counts
-    harms: tuple[Harm, ...]
-    outputs: tuple[OutputRecords, ...]
+    __slots__ = ("seen", "twice")
+
+    seen: Final[list[OffsetSet]]
+    twice: Final[OffsetSet]
+
+    def __init__(self, copies: int) -> None:
+        self.seen = [OffsetSet() for _ in range(copies)]
+        self.twice = OffsetSet()
+
+    def add(self, output: OutputRecords) -> list[tuple[int, int]]:
+        """Add visible output. Returns the intervals of input offsets whose output was visible before."""
+        content = output.content
+        known = self.seen[content.copy]
+        again = list(known.within(content.start, content.end))
+        for start, end in again:
+            self.twice.add(start, end)
+        known.add(content.start, content.end)
+        return again
+
+    def some(self) -> OffsetSet:
+        """Return the input offsets with a visible output record."""
+        found = self.seen[0]
+        for known in self.seen[1:]:
+            found = found.union(known)
+        return found
+
+    def complete(self) -> OffsetSet:
+        """Return the input offsets all of whose output records are visible."""
+        found = self.seen[0]
+        for known in self.seen[1:]:
+            found = found.common(known)
+        return found
+
+
+class GroupAccount:
+    """The visible output of the processes of one group.
+
+    Attributes:
+        sources: the account of each input partition.
+        taken: for each output partition, its `StableLog`, and how many of its outputs are added.
+    """
+
+    __slots__ = ("copies", "sources", "taken")
+
+    copies: Final[int]
+    sources: Final[dict[TopicPartition, SourceAccount]]
+    taken: Final[dict[TopicPartition, tuple[StableLog, int]]]
+
+    def __init__(self, copies: int) -> None:
+        self.copies = copies
+        self.sources = {}
+        self.taken = {}
+
+    def of(self, source: TopicPartition) -> SourceAccount:
+        """Return the account of an input partition."""
+        found = self.sources.get(source)
+        if found is None:
+            found = self.sources[source] = SourceAccount(self.copies)
+        return found
+
+    def is_behind(self, tp: TopicPartition, log: StableLog) -> bool:
+        """Whether this account has read a log that was truncated since."""
+        return tp in self.taken and self.taken[tp][0] is not log
+
+    def take(self, tp: TopicPartition, log: StableLog, group: str) -> None:
+        """Add the outputs that are new in a log."""
+        count = self.taken[tp][1] if tp in self.taken else 0
+        for output in log.outputs[count:]:
+            if output.visible and output.content.group == group:
+                self.of(output.content.source).add(output)
+        self.taken[tp] = (log, len(log.outputs))
 
 
 class ProcessingAccount:
@@ -127,24 +182,29 @@ class ProcessingAccount:
 
     Attributes:
         commits: by group and partition, each committed offset with the sequence number of its event, in the order of the commits.
-        reported: by process, kind of harm, and partition, the input offsets that events have reported.
+        reported: by group, kind of harm, and partition, the input offsets that events have reported.
+        logs: what the stable part of each input and output log contains.
+        groups: the visible output by group.
     """
 
-    __slots__ = ("_counted", "commits", "journal", "reported")
+    __slots__ = ("commits", "groups", "journal", "logs", "reported")
 
     journal: Final[Journal]
     commits: Final[dict[tuple[str, TopicPartition], list[tuple[int, int]]]]
     reported: Final[dict[tuple[str, str, TopicPartition], OffsetSet]]
+    logs: Final[dict[TopicPartition, StableLog]]
+    groups: Final[dict[Processing, GroupAccount]]
 
     def __init__(self, journal: Journal) -> None:
         self.journal = journal
         self.commits = {}
         self.reported = {}
-        self._counted: dict[str, tuple[tuple[object, ...], Counts]] = {}
+        self.logs = {}
+        self.groups = {}
 
     def offset_committed(self, group: str, tp: TopicPartition, offset: int, event: int) -> None:
         """Note a committed offset. An offset that a new coordinator loads is already known, unless its commit was not seen."""
-        commits = self.commits.setdefault((group, tp), [])
+        commits = self.commits.setdefault((group, tp), AppendOnlyList())
         if not commits or commits[-1][0] != offset:
             commits.append((offset, event))
 
@@ -153,163 +213,147 @@ class ProcessingAccount:
         commits = self.commits.get((group, tp))
         return commits[-1][0] if commits else 0
 
-    def check(self, processing: Processing, logs: dict[TopicPartition, ReplicaLog], in_hand: Iterable[PolledRecords] = ()) -> None:
+    def check(self, processing: Processing, logs: Logs, in_hand: tuple[PolledRecords, ...] = ()) -> None:
         """Emit an event for each harm that was not reported yet."""
-        for harm in self.report(processing, logs, in_hand).harms:
-            known = self.reported.setdefault((processing.process, harm.kind, harm.source), OffsetSet())
+        for harm in self.harms(processing, logs, in_hand):
+            known = self.reported.setdefault((processing.group, harm.kind, harm.source), OffsetSet())
             for start, end in OffsetSet.of([(harm.start, harm.end)]).minus(known):
                 known.add(start, end)
                 self.journal.emit(
-                    _EVENTS[harm.kind].kind, processing.process, harm.instance, harm.source.topic, harm.source.partition, start, end, harm.event
+                    _EVENTS[harm.kind].kind,
+                    processing.group, harm.process, harm.instance, harm.source.topic, harm.source.partition, start, end, harm.event,
                 )  # fmt: skip
 
-    def counts(self, processing: Processing, logs: dict[TopicPartition, ReplicaLog], in_hand: tuple[PolledRecords, ...] = ()) -> Counts:
-        """Return the counts of `report`. They are computed again only if a log, a committed offset, or the records in hand have changed."""
-        state = (
-            in_hand,
-            sum(len(commits) for (group, _), commits in self.commits.items() if group == processing.group),
-            tuple(
-                (tp, log.terms[-1].epoch if log.terms else -1, log.leo, log.last_stable_offset(), log.log_start)
-                for tp, log in logs.items()
-                if tp.topic in (processing.source, processing.output)
-            ),
-        )
-        known = self._counted.get(processing.process)
-        if known is None or known[0] != state:
-            known = self._counted[processing.process] = (state, self.report(processing, logs, in_hand).counts)
-        return known[1]
+    # --- reading the logs ------------------------------------------------------------------------------------------
 
-    def report(
-        self, processing: Processing, logs: dict[TopicPartition, ReplicaLog], in_hand: Iterable[PolledRecords] = ()
-    ) -> ProcessingReport:
-        """Compare the input of a process with its output.
+    def _stable(self, tp: TopicPartition, log: ReplicaLog) -> StableLog:
+        """Return what the stable part of a log contains."""
+        known = self.logs.get(tp)
+        if known is None or not known.is_prefix_of(log):
+            known = self.logs[tp] = StableLog(log.log_start)
+        known.read(tp, log)
+        return known
 
-        Args:
-            processing: the process.
-            logs: the logs of the leaders.
-            in_hand: the records that the running instance has polled and not finished.
-        """
-        outputs = tuple(
-            found
+    def _group(self, processing: Processing, logs: Logs) -> GroupAccount:
+        """Return the account of a group's visible output."""
+        outputs = {tp: self._stable(tp, log) for tp, log in logs.items() if tp.topic == processing.output}
+        group = self.groups.get(processing)
+        if group is None or any(group.is_behind(tp, log) for tp, log in outputs.items()):
+            group = self.groups[processing] = GroupAccount(processing.copies)
+        for tp, log in outputs.items():
+            group.take(tp, log, processing.group)
+        return group
+
+    def outputs(self, processing: Processing, logs: Logs) -> tuple[OutputRecords, ...]:
+        """Return all output records of a group that the logs hold, by partition: first the stable ones, then the others."""
+        return tuple(
+            output
             for tp, log in logs.items()
             if tp.topic == processing.output
-            for found in outputs_in(tp, log)
-            if found.content.process == processing.process
+            for output in (*self._stable(tp, log).outputs, *undecided_outputs(tp, log))
+            if output.content.group == processing.group
         )
-        input = processed = 0
-        harms: list[Harm] = []
+
+    # --- comparing input and output --------------------------------------------------------------------------------
+
+    def counts(self, processing: Processing, logs: Logs, in_hand: tuple[PolledRecords, ...] = ()) -> Counts:
+        """Count the input records of a group.
+
+        Args:
+            processing: what the group does.
+            logs: the logs of the leaders.
+            in_hand: the records that running processes have polled and not finished.
+        """
+        group = self._group(processing, logs)
+        undecided = _undecided(processing, logs)
+        total = Counts(0, 0, 0, 0, 0)
         for tp, log in logs.items():
             if tp.topic == processing.source:
-                held = OffsetSet.of((each.start, each.end) for each in in_hand if each.tp == tp)
-                present = _visible_offsets(log)
-                part = _PartReport(processing, tp, [each for each in outputs if each.content.source == tp])
-                input += present.count()
-                processed += part.complete.common(present).count()
-                harms += part.twice
-                harms += part.half(held)
-                harms += self._never(processing, tp, part, present, held)
-        counts = Counts(input, processed, _count(harms, TWICE), _count(harms, HALF), _count(harms, NEVER))
-        return ProcessingReport(counts, tuple(harms), outputs)
+                part = group.of(tp)
+                present = self._stable(tp, log).visible
+                waiting = _waiting(tp, undecided, in_hand)
+                here = (
+                    present.count(),
+                    part.complete().common(present).count(),
+                    part.twice.count(),
+                    part.some().minus(part.complete()).minus(waiting).count(),
+                    self._never(processing, tp, part, present, waiting).count(),
+                )
+                total = Counts(*(one + other for one, other in zip(total, here, strict=True)))
+        return total
 
-    def _never(self, processing: Processing, tp: TopicPartition, part: _PartReport, present: OffsetSet, held: OffsetSet) -> list[Harm]:
-        """Return the input offsets below a committed offset without output, each with the first event that committed them."""
-        missing = present.minus(part.attempted).minus(held)
+    def _never(self, processing: Processing, tp: TopicPartition, part: SourceAccount, present: OffsetSet, waiting: OffsetSet) -> OffsetSet:
+        """Return the input offsets below the committed offset without output."""
+        return present.within(0, self.committed(processing.group, tp)).minus(part.some()).minus(waiting)
+
+    def harms(self, processing: Processing, logs: Logs, in_hand: tuple[PolledRecords, ...] = ()) -> tuple[Harm, ...]:
+        """Return the harms, by input partition, kind, and offset; the arguments are those of `counts`."""
+        group = self._group(processing, logs)
+        undecided = _undecided(processing, logs)
+        visible = [each for each in self.outputs(processing, logs) if each.visible]
+        found: list[Harm] = []
+        for tp, log in logs.items():
+            if tp.topic == processing.source:
+                part = group.of(tp)
+                mine = sorted((each for each in visible if each.content.source == tp), key=_by_event)
+                waiting = _waiting(tp, undecided, in_hand)
+                found += _twice(mine, processing.copies)
+                found += _half(mine, part.some().minus(part.complete()).minus(waiting))
+                never = self._never(processing, tp, part, self._stable(tp, log).visible, waiting)
+                found += self._harms_of_commits(processing.group, tp, never)
+        return tuple(found)
+
+    def _harms_of_commits(self, group: str, tp: TopicPartition, never: OffsetSet) -> list[Harm]:
+        """Return the harms of input that was never processed, each with the first event that committed its offsets."""
         found: list[Harm] = []
         below = 0
-        for offset, event in self.commits.get((processing.group, tp), ()):
+        for offset, event in self.commits.get((group, tp), ()) if never else ():
             if offset > below:
-                found += [Harm(NEVER, tp, start, end, 0, event) for start, end in missing.within(below, offset)]
+                found += [Harm(NEVER, tp, start, end, "", 0, event) for start, end in never.within(below, offset)]
                 below = offset
         return found
 
 
-def _count(harms: Iterable[Harm], kind: str) -> int:
-    """Return the number of input records with a harm of one kind. Each record counts once."""
-    sets: dict[TopicPartition, OffsetSet] = {}
-    for harm in harms:
-        if harm.kind == kind:
-            sets.setdefault(harm.source, OffsetSet()).add(harm.start, harm.end)
-    return sum(each.count() for each in sets.values())
+def _undecided(processing: Processing, logs: Logs) -> list[OutputRecords]:
+    """Return the output of a group that can still become visible."""
+    return [
+        output
+        for tp, log in logs.items()
+        if tp.topic == processing.output
+        for output in undecided_outputs(tp, log)
+        if output.content.group == processing.group
+    ]
 
 
-class _PartReport:
-    """The output for one input partition.
+def _waiting(tp: TopicPartition, undecided: Iterable[OutputRecords], in_hand: Iterable[PolledRecords]) -> OffsetSet:
+    """Return the input offsets of a partition whose output is not complete yet: it is undecided, or a process has them in hand."""
+    waiting = OffsetSet.of((each.start, each.end) for each in in_hand if each.tp == tp)
+    for output in undecided:
+        if output.content.source == tp:
+            waiting.add(output.content.start, output.content.end)
+    return waiting
 
-    Attributes:
-        complete: the input offsets all of whose output records are visible.
-        some: the input offsets some of whose output records are visible.
-        undecided: the input offsets with an output record in an open transaction.
-        attempted: the input offsets with an output record that is visible or can become visible.
-        twice: the harms of output that is visible more than once.
-    """
 
-    __slots__ = ("_outputs", "attempted", "complete", "some", "twice", "undecided")
+def _twice(outputs: list[OutputRecords], copies: int) -> list[Harm]:
+    """Return the harms of output that is visible more than once, each with the later output."""
+    part = SourceAccount(copies)
+    return [
+        Harm(TWICE, each.content.source, start, end, each.content.process, each.content.instance, each.content.event)
+        for each in outputs
+        for start, end in part.add(each)
+    ]
 
-    def __init__(self, processing: Processing, source: TopicPartition, outputs: list[OutputRecords]) -> None:
-        self._outputs = sorted((each for each in outputs if each.visible), key=_by_event)
-        self.twice: list[Harm] = []
-        seen = [OffsetSet() for _ in range(processing.copies)]
-        for each in self._outputs:
-            content = each.content
-            known = seen[content.copy]
-            self.twice += [
-                Harm(TWICE, source, start, end, content.instance, content.event) for start, end in known.within(content.start, content.end)
-            ]
-            known.add(content.start, content.end)
-        self.some = OffsetSet.of(interval for known in seen for interval in known)
-        self.complete = self.some
-        for known in seen:
-            self.complete = self.complete.common(known)
-        self.undecided = OffsetSet.of((each.content.start, each.content.end) for each in outputs if not each.decided)
-        self.attempted = self.some.union(self.undecided)
 
-    def half(self, held: OffsetSet) -> list[Harm]:
-        """Return the harms of input records whose output is only partly visible, with the last event that produced a visible part."""
-        missing = self.some.minus(self.complete).minus(self.undecided).minus(held)
-        found = []
-        for each in reversed(self._outputs):
-            content = each.content
-            for start, end in missing.within(content.start, content.end):
-                found.append(Harm(HALF, content.source, start, end, content.instance, content.event))
-            missing = missing.minus(OffsetSet.of([(content.start, content.end)]))
-        return found
+def _half(outputs: list[OutputRecords], missing: OffsetSet) -> list[Harm]:
+    """Return the harms of input records whose output is only partly visible, each with the last output that is visible."""
+    found = []
+    for each in reversed(outputs):
+        content = each.content
+        for start, end in missing.within(content.start, content.end):
+            found.append(Harm(HALF, content.source, start, end, content.process, content.instance, content.event))
+        missing = missing.minus(OffsetSet.of([(content.start, content.end)]))
+    return found
 
 
 def _by_event(output: OutputRecords) -> tuple[int, int]:
     return output.content.event, output.base
-
-
-def outputs_in(tp: TopicPartition, log: ReplicaLog) -> Iterator[OutputRecords]:
-    """Yield the output of processes in a log, in offset order."""
-    bound = log.last_stable_offset()
-    for batch, start, end, aborted in _batches(log):
-        content = batch.content
-        if isinstance(content, ProcessedRecords):
-            part = content._replace(start=content.start + start - batch.base, end=content.start + end - batch.base)
-            decided = end <= bound or not batch.transactional
-            yield OutputRecords(part, tp, start, end <= bound and not aborted, decided)
-
-
-def _visible_offsets(log: ReplicaLog) -> OffsetSet:
-    """Return the offsets of the records that consumers with read_committed see."""
-    if log.producer_state() is None:
-        return OffsetSet.of([(log.log_start, log.high_watermark)])
-    bound = log.last_stable_offset()
-    visible = OffsetSet()
-    for batch, start, end, aborted in _batches(log):
-        if batch.marker is None and not aborted:
-            visible.add(start, min(end, bound))
-    return visible
-
-
-def _batches(log: ReplicaLog) -> Iterator[tuple[Batch, int, int, bool]]:
-    """Yield the batches of a log with the range [start, end) that it holds, and whether their transaction was aborted."""
-    producers = log.producer_state()
-    aborted: dict[int, list[tuple[int, int]]] = {}
-    for each in () if producers is None else producers.aborted_between(log.log_start, log.leo):
-        aborted.setdefault(each.producer_id, []).append((each.first_offset, each.last_offset))
-    for run in log.runs():
-        for batch in run.term.batches_within(run.start, run.end):
-            ended = aborted.get(batch.producer_id, ()) if batch.transactional else ()
-            gone = any(first <= batch.base < last for first, last in ended)
-            yield batch, max(batch.base, run.start), min(batch.base + batch.records, run.end), gone

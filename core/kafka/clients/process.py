@@ -233,7 +233,7 @@ class Process(Producer):
         """Have the account look for harm. Only the first rounds after a start or a return to the committed offsets can do harm."""
         if self.checks:
             self.checks -= 1
-            self.account.process_checked(self.name, self.does.source, self.does.output, self.does.group, self.does.copies)
+            self.account.process_checked(self.does.group, self.does.source, self.does.output, self.does.copies)
 
     def _input(self) -> str:
         """Return the input records of the present round, for the journal."""
@@ -271,7 +271,7 @@ class Process(Producer):
         for tp, start, end in self.polled:
             for copy in range(self.does.copies):
                 partition = (tp.partition + copy) % len(self.leaders)
-                content = ProcessedRecords(self.name, self.instance, tp, start, end, copy, event)
+                content = ProcessedRecords(self.does.group, self.name, self.instance, tp, start, end, copy, event)
                 if self.transactions is not None:
                     self.transactions.add_partition(TopicPartition(self.topic, partition))
                 self.enqueue(partition, end - start, RECORD_BYTES, content)

@@ -11,6 +11,7 @@ class ProcessedRecords(NamedTuple):
     """The output for the offsets [start, end) of an input partition. The record at position i of the batch is the output for `start` + i.
 
     Attributes:
+        group: the group of the process.
         process: the process.
         instance: the number of its instance, from 1.
         source: the input partition.
@@ -20,6 +21,7 @@ class ProcessedRecords(NamedTuple):
         event: the sequence number of the event of the step before `produce`.
     """
 
+    group: str
     process: str
     instance: int
     source: TopicPartition

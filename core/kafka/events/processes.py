@@ -75,6 +75,7 @@ class ProcessEnded(
 class ProcessedTwice(Event, kind="processed-twice", source="durability account", level=NOTABLE):
     """Consumers with read_committed see the output for some input records more than once; `doomed_by` led to the output that came last."""
 
+    group: str
     process: str
     instance: int
     topic: str
@@ -86,13 +87,14 @@ class ProcessedTwice(Event, kind="processed-twice", source="durability account",
     def sentence(self) -> str:
         return (
             f"PROCESSED TWICE: {records(self.to_offset - self.from_offset)} of {self.tp} ({offsets(self.from_offset, self.to_offset)}) by "
-            f"process {self.process}: instance {self.instance} produced the output again after event {self.doomed_by}"
+            f"group {self.group}: instance {self.instance} of process {self.process} produced the output again after event {self.doomed_by}"
         )
 
 
 class NeverProcessed(Event, kind="never-processed", source="durability account", level=NOTABLE):
-    """The committed offset is above some input records without output; `doomed_by` committed it."""
+    """The committed offset is above some input records without output; `doomed_by` committed it. No process is named."""
 
+    group: str
     process: str
     instance: int
     topic: str
@@ -104,13 +106,14 @@ class NeverProcessed(Event, kind="never-processed", source="durability account",
     def sentence(self) -> str:
         return (
             f"NEVER PROCESSED: {records(self.to_offset - self.from_offset)} of {self.tp} ({offsets(self.from_offset, self.to_offset)}) by "
-            f"process {self.process}: event {self.doomed_by} committed their offsets, but there is no output"
+            f"group {self.group}: event {self.doomed_by} committed their offsets, but there is no output"
         )
 
 
 class HalfVisible(Event, kind="half-visible", source="durability account", level=NOTABLE):
     """Consumers with read_committed see only some of the output records for some input records; `doomed_by` led to these."""
 
+    group: str
     process: str
     instance: int
     topic: str
@@ -122,5 +125,6 @@ class HalfVisible(Event, kind="half-visible", source="durability account", level
     def sentence(self) -> str:
         return (
             f"HALF VISIBLE: {records(self.to_offset - self.from_offset)} of {self.tp} ({offsets(self.from_offset, self.to_offset)}) by "
-            f"process {self.process}: of the output that instance {self.instance} produced after event {self.doomed_by}, a part is missing"
+            f"group {self.group}: of the output that instance {self.instance} of process {self.process} produced after event "
+            f"{self.doomed_by}, a part is missing"
         )

@@ -5,7 +5,8 @@ from __future__ import annotations
 from core.kafka.clients.process import Process
 from core.kafka.group_coordinator.group_metadata_manager import GroupCache
 from core.lab.cluster_nodes import ClusterNodes
-from core.lab.processing_account import Processing, ProcessingReport
+from core.lab.processed_logs import OutputRecords
+from core.lab.processing_account import Counts, Harm, Processing
 from core.lab.views.view import GroupView, ProcessView
 
 
@@ -34,30 +35,32 @@ def process_views(cluster: ClusterNodes) -> tuple[ProcessView, ...]:
 
 
 def processing_of(process: Process) -> Processing:
-    """Return a process as the durability account sees it."""
+    """Return what the group of a process does, as the durability account sees it."""
     does = process.does
-    return Processing(process.name, does.source, does.output, does.group, does.copies)
+    return Processing(does.group, does.source, does.output, does.copies)
 
 
-def processing_report(cluster: ClusterNodes, process: Process) -> ProcessingReport:
-    """Compare the input of a process with its output."""
-    in_hand = process.polled if process.running else ()
-    return cluster.account.processing.report(processing_of(process), cluster.account.leader_logs(), in_hand)
+def process_counts(cluster: ClusterNodes, process: Process) -> Counts:
+    """Count the input records of a process and of the others of its group."""
+    account = cluster.account
+    return account.processing.counts(processing_of(process), account.leader_logs(), cluster.records_in_hand(process.does.group))
+
+
+def process_harms(cluster: ClusterNodes, process: Process) -> tuple[Harm, ...]:
+    """Return which input records of a process, or of the others of its group, were processed twice, half, or never."""
+    account = cluster.account
+    return account.processing.harms(processing_of(process), account.leader_logs(), cluster.records_in_hand(process.does.group))
+
+
+def process_outputs(cluster: ClusterNodes, process: Process) -> tuple[OutputRecords, ...]:
+    """Return the output of a process and of the others of its group, with the input that it comes from."""
+    return cluster.account.processing.outputs(processing_of(process), cluster.account.leader_logs())
 
 
 def process_view(cluster: ClusterNodes, process: Process) -> ProcessView:
     """Return the view of one process."""
-    in_hand = process.polled if process.running else ()
-    counts = cluster.account.processing.counts(processing_of(process), cluster.account.leader_logs(), in_hand)
     does = process.does
     return ProcessView(
-        process.name,
-        does.source,
-        does.output,
-        does.group,
-        str(does.delivery),
-        process.instance,
-        process.running,
-        str(process.step),
-        *counts,
-    )
+        process.name, does.source, does.output, does.group, str(does.delivery), process.instance, process.running, str(process.step),
+        *process_counts(cluster, process),
+    )  # fmt: skip

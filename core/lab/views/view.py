@@ -258,7 +258,7 @@ class ProcessView(ReprMixin):
         instance: the number of the present or last instance.
         running: whether the instance runs.
         step: the present step, or the last one of an instance that has ended.
-        input: the number of visible input records.
+        input: the number of visible input records. This count and the next ones include the other processes of the group.
         processed: the number of input records all of whose output records are visible.
         processed_twice, half_visible, never_processed: the numbers of input records with this harm.
     """

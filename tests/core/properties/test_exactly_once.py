@@ -17,7 +17,7 @@ from core.kafka.topic_spec import PartitionSpec, TopicSpec
 from core.lab import acts
 from core.lab.cluster import Cluster
 from core.lab.spec import BrokerSpec, ClusterSpec
-from core.lab.views.process_views import processing_report
+from core.lab.views.process_views import process_counts, process_outputs
 from core.sim.units import SECOND
 
 RECORDS = 6
@@ -84,12 +84,11 @@ def outcome(run: Cluster, seq: int, victim: str) -> str:
             process = start(run)
         if victim != "client" and run.brokers[ROLES[victim]].state is BrokerState.STOPPED and run.now > 12 * SECOND:
             run.do(acts.Start(ROLES[victim]))
-        if run.now > 30 * SECOND and processing_report(run, process).counts.processed == RECORDS:
+        if run.now > 30 * SECOND and process_counts(run, process).processed == RECORDS:
             break
-    report = processing_report(run, process)
-    counts = report.counts
+    counts = process_counts(run, process)
     committed = run.account.processing.committed("app", TopicPartition("in", 0))
-    visible = sum(each.content.end - each.content.start for each in report.outputs if each.visible)
+    visible = sum(each.content.end - each.content.start for each in process_outputs(run, process) if each.visible)
     if run.release.ignores_late_marker_answers:
         right = counts == (RECORDS, RECORDS, 0, 0, 0) and committed == RECORDS and visible == RECORDS * COPIES
     else:  # a late answer can leave the transaction in PrepareCommit for ever (KAFKA-16352), but nothing is wrong

@@ -16,7 +16,7 @@ from core.lab import acts
 from core.lab.cluster import Cluster
 from core.lab.processing_account import Counts
 from core.lab.spec import BrokerSpec, ClusterSpec
-from core.lab.views.process_views import processing_report
+from core.lab.views.process_views import process_counts, process_outputs
 from core.sim.errors import ActRefused
 from core.sim.units import SECOND
 
@@ -45,7 +45,7 @@ def start(run: Cluster, delivery: str = "exactly-once", crash_after: str | None 
 def counts(run: Cluster) -> Counts:
     process = run.process("app")
     assert process is not None
-    return processing_report(run, process).counts
+    return process_counts(run, process)
 
 
 def said(told: list[tuple], kind: str) -> list[str]:
@@ -87,8 +87,8 @@ def test_a_process_can_write_the_topic_that_it_reads() -> None:
     process = run.process("loop")
     assert process is not None
     assert process.rounds > 10, "its own output is its input"
-    report = processing_report(run, process)
-    assert report.counts.twice == report.counts.half == 0
+    found = process_counts(run, process)
+    assert found.twice == found.half == 0
 
 
 def test_a_release_without_transactions_has_the_other_guarantees() -> None:
@@ -102,11 +102,11 @@ def test_a_release_without_transactions_has_the_other_guarantees() -> None:
 def test_the_output_names_its_input() -> None:
     run = cluster("4.3", partitions=1)
     process = start(run)
-    for output in processing_report(run, process).outputs:
+    for output in process_outputs(run, process):
         content = output.content
         assert content.source == IN
         assert output.tp == TopicPartition("out", content.copy)
-    ranges = sorted((each.content.start, each.content.end) for each in processing_report(run, process).outputs if each.content.copy == 0)
+    ranges = sorted((each.content.start, each.content.end) for each in process_outputs(run, process) if each.content.copy == 0)
     assert ranges[0][0] == 0
     assert ranges[-1][1] == 10
     assert all(one[1] == other[0] for one, other in pairwise(ranges))
@@ -135,7 +135,7 @@ def test_at_least_once_repeats_what_was_produced_and_not_committed(release: str)
     assert counts(run) == (10, 10, 3, 0, 0)
     (sentence,) = said(told, "processed-twice")
     assert "PROCESSED TWICE: 3 records" in sentence
-    assert "instance 2 produced the output again" in sentence
+    assert "instance 2 of process app produced the output again" in sentence
     (harm,) = {(each[-1], each[1]) for each in told if each[3] == "processed-twice"}
     (cause,) = [events.explain(each) for each in told if each[0] == harm[0]]
     assert cause.startswith("Instance 2 of process app completed the step poll")
@@ -183,7 +183,7 @@ def test_a_death_between_two_output_partitions_leaves_half(delivery: str, after:
     if delivery != "exactly-once":
         (sentence,) = said(told, "half-visible")
         assert "HALF VISIBLE: 3 records of in-0 (offsets 0–2)" in sentence
-        assert "of the output that instance 1 produced" in sentence
+        assert "of the output that instance 1 of process app produced" in sentence
 
 
 # --- instances -----------------------------------------------------------------------------------------------------
@@ -205,7 +205,7 @@ def test_a_second_process_with_the_same_transactional_id_fences_the_first(releas
     second = run.process("app-2")
     assert second is not None
     assert second.running
-    assert processing_report(run, second).counts.twice == 0
+    assert process_counts(run, second).twice == 0
     assert run.account.processing.committed("app", IN) == 8
 
 
@@ -222,7 +222,7 @@ def test_a_process_that_stops_aborts_its_transaction(release: str) -> None:
     assert process is not None
     assert not process.running
     assert counts(run) == (10, 0, 0, 0, 0)
-    assert all(each.decided for each in processing_report(run, process).outputs)
+    assert all(each.decided for each in process_outputs(run, process))
 
 
 def test_a_restart_needs_the_same_work() -> None:

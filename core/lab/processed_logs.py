@@ -1,0 +1,110 @@
+"""The output of processes in the logs of leaders, and the records that consumers with isolation level read_committed see."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final, NamedTuple
+
+from core.kafka.clients.processed_records import ProcessedRecords
+from core.kafka.ids import TopicPartition
+from core.kafka.log.leader_term import Batch, Term
+from core.kafka.log.offset_set import OffsetSet
+from core.kafka.log.replica_log import ReplicaLog
+from core.sim.state.append_only_list import AppendOnlyList
+
+
+class OutputRecords(NamedTuple):
+    """The output of one batch: the input that it comes from, and where it is.
+
+    Attributes:
+        content: which input records the batch comes from.
+        tp: the output partition.
+        base: the offset of the output record for `content.start`.
+        visible: whether consumers with read_committed see the records.
+        decided: whether the records are below the last stable offset, so that `visible` does not change.
+    """
+
+    content: ProcessedRecords
+    tp: TopicPartition
+    base: int
+    visible: bool
+    decided: bool
+
+
+class StableLog:
+    """What a log contains below its last stable offset.
+
+    Attributes:
+        log_start: the log start offset.
+        end: the end of the part that was read.
+        terms: the terms of this part.
+        visible: the offsets of the records that consumers with read_committed see.
+        outputs: the output of processes, in offset order.
+    """
+
+    __slots__ = ("end", "log_start", "outputs", "terms", "visible")
+
+    log_start: Final[int]
+    visible: Final[OffsetSet]
+    outputs: Final[list[OutputRecords]]
+
+    def __init__(self, log_start: int) -> None:
+        self.log_start = log_start
+        self.end = log_start
+        self.terms: tuple[Term, ...] = ()
+        self.visible = OffsetSet()
+        self.outputs = AppendOnlyList()
+
+    def is_prefix_of(self, log: ReplicaLog) -> bool:
+        """Whether everything that was read is still in the stable part of a log.
+
+        This is not the case after a truncation, if the start of the log has moved, or if a new leader has a lower high watermark.
+        """
+        count = len(self.terms)
+        if log.log_start != self.log_start or log.last_stable_offset() < self.end or log.terms[:count] != self.terms:
+            return False
+        return len(log.starts) <= count or log.starts[count] >= self.end
+
+    def read(self, tp: TopicPartition, log: ReplicaLog) -> None:
+        """Read the part of a log that has become stable."""
+        bound = log.last_stable_offset()
+        if bound <= self.end:
+            return
+        if log.producer_state() is None:
+            self.visible.add(self.end, bound)
+        for batch, start, end, aborted in _batches(log, self.end, bound):
+            if batch.marker is None and not aborted:
+                self.visible.add(start, end)
+            if isinstance(batch.content, ProcessedRecords):
+                self.outputs.append(_output(tp, batch, start, end, visible=not aborted, decided=True))
+        self.end = bound
+        self.terms = tuple(term for start, term in zip(log.starts, log.terms, strict=True) if start < bound)
+
+
+def undecided_outputs(tp: TopicPartition, log: ReplicaLog) -> Iterator[OutputRecords]:
+    """Yield the output at or above the last stable offset, which can still become visible or be aborted."""
+    for batch, start, end, _ in _batches(log, log.last_stable_offset(), log.leo):
+        if isinstance(batch.content, ProcessedRecords):
+            yield _output(tp, batch, start, end, visible=False, decided=False)
+
+
+def _output(tp: TopicPartition, batch: Batch, start: int, end: int, *, visible: bool, decided: bool) -> OutputRecords:
+    content = batch.content
+    assert isinstance(content, ProcessedRecords), "checked before"
+    part = content._replace(start=content.start + start - batch.base, end=content.start + end - batch.base)
+    return OutputRecords(part, tp, start, visible, decided)
+
+
+def _batches(log: ReplicaLog, low: int, high: int) -> Iterator[tuple[Batch, int, int, bool]]:
+    """Yield the batches of a log within [low, high), each with its range there and whether its transaction was aborted."""
+    producers = log.producer_state()
+    aborted: dict[int, list[tuple[int, int]]] = {}
+    for each in () if producers is None else producers.aborted_between(low, high):
+        aborted.setdefault(each.producer_id, []).append((each.first_offset, each.last_offset))
+    for run in log.runs() if low < high else ():
+        if run.end > low and run.start < high:
+            for batch in run.term.batches_within(max(run.start, low), min(run.end, high)):
+                start, end = max(batch.base, run.start, low), min(batch.base + batch.records, run.end, high)
+                ended = aborted.get(batch.producer_id, ()) if batch.transactional else ()
+                if start < end:
+                    yield batch, start, end, any(first <= batch.base < last for first, last in ended)
