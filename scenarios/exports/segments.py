@@ -75,7 +75,7 @@ def _entries(count: int) -> str:
 
 def heading(report: SegmentReport) -> list[str]:
     """Return the lines above the table: the offsets of the log, and its settings."""
-    count = len(report.rows)
+    count = len(report.rows) + report.omitted
     return [
         f"{report.tp} on b{report.broker}: {count} {'segment' if count == 1 else 'segments'}, log start offset {report.log_start}, high "
         f"watermark {report.high_watermark}, log end offset {report.leo}",

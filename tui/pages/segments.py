@@ -12,9 +12,6 @@ from tui.rendering.palette import Palette
 from tui.rendering.rows import Row, wrap
 from tui.rendering.tables import Cell, Column, paint_table
 
-MOST_SEGMENTS = 40
-"""The maximum number of segments that are listed: the newest, and those of the lookup."""
-
 
 def lookup_target(text: str) -> tuple[int | None, int | None]:
     """Parse what to look up: an offset such as `1234`, a time such as `4s`, or nothing. Return the offset and the timestamp (ms).
@@ -41,12 +38,10 @@ def paint_segments(report: SegmentReport, paint: Palette, width: int) -> list[St
         Column(".txnindex", right=True, rank=3), Column(".snapshot", rank=6),
     )  # fmt: skip
     files = set() if report.lookup is None else {step.file.partition(".")[0] for step in report.lookup.steps}
-    newest = len(report.rows) - MOST_SEGMENTS
-    shown = [each for number, each in enumerate(report.rows) if number >= newest or file_name(each.base, "") in files]
-    rows = [_row(each, file_name(each.base, "") in files, paint) for each in shown]
+    rows = [_row(each, file_name(each.base, "") in files, paint) for each in report.rows]
     lines += [Row().strip(width), *paint_table(columns, rows, paint, width, focused=False)]
-    if len(shown) < len(report.rows):
-        lines.append(Row().add(f" and {len(report.rows) - len(shown):,} older segments", paint.muted).strip(width))
+    if report.omitted:
+        lines.append(Row().add(f" and {report.omitted:,} older segments", paint.muted).strip(width))
     if report.lookup is not None:
         lines.append(Row().strip(width))
         for text in lookup_lines(report.lookup):

@@ -1,11 +1,11 @@
 """A frozen view of the segments of one replica, and of a lookup in them.
 
-`Cluster.segment_report` makes the report. It visits all batches of the replica, so it is made on request only.
+`Cluster.segment_report` makes the report. It visits all batches of the segments that it lists, so it is made on request only.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 import attrs
 
@@ -16,6 +16,9 @@ from core.kafka.log.segment_files import SegmentFiles, segment_files
 
 if TYPE_CHECKING:
     from core.lab.cluster_nodes import ClusterNodes
+
+MOST_SEGMENTS: Final = 40
+"""The number of newest segments in the report of a cluster."""
 
 
 @attrs.frozen
@@ -58,7 +61,8 @@ class SegmentReport:
         high_watermark: the high watermark.
         leo: the log end offset.
         settings: the settings that determine the files, with their values.
-        rows: the segments, oldest first.
+        rows: the segments, oldest first, or only the newest and those that the lookup reads.
+        omitted: the number of older segments without a row.
         lookup: the lookup that was asked for; None if none was.
     """
 
@@ -69,13 +73,29 @@ class SegmentReport:
     leo: int
     settings: tuple[tuple[str, int], ...]
     rows: tuple[SegmentRow, ...]
+    omitted: int
     lookup: Lookup | None
 
 
 def report_of_log(
-    tp: TopicPartition, broker: int, log: ReplicaLog, *, offset: int | None = None, timestamp: int | None = None, max_bytes: int = MAX_BYTES
+    tp: TopicPartition,
+    broker: int,
+    log: ReplicaLog,
+    *,
+    offset: int | None = None,
+    timestamp: int | None = None,
+    max_bytes: int = MAX_BYTES,
+    most: int | None = None,
 ) -> SegmentReport:
-    """Return the report on a log, with a lookup by offset or by timestamp (ms) if one is given."""
+    """Return the report on a log.
+
+    Args:
+        tp, broker, log: the replica.
+        offset: the offset to look up.
+        timestamp: the timestamp to look up, ms, if no offset is given.
+        max_bytes: the maximum number of bytes that the lookup by offset fetches.
+        most: the number of newest segments with a row; None for all.
+    """
     lookup = None
     if offset is not None:
         lookup = lookup_by_offset(log, offset, max_bytes)
@@ -87,8 +107,13 @@ def report_of_log(
         ("index.interval.bytes", config.index_interval_bytes),
         ("segment.index.bytes", config.segment_index_bytes),
     )
-    rows = tuple(map(_row, segment_files(log)))
-    return SegmentReport(tp, broker, log.log_start, log.high_watermark, log.leo, settings, rows, lookup)
+    segments = segment_files(log)
+    read = set() if lookup is None else {step.file.partition(".")[0] for step in lookup.steps}
+    newest = 0 if most is None else len(segments) - most
+    shown = [each for number, each in enumerate(segments) if number >= newest or each.name("") in read]
+    rows = tuple(map(_row, shown))
+    omitted = len(segments) - len(rows)
+    return SegmentReport(tp, broker, log.log_start, log.high_watermark, log.leo, settings, rows, omitted, lookup)
 
 
 def _row(segment: SegmentFiles) -> SegmentRow:
@@ -115,6 +140,6 @@ def replica_log(cluster: ClusterNodes, tp: TopicPartition, broker: int) -> Repli
 def segment_report(
     cluster: ClusterNodes, tp: TopicPartition, broker: int, offset: int | None = None, timestamp: int | None = None
 ) -> SegmentReport | None:
-    """Return the report on a replica; None if the broker has no replica."""
+    """Return the report on a replica, with its `MOST_SEGMENTS` newest segments; None if the broker has no replica."""
     log = replica_log(cluster, tp, broker)
-    return None if log is None else report_of_log(tp, broker, log, offset=offset, timestamp=timestamp)
+    return None if log is None else report_of_log(tp, broker, log, offset=offset, timestamp=timestamp, most=MOST_SEGMENTS)

@@ -14,6 +14,7 @@ from core.lab import acts
 from core.lab.cluster import Cluster
 from core.lab.spec import BrokerSpec, ClusterSpec
 from core.lab.views.partition_detail import PartitionDetail
+from core.lab.views.segment_report import MOST_SEGMENTS, replica_log
 from core.sim.units import SECOND
 from scenarios import catalogue
 from scenarios.running.runner import Run
@@ -254,14 +255,18 @@ def test_segments_and_a_lookup_fit_every_width() -> None:
 
 
 def test_only_the_newest_segments_and_those_of_the_lookup_are_listed() -> None:
-    run = Run(catalogue.load("l2-segment-lookup"), Release.named("4.3"))
-    run.advance_to(12 * SECOND)
-    report = run.cluster.segment_report(TopicPartition("orders", 0), 1, timestamp=4_000)
+    cluster = running()
+    log = replica_log(cluster, TP, 1)
+    assert log is not None
+    log.config = attrs.evolve(log.config, segment_bytes=500)
+    report = cluster.segment_report(TP, 1, timestamp=900)
     assert report is not None
-    many = attrs.evolve(report, rows=tuple(attrs.evolve(row, base=row.base + 7_000 * n) for n in range(30) for row in report.rows))
-    lines = [line.text.rstrip() for line in paint_segments(many, COLOUR, 120)]
-    assert any(line.split()[:1] == ["00000000000000000990"] for line in lines)
-    assert " and 169 older segments" in lines
+    assert len(report.rows) == MOST_SEGMENTS + 1
+    lines = [line.text.rstrip() for line in paint_segments(report, COLOUR, 120)]
+    assert lines[0].startswith(f"orders-0 on b1: {len(report.rows) + report.omitted} segments")
+    assert report.lookup is not None
+    assert f"{report.rows[0].base:020d}.log" == report.lookup.steps[0].file
+    assert f" and {report.omitted} older segments" in lines
 
 
 @pytest.mark.parametrize(

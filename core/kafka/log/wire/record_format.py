@@ -7,6 +7,7 @@ The `bytes` of a batch in the model are the bytes of its keys and values. The fu
 from __future__ import annotations
 
 from bisect import bisect_right
+from functools import lru_cache
 from itertools import pairwise
 from math import ceil
 from typing import Final, NamedTuple
@@ -144,6 +145,12 @@ def wire_size(batch: Batch, records: int, size: int) -> int:
         return size
     if not records:
         return HEADER_BYTES
+    return _plain_size(records, size)
+
+
+@lru_cache(maxsize=10_000)  # most batches of a log have the same size
+def _plain_size(records: int, size: int) -> int:
+    """Return the size of a batch whose values share `size` bytes in equal parts."""
     value, larger = divmod(size, records)
     grown = records_size(records, RecordShape(value=value))
     if larger:  # the records that the division leaves over have a value of one byte more
