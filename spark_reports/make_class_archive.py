@@ -110,7 +110,7 @@ def _simulate(path: Path) -> None:
 
 
 def main() -> int:
-    """Create the archive. If this fails, report the failure; the exit code is 0 in any case."""
+    """Create the archive. If this fails, report the failure and return 0, because Spark also starts without the archive."""
     print_messages("Preparing Java's archive of Spark's classes (a minute, once) …")
     try:
         with raise_on_signals():

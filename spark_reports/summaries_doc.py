@@ -1,6 +1,6 @@
 """Writes SUMMARIES.md, which defines every table of a report: `python -m spark_reports.summaries_doc`.
 
-A test checks that the file is current.
+A test checks that the file is up to date.
 """
 
 from __future__ import annotations

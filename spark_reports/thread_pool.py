@@ -1,4 +1,4 @@
-"""A pool of threads for which a stopped command does not wait."""
+"""A pool of threads that does not delay the end of a command that is stopped."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""Starts Spark: finds a Java, checks the master, opens a session, and stops it."""
+"""Starts and stops Spark: finds a Java, checks the master, opens a session, and closes the session."""

@@ -1,9 +1,9 @@
-"""Java's archive of Spark's classes, a file that halves the work of starting Spark and preparing the queries of a report.
+"""Java's archive of Spark's classes: a file that halves the work of starting Spark and of preparing the queries of a report.
 
-At every start, Java loads, verifies, and links some twenty thousand classes of Spark, which takes longer than a small report. Java can
-keep the linked classes in a file: the AOT cache since Java 25 (JEP 483, 514), and before that an archive of class data (JEP 350). If
-the file belongs to another Java, other jars, or other options, Java silently ignores it. The file therefore affects only speed. The
-name of the file identifies the Java and the jars that the file was created for.
+At every start, Java loads, verifies, and links about twenty thousand classes of Spark, which takes longer than a small report. Java can
+keep the linked classes in a file. Since Java 25, this file is the AOT cache (JEP 483, 514), and before that it is an archive of class data
+(JEP 350). If the file was created for another Java, other jars, or other options, Java silently ignores the file. The file therefore
+affects only speed. The name of the file identifies the Java and the jars that the file was created for.
 """
 
 from __future__ import annotations
@@ -21,22 +21,23 @@ AOT_SINCE: Final = 25
 """The first version of Java that creates an AOT cache in a single step."""
 
 BRIEF: Final = ("-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1")
-"""Java's options for short computations and for creating the archive: a serial garbage collector and only the fast compiler."""
+"""Java's options for short computations and for creating the archive, which select a serial garbage collector and only the fast compiler.
+"""
 
 _FORMAT: Final = "1"
 _SILENT: Final = "-Xlog:disable"
 
 
 def spark_jars(spark_home: Path) -> list[Path]:
-    """Return all jars of a PySpark installation, in the order of the archive. An installation without jars has an empty result."""
+    """Return all jars of a PySpark installation, in the order of the archive. If the installation has no jars, the result is empty."""
     return sorted((spark_home / "jars").glob("*.jar"))
 
 
 def archive_path(java: Java, jars: Sequence[Path], environ: Mapping[str, str] = os.environ) -> Path:
-    """Return the path of the archive of these jars for this Java, whether or not the file exists.
+    """Return the path of the archive for the given jars and the given Java, whether or not the file exists.
 
-    The archive is in the virtual environment of this program. Without a virtual environment, the archive is in the user's
-    cache (`XDG_CACHE_HOME`). Each Java and each set of jars have their own file.
+    The archive is in the virtual environment of this program. If there is no virtual environment, the archive is in the user's cache
+    (`XDG_CACHE_HOME`). Each combination of a Java and a set of jars has its own file.
     """
     in_environment = sys.prefix != sys.base_prefix
     cache = Path(sys.prefix) / "var" if in_environment else Path(environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
@@ -51,18 +52,21 @@ def options_to_use(archive: Path) -> list[str]:
 
 
 def options_to_make(archive: Path) -> list[str]:
-    """Return Java's options for writing an archive. At a normal exit, Java writes the classes that it has loaded."""
+    """Return Java's options for writing an archive.
+
+    With these options, Java writes the classes that it has loaded when it exits normally.
+    """
     return [f"-XX:{'AOTCacheOutput' if archive.suffix == '.aot' else 'ArchiveClassesAtExit'}={archive}", _SILENT]
 
 
 def stale(archive: Path) -> list[Path]:
-    """Return the archives in the same directory that are no longer used, because they are for other jars."""
+    """Return the archives in the same directory that are no longer used, because they were created for other jars."""
     jars = archive.name.partition("-java-")[0]
     return [other for other in archive.parent.glob("spark-*-java-*") if not other.name.startswith(f"{jars}-java-")]
 
 
 def _digest(words: Sequence[str], files: Sequence[Path]) -> str:
-    """Return a digest of words and of the paths, sizes, and times of files. A missing file is represented by its path."""
+    """Return a digest of words and of the paths, sizes, and modification times of files. For a missing file, only its path is used."""
     told = [*words]
     for file in files:
         try:

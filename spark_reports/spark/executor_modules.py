@@ -1,4 +1,4 @@
-"""Provides this program's modules to Python workers on other machines."""
+"""Provides the modules of this program to Python workers on other machines."""
 
 from __future__ import annotations
 
@@ -17,10 +17,11 @@ if TYPE_CHECKING:
 
 @contextlib.contextmanager
 def ship_modules(spark: SparkSession, master: str | None) -> Iterator[None]:
-    """Provide this program's modules and attrs to the Python workers of a session. The runs of a sweep need nothing else.
+    """Provide the modules of this program, and the package attrs, to the Python workers of a session. The runs of a sweep need nothing
+    else.
 
-    In local mode, workers find the modules in the same place as this process. Elsewhere, each executor downloads a zip file when it
-    starts. The zip file therefore exists until the block ends.
+    In local mode, workers find the modules in the same place as this process. In other modes, each executor downloads a zip file when the
+    executor starts. The zip file is therefore kept until the block ends.
     """
     if is_local(master or LOCAL_MASTER):
         yield

@@ -1,4 +1,4 @@
-"""Summarizes failures of Spark and the log of its JVM for people."""
+"""Summarizes failures of Spark, and the log of its JVM, for the user."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ _TAIL_LINES: Final = 15
 
 
 def reason_of(failure: Exception) -> str:
-    """Return the reason of a failure in one line. The reason of a Java exception is the message of the innermost exception."""
+    """Return the reason of a failure in one line. For a Java exception, the reason is the message of the innermost exception."""
     lines = [line.strip() for line in str(failure).strip().splitlines()]
     causes = [line.removeprefix("Caused by: ").removeprefix(": ") for line in lines if line.startswith(("Caused by: ", ": "))]
     return (causes or lines or [type(failure).__name__])[-1 if causes else 0]
 
 
 def exit_reason(log: IO[bytes]) -> str:
-    """Return the reason that Java gave for exiting, for example a package that it cannot find. Return '' if Java gave no reason."""
+    """Return the reason that Java gave for exiting, for example a package that it cannot find. If Java gave no reason, return ''."""
     log.flush()
     log.seek(0)
     said = _DIED.findall(log.read().decode("utf-8", "replace"))
@@ -29,7 +29,7 @@ def exit_reason(log: IO[bytes]) -> str:
 
 
 def log_tail(log: IO[bytes]) -> str:
-    """Return the last lines of Spark's own log, each indented after a line break. Return '' if the log is empty."""
+    """Return the last lines of Spark's own log, each of them indented and preceded by a line break. Return '' if the log is empty."""
     log.flush()
     log.seek(0)
     lines = log.read().decode("utf-8", "replace").splitlines()[-_TAIL_LINES:]

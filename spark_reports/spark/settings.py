@@ -25,7 +25,7 @@ SETTINGS: Final[dict[str, str]] = {
     "spark.sql.session.timeZone": "UTC",
     "spark.sql.caseSensitive": "true",
 }
-"""Settings for every master. A Spark Connect server accepts only those that start with `spark.sql.`."""
+"""Settings for every master. A Spark Connect server accepts only the settings that start with `spark.sql.`."""
 
 _LOG4J: Final = """\
 rootLogger.level = error
@@ -44,7 +44,7 @@ OUTSIDE_SCRATCH: Final = frozenset({"spark.local.dir", "spark.driver.extraJavaOp
 
 
 def settings_for(master: str, scratch: Path, brief: bool, archived: Sequence[str]) -> dict[str, str]:
-    """Return the settings that depend on the master. `archived` contains Java's options for its class archive."""
+    """Return the settings that depend on the master. `archived` contains the options with which Java uses its class archive."""
     if not is_on_this_machine(master):
         return {}
     loopback = {"spark.driver.host": "127.0.0.1", "spark.driver.bindAddress": "127.0.0.1"}
@@ -106,5 +106,5 @@ def environment_variables(
 
 
 def _log4j(scratch: Path) -> Path:
-    """Return the path of the configuration of Spark's log, in a directory without any other configuration."""
+    """Return the path of the configuration file of Spark's log. The directory contains no other configuration."""
     return scratch / "conf" / "log4j2.properties"

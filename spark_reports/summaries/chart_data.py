@@ -15,7 +15,10 @@ from spark_reports.summaries.intermediate.partition_states import STATE_COLUMNS,
 from spark_reports.summaries.summary import Summary, table_schema
 
 POINTS: Final = 120
-"""The largest number of points of a curve. The session is divided into this number of intervals. Each point is an interval's last value."""
+"""The largest number of points of a curve.
+
+The session is divided into this number of intervals, and each point is the last value in an interval.
+"""
 
 
 def _timeline(inputs: SummaryInputs) -> DataFrame:

@@ -16,7 +16,7 @@ T = TypeVar("T")
 
 
 class Lazy(Generic[T]):
-    """A value that several summaries share and that is computed when the first summary needs it, while other summaries are running."""
+    """A value that several summaries share. The value is computed when the first summary needs it, while other summaries are running."""
 
     def __init__(self, make: Callable[[], T]) -> None:
         self._make = make
@@ -37,9 +37,9 @@ def occurring_kinds(events: DataFrame) -> frozenset[str]:
 
 
 def only_if_found(events: DataFrame, found: Container[str], kinds: Iterable[str]) -> DataFrame:
-    """Return the events if one of these kinds occurs in `found`, and otherwise no events.
+    """Return the events if at least one of the given kinds occurs in `found`, otherwise no events.
 
-    If there are no events, Spark removes everything that depends on them from its plans.
+    If there are no events, Spark removes everything that depends on the events from its plans.
     """
     return events if any(kind in found for kind in kinds) else events.where("false")
 
@@ -50,11 +50,11 @@ class SummaryInputs:
 
     Attributes:
         events: all events, with their `session` and the required columns of `schema.event_schema`.
-        infrequent: the infrequent events, which are cached, because most summaries need only these events.
+        infrequent: the infrequent events, which are cached because most summaries need no other events.
         sessions: a row for each session (`schema.session_schema`).
         found: the event kinds that occur among `infrequent` (`occurring_kinds`), and possibly more kinds.
         states_once, unserved_once, stalled_once, event_counts_once, lag_counts_once: the sources of the properties with these names.
-        single_partition: whether all frames except `events` have one partition, so that nothing needs to be shuffled.
+        single_partition: whether all frames except `events` have a single partition, so that nothing needs to be shuffled.
     """
 
     events: DataFrame
@@ -80,7 +80,7 @@ class SummaryInputs:
 
     @property
     def stalled(self) -> DataFrame:
-        """The stalls, as returned by `stall_intervals.stalled_intervals`."""
+        """The intervals with stalls, as returned by `stall_intervals.stalled_intervals`."""
         return self.stalled_once()
 
     @property

@@ -1,7 +1,8 @@
-"""The figures of each session in one row, and the figures of all sessions together. Figures are sums or worst values over all rows.
+"""The figures of each session, in one row, and the figures of all sessions together. Each figure is a sum or a worst value over all rows of
+a table.
 
-Spark computes the figures from the other tables before any table is shortened. The figures therefore cover all rows, even if a page
-shows only some of them.
+Spark computes the figures from the other tables before any table is shortened. The figures therefore cover all rows, even if a page shows
+only some of the rows.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ class Figure:
 
     Attributes:
         table: the summary (or `sessions`) from which the figure is computed.
-        value: the value of each row in SQL; null if the row does not count.
+        value: the value of each row, as an SQL expression; null if the row does not count.
         worst: whether the figure is the maximum of these values instead of their sum.
         known: whether the figure is null if any of the values is null.
     """
@@ -65,7 +66,7 @@ FIGURES: Final[Mapping[str, Figure]] = {
     "produce_p99_us": Figure("produce_latency", "p99_us", worst=True),
     "batches_given_up": Figure("errors", "given_up"),
 }
-"""The figures, in the order of display. The losses and waits of clients are on the first screen of a terminal."""
+"""The figures, in the order of display. In this order, the losses and waits of clients appear on the first screen of a terminal."""
 
 SOURCES: Final = frozenset(measure.table for measure in FIGURES.values()) - {"sessions"}
 """The summaries from which the figures are computed."""
@@ -76,7 +77,7 @@ WORST: Final = (
     "records_lost", "records_lost_acknowledged", "records_diverged", "longest_no_reads_us", "longest_no_writes_us", "longest_stalled_us", "unclean",
     "under_min_us", "batches_given_up", "batches_unanswered", "times_exposed", "under_replicated_us", "isr_left",
 )  # fmt: skip
-"""The figures that define the worst session, the most important first (`severity`)."""
+"""The figures that define which session is the worst, with the most important figure first (`severity`)."""
 
 TITLE: Final = "Sessions, worst first"
 
@@ -91,7 +92,8 @@ NOTES: Final = (
 
 
 def overview(tables: Mapping[str, DataFrame], *, single_partition: bool) -> DataFrame:
-    """Return rows with `session` and all `FIGURES`: one row for each session, and one row for all together, whose session is null.
+    """Return rows with `session` and all `FIGURES`: one row for each session, and one row for all sessions together, in which `session` is
+    null.
 
     Args:
         tables: the table `sessions` and the summaries of `SOURCES`, by name.

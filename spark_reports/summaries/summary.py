@@ -15,7 +15,7 @@ from spark_reports.summaries.inputs import SummaryInputs
 def table_schema(
     names: tuple[str, ...], numbers: tuple[str, ...], more_names: tuple[str, ...] = (), more_numbers: tuple[str, ...] = ()
 ) -> StructType:
-    """Return the schema of a summary's table: text columns, number columns, and optionally more of both."""
+    """Return the schema of a summary's table, which has text columns, number columns, and optionally more columns of both types."""
     return StructType(
         [
             *(StructField(name, StringType()) for name in names),
@@ -35,11 +35,11 @@ class Summary:
         title: the question in a few words, for people.
         notes: the meaning of the columns, for people.
         kinds: the event kinds that the table needs.
-        columns: the event columns that it needs, apart from `session`, `seq`, `t`, `cause`, and `kind`.
+        columns: the event columns that the table needs, apart from `session`, `seq`, `t`, `cause`, and `kind`.
         schema: the schema of the table; columns that end in `_us` are in µs.
         keys: the columns that identify a row and by which rows are sorted.
-        compute: the function that computes the table from the inputs; a pure function, so the same rows produce the same table.
-        worst: the columns that define the worst rows (`severity`), the most important first.
+        compute: the pure function that computes the table from the inputs; the same rows always produce the same table.
+        worst: the columns that define the worst rows (`severity`), with the most important column first.
     """
 
     name: str
@@ -65,10 +65,10 @@ class Summary:
 
 
 def count_if(condition: Column) -> Column:
-    """Return the number of rows of a group that meet a condition."""
+    """Return the number of rows in a group that meet a condition."""
     return F.count(F.when(condition, F.lit(1)))
 
 
 def sum_if(condition: Column, value: Column) -> Column:
-    """Return the sum of `value` over the rows of a group that meet a condition, or 0 if there are no such rows."""
+    """Return the sum of `value` over the rows in a group that meet a condition, or 0 if there are no such rows."""
     return F.coalesce(F.sum(F.when(condition, value)), F.lit(0))

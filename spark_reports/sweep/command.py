@@ -38,14 +38,17 @@ GRIDS: Final = Path(__file__).with_name("library")
 """The folder of the grids that come with isrlab."""
 
 TELL_SECONDS: Final = 1.0
-"""The interval between progress updates on a terminal, seconds. Elsewhere, there is one update for each tenth of the runs."""
+"""The interval between progress updates on a terminal, seconds.
+
+If stderr is not a terminal, there is one update for each tenth of the runs.
+"""
 
 
 def grid_named(name: str) -> Grid:
-    """Return the grid in a file, or a grid that comes with isrlab.
+    """Read a grid from a file, or read a grid that comes with isrlab.
 
     Raises:
-        InputError: the grid does not exist or is wrong.
+        InputError: the grid does not exist or is invalid.
     """
     known = sorted(path.stem for path in GRIDS.glob("*.yaml"))
     exists = os.path.exists(name)
@@ -68,24 +71,25 @@ def main_sweep(
     as_json: bool = False,
     quiet: bool = False,
 ) -> int:
-    """Sweep a grid. The table goes to stdout; everything else goes to stderr.
+    """Sweep a grid. The table is printed to stdout, and everything else is printed to stderr.
 
     Args:
         source: a grid file, or the name of a grid that comes with isrlab.
         runs: the number of runs of each cell: seeds 1 to `runs`.
         out_dir: the directory that keeps finished runs and receives the results.
         master, conf: the Spark master, and the settings of the Spark session.
-        processes: the number of processes on this machine that replace Spark; 0 for this process alone.
-        width: the width of the interval of the loss probability at which a cell gets no more runs; None for no limit.
+        processes: the number of processes on this machine that execute runs in place of Spark; 0 for this process alone.
+        width: the target width; if the interval of a cell's loss probability is this narrow, the cell gets no more runs; None to execute
+            all runs.
         html: the path of an additional HTML page.
         as_json: whether to print one JSON document instead of a table.
         quiet: whether to hide progress.
 
     Returns:
-        0 on success, or 2 if something is wrong.
+        0 on success, or 2 after an error.
 
     Raises:
-        InputError: the grid is wrong.
+        InputError: the grid is invalid.
     """
     grid = grid_named(source)
     check_outputs({"--json": "-" if as_json else None, "--html": html}, [source])
@@ -124,9 +128,9 @@ def main_sweep(
 
 
 def main_scenario(source: str, number: int, seed: int, path: str | None) -> int:
-    """Write the episode of a cell and a seed as a scenario, to a file or to stdout.
+    """Write an episode from the run of a cell with a seed as a scenario, to a file or to stdout.
 
-    It is the first episode that lost acknowledged records. If there is none, it is the first episode.
+    This is the first episode that lost acknowledged records or, if there is none, the first episode.
     """
     grid = grid_named(source)
     check_outputs({"--scenario": path}, [source])
@@ -147,7 +151,7 @@ def main_scenario(source: str, number: int, seed: int, path: str | None) -> int:
 
 @contextlib.contextmanager
 def _workers(master: str | None, conf: Sequence[str], processes: int | None, say: Callable[[str], None]) -> Iterator[Workers]:
-    """Choose the workers."""
+    """Return the workers that the arguments select."""
     if processes is not None:
         if master is not None or conf:
             raise ReportError("--processes does not use Spark; omit --master and --conf")
@@ -184,7 +188,7 @@ class _Progress:
             print_messages(text)
 
     def end_line(self) -> None:
-        """Finish the line that is overwritten with each update."""
+        """Finish the line that each update overwrites."""
         if self.open:
             self.out.write("\n")
             self.open = False

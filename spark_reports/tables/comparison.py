@@ -1,4 +1,4 @@
-"""Compares sessions side by side by their figures. The sessions can have, for example, two releases or two settings."""
+"""Compares sessions side by side by their figures. For example, the sessions can have different releases or different settings."""
 
 from __future__ import annotations
 
@@ -40,7 +40,9 @@ def _upright(table: Result) -> Result:
 
 
 def compare(sessions: Result, overview: Result) -> Result | None:
-    """Return a table with a row for each figure and a column for each session, or None for one session or more than `MOST` sessions."""
+    """Return a table with a row for each figure and a column for each session, or None if there is only one session or if there are more
+    than `MOST`.
+    """
     if not 2 <= sessions.count <= MOST:
         return None
     release = sessions.columns.index("release")

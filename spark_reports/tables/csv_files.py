@@ -1,8 +1,7 @@
-"""Writes tables as CSV files, of which a long table has several.
+"""Writes tables as CSV files. A long table is split into several files.
 
-Columns keep their names, times are in µs, and a missing value is empty. A spreadsheet runs a text that begins with `=`, `+`, `-`, or
-`@` as a formula. To prevent this, a text with such a beginning gets a leading apostrophe. Numbers are not changed. Control
-characters are spelled out.
+Columns keep their names, times are in µs, and a missing value is empty. A spreadsheet treats text that begins with `=`, `+`, `-`, or `@` as
+a formula. To prevent this, such text gets a leading apostrophe. Numbers are not changed. Control characters are spelled out.
 """
 
 from __future__ import annotations
@@ -18,7 +17,7 @@ from scenarios.io.escaping import escape_value
 from scenarios.io.output_files import atomic_file
 
 _FORMULA: Final = ("=", "+", "-", "@", "\t", "\r", "\n")
-"""The first characters of a text that a spreadsheet runs as a formula."""
+"""The characters that make a spreadsheet treat a text as a formula if the text begins with one of them."""
 
 _NUMBER: Final = re.compile(r"[+-]?\d+(\.\d+)?([eE][+-]?\d+)?")
 
@@ -26,7 +25,7 @@ _NUMBER: Final = re.compile(r"[+-]?\d+(\.\d+)?([eE][+-]?\d+)?")
 def write(name: str, columns: Sequence[str], rows: Iterable[Sequence[object]], directory: Path, part_rows: int) -> None:
     """Write a table to `NAME.csv` in a directory. After every `part_rows` rows, continue in `NAME-2.csv`, and so on.
 
-    Each file begins with the column names. Remaining files of a longer table with that name are deleted.
+    Each file begins with the column names. If earlier output with that name has more files, the extra files are deleted.
 
     Raises:
         InputError: a file cannot be written.
@@ -45,7 +44,7 @@ def write(name: str, columns: Sequence[str], rows: Iterable[Sequence[object]], d
 
 
 def csv_value(value: object) -> object:
-    """Return a value as CSV files contain it."""
+    """Return a value in the form in which CSV files contain it."""
     if isinstance(value, bool):
         return "true" if value else "false"
     if not isinstance(value, str):

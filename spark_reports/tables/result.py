@@ -1,4 +1,4 @@
-"""A finished table outside Spark, as the output shows it."""
+"""A finished table after it has left Spark, in the form in which the output shows it."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ class Result:
         name, title, notes: the same values as in the summary.
         columns: the names of the columns in order; a name that ends in `_us` means a time in µs.
         rows: all rows, sorted by the keys, or the worst rows, worst first, if `more` is not 0; values are str, int, bool, or None.
-        more: the number of rows of the table that are not in `rows`.
+        more: the number of rows that the table has in addition to `rows`.
         by_row: whether the first column contains the name of a figure, which determines the unit of the value in the row.
         worst: the columns that define the worst rows (`severity`).
     """
@@ -32,7 +32,7 @@ class Result:
     worst: tuple[str, ...] = ()
 
     def meaning(self, index: int, row: tuple[object, ...]) -> str:
-        """Return the name that defines a value: the name of the column or, if `by_row` is true, the name of the row."""
+        """Return the name that determines the unit of a value: the name of the column or, if `by_row` is true, the name of the row."""
         return str(row[0]) if self.by_row and index and not isinstance(row[index], bool) else self.columns[index]
 
     @property
@@ -41,14 +41,14 @@ class Result:
         return len(self.rows) + self.more
 
     def cut(self, most: int) -> Result:
-        """Return the table with at most this number of rows. If the table has more rows, the worst are kept."""
+        """Return the table with at most a given number of rows. If the table has more rows, the worst rows are kept."""
         if len(self.rows) <= most:
             return self
         rows = self.rows if self.more else sorted_rows(self.rows, self.columns, self.worst)
         return attrs.evolve(self, rows=rows[:most], more=self.count - most)
 
     def shown(self) -> str:
-        """Return a sentence on the rows that are shown, or '' if all rows are shown."""
+        """Return a sentence that says which rows are shown, or '' if all rows are shown."""
         if not self.more:
             return ""
         order = f"the worst by {in_words(self.worst)}" if self.worst else "the first rows"
@@ -61,7 +61,7 @@ class Report:
 
     Attributes:
         tables: the tables in the order of the output: `sessions`, `overview` with the worst session first, and then the summaries.
-        totals: the figures of all sessions together (`summaries.overview.FIGURES`), computed from all rows; None if not known.
+        totals: the figures of all sessions together (`summaries.overview.FIGURES`), computed from all rows; None if they are not known.
         drawn: the data of the charts (`summaries.registry.CHARTS`); empty without charts.
         partitions: the number of partitions of all sessions, including those without a chart.
     """

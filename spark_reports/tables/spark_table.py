@@ -1,7 +1,7 @@
 """Tables that Spark has computed. A limited number of rows can be fetched for display, and all rows can be written to files.
 
-The driver never holds a whole table, regardless of the number of sessions. If a table is too long, only the worst rows are fetched.
-Up to `PART_ROWS` sorted rows are written to one file. Longer tables are written to several files of about that size.
+The driver never holds a whole table in memory, regardless of the number of sessions. If a table is too long, only its worst rows are
+fetched. Up to `PART_ROWS` sorted rows are written to one file. A longer table is written to several files of about that size.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ PART_ROWS: Final = 200_000
 """The largest number of rows in one file."""
 
 Write = Callable[[str, "DataFrame"], None]
-"""A function that writes a table under a name. The rows of the table are sorted, with one partition for each file."""
+"""A function that writes a table under a name. The rows that the function receives are sorted, with one partition for each file."""
 
 
 @attrs.frozen
@@ -35,7 +35,7 @@ class Table:
         name, title, notes, worst: the same values as in `Result`.
         keys: the columns by which rows are sorted.
         frame: the rows, unsorted.
-        single_partition: whether the rows are in one partition.
+        single_partition: whether the rows are in a single partition.
     """
 
     name: str

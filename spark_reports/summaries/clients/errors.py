@@ -1,4 +1,4 @@
-"""The errors that occurred, by code and by event."""
+"""The errors that occurred, by error code and by kind of event."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Records that were exposed, lost, duplicated, or diverged, by offset, with the event that caused the harm."""
+"""Records that were exposed, lost, or duplicated, or that diverged, by offset, with the event that caused the harm."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from spark_reports.summaries.intermediate.event_counts import LOST
 from spark_reports.summaries.summary import Summary, table_schema
 
 _ENDS: Final = {"records-exposed": "records-safe", "records-lost": "records-recovered"}
-"""The events that end a state completely or in part, by the event that starts the state."""
+"""For each kind of event that starts a harmful state, the kinds of events that end that state completely or in part."""
 
 _WHAT: Final = {
     "records-exposed": "exposed",

@@ -1,7 +1,8 @@
-"""The sums of the durability account, by partition: the records that were, for example, accepted, acknowledged, lost, or recovered.
+"""The sums of the durability account, by partition: the numbers of records that were, for example, accepted, acknowledged, lost, or
+recovered.
 
-`lost` counts each lost record once if it was acknowledged or read. `lost_acknowledged` and `lost_read` count the two
-cases separately, although a record can be in both.
+`lost` counts each lost record once if it was acknowledged or read. `lost_acknowledged` and `lost_read` count acknowledged records and read
+records separately, and a record can be in both counts.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ _LOST: Final = ("records-lost", "records-recovered", "lost-records-seen")
 
 
 def _of_lost(name: str) -> Column:
-    """Return lost records from a column that logs of an earlier isrlab version lack, or null for such logs."""
+    """Return the number of lost records from a column that logs of an earlier isrlab version lack, or null for such logs."""
     kind, value = F.col("kind"), F.col(name)
     unknown = count_if(kind.isin(*_LOST) & value.isNull())
     count = sum_if(kind.isin(*_LOST), F.when(kind == "records-recovered", -value).otherwise(value))

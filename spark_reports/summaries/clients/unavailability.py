@@ -1,6 +1,6 @@
 """Windows in which a partition was unavailable to clients, with the reasons.
 
-In a window, the partition could not be read, could not be written with acks=all, or did not acknowledge writes with acks=all.
+During a window, the partition could not be read, could not be written with acks=all, or did not acknowledge writes with acks=all.
 
 Overlapping and adjacent intervals form one window.
 """
@@ -22,7 +22,7 @@ _PARTITION: Final = ("session", "topic", "partition")
 
 
 def _marks(condition: Column, reason: Column | str, what: tuple[str, ...]) -> Column:
-    """Return marks with the reason, one for each element of `what`, or null if the condition does not hold."""
+    """Return marks with the reason, one for each element of `what`. If the condition does not hold, the result is null."""
     why = F.lit(reason) if isinstance(reason, str) else reason
     return F.when(condition, F.array(*(F.struct(F.lit(one).alias("what"), why.alias("why")) for one in what)))
 

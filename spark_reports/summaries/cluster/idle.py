@@ -1,9 +1,9 @@
-"""The idle shares of each broker's network and request handler threads, by the same model as the idle metrics.
+"""The idle shares of each broker's network threads and request handler threads, computed by the same model as the idle metrics.
 
-The costs of a request are those of `core.lab.metrics.request_queue`. The numbers of threads are those at the start of the session. Time
-advances in steps of five seconds, the interval of Kafka's meters. In each step, the threads do as much work as they can, and
-the remaining work waits for the next step. The work that waits after a step is all work so far minus the capacity of the threads since the
-queue was last empty: `W(i) - C(i) - min(0, W(j) - C(j), …)`.
+The cost of a request is the same as in `core.lab.metrics.request_queue`. The numbers of threads are those at the start of the session. Time
+advances in steps of five seconds, the interval of Kafka's meters. In each step, the threads do as much work as they can, and the remaining
+work waits for the next step. The work that waits after a step is the work since the queue was last empty, minus the capacity of the threads
+since that time: `W(i) - C(i) - min(0, W(j) - C(j), …)`, where W is the total work and C is the total capacity so far.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from spark_reports.summaries.intermediate.partition_states import PARTITION
 from spark_reports.summaries.summary import Summary, table_schema
 
 THREADS: Final = {"network": ("num.network.threads", 3), "handler": ("num.io.threads", 8)}
-"""The two kinds of threads, each with the setting for their number and the default of the setting."""
+"""The two kinds of threads, each with the setting that defines the number of threads, and the default of that setting."""
 
 _COSTS: Final = {"network": (COSTS.network_request, COSTS.network_byte), "handler": (COSTS.handler_request, COSTS.handler_byte)}
 

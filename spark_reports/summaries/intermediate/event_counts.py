@@ -1,7 +1,7 @@
 """Counts the frequent events in one pass, grouped by all columns that summaries distinguish.
 
-A million events become some ten thousand rows, which stay in memory. All summaries that need only counts read these rows instead
-of scanning all events.
+A million events become about ten thousand rows, which stay in memory. All summaries that need only counts read these rows instead of
+scanning all events.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ PRODUCED: Final = ("produce-acked", "produce-failed")
 """The event kinds that record the result of sending a batch."""
 
 HARMED: Final = ("records-lost", "lost-records-seen", "records-recovered", "records-duplicated", "records-diverged")
-"""The event kinds that record the harmed or recovered records."""
+"""The event kinds that report records that were harmed or that recovered."""
 
 LOST: Final = ("lost_acknowledged", "lost_read")
 """The columns of lost records, which logs of an earlier isrlab version lack."""
 
 SUMS: Final = ("records", "span", "bytes", *LOST)
-"""The columns that are summed."""
+"""The columns whose values are summed."""
 
 _KEYS: Final = ("session", "topic", "partition", "kind", "broker", "step", "late", "sent_us", "acks", "latency_us", "attempt", "retry")
 
@@ -42,11 +42,11 @@ def _in(kinds: tuple[str, ...]) -> str:
 def event_counts(events: DataFrame) -> DataFrame:
     """Return counts and sums of the events of `REQUESTS`, `PRODUCED`, and `HARMED`.
 
-    The rows are `session, topic, partition, kind`. Requests have the `broker` that received them and their `step` (in units of
-    `meter.TICK`). Batches that were acknowledged after more than `STALL_BOUND` have their producer (`late`) and the time of the first
-    send (`sent_us`). `acks`, `latency_us`, `attempt`, and `retry` are set if the event has them. The other columns are the count `events`
-    and the sums of `records`, `span` (offsets), `bytes`, `lost_acknowledged`, and `lost_read`. `lost_acknowledged` and `lost_read` are
-    null if an earlier isrlab version wrote the log.
+    All rows have the columns `session, topic, partition, kind`. Rows of requests also have the `broker` that received the requests and the
+    `step` (the time in units of `meter.TICK`). Rows of batches that were acknowledged after more than `STALL_BOUND` also have the producer
+    (`late`) and the time of the first send (`sent_us`). `acks`, `latency_us`, `attempt`, and `retry` are set if the event has them. The
+    other columns are the count `events` and the sums of `records`, `span` (offsets), `bytes`, `lost_acknowledged`, and `lost_read`. If an
+    earlier isrlab version wrote the log, `lost_acknowledged` and `lost_read` are null.
     """
     request = _in(REQUESTS)
     return (

@@ -40,7 +40,7 @@ _CLIENT_ACTS: Final[dict[type[Act], str]] = {Load: "producer", Produce: "produce
 def broker_down_intervals(events: DataFrame, sessions: DataFrame) -> DataFrame:
     """Return rows `session, broker, down_from, down_until, how` for the intervals in which a broker's process was not running.
 
-    The process was stopped (`how`: leader down) or paused (leader paused).
+    `how` is `leader down` if the process was stopped, and `leader paused` if it was paused.
     """
     life = Window.partitionBy("session", "broker").orderBy("seq")
     return (
@@ -61,7 +61,7 @@ def broker_down_intervals(events: DataFrame, sessions: DataFrame) -> DataFrame:
 def link_cut_intervals(events: DataFrame, sessions: DataFrame) -> DataFrame:
     """Return rows `in, one, other, cut_from, cut_until` for the intervals in which one direction of a link was cut.
 
-    Each cut has a row for both orders of its ends. `in` is the session.
+    Each cut has two rows, one for each order of its two ends. `in` is the session.
     """
     life = Window.partitionBy("session", "src", "dst").orderBy("seq")
     cut = (
@@ -76,7 +76,7 @@ def link_cut_intervals(events: DataFrame, sessions: DataFrame) -> DataFrame:
 
 
 def topic_clients(events: DataFrame) -> DataFrame:
-    """Return rows `session, topic, client` for the clients that write to or read from a topic because of an act."""
+    """Return rows `session, topic, client` for the clients that, because of an act, write to a topic or read from it."""
     asked = F.from_json("args", "topic STRING, producer STRING, consumer STRING")
     name = F.lit(None).cast("string")
     for act, field in _CLIENT_ACTS.items():
@@ -92,9 +92,10 @@ def topic_clients(events: DataFrame) -> DataFrame:
 
 
 def leadership_intervals(events: DataFrame) -> DataFrame:
-    """Return rows `in, led_topic, led_partition, broker, leads_from, leads_until` for the intervals in which a broker's process led.
+    """Return rows `in, led_topic, led_partition, broker, leads_from, leads_until` for the intervals in which a broker's process led a
+    partition.
 
-    `leads_until` is null if the process led until the end. `in` is the session.
+    If the process led until the end, `leads_until` is null. `in` is the session.
     """
     # The order is descending, because in ascending order Spark rescans all following rows for each row.
     process = Window.partitionBy("session", "broker").orderBy(F.desc("seq")).rowsBetween(Window.unboundedPreceding, Window.currentRow)
@@ -112,7 +113,7 @@ def leadership_intervals(events: DataFrame) -> DataFrame:
 def slow_disk_intervals(events: DataFrame, sessions: DataFrame) -> DataFrame:
     """Return rows `in, broker, slow_from, slow_until` for the intervals in which writes waited longer than `STALL_BOUND` for a disk.
 
-    `in` is the session. The wait for a busy disk decreases until the next write. The duration of a single write does not decrease.
+    `in` is the session. While there is no write, the wait for a busy disk decreases over time, but the duration of a single write does not.
     """
     life = Window.partitionBy("session", "broker").orderBy("seq")
     slowed = F.last(F.expr("CASE WHEN kind = 'disk-slowed' THEN delay_us END"), ignorenulls=True).over(

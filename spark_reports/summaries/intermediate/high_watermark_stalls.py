@@ -22,10 +22,9 @@ def high_watermark_stalls(events: DataFrame) -> DataFrame:
 
     A row means that the high watermark stayed below the log end without advancing for longer than `STALL_BOUND`.
 
-    If the high watermark has not advanced by the end of the log, `to_us` is null, even for a short interval. An interval begins when the
-    high watermark advances but stays below the log end, or at the next append. An interval ends when the high watermark advances, or when a
-    leader takes over.
-    Events of a leader in a past epoch are ignored.
+    If the high watermark has not advanced by the end of the log, `to_us` is null. In this case, even a short interval has a row. An
+    interval begins when the high watermark advances but stays below the log end, or at the next append. An interval ends when the high
+    watermark advances, or when a new leader takes over. Events of a leader in a past epoch are ignored.
     """
     # This query sorts many events. It therefore uses a hash instead of names (`lag_counts`).
     history = Window.partitionBy("of_partition").orderBy("seq")
@@ -63,7 +62,7 @@ def high_watermark_stalls(events: DataFrame) -> DataFrame:
 
 
 def end_with_session(still: DataFrame, sessions: DataFrame) -> DataFrame:
-    """Return the rows of `high_watermark_stalls`. An interval without an end ends with the session."""
+    """Return the rows of `high_watermark_stalls`, with the end of the session for intervals that have no end."""
     return (
         still.join(F.broadcast(sessions.select("session", "end_us")), "session")
         .selectExpr(*PARTITION, "from_us", "coalesce(to_us, end_us) AS to_us")

@@ -19,14 +19,16 @@ _OWN_END: Final = (
     "CASE WHEN kind IN ('append', 'follower-append') THEN to_offset WHEN kind IN ('truncated', 'unflushed-lost') THEN from_offset "
     "WHEN kind = 'log-restarted' THEN new_offset ELSE offset END"
 )
-"""The log end of an event's broker after the event."""
+"""The log end offset that the broker of an event has after the event."""
 
 
 def lag_counts(events: DataFrame) -> DataFrame:
-    """Return the number of `samples` in which a `follower` or a high watermark (follower -1) was `behind` by a number of records, by topic.
+    """For each topic, return in how many `samples` a `follower` or the high watermark (follower -1) was `behind` by a given number of
+    records.
 
-    The query sorts half of all events. To save time, events are shuffled once, and hashes replace names: `of_topic` hashes session and
-    topic, and another hash identifies the partition. With 10^5 partitions, two share a hash in one of 3·10^9 sessions.
+    The query sorts half of all events. To save time, events are shuffled only once, and hashes replace names: `of_topic` is a hash of
+    session and topic, and another hash identifies the partition. With 10^5 partitions, two partitions have the same hash in one of 3·10^9
+    sessions.
     """
     known = events.where(F.col("kind").isin(*LAG_KINDS)).selectExpr(
         "xxhash64(session, topic, partition) AS of_partition",

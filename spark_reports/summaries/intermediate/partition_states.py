@@ -1,8 +1,8 @@
 """The committed states of each partition, from one `partition-changed` event to the next.
 
-A state also ends when min.insync.replicas changes, because that setting decides whether the partition accepts acks=all writes. The
-topic's value has priority over the cluster's value, and the default is 1. Values of single brokers are ignored. Since 3.7, the value is
-limited to the number of replicas.
+A state also ends when min.insync.replicas changes, because that setting decides whether the partition accepts acks=all writes. The value of
+the topic takes precedence over the value of the cluster, and the default is 1. Values of single brokers are ignored. Since 3.7, the value
+is limited to the number of replicas.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ def under_min() -> Column:
 
 
 def at_min() -> Column:
-    """Return the condition that an under-replicated partition has exactly the effective number of min.insync.replicas.
+    """Return the condition that an under-replicated partition has exactly as many in-sync replicas as the effective min.insync.replicas.
 
     The same condition in the engine is `PartitionStatus.AT_MIN_ISR`.
     """
@@ -62,7 +62,7 @@ CONDITIONS: Final = {
     PartitionStatus.AT_MIN_ISR: at_min,
     PartitionStatus.UNDER_REPLICATED: under_replicated,
 }
-"""The conditions of the states that follow from metadata alone."""
+"""The conditions of those states that depend on metadata alone."""
 
 
 def worst_state() -> Column:
@@ -114,7 +114,7 @@ def partition_states(events: DataFrame, sessions: DataFrame) -> DataFrame:
 
 
 def _min_isr_values(events: DataFrame, sessions: DataFrame) -> DataFrame:
-    """Return rows `session, seq, t, subject, value` for all values that min.insync.replicas was set to.
+    """Return rows `session, seq, t, subject, value` for all values to which min.insync.replicas was set.
 
     The subject is a topic, or empty for the cluster.
     """

@@ -1,7 +1,7 @@
 """Exact percentiles by nearest rank, from counts of distinct values.
 
-The p50 of n values is the ceil(50 n / 100)-th smallest value, so a percentile is always a value that occurred. All arithmetic is in
-integers, and nothing is rounded or sampled.
+For example, the p50 of n values is the ceil(50 n / 100)-th smallest value. A percentile is therefore always a value that occurred. All
+arithmetic is in integers, and nothing is rounded or sampled.
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ PERCENTILES: Final = (50, 95, 99)
 
 
 def with_ranks(counted: DataFrame, group: Sequence[str], value: str, count: str) -> DataFrame:
-    """Add `rank` and `total` to distinct values that have their counts.
+    """Add the columns `rank` and `total` to rows that contain distinct values and their counts.
 
-    `rank` is the number of values that are not greater, and `total` is the number of values in the group.
+    `rank` is the number of values in the group that are not greater than this value, and `total` is the number of all values in the group.
     """
     whole = Window.partitionBy(*group)
     upwards = whole.orderBy(value).rowsBetween(Window.unboundedPreceding, Window.currentRow)
@@ -27,5 +27,5 @@ def with_ranks(counted: DataFrame, group: Sequence[str], value: str, count: str)
 
 
 def percentiles(value: str, suffix: str = "") -> list[Column]:
-    """Return the percentiles of a group of `with_ranks`: `p50`, `p95`, and `p99`, each with a suffix."""
+    """Return the percentiles `p50`, `p95`, and `p99` of a group in the result of `with_ranks`, each with a suffix in its name."""
     return [F.expr(f"min(CASE WHEN rank * 100 >= total * {p} THEN {value} END) AS p{p}{suffix}") for p in PERCENTILES]

@@ -3,7 +3,8 @@
 `core.kafka.health` defines a stall. This module derives stalls from the events of the log. Three conditions block a partition:
 
 - A follower in the ISR cannot fetch: its process is down or paused, or its link to the leader is cut in either direction.
-- The high watermark stays below the log end for longer than `STALL_BOUND`. The stall starts when the high watermark stops advancing.
+- The high watermark stays below the log end for longer than `STALL_BOUND`. In this case, the stall starts when the high watermark stops
+advancing.
 - The leader's disk is so slow that a write waits for longer than `STALL_BOUND`.
 
 A blocked partition is stalled only while the leader serves all clients of the topic and the ISR is not under min.insync.replicas.
@@ -45,9 +46,10 @@ NOT_YET_LEADING: Final = "leader has not taken over yet"
 
 
 def unserved_intervals(states: DataFrame, down: DataFrame, cuts: DataFrame, clients: DataFrame, leads: DataFrame) -> DataFrame:
-    """Return rows `session, topic, partition, from_us, to_us, why` for the intervals in which a leader does not serve clients.
+    """Return rows `session, topic, partition, from_us, to_us, why` for the intervals in which the leader that the controller elected does
+    not serve clients.
 
-    The leader is the one that the controller elected. `why` is the reason.
+    `why` is the reason.
     """
     led = states.where("leader >= 0 AND until > t")
     silent = led.join(
@@ -106,14 +108,16 @@ def _cannot_fetch(states: DataFrame, down: DataFrame, cuts: DataFrame) -> DataFr
 
 
 def _count(intervals: DataFrame, name: str) -> DataFrame:
-    """Return two rows for each interval: the count of `name` increases by one at its start, and decreases by one at its end."""
+    """Return two rows for each interval: one at its start, which increases the count `name` by one, and one at its end, which decreases the
+    count by one.
+    """
     return intervals.selectExpr(*PARTITION, f"inline(array(struct(from_us AS at, 1 AS {name}), struct(to_us AS at, -1 AS {name})))")
 
 
 def _intervals_where(facts: dict[str, DataFrame], condition: str) -> DataFrame:
     """Return rows `session, topic, partition, from_us, to_us` for the intervals in which a condition is true.
 
-    The condition is SQL on the counts of open intervals. Each row is the time between two changes of a count.
+    The condition is SQL on the counts of open intervals. Each row covers the time between two changes of the counts.
     """
     ends = reduce(lambda one, other: one.unionByName(other, allowMissingColumns=True), (_count(*fact[::-1]) for fact in facts.items()))
     order = Window.partitionBy(*PARTITION).orderBy("at")
@@ -139,7 +143,8 @@ def blocked_intervals(states: DataFrame, down: DataFrame, cuts: DataFrame, still
 
 
 def stalled_intervals(states: DataFrame, unserved: DataFrame, blocked: DataFrame) -> DataFrame:
-    """Return rows `session, topic, partition, from_us, to_us, why` for the stalls. Stalls of a partition neither overlap nor adjoin.
+    """Return rows `session, topic, partition, from_us, to_us, why` for the stalls. The stalls of a partition do not overlap, and there is a
+    gap between any two of them.
 
     Args:
         unserved: the result of `unserved_intervals`.

@@ -13,7 +13,7 @@ def number_windows(intervals: DataFrame, of: Sequence[str]) -> DataFrame:
 
     Args:
         intervals: rows with `from_us`, `to_us`, and the columns `of`.
-        of: the columns that identify the subject of an interval.
+        of: the columns that identify what an interval belongs to.
     """
     in_order = Window.partitionBy(*of).orderBy("from_us", "to_us")
     reached = F.max("to_us").over(in_order.rowsBetween(Window.unboundedPreceding, -1))

@@ -1,1 +1,1 @@
-"""Summaries of leaders: elections, leadership by broker, and controllers."""
+"""Summaries about leaders: elections, leadership by broker, and controllers."""

@@ -1,4 +1,6 @@
-"""Leadership by broker: the number of partitions that the broker led, the total time, and the time as the preferred leader."""
+"""Leadership by broker: the number of partitions that the broker led, the total time for which it led them, and the time for which it led
+them as the preferred leader.
+"""
 
 from __future__ import annotations
 

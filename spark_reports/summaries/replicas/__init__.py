@@ -1,1 +1,1 @@
-"""Summaries of replicas: the ISR, under-replication, and lag."""
+"""Summaries about replicas: the ISR, under-replication, and lag."""

@@ -1,4 +1,4 @@
-"""ISR changes by broker, both as the leader that proposes a change and as the replica that is removed or added."""
+"""ISR changes by broker. A broker is counted both as the leader that proposes a change and as the replica that is removed or added."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _COUNTS: Final = ("shrinks", "expands", "dropped", "readmitted", "left", "entere
 
 
 def _counted(what: str) -> Callable[[Column], Column]:
-    """Return a function that turns a broker into a mark. Each mark adds one to the count `what`."""
+    """Return a function that returns a mark for a broker. Each mark adds one to the count `what` of the broker."""
     return lambda broker: F.struct(broker.cast("long").alias("broker"), F.lit(what).alias("what"))
 
 

@@ -1,8 +1,8 @@
 """Keeps finished chunks in a directory, so that a stopped sweep can continue.
 
-A chunk is one file, which appears when it is complete. The directory records its grid and its program, so that runs of another grid or
-of other code are never mixed in. Runs are found by cell and seed. The result therefore does not depend on the number or kind of
-workers, or on the division into chunks.
+Each chunk is one file, which appears only when it is complete. The directory records its grid and the version of the program, so that runs
+of another grid or of other code are never mixed in. Runs are identified by cell and seed. The result therefore does not depend on the
+number or kind of workers, or on how runs are divided into chunks.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ class Checkpoint:
             raise ReportError(f"{directory / MARK}: this file is damaged ({failure}); name another directory") from failure
 
     def _keep_grid(self, path: Path, text: str) -> None:
-        """Keep the grid next to its runs, so that they can be repeated. The grid might already be there, as the input."""
+        """Keep the grid next to its runs, so that the runs can be repeated. If the input was this very file, the grid is already there."""
         if not path.exists():
             write_atomically(path, text)
         elif path.read_text(encoding="utf-8-sig") != text:
@@ -95,5 +95,5 @@ class Checkpoint:
         write_atomically(self.directory / CHUNKS / name, text)
 
     def kept(self) -> Iterable[Run]:
-        """Return the runs that the directory had when it was opened."""
+        """Return the runs that the directory contained when it was opened."""
         return self._runs.values()

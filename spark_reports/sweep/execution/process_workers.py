@@ -22,13 +22,13 @@ from spark_reports.sweep.grid.grid import Grid
 from spark_reports.sweep.simulation.simulate_run import Chunk, FinishedChunk, RunFailed, simulate_chunk
 
 ATTEMPTS: Final = 4
-"""The number of times in a row that a pool can break before the sweep fails."""
+"""The number of pools that can break in a row before the sweep fails."""
 
 _grid: Grid | None = None
 
 
 def _begin(grid: Grid) -> None:
-    """Initialize a process of the pool. It exits with its parent, even if the parent is killed."""
+    """Initialize a process of the pool. The process exits when its parent exits, even if the parent is killed."""
     global _grid
     _grid = grid
     threading.Thread(target=_end_with_parent, name="parent", daemon=True).start()
@@ -43,9 +43,9 @@ def _end_with_parent() -> None:
 
 @contextlib.contextmanager
 def _terminal_signals_blocked() -> Iterator[None]:
-    """Keep Ctrl-C and a hangup of the terminal from processes that start in this block.
+    """Keep the signals of Ctrl-C and of a terminal hangup away from the processes that start in this block.
 
-    Both signals are for the parent, which stops its processes. In the parent, they are delivered when the block ends.
+    Both signals are for the parent, which stops its processes. In the parent, the signals are delivered when the block ends.
     """
     before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGHUP})
     try:

@@ -1,8 +1,9 @@
-"""Executes the runs of a sweep in rounds. It decides which runs are missing, how large chunks are, and when a cell needs no more runs.
+"""Executes the runs of a sweep in rounds. This module decides which runs are missing, how large chunks are, and when a cell needs no more
+runs.
 
-Without a target width, there is one round with all seeds. With a target width, rounds end at fixed numbers of runs, which double. A
-cell whose interval is narrow enough at the end of a round gets no more runs. This rule depends only on seeds, never on the speed of
-workers.
+Without a target width, there is one round with all seeds. With a target width, a round ends when each remaining cell has a fixed number of
+runs, and this number doubles from round to round. A cell whose interval is narrow enough at the end of a round gets no more runs. This rule
+depends only on seeds, never on the speed of workers.
 """
 
 from __future__ import annotations
@@ -19,16 +20,17 @@ from spark_reports.sweep.statistics.cell_results import CellResult, SweepResult,
 from spark_reports.sweep.statistics.estimates import wilson
 
 FIRST_ROUND: Final = 100
-"""The number of runs of a cell before its interval is first checked."""
+"""The number of runs that a cell gets before its interval is checked for the first time."""
 
 CHUNK_SECONDS: Final = 4.0
-"""The processor time of a chunk, seconds. It is long compared with the cost of starting the chunk."""
+"""The intended processor time of a chunk, seconds. This is long compared with the time that it takes to start a chunk."""
 
 MAX_CHUNK: Final = 1_000
 """The maximum number of runs of a chunk."""
 
 Progress = Callable[[int, int, int], None]
-"""A function of the number of finished runs, the maximum number of runs, and the number of runs that lost acknowledged records."""
+"""A function that receives the number of finished runs, the maximum number of runs, and the number of runs that lost acknowledged records.
+"""
 
 
 def rounds(runs: int, width: float | None) -> list[int]:
@@ -51,12 +53,12 @@ def sweep_runs(
     width: float | None = None,
     progress: Progress = lambda *_: None,
 ) -> tuple[SweepResult, list[Run]]:
-    """Execute the missing runs. Return the result and all its runs, by cell and seed.
+    """Execute the missing runs. Return the result and all of its runs, ordered by cell and seed.
 
     Args:
         runs: the number of runs of each cell, with seeds 1 to `runs`.
-        checkpoint: the store of finished chunks; None to keep none.
-        width: the width of the interval of the loss probability at which a cell needs no more runs.
+        checkpoint: the store of finished chunks; None to store no chunks.
+        width: the target width; if the interval of a cell's loss probability is this narrow, the cell gets no more runs.
     """
     known = {} if checkpoint is None else {(run.cell, run.seed): run for run in checkpoint.kept()}
     settled: dict[int, int] = {}
@@ -93,7 +95,7 @@ def sweep_runs(
 
 
 class _ChunkSizes:
-    """The sizes of chunks, which depend on the time of earlier runs."""
+    """Determines the sizes of chunks, which depend on the time that earlier runs took."""
 
     def __init__(self, parallel: int) -> None:
         self.parallel = parallel
@@ -106,7 +108,10 @@ class _ChunkSizes:
         self.seconds[cell] = (seconds + finished.seconds, runs + len(finished.runs))
 
     def size(self, cell: int, left: int) -> int:
-        """Return the number of runs of a cell's next chunk. `left` counts the runs of all cells that are not assigned yet."""
+        """Return the number of runs in a cell's next chunk.
+
+        `left` is the number of runs of all cells that are not yet assigned to a chunk.
+        """
         known = self.seconds.get(cell) or self.seconds.get(next(iter(self.seconds), 0))
         if known is None:
             return 1
@@ -115,9 +120,9 @@ class _ChunkSizes:
         return max(1, min(MAX_CHUNK, round(CHUNK_SECONDS / each), fair))
 
     def chunks(self, missing: dict[int, list[int]]) -> Iterator[Chunk]:
-        """Yield the missing seeds of all cells in chunks, one cell after the other in turn.
+        """Yield the missing seeds of all cells in chunks, with the cells taking turns.
 
-        The size of a chunk is decided when it is requested.
+        The size of a chunk is determined when the chunk is requested.
         """
         left = sum(map(len, missing.values()))
         at = dict.fromkeys(missing, 0)

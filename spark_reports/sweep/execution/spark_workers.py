@@ -1,8 +1,8 @@
-"""Executes chunks on Spark. Each chunk is a row of a small DataFrame, and a Python function turns it into its result.
+"""Executes chunks on Spark. Each chunk is a row of a small DataFrame, and a Python function turns the chunk into its result.
 
-A job has several chunks. Two jobs run at a time, so that the second job's tasks fill the cores when the first job runs out of tasks.
-Results are texts of several hundred bytes for each run. The code uses only DataFrames and plain Python functions. Therefore, it also
-works on Spark Connect, and executors need neither pandas nor Arrow.
+A job executes several chunks. Two jobs run at the same time, so that the tasks of the second job fill the cores when the first job runs out
+of tasks. The result of each run is a text of several hundred bytes. The code uses only DataFrames and plain Python functions. Therefore,
+the code also works on Spark Connect, and executors need neither pandas nor Arrow.
 """
 
 from __future__ import annotations
@@ -26,7 +26,10 @@ SETTINGS: Final = {
     "spark.sql.codegen.wholeStage": "false",
     "spark.sql.codegen.factoryMode": "NO_CODEGEN",
 }
-"""The settings of a session for sweeps. Code generation is off, because a job has few rows. Settings of the user override them."""
+"""The settings of a session for sweeps.
+
+Code generation is off, because a job has few rows. The user's own settings override these settings.
+"""
 
 JOBS: Final = 2
 """The number of jobs that run at the same time."""
@@ -78,7 +81,7 @@ class SparkWorkers:
 
 
 def _only(grid: Grid, cells: set[int]) -> Grid:
-    """Return a grid without text and without other cells. Cells keep their numbers."""
+    """Return a grid without its text and with only the needed cells. These cells keep their numbers."""
     import attrs
 
     stub = attrs.evolve(grid.cells[0], producers=())
@@ -86,7 +89,10 @@ def _only(grid: Grid, cells: set[int]) -> Grid:
 
 
 def _cores(spark: SparkSession) -> int:
-    """Return the number of tasks that run at the same time, as far as Spark knows. On Connect, it is the default number of partitions."""
+    """Return the number of tasks that run at the same time, as far as Spark knows.
+
+    On Spark Connect, this is the default number of partitions.
+    """
     from pyspark.errors import PySparkException
     from pyspark.sql import functions as F
 
@@ -105,6 +111,6 @@ def to_text(finished: FinishedChunk) -> str:
 
 
 def from_text(text: str) -> FinishedChunk:
-    """Return the finished chunk from its JSON text."""
+    """Return the finished chunk that a JSON text contains."""
     data: dict[str, Any] = json.loads(text)
     return FinishedChunk(Chunk(*data["chunk"]), tuple(from_row(row) for row in data["runs"]), data["seconds"])

@@ -1,4 +1,4 @@
-"""The interface of workers, and the simplest workers: this process."""
+"""The interface of workers, and the simplest implementation, which uses only this process."""
 
 from __future__ import annotations
 
@@ -11,22 +11,22 @@ from spark_reports.sweep.simulation.simulate_run import Chunk, FinishedChunk, Ru
 
 
 class Workers(Protocol):
-    """Workers that execute chunks somewhere, many at a time."""
+    """Workers that execute chunks, usually several at the same time."""
 
     @property
     def parallel(self) -> int:
         """The number of chunks that run at the same time."""
 
     def run(self, grid: Grid, chunks: Iterator[Chunk]) -> Iterator[FinishedChunk]:
-        """Yield the result of each chunk when it finishes. Chunks are taken when a worker is free.
+        """Yield the result of each chunk when it finishes. A chunk is requested only when a worker is free.
 
         Raises:
-            ReportError: a run failed, or no worker is left.
+            ReportError: a run failed, or there are no workers left.
         """
 
 
 class ThisProcess:
-    """This process, which executes one chunk after another."""
+    """Workers that consist of only this process, which executes one chunk after another."""
 
     parallel = 1
 

@@ -26,7 +26,7 @@ class FaultKind(enum.StrEnum):
     ISOLATE = "isolate"
     """All links of a broker are cut."""
     RACK_OUTAGE = "rack-outage"
-    """All brokers of a rack lose power (or crash) at once."""
+    """All brokers of a rack lose power (or crash) at the same time."""
     CONTROLLER_CRASH = "controller-crash"
     """The process of a dedicated controller of a quorum dies and starts again later."""
     ROLLING_RESTART = "rolling-restart"
@@ -49,7 +49,10 @@ class Duration:
 
 
 def exponential(draw: random.Random) -> float:
-    """Return an exponential variate with mean 1, by von Neumann's comparisons. Without logarithms, it is the same on every machine."""
+    """Return an exponential variate with mean 1, by von Neumann's comparisons.
+
+    Because this method needs no logarithms, the result is the same on every machine.
+    """
     whole = 0
     while True:
         first = last = draw.random()
@@ -68,14 +71,14 @@ class Fault:
 
     Attributes:
         kind: the kind of fault.
-        every: the mean time between two faults of a Poisson process, for the whole cluster or, with `each_broker`, for each broker.
-            Rolling restarts come at regular times after a random first one.
-        lasts: the time until the fault is over, when the process starts or the link heals.
+        every: the mean time between two faults of a Poisson process, for the whole cluster or, with `each_broker`, for each broker; rolling
+            restarts instead come at regular times after a random first one.
+        lasts: the time until the fault is over and the process starts or the link heals.
         each_broker: whether `every` is for each broker.
         delay: the delay of each write to a slow disk, µs.
-        power: whether the machines of a rack lose power in an outage. Otherwise, their processes crash.
+        power: whether the machines of a rack lose power in an outage, or only their processes crash.
         gap: the time from the start of a broker to the shutdown of the next one in a rolling restart.
-        controller: whether a cut can affect links to the controller. If `brokers` is off, it affects no other links.
+        controller: whether a cut can affect links to the controller.
         brokers: whether a cut can affect links between brokers.
     """
 

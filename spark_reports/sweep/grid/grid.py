@@ -20,7 +20,7 @@ class ProducerLoad:
         name: the name of the producer.
         topic: the topic that the producer writes to.
         rate: the number of records per second.
-        every: the interval between batches while a fault begins or ends.
+        every: the interval between batches while a fault begins or ends, µs.
         between: the interval between batches at other times, at the same rate.
         acks: the acks of the producer, which a cell can override.
         bytes: the size of a record.
@@ -39,14 +39,15 @@ class ProducerLoad:
 
 @attrs.frozen
 class FaultWindow:
-    """The windows of a long horizon that are simulated: those around faults.
+    """Defines the windows of a long horizon that are simulated, which are the windows around faults.
 
     Attributes:
         before: the warm-up before the first fault of a window.
-        after: the time from the end of the last fault to the end of the window. It is longer while the cluster has not recovered.
-        near: the time before and after the beginning and the end of each fault in which batches come at `every`.
-        soon: the time after that in which batches come every second, because partitions can still wait for a new leader. Later, they
-            come at `between`.
+        after: the time from the end of the last fault to the end of the window, which is prolonged if the cluster has not recovered by
+            then.
+        near: the time before and after the beginning and the end of each fault in which batches come at intervals of `every`.
+        soon: the time after the beginning and the end of each fault in which batches come every second, because partitions might still be
+            waiting for a new leader; later, batches come at intervals of `between`.
     """
 
     before: int = 10 * SECOND
@@ -61,7 +62,7 @@ class Cell:
 
     Attributes:
         number: the number of the cell, from 1.
-        name: the name in tables: the cell's own name, or the values that it varies.
+        name: the name in tables, which is the cell's own name or consists of the values that the cell varies.
         values: the values that the cell varies, as pairs of word and value.
         release: the Kafka release.
         spec: the cluster, with the cell's settings.
@@ -91,8 +92,8 @@ class Grid:
         source: the file, for messages.
         text: the text of the file.
         cells: the cells, in order.
-        faults: the fault model, the same for all cells.
-        consumers: the topics with a consumer.
+        faults: the fault model, which is the same for all cells.
+        consumers: the topics that have a consumer.
         horizon: the time that a run represents.
         around: the windows that are simulated; None for the whole horizon.
     """

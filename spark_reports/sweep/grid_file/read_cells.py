@@ -1,4 +1,4 @@
-"""Reads the cells of a grid: every combination of `vary:` for each item of `cells:`."""
+"""Reads the cells of a grid, which are all combinations of the values in `vary:` for each item of `cells:`."""
 
 from __future__ import annotations
 
@@ -27,15 +27,15 @@ from spark_reports.sweep.grid_file.read_workload import ACKS
 from spark_reports.sweep.simulation.episodes import episodes_of
 
 MAX_SIZE: Final = 50_000
-"""The maximum number of partitions plus twice the brokers of all cells together.
+"""The maximum of the number of partitions plus twice the number of brokers, summed over all cells.
 
-The sweep builds every cell's cluster once before it starts.
+The sum is limited because the sweep builds every cell's cluster once before it starts.
 """
 
 
 @attrs.frozen
 class _Draft:
-    """A cell before all its values are applied."""
+    """A cell to which not all values have been applied yet."""
 
     spec: ClusterSpec
     producers: tuple[ProducerLoad, ...]
@@ -160,7 +160,7 @@ def read_cells(root: Fields, spec: ClusterSpec, producers: tuple[ProducerLoad, .
 
 
 def _read_axes(node: Node) -> tuple[list[tuple[str, Node]], ...]:
-    """Return the values of `vary`, for each word."""
+    """Return the values of each word in `vary`."""
     fields = as_fields(node, "write a list of values for each word, for example {acks: [1, all]}")
     with node.document.together():
         return tuple(fields.tried(partial(_read_axis, word=word), []) for word in fields.values)
@@ -185,12 +185,14 @@ def _read_row(node: Node) -> Fields:
 
 
 def _size(cell: Cell) -> int:
-    """Return the size of a cell's cluster: its partitions plus twice its brokers, because a broker costs as much as some partitions."""
+    """Return the size of a cell's cluster, which is its number of partitions plus twice its number of brokers, because a broker costs as
+    much as about two partitions.
+    """
     return sum(topic.count for topic in cell.spec.topics) + 2 * len(cell.spec.brokers)
 
 
 def _check_cell(cell: Cell, seen: dict[object, int], place: Node) -> None:
-    """Refuse a duplicate or impossible cell. Only the first one is reported: most others fail for the same reason."""
+    """Refuse a duplicate or impossible cell. Only the first such cell is reported, because most of the others fail for the same reason."""
     key = (cell.release.name, cell.spec, cell.producers)
     if key in seen:
         raise place.error(f"cell {cell.number} is the same as cell {seen[key]}", "each cell must be different")
@@ -217,7 +219,7 @@ def _draft_cell(number: int, title: str | None, chosen: list[tuple[str, Node]], 
 
 
 def _set_setting(draft: _Draft, name: str, node: Node) -> _Draft:
-    """Set a Kafka setting for the whole cluster. It replaces a topic's own value."""
+    """Set a Kafka setting for the whole cluster. The new value also replaces the values of single topics."""
     setting = setting_named(name)
     misplaced, _, remedy = setting.scope_error(broker=False, topic=False).partition("; ")
     if misplaced:

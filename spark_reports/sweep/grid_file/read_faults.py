@@ -1,4 +1,4 @@
-"""Reads the `faults:` of a grid."""
+"""Reads the part `faults:` of a grid."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Reads a grid, which is YAML like a scenario, with the same `cluster:`.
+"""Reads a grid, which is a YAML file like a scenario and has the same `cluster:` part.
 
 Every mistake is reported with its place and a remedy.
 """
@@ -24,7 +24,7 @@ from spark_reports.sweep.grid_file.read_workload import read_positive_duration, 
 from spark_reports.sweep.simulation.draw_faults import dedicated_controllers
 
 MAX_WHOLE: Final = 30 * 86_400 * SECOND
-"""The longest horizon that is simulated completely, µs. A day of three idle brokers produces several hundred thousand events."""
+"""The longest horizon that is simulated completely, µs. In a day, three idle brokers produce several hundred thousand events."""
 
 _ROOT: Final = ("sweep", "about", "cluster", "workload", "consume", "faults", "horizon", "around", "vary", "cells")
 
@@ -33,16 +33,16 @@ def load_grid(path: str | Path) -> Grid:
     """Read the grid in a file.
 
     Raises:
-        InputError: the file cannot be read, or the grid is wrong.
+        InputError: the file cannot be read, or the grid is invalid.
     """
     return read_grid(read_file(path, "name a grid's file"), str(path))
 
 
 def read_grid(text: str, source: str) -> Grid:
-    """Read the grid that a text describes. Errors name it by `source`.
+    """Read the grid that a text describes. Error messages name the text by `source`.
 
     Raises:
-        ScriptError: something is wrong. `ScriptMistakes` holds all mistakes.
+        ScriptError: the grid is invalid. A `ScriptMistakes` error contains all mistakes.
     """
     root = parse(text, source)
     with gc_disabled(), root.document.together(everything=True):

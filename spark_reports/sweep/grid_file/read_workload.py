@@ -58,7 +58,7 @@ def _read_producer(node: Node, number: int, topics: list[str] | None) -> Produce
 
 
 def read_topic(node: Node, topics: list[str] | None) -> str:
-    """Return one of the cluster's topics. Without a cluster, any name is valid."""
+    """Return the name of one of the cluster's topics. If there is no cluster, any name is valid."""
     return as_text(node) if topics is None else as_word(node, topics)
 
 

@@ -1,7 +1,8 @@
-"""A sweep as one self-contained HTML file with the chart of the trade-off and the table. Nothing is fetched, and names are escaped.
+"""A sweep as one self-contained HTML file with the chart of the trade-off and the table. The page loads nothing from elsewhere, and names
+are escaped.
 
-The chart is SVG with a point for each cell. The horizontal axis is the time without acknowledgments (no writes, or stalled). The
-vertical axis is the probability of a loss. Both have intervals. Cells that coincide share a point and its label.
+The chart is an SVG image with a point for each cell. The horizontal axis is the time without acknowledgments (no writes, or stalled). The
+vertical axis is the probability of a loss. Both values have confidence intervals. Cells at the same position share a point and a label.
 """
 
 from __future__ import annotations
@@ -78,7 +79,7 @@ def _table(outcome: SweepResult) -> str:
 
 
 def picture(outcome: SweepResult) -> str:
-    """Return the trade-off as SVG."""
+    """Return the chart of the trade-off as SVG."""
     most = max((cell.unacknowledged.high for cell in outcome.cells), default=0.0) or 1.0
     highest = max((cell.loss.high for cell in outcome.cells), default=0.0) or 1.0
     right, top = _round_time(most * 1.05), min(1.0, _round_up(highest * 1.05))
@@ -133,7 +134,7 @@ def picture(outcome: SweepResult) -> str:
 
 
 def _round_time(us: float) -> float:
-    """Return the smallest sufficient length of the time axis, µs: five times one of `_STEPS`."""
+    """Return the smallest sufficient length of the time axis, µs. The length is five times one of `_STEPS`."""
     step = next((seconds for seconds in _STEPS if 5e6 * seconds >= us), None)
     return 5e6 * step if step is not None else _round_up(us)
 

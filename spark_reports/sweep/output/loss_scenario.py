@@ -1,4 +1,4 @@
-"""Writes an episode of a run as a scenario. Its replay has exactly the loss that the sweep counted."""
+"""Writes an episode of a run as a scenario. When the scenario is run, it has exactly the loss that the sweep counted."""
 
 from __future__ import annotations
 
@@ -15,7 +15,10 @@ from spark_reports.sweep.simulation.simulate_episode import EpisodeResult, simul
 
 
 def losing_episode(grid: Grid, cell: Cell, seed: int) -> EpisodeResult | None:
-    """Return the first episode of a run that lost acknowledged records, otherwise the first episode; None if the run has none."""
+    """Return the first episode of a run in which acknowledged records were lost or, if there is none, the first episode of the run.
+
+    Return None if the run has no episodes.
+    """
     first: EpisodeResult | None = None
     for episode in episodes_of(grid, cell, seed):
         played = simulate_episode(grid, cell, episode)

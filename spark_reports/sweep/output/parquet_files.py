@@ -1,4 +1,7 @@
-"""The rows of a sweep as Parquet. The columns are those of `runs.csv` and `cells.csv`, with types, and with lists as lists."""
+"""The rows of a sweep as Parquet.
+
+The columns are the same as in `runs.csv` and `cells.csv`, but have types, and lists are stored as lists.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +21,7 @@ if TYPE_CHECKING:
 
 
 def write_parquet(out: Path, outcome: SweepResult, runs: Sequence[Run]) -> bool:
-    """Write `runs.parquet` and `cells.parquet`. Each file appears when it is complete. Return False if pyarrow is missing."""
+    """Write `runs.parquet` and `cells.parquet`. Each file appears only when it is complete. If pyarrow is missing, return False."""
     if find_spec("pyarrow") is None:
         return False
     _write(out / "runs.parquet", runs_table(runs))
@@ -27,7 +30,7 @@ def write_parquet(out: Path, outcome: SweepResult, runs: Sequence[Run]) -> bool:
 
 
 def runs_table(runs: Sequence[Run]) -> pyarrow.Table:
-    """Return a table with a row for each run. Latencies are lists of `bucket` (`histogram`) and `count`."""
+    """Return a table with a row for each run. Latencies are lists of structs with `bucket` (`histogram`) and `count`."""
     import pyarrow as pa
 
     bucket = pa.struct([("bucket", pa.int64()), ("count", pa.int64())])

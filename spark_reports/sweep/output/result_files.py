@@ -1,7 +1,7 @@
 """Writes the result of a sweep to files.
 
-`runs.csv` has a row for each run. `cells.csv` and `cells.json` have an entry for each cell. `losses/*.yaml` holds the first losing seeds of
-each cell as scenarios. `sweep.html` shows everything.
+`runs.csv` has a row for each run. `cells.csv` and `cells.json` have an entry for each cell. `losses/*.yaml` contains the first losing seeds
+of each cell as scenarios. `sweep.html` shows everything.
 """
 
 from __future__ import annotations
@@ -51,7 +51,10 @@ def write_results(out: Path, outcome: SweepResult, runs: Sequence[Run], say: Cal
 
 
 def runs_csv(runs: Iterable[Run]) -> str:
-    """Return CSV with a row for each run. Lists are separated by spaces, and latencies and waits are bucket:count."""
+    """Return CSV with a row for each run.
+
+    The items of lists are separated by spaces, and latencies and waits have the form bucket:count.
+    """
     rows = []
     for run in runs:
         *plain, latencies, waits = simulate_run.as_row(run)
@@ -93,7 +96,7 @@ def write_html(path: Path, outcome: SweepResult) -> None:
 
 
 def _write_scenarios(directory: Path, outcome: SweepResult) -> int:
-    """Write the first losing seeds of each cell as scenarios. Return the number of scenarios."""
+    """Write the first losing seeds of each cell as scenarios, and return the number of scenarios."""
     wanted: list[tuple[Cell, int]] = [(cell.cell, seed) for cell in outcome.cells for seed in cell.losing[:SCENARIOS]]
     if not wanted:
         return 0

@@ -10,11 +10,11 @@ from spark_reports.sweep.statistics.cell_results import SHOWN_SEEDS, CellResult,
 from spark_reports.sweep.statistics.estimates import Estimate
 
 HEADINGS: Final = ("runs", "P(loss)", "95 %", "lost acked/run", "lost read/run", "no writes", "stalled", "no reads", "p50", "p99", "p99.9")
-"""The headings of `numbers_of`."""
+"""The headings of the columns that `numbers_of` returns."""
 
 
 def varied_words(outcome: SweepResult) -> list[str]:
-    """Return the words that the cells vary, in order; none if cells have names of their own."""
+    """Return the words that the cells vary, in order. If the cells have names of their own, return no words."""
     cells = [cell.cell for cell in outcome.cells]
     words = [[word for word, _ in cell.values] for cell in cells]
     return words[0] if all(each == words[0] for each in words) else []
@@ -68,14 +68,14 @@ def _count(value: float) -> str:
 
 
 def _three_digits(us: float) -> int:
-    """Return a time, µs, rounded to three digits."""
+    """Return a time in words, given in µs and rounded to three digits."""
     whole = round(us)
     step = int(10 ** max(0, len(str(whole)) - 3))
     return int(whole / step + 0.5) * step
 
 
 def notes_of(outcome: SweepResult) -> list[str]:
-    """Return the notes that a reader needs for the table."""
+    """Return the notes that a reader needs to understand the table."""
     cells = outcome.cells
     simulated = sum(cell.simulated_us for cell in cells)
     share = simulated / max(1, outcome.grid.horizon * outcome.runs)

@@ -1,9 +1,9 @@
 """Draws the faults of a seed and turns them into acts.
 
-Each kind of fault has random streams of its own, one for times and one for targets (`random.Random(f"{seed}:faults:…")`). Each fault
-takes the same number of draws, no matter what it hits. Therefore, a seed has the same faults in every cell with the same number of
-brokers, and nearly the same faults in other cells. If the target of a fault is already down, the fault does nothing. Only a rack
-outage, which takes the machine, prolongs a downtime.
+Each kind of fault has random streams of its own, one for times and one for targets (`random.Random(f"{seed}:faults:…")`). Each fault takes
+the same number of random draws, regardless of its target. Therefore, a seed has the same faults in every cell with the same number of
+brokers, and nearly the same faults in other cells. If the target of a fault is already down, the fault has no effect. The exception is a
+rack outage, which can prolong the downtime because it affects the whole machine.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ class HealLinks:
 
 
 FaultAct = Act | HealLinks
-"""An act of a fault."""
+"""An act that is part of a fault."""
 
 
 @attrs.frozen
@@ -49,7 +49,7 @@ class DrawnFault:
 
     Attributes:
         kind: the kind of fault.
-        start: the time at which the fault begins, µs of the horizon.
+        start: the time at which the fault begins, in µs from the start of the horizon.
         end: the time at which the fault is over.
         acts: the acts of the fault, each with its time.
     """
@@ -72,7 +72,7 @@ class _Downtime:
 
 @attrs.define
 class _BrokenParts:
-    """The broken parts of a cluster while faults are drawn in order of time."""
+    """The parts of a cluster that are broken at the current time, while faults are drawn in order of time."""
 
     spec: ClusterSpec
     down: dict[int, list[_Downtime]] = attrs.field(factory=dict)
@@ -87,7 +87,7 @@ class _BrokenParts:
         return any(interval.end > time for interval in self.down.get(broker, ())[-1:])
 
     def stop(self, broker: int, start: int, end: int, how: FaultKind, act: Act) -> None:
-        """Stop a broker's process, unless it is already down."""
+        """Stop a broker's process, unless the process is already down."""
         if not self.is_down(broker, start):
             self.down.setdefault(broker, []).append(_Downtime(start, end, how, act))
         elif how is FaultKind.RACK_OUTAGE:
@@ -97,7 +97,7 @@ class _BrokenParts:
 
 @attrs.frozen
 class _Arrival:
-    """The arrival of a fault before its target is known. `target` and `peer`, both in [0, 1), select the target."""
+    """The arrival of a fault whose target is not known yet. `target` and `peer`, which are in [0, 1), select the target later."""
 
     time: int
     order: int
@@ -113,7 +113,7 @@ def draw_faults(faults: tuple[Fault, ...], spec: ClusterSpec, seed: int, horizon
 
     Args:
         faults: the fault model.
-        spec: the cluster, for its brokers and racks.
+        spec: the cluster, which provides the brokers and racks.
         seed: the seed of the run.
         horizon: the time before which all faults begin, µs.
     """
@@ -130,7 +130,7 @@ def draw_faults(faults: tuple[Fault, ...], spec: ClusterSpec, seed: int, horizon
 
 
 def dedicated_controllers(spec: ClusterSpec) -> list[str]:
-    """Return the voters of the metadata quorum that have a process of their own. The others die with their brokers."""
+    """Return the voters of the metadata quorum that have a process of their own. All other voters die with their brokers."""
     return [name for name in spec.controllers if name.startswith("c")]
 
 
@@ -149,7 +149,7 @@ def _draw_arrivals(fault: Fault, number: int, spec: ClusterSpec, seed: int, hori
 
 
 def _apply(broken: _BrokenParts, arrival: _Arrival) -> None:
-    """Apply a fault to the cluster that the earlier faults left behind."""
+    """Apply a fault to the cluster in the state in which the earlier faults left it."""
     fault, time, end = arrival.fault, arrival.time, arrival.time + arrival.lasts
     brokers = [each.id for each in broken.spec.brokers]
     broker = brokers[int(arrival.target * len(brokers))] if arrival.broker is None else arrival.broker
@@ -188,7 +188,7 @@ def _apply(broken: _BrokenParts, arrival: _Arrival) -> None:
 
 
 def _cut(broken: _BrokenParts, arrival: _Arrival, broker: int, end: int) -> None:
-    """Cut links of a broker, unless an earlier cut of either end has not healed."""
+    """Cut links of a broker, except for links with an end that is still affected by an earlier cut."""
     name, time = broker_address(broker), arrival.time
     peers = [broker_address(each.id) for each in broken.spec.brokers if each.id != broker] if arrival.fault.brokers else []
     if arrival.fault.controller:

@@ -1,10 +1,10 @@
-"""Measures an episode: the times in which partitions cannot be read or written, and the waits of producers.
+"""Measures an episode: the times for which partitions cannot be read or written, and the times for which producers wait.
 
-The core decides what clients experience (`core.lab.views.partition_health.partition_health`). The meter asks the core whenever
-something relevant has changed. A partition cannot be read while its status is not readable. If the workload writes with acks=all, the
-partition cannot be written while its status is not served. While it is *stalled*, such writes wait instead. These times do not overlap.
-The core reports a stuck high watermark only after `STALL_BOUND`. The meter counts that time from its beginning, as the report's tables
-do.
+The state that clients experience is determined by `core.lab.views.partition_health.partition_health`. The meter calls this function
+whenever something relevant has changed. A partition cannot be read while its status is not readable. If the workload writes with acks=all,
+the partition cannot be written while its status is not served. While the partition is *stalled*, such writes wait instead of failing. The
+times without writes and the stalled times do not overlap. A high watermark that does not advance is reported only after `STALL_BOUND`. Like
+the tables of a report, the meter counts such a time from its beginning.
 """
 
 from __future__ import annotations
@@ -38,20 +38,20 @@ _AFFECTS_ALL: Final = (
 
 
 class EpisodeMeter:
-    """A meter of a cluster, which reads its events.
+    """A meter that measures a cluster from its events.
 
     Attributes:
-        read_down, write_down, stalled: the time without reads, the time without writes, and, in addition to that, the time in which
-            writes waited, µs. Each is a sum over the partitions of the workload.
+        read_down, write_down, stalled: the time without reads, the time without writes, and, in addition to the time without writes, the
+            time in which writes waited, µs; each is a sum over the partitions of the workload.
         latencies: the produce latencies of acknowledged records.
-        waits: the waits of the other records until they were given up or the episode ended.
-        acked, failed, unanswered: the numbers of records that were acknowledged, given up, or neither (`STALL_BOUND` or longer after they
-            were sent).
+        waits: the times for which the other records waited until they were given up or the episode ended.
+        acked, failed, unanswered: the numbers of records that were acknowledged, that were given up, and that were neither although they
+            had been sent `STALL_BOUND` or longer before.
         unclean: the number of unclean elections.
     """
 
     def __init__(self, topics: dict[str, bool], clients: Iterable[str]) -> None:
-        """Watch these topics and clients. The value of a topic is whether its writes use acks=all."""
+        """Watch the given topics and clients. `topics` maps each topic to whether writes to the topic use acks=all."""
         self.topics = topics
         self.clients = tuple(clients)
         self.read_down = 0
@@ -101,7 +101,7 @@ class EpisodeMeter:
         self._look(cluster)
 
     def watch(self, cluster: Cluster, until: int) -> None:
-        """Run the cluster until a time, and measure it."""
+        """Run the cluster until a given time and measure it."""
         self._look(cluster)  # after an act
         while cluster.run_steps(_MANY, cluster.journal.seq + 1, until):
             self._look(cluster)
@@ -133,7 +133,10 @@ class EpisodeMeter:
         self._now = now
 
     def _look(self, cluster: Cluster) -> None:
-        """Update the status of partitions that might have changed. The old status counts until now, and the new one from now on."""
+        """Update the status of partitions that might have changed.
+
+        The old status counts until now, and the new status counts from now on.
+        """
         partitions = cluster.controller.replication.partitions
         if self._slow:
             # The wait for a disk changes without an event, so slow disks are checked until one check after they recover.
@@ -187,7 +190,10 @@ class EpisodeMeter:
                     self._uncommitted[tp] = event[1]
 
     def _moved(self, tp: TopicPartition, now: int) -> None:
-        """Note that the high watermark advanced or no longer counts. If it was stuck for too long, writes waited all that time."""
+        """Note that a high watermark has advanced or is no longer relevant.
+
+        If it had not advanced for too long, writes were waiting all that time.
+        """
         since = self._uncommitted.pop(tp, now)
         if now - since <= STALL_BOUND or not self._begun:
             return

@@ -1,8 +1,8 @@
 """Divides the horizon of a run into episodes: windows around faults, which are simulated one by one.
 
-A healthy cluster loses no records and keeps no client waiting. Therefore, only the windows of a long horizon around faults are
-simulated: from a warm-up before the first fault to some time after the end of the last fault. Windows that touch form one episode, and
-their faults interact. Each episode begins with a healthy cluster and empty logs.
+A healthy cluster loses no records and keeps no client waiting. Therefore, only the windows around faults are simulated if the horizon is
+long. A window lasts from a warm-up before its first fault to some time after the end of its last fault. Windows that touch form one
+episode, and their faults interact. Each episode begins with a healthy cluster and empty logs.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from spark_reports.sweep.simulation.draw_faults import DrawnFault, FaultAct, dra
 START_GRAIN: Final = 10 * SECOND
 """Episodes begin at multiples of this time, µs. Loads change at multiples of `LOAD_GRAIN`.
 
-A fault can come at any µs, so it meets every phase of the periods of producers and brokers.
+A fault can come at any µs, so that faults meet every phase of the periods of producers and brokers.
 """
 
 LOAD_GRAIN: Final = 10 * US_PER_MS
@@ -29,11 +29,14 @@ LOAD_GRAIN: Final = 10 * US_PER_MS
 SOON_EVERY: Final = SECOND
 """The interval between batches while a cluster might still be handling a fault (`FaultWindow.soon`), µs.
 
-If the workload's own interval is longer, it is used instead.
+If the workload has a longer interval, the workload's interval is used instead.
 """
 
 MAX_DRAIN: Final = 10 * SECOND
-"""The maximum time between the stop of producers and the end of an episode, µs. In this time, their records are answered."""
+"""The maximum time between the stop of producers and the end of an episode, µs.
+
+During this time, the last records of the producers can be answered.
+"""
 
 
 @attrs.frozen
@@ -43,8 +46,8 @@ class Episode:
     Attributes:
         number: the number within the run, from 1.
         seed: the seed of the cluster.
-        start: the start in the horizon, µs.
-        end: the duration, µs. If the cluster has not recovered by then, the episode lasts longer, unless `final`.
+        start: the start of the episode within the horizon, µs.
+        end: the duration of the episode, µs; if the cluster has not recovered by then, the episode lasts longer, unless `final` is true.
         acts: the acts, each with its time from the start of the episode, µs.
         faults: the number of faults that begin in the episode.
         final: whether the episode ends at `end` even if the cluster has not recovered.
@@ -86,12 +89,15 @@ def _time(act: tuple[int, FaultAct]) -> int:
 
 
 def _episode_seed(seed: int, number: int) -> int:
-    """Return the seed of an episode. Scripts accept seeds below 2⁶³."""
+    """Return the seed of an episode. The seed is below 2⁶³, as scripts require."""
     return random.Random(f"{seed}:episode:{number}").getrandbits(62)
 
 
 def _groups(faults: list[DrawnFault], gap: int) -> Iterator[list[DrawnFault]]:
-    """Yield groups of faults. In a group, less than `gap` lies between the end of one fault and the beginning of the next."""
+    """Yield groups of faults.
+
+    Within a group, the time from the end of all earlier faults to the beginning of the next fault is always less than `gap`.
+    """
     group: list[DrawnFault] = []
     until = 0
     for fault in faults:
@@ -111,10 +117,11 @@ def _load(load: ProducerLoad, every: int) -> Load:
 
 
 def _loads(load: ProducerLoad, acts_of_faults: list[tuple[int, FaultAct]], around: FaultWindow, stop: int) -> list[tuple[int, FaultAct]]:
-    """Return the loads of a producer over an episode. They are fine-grained near acts and coarser later, at the same rate.
+    """Return the loads of a producer over an episode. Near acts, batches are small and frequent. Farther from acts, batches are larger and
+    rarer. The rate is the same.
 
-    A coarser load begins half a period after the finer load ends. Its first batch stands for the records of half a period on either
-    side, so that on average no record is counted twice or left out.
+    A load with larger batches begins half a period after the previous load ends. Its first batch represents the records of half a period
+    before and half a period after it, so that on average no record is counted twice or left out.
     """
     fine = _merged([(time - around.near, time + around.near) for time, _ in acts_of_faults])
     medium = _merged([(time - around.near, time + around.soon) for time, _ in acts_of_faults])
@@ -137,7 +144,7 @@ def _loads(load: ProducerLoad, acts_of_faults: list[tuple[int, FaultAct]], aroun
 
 
 def _merged(intervals: list[tuple[int, int]]) -> list[tuple[int, int]]:
-    """Return the intervals, widened to multiples of `LOAD_GRAIN`. Intervals that touch are merged."""
+    """Return the intervals, widened to multiples of `LOAD_GRAIN`, with intervals that touch merged."""
     found: list[tuple[int, int]] = []
     for start, end in sorted(intervals):
         begin, until = max(0, start) // LOAD_GRAIN * LOAD_GRAIN, -(-end // LOAD_GRAIN) * LOAD_GRAIN

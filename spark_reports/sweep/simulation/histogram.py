@@ -1,7 +1,7 @@
-"""Histograms that count values in buckets of a fixed relative width, so that the counts of runs add up exactly, in any order.
+"""Histograms that count values in buckets of a fixed relative width. The counts of several runs can be added exactly, in any order.
 
-Each value below 64 has its own bucket. Above that, each power of two has 32 buckets. A value is read back as the middle of its bucket,
-with an error of at most 1.6%.
+Each value below 64 has its own bucket. From 64 on, each power of two has 32 buckets. When a value is read back, it is the middle of its
+bucket, with an error of at most 1.6%.
 """
 
 from __future__ import annotations
@@ -57,9 +57,10 @@ class Histogram:
             self.counts[bucket] = self.counts.get(bucket, 0) + count
 
     def percentiles(self, shares: Iterable[float], waits: Histogram | None = None) -> list[Percentile | None]:
-        """Return the smallest value that at least this share of all values does not exceed; None if nothing was counted.
+        """Return the smallest value that at least a given share of all values does not exceed, or None if nothing was counted.
 
-        `waits` are lower bounds of values that are unknown. If a wait is not above a percentile, the percentile is a lower bound, too.
+        `waits` contains lower bounds of values that are unknown. If any of these bounds is not above the percentile, the percentile is also
+        only a lower bound.
         """
         unknown = {} if waits is None else waits.counts
         both = Histogram(dict(self.counts))

@@ -1,6 +1,6 @@
 """Simulates one episode of a run and measures it.
 
-An act that is impossible when its time comes is left out. For example, a broker that did not come back cannot crash again.
+If an act is impossible when its time comes, the act is left out. For example, a broker that did not come back cannot crash again.
 `EpisodeResult.acts` lists the acts that were executed, so that a scenario with these acts replays the episode exactly.
 """
 
@@ -24,7 +24,7 @@ from spark_reports.sweep.simulation.episode_meter import ACKS_ALL, EpisodeMeter
 from spark_reports.sweep.simulation.episodes import Episode
 
 HEAL_STEP: Final = 30 * SECOND
-"""The time by which an episode is prolonged while the cluster has not recovered, µs."""
+"""The time by which an episode is repeatedly prolonged while the cluster has not recovered, µs."""
 
 MAX_HEAL: Final = 900 * SECOND
 """The maximum time by which an episode is prolonged in total, µs."""
@@ -40,9 +40,9 @@ class EpisodeResult:
         acts: the acts that were executed, each with its time.
         events: the number of events.
         meter: the measurements.
-        lost: the number of records that are permanently lost. Each record counts once.
-        lost_acknowledged: the number of those that were acknowledged (`core.lab.durability_account`).
-        lost_read: the number of those that a consumer has read (`core.lab.durability_account`).
+        lost: the number of records that are permanently lost, each of which counts once.
+        lost_acknowledged: the number of lost records that were acknowledged (`core.lab.durability_account`).
+        lost_read: the number of lost records that a consumer has read (`core.lab.durability_account`).
         duplicated: the number of records that retries appended again.
         recovered: whether all brokers run and every partition has a leader and a full ISR at the end.
     """
@@ -60,7 +60,7 @@ class EpisodeResult:
 
 
 def simulate_episode(grid: Grid, cell: Cell, episode: Episode, sink: Sink | None = None) -> EpisodeResult:
-    """Simulate an episode to its end. Its events go to `sink`."""
+    """Simulate an episode to its end, and pass its events to `sink`."""
     topics: dict[str, bool] = {}
     for producing in cell.producers:
         topics[producing.topic] = topics.get(producing.topic, False) or producing.acks in ACKS_ALL

@@ -1,4 +1,4 @@
-"""Simulates one run, which is a cell of the grid under a seed. The result is a row of numbers."""
+"""Simulates one run: one cell of the grid with one seed. The result is a row of numbers."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from spark_reports.sweep.simulation.simulate_episode import simulate_episode
 
 @attrs.frozen
 class Run:
-    """The result of a cell and a seed, which is one row.
+    """The result of one cell with one seed, which is one row.
 
     Attributes:
         cell, seed: the cell and the seed of the run.
@@ -26,16 +26,17 @@ class Run:
         faults: the number of faults that began in the horizon.
         events: the number of events.
         acked, failed, duplicated: the numbers of records that were acknowledged, given up, and appended again by retries.
-        lost: the number of records that are permanently lost. Each record counts once.
-        lost_acknowledged, lost_read: the numbers of those that were acknowledged, and that a consumer has read.
+        lost: the number of records that are permanently lost, each of which counts once.
+        lost_acknowledged, lost_read: the number of lost records that were acknowledged, and the number of lost records that a consumer has
+            read.
         losing: the numbers of the episodes that lost acknowledged records.
         unclean: the number of unclean elections.
-        read_down_us, write_down_us, stalled_us: the time without reads, the time without writes, and, in addition to that, the time in
-            which acks=all writes waited, µs. Each is a sum over partitions.
+        read_down_us, write_down_us, stalled_us: the time without reads, the time without writes, and, in addition to the time without
+            writes, the time in which acks=all writes waited, µs; each is a sum over partitions.
         not_whole: the number of episodes after which the cluster did not recover in time.
         unanswered: the number of records without an answer at the end of an episode.
         latencies: the produce latencies of acknowledged records, µs, as pairs of bucket and count.
-        waits: the waits of the other records until they were given up or the episode ended, µs, as pairs of bucket and count.
+        waits: the times for which the other records waited until they were given up or the episode ended, µs, as pairs of bucket and count.
     """
 
     cell: int
@@ -115,7 +116,7 @@ def simulate_run(grid: Grid, cell: Cell, seed: int) -> Run:
 
 @attrs.frozen
 class Chunk:
-    """Runs that a worker executes together: the seeds [first, last] of a cell."""
+    """Runs that a worker executes together, which are the seeds from `first` to `last` (both included) of a cell."""
 
     cell: int
     first: int
@@ -135,7 +136,7 @@ class FinishedChunk:
 
 
 class RunFailed(Exception):
-    """The failure of a run because of a bug in the laboratory. The message names the cell, the seed, and the error."""
+    """A run failed because of a bug in the laboratory. The message names the cell, the seed, and the error."""
 
 
 def simulate_chunk(grid: Grid, chunk: Chunk) -> FinishedChunk:
@@ -163,7 +164,7 @@ def as_row(run: Run) -> list[Any]:
 
 
 def from_row(row: Iterable[Any]) -> Run:
-    """Return the run from plain data, even if JSON has turned tuples into lists."""
+    """Return the run that plain data describes, even if JSON has turned tuples into lists."""
     values = dict(zip(FIELDS, row, strict=True))
     values["losing"] = tuple(values["losing"])
     for name in ("latencies", "waits"):

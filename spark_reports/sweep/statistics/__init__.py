@@ -1,1 +1,1 @@
-"""Estimates with confidence intervals, and the results of each cell."""
+"""The results of each cell, and estimates with confidence intervals."""

@@ -16,7 +16,7 @@ PERCENTILES: Final = (0.5, 0.99, 0.999)
 """The percentiles of produce latency."""
 
 SHOWN_SEEDS: Final = 8
-"""The number of losing seeds that the notes list."""
+"""The maximum number of losing seeds that the notes list."""
 
 
 @attrs.frozen
@@ -28,16 +28,16 @@ class CellResult:
         runs: the number of runs.
         settled: whether the cell needed no more runs, because its interval was narrow enough.
         losing: the seeds of the runs that lost acknowledged records, in order.
-        loss: the probability of a loss within the horizon, estimated by the proportion of losing runs.
+        loss: the probability of a loss within the horizon, estimated from the proportion of losing runs.
         lost_acknowledged: the mean number of lost acknowledged records in a run.
         lost_acknowledged_most: the number of lost acknowledged records in the worst run.
-        lost_read, lost_read_most: the same numbers for records that a consumer read, acknowledged or not.
-        write_down, read_down, stalled: the mean times for each partition and run, µs: without writes, without reads, and, in addition
-            to `write_down`, with waiting acks=all writes.
+        lost_read, lost_read_most: the same numbers for lost records that a consumer had read, whether acknowledged or not.
+        write_down, read_down, stalled: the mean time for each partition and run without writes, without reads, and, in addition to
+            `write_down`, with waiting acks=all writes, µs.
         unacknowledged: the sum of `write_down` and `stalled`, µs.
         latencies: the percentiles of produce latency in the simulated time, µs; None if nothing was sent.
         acked, failed, unanswered, duplicated: the numbers of records in all runs.
-        faults, episodes, unclean, not_whole, events: the numbers over all runs (see `simulate_run.Run`).
+        faults, episodes, unclean, not_whole, events: the sums over all runs (see `simulate_run.Run`).
         simulated_us: the virtual time of all runs, µs.
     """
 
@@ -81,9 +81,9 @@ class SweepResult:
 
 
 def cell_result(cell: Cell, runs: Sequence[Run], *, settled: bool = False) -> CellResult:
-    """Return the row of a cell. `runs` are in order of their seeds.
+    """Return the row of a cell. `runs` must be in the order of the seeds.
 
-    All bootstraps use the same seed, so cells with the same numbers get the same bounds.
+    All bootstraps use the same seed, so that cells with the same numbers get the same bounds.
     """
     latencies, waits = Histogram(), Histogram()
     for run in runs:
@@ -127,11 +127,14 @@ COLUMNS: Final = (
     "latency_p50_us", "latency_p99_us", "latency_p999_us", "p50_at_least", "p99_at_least", "p999_at_least",
     "acked", "failed", "unanswered", "duplicated", "faults", "episodes", "unclean_elections", "not_whole", "events", "simulated_us", "losing_seeds",
 )  # fmt: skip
-"""The columns of `cells.csv`. Bounds are those of 95% intervals. `…_at_least` is true if a percentile depends on unanswered records."""
+"""The columns of `cells.csv`.
+
+The bounds are the bounds of 95% confidence intervals. `…_at_least` is true if a percentile depends on unanswered records.
+"""
 
 
 def as_row(outcome: CellResult) -> list[Any]:
-    """Return the row of a cell in the order of `COLUMNS`. Numbers are rounded so that they print the same everywhere."""
+    """Return the row of a cell in the order of `COLUMNS`. Numbers are rounded, so that they print the same everywhere."""
     estimates = [
         *_bounds(outcome.loss, 6), *_bounds(outcome.lost_acknowledged, 3), outcome.lost_acknowledged_most,
         *_bounds(outcome.lost_read, 3), outcome.lost_read_most,

@@ -1,4 +1,4 @@
-"""Estimates with 95% confidence intervals: Wilson's for a proportion, and a bootstrap for a mean."""
+"""Estimates with 95% confidence intervals: Wilson's interval for a proportion, and a bootstrap interval for a mean."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ RESAMPLES: Final = 1_000
 MAX_BLOCKS: Final = 400
 """The maximum number of values that a bootstrap draws from.
 
-More values are first averaged in blocks of equal size, which preserves the spread of the mean.
+If there are more values, they are first averaged in blocks of equal size, which preserves the spread of the mean.
 """
 
 
@@ -53,7 +53,7 @@ def wilson(hits: int, runs: int) -> Estimate:
 
 
 def bootstrap(values: Sequence[float], seed: str) -> Estimate:
-    """Return a mean with its percentile bootstrap interval. The same values and seed give the same bounds.
+    """Return a mean with its percentile bootstrap interval. The same values and the same seed always give the same bounds.
 
     Raises:
         ValueError: there are no values.
@@ -70,7 +70,7 @@ def bootstrap(values: Sequence[float], seed: str) -> Estimate:
 
 
 def _blocks(values: Sequence[float]) -> list[float]:
-    """Return the values, or the means of blocks of values. Values that do not fill a block join the last block."""
+    """Return the values, or the means of blocks of values. Values that do not fill a block are added to the last block."""
     if len(values) <= MAX_BLOCKS:
         return list(values)
     size = len(values) // MAX_BLOCKS
