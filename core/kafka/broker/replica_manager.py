@@ -182,8 +182,10 @@ class ReplicaManager:
             self.fetcher_manager.remove(partition.tp)
         for partition, registration, cause in to_lead:
             journal.cause = cause or arrived
+            led_before = partition.is_leader
             make_leader(partition, registration)
-            self._role_changed(partition)
+            if not led_before:  # a new epoch of the same leader does not load a coordinator again (`ReplicaManager#makeLeaders`)
+                self._role_changed(partition)
         to_fetch: list[tuple[Partition, PartitionRegistration, int]] = []
         for partition, registration, cause in to_follow:
             journal.cause = cause or arrived
