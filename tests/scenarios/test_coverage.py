@@ -187,6 +187,14 @@ ROWS: Final[dict[str, tuple[str, Witnesses]]] = {
             "h3-recovery-parallel": "logs-recovered",
         },
     ),
+    "I2": (
+        "consume, transform, produce: input that is processed once, twice, or never",
+        {
+            "i2-exactly-once": "processed(app) == 10 and processed-twice(app) == 0",
+            "i2-at-least-once": "processed-twice {group=app",
+            "i2-stable-offsets": "processed-twice(second) == 10",
+        },
+    ),
     "H4": (
         "metrics: the counts and gauges that readings give",
         {
@@ -352,7 +360,7 @@ def test_the_ids_are_those_of_the_catalogue() -> None:
         for letter, last in (("A", 4), ("B", 5), ("C", 7), ("D", 9), ("E", 5), ("F", 4))
         for number in range(1, last + 1)
     ]
-    assert set(ROWS) == {*ids, "H2", "H3", "H4", "L2", "L3", "L4"}
+    assert set(ROWS) == {*ids, "H2", "H3", "H4", "I2", "L2", "L3", "L4"}
     assert set(STORIES) == {f"S{number}" for number in range(1, 16)}
     assert set(CAPTURES) == {f"FC-{number}" for number in range(1, 6)}
     assert set(GAPS) <= set(COVERED)
