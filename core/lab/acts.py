@@ -473,6 +473,17 @@ class AbortTransaction(Act, word="abort-transaction", does="abort the transactio
     producer: str = "producer"
 
 
+@attrs.frozen(eq=False, repr=False)
+class AbortHanging(Act, word="abort-hanging", does="abort a hanging transaction on its partition"):
+    """Abort a transaction that no coordinator ends (`kafka-transactions --abort`). The leader appends an ABORT marker for its producer.
+
+    The coordinator is not involved. `start_offset` is the first offset of the open transaction.
+    """
+
+    partition: TopicPartition
+    start_offset: int
+
+
 # --- processes -----------------------------------------------------------------------------------------------------
 
 
@@ -613,7 +624,7 @@ ACTS: Final[dict[str, type[Act]]] = {
         Kill, PowerLoss, Shutdown, Start, Pause, Resume, FailDir, RepairDir, MoveReplica, SlowDisk, KillController, StartController,
         PauseController, ResumeController, Cut, Heal, Isolate, Link, Hold, Release, Set, CreateTopic, CreatePartitions, SetClock, Elect,
         Reassign, CancelReassignment, Unregister, DeleteRecords, Produce, Load, StopLoad, Acks, Consume, StopConsume, InitTransactions,
-        BeginTransaction, CommitTransaction, AbortTransaction, StartProcess, StopProcess, KillProcess, SetPace, Fetch,
+        BeginTransaction, CommitTransaction, AbortTransaction, AbortHanging, StartProcess, StopProcess, KillProcess, SetPace, Fetch,
         Arrive, Answer, Fence, Bounce, Checkpoint, CheckIsr,
     )
 }  # fmt: skip

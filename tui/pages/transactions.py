@@ -6,8 +6,10 @@ from typing import ClassVar
 
 from textual.strip import Strip
 
+from core.lab.acts import AbortHanging
 from core.lab.views.transaction_report import HeldPartition, TransactionReport, TransactionView
 from core.sim.units import format_duration
+from tui.actions.context import Option, Question
 from tui.pages.page import Page
 from tui.rendering.palette import Palette
 from tui.rendering.rows import Row, blank, rule, wrap
@@ -55,7 +57,7 @@ def explanation(held: HeldPartition, owner: TransactionView | None) -> list[str]
             *lines,
             f"The transaction of producer ID {held.producer_id} has been open since offset {held.first_offset:,}, but no coordinator knows "
             "of it: nobody will end it. It is a hanging transaction.",
-            f"To end it: {held.abort_command}",
+            f"To end it, press ⏎, or run on a real cluster: {held.abort_command}",
         ]
     if owner is not None and owner.waits_for_markers:
         return [*lines, f"The transaction of {owner.transactional_id} is decided ({owner.state}). Its marker for {tp} is missing."]
@@ -147,4 +149,15 @@ class TransactionsPage(Page):
             return False
         self._selected = max(0, min(len(self._report.held) - 1, self._selected + by))
         self.screen.selection.choose(partition=self._report.held[self._selected].tp)
+        return True
+
+    def enter(self) -> bool:
+        """Asks whether to abort the selected transaction, as `kafka-transactions abort` does."""
+        if not self._report.held:
+            return False
+        held = self._report.held[self._selected]
+        refused = None if held.hanging else "its coordinator will end it; the tool is for hanging transactions"
+        abort = Option("a", "abort it", (AbortHanging(held.tp, held.first_offset),), held.abort_command, refused)
+        about = " ".join(explanation(held, None)[:1])
+        self.screen.put(Question(f"The transaction of {who_holds(held)} on {held.tp}", about, (abort,)))
         return True

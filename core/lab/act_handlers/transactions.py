@@ -5,11 +5,15 @@ from __future__ import annotations
 from typing import Final
 
 from core.kafka.admin_requests import CreateTopic
+from core.kafka.broker.broker_state import BrokerState
 from core.kafka.clients.client_config import PRODUCER
 from core.kafka.clients.producer import Producer
 from core.kafka.clients.producer_transaction_state import ABORT, BEGIN, COMMIT, INIT
 from core.kafka.clients.transaction_manager import TransactionManager
+from core.kafka.log.control_record import ABORT as ABORT_MARKER
+from core.kafka.log.control_record import EndTransactionMarker
 from core.kafka.topic_spec import TopicSpec
+from core.kafka.transaction.messages import TxnMarkerEntry, WriteTxnMarkersRequest
 from core.kafka.transaction.transaction_log import TRANSACTION_STATE_TOPIC
 from core.lab import acts
 from core.lab.act_handlers import find
@@ -116,9 +120,32 @@ def _abort(cluster: ClusterNodes, act: acts.AbortTransaction) -> find.CheckThenD
     transactions.abort()
 
 
+def _abort_hanging(cluster: ClusterNodes, act: acts.AbortHanging) -> find.CheckThenDo:
+    """Write an ABORT marker to the leader of a partition (`TransactionsCommand.AbortTransactionCommand`)."""
+    if act.partition not in cluster.controller.replication.partitions:
+        raise ActRefused(f"there is no partition {act.partition}")
+    leader = cluster.brokers.get(cluster.controller.replication.partitions[act.partition].leader)
+    partition = None if leader is None or leader.state is BrokerState.STOPPED else leader.partitions.get(act.partition)
+    if leader is None or partition is None or not partition.is_leader:
+        raise ActRefused(f"{act.partition} currently has no leader")
+    producers = partition.log.producer_state()
+    producer_id = None if producers is None else producers.ongoing.get(act.start_offset)
+    if producers is None or producer_id is None:
+        raise ActRefused(
+            f"Could not find any open transactions starting at offset {act.start_offset} on partition {act.partition}; `isrlab transactions "
+            "find-hanging` lists the open transactions"
+        )
+    entry = producers.entries[producer_id]
+    yield
+    marker = EndTransactionMarker(ABORT_MARKER, max(entry.coordinator_epoch, 0))
+    markers = TxnMarkerEntry("", producer_id, entry.epoch, marker, (act.partition,), 0)
+    leader.handle(WriteTxnMarkersRequest(-1, (markers,)), leader.address)
+
+
 HANDLERS: Final[find.Handlers] = {
     acts.InitTransactions: _init_transactions,
     acts.BeginTransaction: _begin,
     acts.CommitTransaction: _commit,
     acts.AbortTransaction: _abort,
+    acts.AbortHanging: _abort_hanging,
 }

@@ -1,0 +1,64 @@
+"""The report on transactions: who holds the last stable offset, whether anybody ends the transaction, and the act that does."""
+
+from __future__ import annotations
+
+import pytest
+
+from core.kafka.ids import TopicPartition
+from core.kafka.release import RELEASES
+from core.kafka.topic_spec import PartitionSpec, TopicSpec
+from core.lab import acts
+from core.lab.cluster import Cluster
+from core.lab.spec import BrokerSpec, ClusterSpec
+from core.sim.errors import ActRefused
+from core.sim.units import SECOND
+
+TP = TopicPartition("orders", 0)
+
+
+def cluster_with_an_open_transaction(release: str) -> Cluster:
+    """A cluster at 5 s: app has written 5 records in a transaction that is open, and another producer 10 records behind them."""
+    spec = ClusterSpec(
+        tuple(BrokerSpec(broker) for broker in (1, 2, 3)),
+        (TopicSpec("orders", assignment=(PartitionSpec((1, 2, 3)),)),),
+        settings=(("transaction.state.log.num.partitions", "1"),),
+    )
+    cluster = Cluster(spec, RELEASES[release])
+    cluster.do(acts.InitTransactions("orders", "app", "app"))
+    cluster.run_until(2 * SECOND)
+    cluster.do(acts.BeginTransaction("app"))
+    cluster.do(acts.Produce("orders", 5, producer="app"))
+    cluster.run_until(3 * SECOND)
+    cluster.do(acts.Produce("orders", 10, producer="plain", acks="1"))
+    cluster.run_until(5 * SECOND)
+    return cluster
+
+
+@pytest.mark.parametrize("release", ["0.11", "2.7", "3.3", "3.6", "4.3"])
+def test_an_open_transaction_holds_the_last_stable_offset_and_does_not_hang(release: str) -> None:
+    cluster = cluster_with_an_open_transaction(release)
+    report = cluster.transaction_report()
+    (held,) = report.held
+    assert (held.tp, held.last_stable_offset, held.high_watermark, held.first_offset) == (TP, 0, 15, 0)
+    assert (held.transactional_id, held.hanging) == ("app", False)
+    (app,) = report.transactions
+    assert (app.transactional_id, app.state, app.partitions) == ("app", "Ongoing", (TP,))
+    assert cluster.partition_view(TP).held_back_at == 0
+    cluster.do(acts.CommitTransaction("app"))
+    cluster.run_until(8 * SECOND)
+    report = cluster.transaction_report()
+    assert report.held == ()
+    assert (report.transactions[0].state, report.transactions[0].partitions) == ("CompleteCommit", ())
+    assert cluster.partition_view(TP).held_back_at is None
+
+
+def test_a_transaction_that_a_coordinator_knows_is_aborted_by_its_start_offset_only() -> None:
+    cluster = cluster_with_an_open_transaction("3.3")
+    with pytest.raises(ActRefused, match="Could not find any open transactions starting at offset 3 on partition orders-0"):
+        cluster.do(acts.AbortHanging(TP, 3))
+    with pytest.raises(ActRefused, match="there is no partition orders-7"):
+        cluster.do(acts.AbortHanging(TopicPartition("orders", 7), 0))
+    cluster.do(acts.AbortHanging(TP, 0))
+    cluster.run_until(8 * SECOND)
+    assert cluster.transaction_report().held == ()
+    assert cluster.partition_view(TP).committed == 16, "the marker takes an offset"
