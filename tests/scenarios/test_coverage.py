@@ -299,7 +299,15 @@ CAPTURES: Final[dict[str, tuple[str, Witnesses]]] = {
     ),
 }
 
-COVERED: Final = ROWS | STORIES | CAPTURES
+TRANSACTIONS: Final[dict[str, tuple[str, Witnesses]]] = {
+    "T1": (
+        "a batch that comes after its transaction was aborted hangs the partition before 3.6, and is refused since",
+        {"t1-late-produce": ("lso(orders-0) == 6", "lso(orders-0) == 106", "read(committed) == 0", "read(committed) == 100")},
+    ),
+}
+"""Stories of transactions."""
+
+COVERED: Final = ROWS | STORIES | CAPTURES | TRANSACTIONS
 
 HARM: Final = r"(lost|diverged)(\(.*?\))? (== [1-9]|> 0)|happened records-(lost|diverged)|happened isr-expanded"
 """Expectations of a story that goes wrong: records lost or different for good; S9: a fenced replica is in the ISR."""
