@@ -188,7 +188,7 @@ def _apply(broken: _BrokenParts, arrival: _Arrival) -> None:
 
 
 def _cut(broken: _BrokenParts, arrival: _Arrival, broker: int, end: int) -> None:
-    """Cut links of a broker, except for links with an end that is still affected by an earlier cut."""
+    """Cut a link of a broker, or all its links. If the broker or the selected peer is still affected by an earlier cut, do nothing."""
     name, time = broker_address(broker), arrival.time
     peers = [broker_address(each.id) for each in broken.spec.brokers if each.id != broker] if arrival.fault.brokers else []
     if arrival.fault.controller:
