@@ -1,4 +1,7 @@
-"""The order in which a Java hash table (`java.util.HashMap`) returns its keys, which is the order in which Kafka's tools print them."""
+"""The order in which a Java hash table (`java.util.HashMap`) returns its keys.
+
+Kafka's tools print topics and transactions in this order.
+"""
 
 from __future__ import annotations
 
@@ -17,13 +20,13 @@ T = TypeVar("T")
 
 
 def hash_order(keys: Iterable[T], hash_of: Callable[[T], int], capacity: int = DEFAULT_CAPACITY) -> list[T]:
-    """Return keys in the iteration order of a hash table. The keys are given in the order of insertion.
+    """Return keys in the iteration order of a hash table. `keys` are in the order of insertion.
 
     The capacity doubles until the table is at most three quarters full. Keys in one bucket keep the order of insertion.
 
     Args:
         keys: the keys, without duplicates.
-        hash_of: the function that returns `hashCode` of a key, as an unsigned 32-bit number.
+        hash_of: the function that returns the `hashCode` of a key, as an unsigned 32-bit number.
         capacity: the initial number of buckets, a power of two.
     """
     inserted = list(keys)

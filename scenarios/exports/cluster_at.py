@@ -1,4 +1,4 @@
-"""The cluster of an event log or a scenario at any moment."""
+"""Builds the cluster of an event log or a scenario as it is at any moment."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ def cluster_at(source: str, at: int | None, *, log: bool, release: Release | Non
         source: the file of the log, or the scenario.
         at: the virtual time in µs; None for the end.
         log: whether the source is an event log.
-        release: the release under which a scenario runs; None for its newest. A log always runs under its own release.
-        seed: the seed of a scenario; None for its own. A log always has its own seed.
+        release: the release under which a scenario runs; None for the newest of its releases; a log always runs under its own release.
+        seed: the seed of a scenario; None for the scenario's own seed; a log always has its own seed.
 
     Raises:
         InputError: the log or the scenario cannot be read, or its cluster cannot be built or run.

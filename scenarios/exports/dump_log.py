@@ -1,7 +1,7 @@
-"""Prints the files of a segment as kafka-dump-log of Kafka 4.0 does (Kafka: `DumpLogSegments`).
+"""Prints the files of a segment in the same way as kafka-dump-log of Kafka 4.0 (Kafka: `DumpLogSegments`).
 
-The model has no contents of records and no CRC. Therefore, `crc` and `isvalid` of a batch, the key and the payload of a record, and the sizes of
-the keys and values of internal topics are omitted. The name of a file is printed without its directory.
+In the laboratory, records have no contents, and batches have no CRC. Therefore, `crc` and `isvalid` of a batch, the key and the payload of
+a record, and the sizes of the keys and values of internal topics are omitted. The name of a file is printed without its directory.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from core.sim.units import US_PER_MS
 from scenarios.errors import InputError
 
 OMITTED: Final = "The laboratory has no CRCs and no contents of records, so crc, isvalid, key, and payload are omitted."
-"""The note about the parts that are missing."""
+"""The note about the omitted parts."""
 
 SUFFIXES: Final = (LOG, OFFSET_INDEX, TIME_INDEX, TRANSACTION_INDEX, PRODUCER_SNAPSHOT)
 
@@ -31,7 +31,7 @@ def dump_lines(log: ReplicaLog, segments: Sequence[SegmentFiles], name: str, *, 
         log: the log.
         segments: its segments.
         name: the name of the file; leading zeros can be omitted.
-        deep: whether to print the records of each batch, too (`--deep-iteration`).
+        deep: whether to also print the records of each batch (`--deep-iteration`).
 
     Raises:
         InputError: there is no such file.

@@ -1,4 +1,4 @@
-"""Prints the segment files of a replica, their index entries, and the steps of a lookup, as text or as data."""
+"""Prints the segment files of a replica, the entries of their indexes, and the steps of a lookup, as text or as data."""
 
 from __future__ import annotations
 
@@ -132,7 +132,7 @@ def lookup_lines(lookup: Lookup) -> Iterator[str]:
 
 
 def as_data(report: SegmentReport, segments: Sequence[SegmentFiles]) -> dict[str, Any]:
-    """Return everything as data for `--json`. Timestamps are in ms."""
+    """Return all of this as data for `--json`. Timestamps are in ms."""
     lookup = report.lookup
     data: dict[str, Any] = {
         "partition": str(report.tp),

@@ -1,4 +1,4 @@
-"""The output of `kafka-transactions` (`tools/TransactionsCommand`, KIP-664) at a frozen moment, byte for byte.
+"""The exact output of `kafka-transactions` (`tools/TransactionsCommand`, KIP-664) at a given moment.
 
 Times are virtual times in ms. Rows are in the order of Java's hash tables. A broker that is down or paused does not answer, so the
 transactional IDs that it coordinates are missing.
@@ -54,7 +54,7 @@ NONE: Final = "None"
 
 
 def table(header: Sequence[str], rows: Sequence[Sequence[object]]) -> list[str]:
-    """Return the lines of a table. Each cell is padded to the width of its column, and a tab follows (`#prettyPrintTable`)."""
+    """Return the lines of a table. Each cell is padded to the width of its column and is followed by a tab (`#prettyPrintTable`)."""
     texts = [tuple(header), *(tuple(escape_value(str(cell)) for cell in row) for row in rows)]
     widths = [max(map(len, column)) for column in zip(*texts, strict=True)]
     return ["".join(cell.ljust(width) + "\t" for cell, width in zip(row, widths, strict=True)) for row in texts]
@@ -80,7 +80,7 @@ def describe_lines(cluster: Cluster, transactional_id: str) -> list[str]:
     """Return the lines of `describe`.
 
     Raises:
-        InputError: no broker that answers coordinates the ID.
+        InputError: none of the brokers that answer knows the ID.
     """
     if not transactional_id:
         raise InputError("--transactional-id: the transactional ID must not be empty")
@@ -99,7 +99,7 @@ def describe_lines(cluster: Cluster, transactional_id: str) -> list[str]:
 
 
 def _why_unknown(cluster: Cluster, transactional_id: str) -> str:
-    """Return why no broker that answers coordinates an ID."""
+    """Return the reason why none of the brokers that answer knows an ID."""
     known = cluster.controller.replication.partitions
     count = sum(tp.topic == TRANSACTION_STATE_TOPIC for tp in known)
     if not count:
@@ -152,7 +152,8 @@ def find_hanging_lines(cluster: Cluster, partitions: Sequence[TopicPartition], b
         cluster: the cluster.
         partitions: the partitions to search, as `partitions_to_search` returns them.
         broker: the broker whose replicas are searched; None for the leaders.
-        max_timeout_minutes: the option `--max-transaction-timeout`: find only transactions that have been idle for longer, minutes.
+        max_timeout_minutes: the option `--max-transaction-timeout`: find only transactions that have been idle for longer than this time,
+            in minutes.
 
     Raises:
         InputError: a replica does not answer.
@@ -200,7 +201,7 @@ def check_partition(cluster: Cluster, tp: TopicPartition) -> None:
     """Check that a partition exists.
 
     Raises:
-        InputError: it does not exist.
+        InputError: the partition does not exist.
     """
     _check_topic(cluster, tp.topic)
     if tp not in cluster.controller.replication.partitions:
@@ -215,7 +216,7 @@ def _check_topic(cluster: Cluster, topic: str) -> None:
 
 
 def answering_brokers(cluster: Cluster) -> list[Broker]:
-    """Return the brokers that answer requests: those whose process runs."""
+    """Return the brokers that answer requests, which are the brokers whose process is running."""
     return [each for each in cluster.brokers.values() if each.state is not BrokerState.STOPPED and each.address not in cluster.paused]
 
 
@@ -247,7 +248,9 @@ def _asked(broker: int | None) -> str:
 
 
 def _listed(broker: Broker, now: int, longer_than: int) -> list[TransactionMetadata]:
-    """Return the IDs of a coordinator in the order in which it lists them: by partition of `__transaction_state`, each with its own table."""
+    """Return the transactional IDs of a coordinator in the order in which it lists them: by partition of `__transaction_state`, each of
+    which has its own hash table.
+    """
     states = broker.transactions.states
     by_partition: dict[int, list[TransactionMetadata]] = {number: [] for number in hash_order(sorted(states.caches), int)}
     for each in list_transactions(states, now, longer_than=longer_than):
@@ -285,5 +288,5 @@ def _hanging(each: OpenTransaction, now: int) -> tuple[object, ...]:
 
 
 def _milliseconds(time: int) -> int:
-    """Return a time in ms. -1 means that there is none in both units."""
+    """Convert a time from µs to ms. In both units, -1 means that there is no time."""
     return time // US_PER_MS

@@ -108,7 +108,7 @@ def _find_hanging(arguments: argparse.Namespace) -> int:
 
 
 def _cluster(arguments: argparse.Namespace) -> Cluster:
-    """Return the cluster at the moment, and say so if its release does not have the tool."""
+    """Return the cluster at the requested moment. If its release does not have the tool, print a message."""
     from scenarios.errors import InputError
     from scenarios.exports.cluster_at import cluster_at
 
@@ -134,7 +134,7 @@ def _optional_number(option: str, text: str | None) -> int | None:
 
 
 def _number(option: str, text: str) -> int:
-    """Parse a number of an option.
+    """Parse the value of an option that takes a number.
 
     Raises:
         InputError: the text is not a whole number.

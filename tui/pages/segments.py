@@ -14,10 +14,10 @@ from tui.rendering.tables import Cell, Column, paint_table
 
 
 def lookup_target(text: str) -> tuple[int | None, int | None]:
-    """Parse what to look up: an offset such as `1234`, a time such as `4s`, or nothing. Return the offset and the timestamp (ms).
+    """Parse the target of a lookup: an offset such as `1234`, a time such as `4s`, or nothing. Return the offset and the timestamp (ms).
 
     Raises:
-        ValueError: the text is neither of them, or the time has a fraction of a millisecond.
+        ValueError: the text is neither an offset nor a time, or the time has a fraction of a millisecond.
     """
     if not text:
         return None, None

@@ -183,7 +183,8 @@ def paint_timeline(
     Args:
         buckets: the marks, updated for `axis_of(size)`.
         bookmarks: position and note of each bookmark.
-        now, end: the current position, and the end of the branch. All positions are in µs or, if `buckets.by_events` is set, in events.
+        now, end: the current position, and the end of the branch; these positions, and those of bookmarks, are in µs or, if
+            `buckets.by_events` is set, in events.
         paint, size, focused: the styles, the width and height in cells, and whether the timeline has the keyboard focus.
         told: description of the selected mark; empty if no mark is selected.
         chosen: the selected mark, or None if no mark is selected.
