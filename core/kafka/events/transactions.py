@@ -195,7 +195,7 @@ class TransactionEnded(Event, kind="transaction-ended", source="KafkaProducer#co
 
 
 class ProducerStateChanged(Event, kind="producer-state", source="TransactionManager#transitionTo", level=NOTABLE):
-    """A transactional producer entered an error state, or recovered; `error` is the reason."""
+    """A transactional producer got its producer ID and epoch, or entered an error state. `error` is the reason for an error state."""
 
     producer: str
     transactional_id: str
