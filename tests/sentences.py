@@ -144,9 +144,13 @@ def _is_text(node: ast.AST) -> bool:
     return isinstance(node, ast.Constant) and isinstance(node.value, str)
 
 
+_ENTRIES: Final = re.compile(r"\n\s*\n|\n\s*(?:Attributes|Args|Raises|Returns|Yields):\s*\n|\n(?= +(?:\w+, )*\w+: )")
+"""The ends of paragraphs, and of the entries of an `Attributes` or `Args` list, each of which stands on its own."""
+
+
 def _sentences(text: str) -> Iterator[str]:
     """The sentences of a text, paragraph by paragraph; what is set off by its indentation or is no sentence is left out."""
-    for paragraph in re.split(r"\n\s*\n", text):
+    for paragraph in re.split(_ENTRIES, text):
         for each in _ENDS.split(" ".join(paragraph.split())):
             if _TEXT.search(each):
                 yield each
