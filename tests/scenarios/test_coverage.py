@@ -304,6 +304,26 @@ TRANSACTIONS: Final[dict[str, tuple[str, Witnesses]]] = {
         "a batch that comes after its transaction was aborted hangs the partition before 3.6, and is refused since",
         {"t1-late-produce": ("lso(orders-0) == 6", "lso(orders-0) == 106", "read(committed) == 0", "read(committed) == 100")},
     ),
+    "T2": (
+        "a late batch of an aborted transaction joins the next transaction, and is readable",
+        {"t2-late-batch-joins": ("read(committed) == 27", "read(committed) == 20")},
+    ),
+    "T5": (
+        "the next owner of a partition reads the committed offset while a marker is missing; since KIP-447, it waits",
+        {"i2-stable-offsets": ("processed-twice(second) == 10", "processed-twice(second) == 0")},
+    ),
+    "T7": (
+        "the abort of a transaction that timed out does not fence its producer in 0.11, so half of the transaction is committed",
+        {"t7-timeout-without-fencing": ("read(committed) == 7", "read(committed) == 0", "never transaction-ended {marker=COMMIT}")},
+    ),
+    "T10": (
+        "an unclean leader election loses a marker, and the transaction is open for good",
+        {"t10-unclean-election": ("lso(orders-0) == 0", "lso(invoices-0) == 6", "read(of-orders) == 0", "read(of-invoices) == 5")},
+    ),
+    "T13": (
+        "4.3 skips the marker of a partition that has no leader, so half of the transaction stays open",
+        {"t13-end-while-offline": ("lso(orders-0) == 0", "lso(orders-0) == 6", "read(committed) == 7", "read(committed) == 12")},
+    ),
 }
 """Stories of transactions."""
 
