@@ -308,6 +308,10 @@ TRANSACTIONS: Final[dict[str, tuple[str, Witnesses]]] = {
         "a late batch of an aborted transaction joins the next transaction, and is readable",
         {"t2-late-batch-joins": ("read(committed) == 27", "read(committed) == 20")},
     ),
+    "T3": (
+        "a late marker ends the next transaction too early, so records of an aborted transaction are readable",
+        {"t3-late-marker": ("read(committed) == 12", "read(committed) == 5", "happened marker-refused")},
+    ),
     "T5": (
         "the next owner of a partition reads the committed offset while a marker is missing; since KIP-447, it waits",
         {"i2-stable-offsets": ("processed-twice(second) == 10", "processed-twice(second) == 0")},
@@ -316,9 +320,27 @@ TRANSACTIONS: Final[dict[str, tuple[str, Witnesses]]] = {
         "the abort of a transaction that timed out does not fence its producer in 0.11, so half of the transaction is committed",
         {"t7-timeout-without-fencing": ("read(committed) == 7", "read(committed) == 0", "never transaction-ended {marker=COMMIT}")},
     ),
+    "T8": (
+        "a marker has no time, so the leader forgets the epoch of a fenced producer and appends its batch",
+        {"t8-marker-without-time": ("lso(orders-0) == 1", "lso(orders-0) == 8", "read(committed) == 0", "read(committed) == 7")},
+    ),
+    "T9": (
+        "an idempotent producer continues with another producer ID, so the leader does not recognize its late batch",
+        {"t9-new-producer-id": ("leo(orders-0) == 20", "leo(orders-0) == 15", "count producer-id-given {producer=app} == 2")},
+    ),
     "T10": (
         "an unclean leader election loses a marker, and the transaction is open for good",
         {"t10-unclean-election": ("lso(orders-0) == 0", "lso(invoices-0) == 6", "read(of-orders) == 0", "read(of-invoices) == 5")},
+    ),
+    "T12": (
+        "a late answer makes the coordinator forget the markers of a transaction, which is then never complete",
+        {
+            "t12-forgotten-markers": (
+                "read(committed) == 5",
+                "read(committed) == 12",
+                "never transaction-state {transaction-state=CompleteCommit}",
+            )
+        },
     ),
     "T13": (
         "4.3 skips the marker of a partition that has no leader, so half of the transaction stays open",
