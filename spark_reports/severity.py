@@ -30,6 +30,7 @@ No value stands for a leader that does not serve clients, because such intervals
 
 RANKS: Final[Mapping[str, tuple[str, ...]]] = {
     "state": tuple(STATE_WORDS[status] for status in sorted(STATE_WORDS, reverse=True)),
+    "status": ("open", "waits for marker", "hanging"),
     "what": ("diverged", "duplicated", "exposed", "lost, seen", "lost", "stalled", "writes", "reads"),
 }
 """For each column, its texts from the least severe to the most severe. A text that is not listed ranks below all listed texts."""

@@ -15,9 +15,11 @@ from spark_reports.summaries.intermediate.fault_intervals import (
     slow_disk_intervals,
     topic_clients,
 )
+from spark_reports.summaries.intermediate.held_intervals import held_intervals
 from spark_reports.summaries.intermediate.high_watermark_stalls import end_with_session, high_watermark_stalls
 from spark_reports.summaries.intermediate.lag_counts import lag_counts
 from spark_reports.summaries.intermediate.partition_states import partition_states
+from spark_reports.summaries.intermediate.partition_transactions import partition_transactions
 from spark_reports.summaries.intermediate.stall_intervals import blocked_intervals, stalled_intervals, unserved_intervals
 
 if TYPE_CHECKING:
@@ -116,6 +118,9 @@ def _inputs(
         ).localCheckpoint()
     )
     held = Lazy(lambda: one(blocked_intervals(states(), down(), cuts(), end_with_session(still(), sessions), disks())).localCheckpoint())
+    # Without transactions, Spark removes these queries, which would otherwise sort the frequent events.
+    frequent = only_if_found(events, found, ("transaction-begun", "marker-appended"))
+    transactions = Lazy(lambda: one(partition_transactions(frequent, infrequent)).localCheckpoint())
     return SummaryInputs(
         events,
         infrequent,
@@ -126,5 +131,7 @@ def _inputs(
         stalled_once=Lazy(lambda: one(stalled_intervals(states(), closed(), held())).localCheckpoint()),
         event_counts_once=counts,
         lag_counts_once=lags,
+        transactions_once=transactions,
+        held_once=Lazy(lambda: one(held_intervals(transactions(), frequent, infrequent, sessions)).localCheckpoint()),
         single_partition=single_partition,
     )

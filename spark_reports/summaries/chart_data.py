@@ -1,6 +1,7 @@
 """The data of the charts in the HTML report.
 
-The charts show the states of each partition over time, and a limited number of points of its high watermark and its log end.
+The charts show the states of each partition over time, a limited number of points of its high watermark and its log end, and the intervals in
+which transactions held back its last stable offset.
 """
 
 from __future__ import annotations
@@ -11,7 +12,9 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from spark_reports.summaries.inputs import SummaryInputs
+from spark_reports.summaries.intermediate.held_intervals import HELD_COLUMNS, HELD_KINDS
 from spark_reports.summaries.intermediate.partition_states import STATE_COLUMNS, STATE_KINDS, worst_state
+from spark_reports.summaries.intermediate.partition_transactions import TRANSACTION_COLUMNS, TRANSACTION_KINDS
 from spark_reports.summaries.summary import Summary, table_schema
 
 POINTS: Final = 120
@@ -74,4 +77,21 @@ CURVES: Final = Summary(
     schema=table_schema(names=("session", "topic"), numbers=("partition", "at_us", "log_end", "high_watermark")),
     keys=("session", "topic", "partition", "at_us"),
     compute=_curves,
+)
+
+
+def _held(inputs: SummaryInputs) -> DataFrame:
+    return inputs.held.withColumn("lasts_us", F.col("to_us") - F.col("from_us"))
+
+
+HELD: Final = Summary(
+    name="held",
+    title="Last stable offset of each partition while transactions held it back",
+    notes="`offset` is the last stable offset of the leader `broker` in this interval. At other times, it equals the high watermark.",
+    kinds=tuple(dict.fromkeys(TRANSACTION_KINDS + HELD_KINDS)),
+    columns=tuple(dict.fromkeys(TRANSACTION_COLUMNS + HELD_COLUMNS)),
+    schema=table_schema(names=("session", "topic"), numbers=("partition", "broker", "from_us", "to_us", "offset", "lasts_us")),
+    keys=("session", "topic", "partition", "broker", "from_us"),
+    compute=_held,
+    worst=("lasts_us",),
 )

@@ -53,7 +53,8 @@ class SummaryInputs:
         infrequent: the infrequent events, which are cached because most summaries need no other events.
         sessions: a row for each session (`schema.session_schema`).
         found: the event kinds that occur among `infrequent` (`occurring_kinds`), and possibly more kinds.
-        states_once, unserved_once, stalled_once, event_counts_once, lag_counts_once: the sources of the properties with these names.
+        states_once, unserved_once, stalled_once, event_counts_once, lag_counts_once, transactions_once, held_once: the sources of the
+            properties with these names.
         single_partition: whether all frames except `events` have a single partition, so that nothing needs to be shuffled.
     """
 
@@ -66,6 +67,8 @@ class SummaryInputs:
     stalled_once: Lazy[DataFrame]
     event_counts_once: Lazy[DataFrame]
     lag_counts_once: Lazy[DataFrame]
+    transactions_once: Lazy[DataFrame]
+    held_once: Lazy[DataFrame]
     single_partition: bool = False
 
     @property
@@ -92,6 +95,16 @@ class SummaryInputs:
     def lag_counts(self) -> DataFrame:
         """The counts of lags, as returned by `lag_counts.lag_counts`."""
         return self.lag_counts_once()
+
+    @property
+    def partition_transactions(self) -> DataFrame:
+        """The transactions of partitions, as returned by `partition_transactions.partition_transactions`."""
+        return self.transactions_once()
+
+    @property
+    def held(self) -> DataFrame:
+        """The intervals in which the last stable offset was held back, as returned by `held_intervals.held_intervals`."""
+        return self.held_once()
 
     def events_of(self, kinds: Iterable[str]) -> DataFrame:
         """Return the events of the given kinds."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Final
 
-from spark_reports.summaries.chart_data import CURVES, TIMELINE
+from spark_reports.summaries.chart_data import CURVES, HELD, TIMELINE
 from spark_reports.summaries.clients.errors import ERRORS
 from spark_reports.summaries.clients.harm import HARM
 from spark_reports.summaries.clients.produce_errors import PRODUCE_ERRORS
@@ -24,14 +24,21 @@ from spark_reports.summaries.replicas.isr_flapping import ISR_FLAPPING
 from spark_reports.summaries.replicas.lag import LAG
 from spark_reports.summaries.replicas.min_isr import MIN_ISR
 from spark_reports.summaries.summary import Summary
+from spark_reports.summaries.transactions.aborted_transactions import ABORTED_TRANSACTIONS
+from spark_reports.summaries.transactions.duplicates import DUPLICATES
+from spark_reports.summaries.transactions.hanging_transactions import HANGING_TRANSACTIONS
+from spark_reports.summaries.transactions.refusals import REFUSALS
+from spark_reports.summaries.transactions.stable_offsets import STABLE_OFFSETS
+from spark_reports.summaries.transactions.transactions import TRANSACTIONS
 
 SUMMARIES: Final[tuple[Summary, ...]] = (
     ELECTIONS, LEADERSHIP, CONTROLLERS, ISR_CHURN, ISR_FLAPPING, AVAILABILITY, MIN_ISR, DEGRADED, UNAVAILABILITY, RECORDS, HARM,
     LAG, PRODUCE_LATENCY, PRODUCE_ERRORS, IDLE, ERRORS, SETTINGS,
+    TRANSACTIONS, ABORTED_TRANSACTIONS, STABLE_OFFSETS, HANGING_TRANSACTIONS, DUPLICATES, REFUSALS,
 )  # fmt: skip
 """All summaries."""
 
-CHARTS: Final[tuple[Summary, ...]] = (TIMELINE, CURVES)
+CHARTS: Final[tuple[Summary, ...]] = (TIMELINE, CURVES, HELD)
 """The data of the charts in an HTML report."""
 
 

@@ -16,6 +16,7 @@ from typing import Any
 from core.kafka import health
 from core.kafka.health import PartitionStatus
 from core.kafka.partition_registration import PartitionRegistration
+from tests.spark_reports.summaries import transactions_reference
 
 Line = dict[str, Any]
 Rows = dict[tuple[Any, ...], dict[str, int]]
@@ -780,5 +781,6 @@ ALL = {
     "produce_latency": produce_latency,
     "produce_errors": produce_errors,
     "errors": errors,
+    **transactions_reference.ALL,
 }
 """Every question by the summary's name."""

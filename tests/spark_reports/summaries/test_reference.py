@@ -5,6 +5,7 @@ from __future__ import annotations
 import tempfile
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from random import Random
 from typing import Any
 
 import pytest
@@ -64,6 +65,13 @@ WORDS: dict[str, st.SearchStrategy[Any]] = {
     "doomed_by": st.integers(0, 20),
     "controller": st.sampled_from(["b1", "b2", "c1"]),
     "delay_us": st.sampled_from([0, 500_000, 2_000_000]),
+    "transactional_id": st.sampled_from(["tx", "ty"]),
+    "transaction_state": st.sampled_from(["Empty", "Ongoing", "PrepareCommit", "PrepareAbort", "CompleteCommit", "CompleteAbort", "Dead"]),
+    "partitions_named": st.sampled_from(["", "a-0", "a-0,a-1,b-0", "b-2,a-1"]),
+    "producer_id": st.integers(0, 1),
+    "marker_offset": st.integers(0, 60),
+    "first_offset": st.integers(-1, 50),
+    "request": st.sampled_from(["InitProducerId", "EndTxn"]),
     "write_wait_us": st.sampled_from([1_000_001, 3_000_000, 40_000_000]),
 }
 BY_TYPE: dict[str, st.SearchStrategy[Any]] = {
@@ -106,6 +114,10 @@ def sessions(draw: st.DrawFn) -> Session:
         "became-leader",
         "high-watermark",
         "disk-behind",
+        "transaction-begun",
+        "transaction-state",
+        "marker-appended",
+        "high-watermark",
     )
     kinds = st.sampled_from([*heavy, *heavy, *kinds_of(EVERY), "broker-unfenced", "follower-append"])
     events = draw(st.lists(kinds.flatmap(events_of), max_size=30))
@@ -117,8 +129,37 @@ def sessions(draw: st.DrawFn) -> Session:
     return events, None if after is None else now + after
 
 
+def transactional_session(random: Random) -> Session:
+    """Transactions of two producers on one partition. Its offsets and brokers are so few that events fit together."""
+    often = ("append", "high-watermark", "high-watermark", "marker-appended") * 2
+    seldom = ("became-leader", "became-follower", "broker-stopped", "transaction-begun", "transaction-state")
+    values: dict[str, Any] = {
+        "topic": ["a"],
+        "partition": [0],
+        "broker": [1, 1, 1, 2],
+        "producer": ["app", "load"],
+        "producer_id": [0, 1],
+        "transactional_id": ["tx", "ty"],
+        "transaction_state": ["Ongoing", "PrepareCommit", "CompleteCommit", "PrepareAbort", "Dead"],
+        "partitions_named": ["", "a-0"],
+        "from_offset": range(7),
+        "first_offset": range(-1, 7),
+        "high_watermark": range(7),
+        "offset": range(20),
+        "marker_offset": range(4, 14),
+        "new_offset": range(1, 20),
+    }
+    events = [event_at(0, "became-leader", topic="a", broker=1), event_at(0, "transaction-begun", producer="app", transactional_id="tx")]
+    now = 0
+    for _ in range(random.randint(10, 40)):
+        kind = random.choice([*often, *seldom])
+        now += random.randint(0, 3)
+        events.append(event_at(now, kind, **{name: random.choice(values[name]) for name in column_types(KINDS[kind]) if name in values}))
+    return events, random.choice([None, now, now + 10])
+
+
 def drawn() -> list[Session]:
-    """Some fifty sessions."""
+    """Some hundred sessions."""
     found: list[Session] = []
 
     @settings(max_examples=8, deadline=None, suppress_health_check=list(HealthCheck), database=None, phases=[Phase.generate])
@@ -127,7 +168,7 @@ def drawn() -> list[Session]:
         found.extend(several)
 
     draw()
-    return found
+    return [*found, *(transactional_session(Random(seed)) for seed in range(60))]
 
 
 # All sessions go through Spark together: to shrink one would take minutes, the assertion names table and rows.

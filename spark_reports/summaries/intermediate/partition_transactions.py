@@ -1,0 +1,127 @@
+"""The transactions of each partition: those that a marker ended, and those that are open at the end of the log.
+
+An event log does not say that a transaction opens on a partition. It follows from three kinds of events:
+
+- `transaction-begun` says which producer ID a producer has. Every batch of such a producer belongs to a transaction.
+- `marker-appended` says where a transaction began and where it ended.
+- `became-leader` says where the log of the new leader ends. Batches and markers at or above this offset are lost.
+
+Batches and markers of a broker that is no longer the newest leader are ignored, because the newest leader's log decides.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from pyspark.sql import DataFrame, Window
+from pyspark.sql import functions as F
+
+from spark_reports.summaries.intermediate.partition_states import PARTITION
+
+TRANSACTION_KINDS: Final = ("append", "became-leader", "marker-appended", "transaction-begun")
+"""The event kinds that `partition_transactions` needs."""
+
+TRANSACTION_COLUMNS: Final = (
+    "topic", "partition", "broker", "producer", "from_offset", "offset", "marker_offset", "first_offset", "producer_id", "transactional_id",
+)  # fmt: skip
+"""The event columns that `partition_transactions` needs."""
+
+_OF: Final = (*PARTITION, "producer_id")
+_END: Final = 2**62
+"""An offset above all offsets."""
+
+
+def partition_transactions(events: DataFrame, infrequent: DataFrame) -> DataFrame:
+    """Return the transactions of partitions.
+
+    The rows are `session, topic, partition, producer_id, transactional_id, first_offset, marker_offset, seq, since_us, valid_from, valid_to`.
+    `marker_offset` is null for a transaction that is open at the end. Only an open transaction has `transactional_id` and `since_us`, which
+    is the time of its first batch. `seq` is the event of the marker or of the first batch. The transaction counts for the leaders that
+    were elected from the event `valid_from` on and before the event `valid_to` (null: until the end).
+
+    Args:
+        events: all events; only their `append` events are used.
+        infrequent: the infrequent events.
+    """
+    leaders = infrequent.where("kind = 'became-leader'").select(*PARTITION, "seq", "broker", "offset")
+    markers = infrequent.where("kind = 'marker-appended'").select(
+        *_OF, "seq", "t", "broker", F.col("marker_offset").alias("at"), "first_offset", F.lit(True).alias("is_marker")
+    )
+    batches = _transactional_batches(events, infrequent).withColumns({"at": F.col("from_offset"), "is_marker": F.lit(False)})
+    both = _of_newest_leader(markers.unionByName(batches, allowMissingColumns=True), leaders).cache()
+    ended = both.where("is_marker AND first_offset >= 0").select(*_OF, "seq", "first_offset", F.col("at").alias("marker_offset"))
+    ended = _with_elections(ended, leaders)
+    # If a marker was lost, the next marker of the same transaction counts only from then on.
+    earlier = Window.partitionBy(*_OF, "first_offset").orderBy("seq").rowsBetween(Window.unboundedPreceding, -1)
+    ended = ended.withColumn("valid_from", F.greatest("valid_from", F.coalesce(F.max("valid_to").over(earlier), F.lit(0))))
+    lost = ended.groupBy(*_OF, "first_offset").agg(F.max("valid_to").alias("lost"))
+    still_open = _with_elections(_open_transactions(both), leaders).join(lost, [*_OF, "first_offset"], "left")
+    still_open = still_open.withColumn("valid_from", F.greatest("valid_from", F.coalesce("lost", F.lit(0)))).drop("lost", "valid_to")
+    return ended.unionByName(still_open, allowMissingColumns=True)
+
+
+def _transactional_batches(events: DataFrame, infrequent: DataFrame) -> DataFrame:
+    """Return the batches of transactional producers, each with the producer ID of its producer at that time."""
+    begun = infrequent.where("kind = 'transaction-begun'").select("session", "producer", "seq", "producer_id", "transactional_id")
+    producers = F.broadcast(begun.select("session", "producer").distinct())
+    appended = (
+        events.where("kind = 'append'")
+        .select(*PARTITION, "producer", "seq", "t", "broker", "from_offset")
+        .join(producers, ["session", "producer"], "left_semi")
+    )
+    before = Window.partitionBy("session", "producer").orderBy("seq").rowsBetween(Window.unboundedPreceding, Window.currentRow)
+    known = appended.unionByName(begun, allowMissingColumns=True).withColumns(
+        {name: F.last(name, ignorenulls=True).over(before) for name in ("producer_id", "transactional_id")}
+    )
+    return known.where("from_offset IS NOT NULL AND producer_id IS NOT NULL").drop("producer")
+
+
+def _of_newest_leader(rows: DataFrame, leaders: DataFrame) -> DataFrame:
+    """Return the rows of the leader that was elected last, with `kept`: whether no later leader lacks the offset `at`."""
+    in_order = Window.partitionBy(*PARTITION).orderBy("seq").rowsBetween(Window.unboundedPreceding, Window.currentRow)
+    # The order is descending, because in ascending order Spark rescans all following rows for each row.
+    later = Window.partitionBy(*PARTITION).orderBy(F.desc("seq")).rowsBetween(Window.unboundedPreceding, Window.currentRow)
+    elected = leaders.select(*PARTITION, "seq", F.col("broker").alias("elected"), F.col("offset").alias("log_end"))
+    return (
+        rows.unionByName(elected, allowMissingColumns=True)
+        .withColumns({"newest": F.last("elected", ignorenulls=True).over(in_order), "least": F.min("log_end").over(later)})
+        .where("at IS NOT NULL AND broker = newest")
+        .withColumn("kept", F.expr(f"at < coalesce(least, {_END})"))
+        .drop("elected", "log_end", "newest", "least")
+    )
+
+
+def _open_transactions(rows: DataFrame) -> DataFrame:
+    """Return the transactions that are open at the end: each begins with the first kept batch after the last kept marker."""
+    kept = rows.where("kept")
+    ended = kept.where("is_marker").groupBy(*_OF).agg(F.max("seq").alias("ended"))
+    return (
+        kept.where("NOT is_marker")
+        .join(ended, list(_OF), "left")
+        .where("seq > coalesce(ended, 0)")
+        .groupBy(*_OF)
+        .agg(F.min(F.struct("seq", "t", "at", "transactional_id")).alias("first"))
+        .selectExpr(
+            *_OF, "first.seq", "first.t AS since_us", "first.at AS first_offset", "CAST(NULL AS BIGINT) AS marker_offset",
+            "first.transactional_id AS transactional_id",
+        )
+    )  # fmt: skip
+
+
+def _with_elections(rows: DataFrame, leaders: DataFrame) -> DataFrame:
+    """Add `valid_from`, the last election before the transaction whose leader lacks its first offset, and `valid_to`.
+
+    `valid_to` is the first election after the transaction whose leader lacks its marker; null if there is none.
+    """
+    others = leaders.select(*PARTITION, F.col("seq").alias("election"), F.col("offset").alias("log_end"))
+    columns = rows.columns
+    return (
+        rows.join(F.broadcast(others), list(PARTITION), "left")
+        .groupBy(*columns)
+        .agg(
+            F.coalesce(F.max(F.expr("CASE WHEN election < seq AND log_end <= first_offset THEN election END")), F.lit(0)).alias(
+                "valid_from"
+            ),
+            F.min(F.expr("CASE WHEN election > seq AND log_end <= marker_offset THEN election END")).alias("valid_to"),
+        )
+    )

@@ -1,0 +1,95 @@
+"""Transactions by transactional ID and outcome, with the time until they were decided and the time until they were complete."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from pyspark.sql import Column, DataFrame, Window
+from pyspark.sql import functions as F
+
+from spark_reports.summaries.inputs import SummaryInputs
+from spark_reports.summaries.intermediate.percentiles import PERCENTILES, percentiles, with_ranks
+from spark_reports.summaries.summary import Summary, table_schema
+
+_ID: Final = ("session", "transactional_id")
+_OUTCOME: Final = (*_ID, "outcome")
+_TIMES: Final = ("decided", "complete")
+
+
+def transactions_of(inputs: SummaryInputs) -> DataFrame:
+    """Return a row for each transaction that its coordinator knew: `session, transactional_id, outcome, decided_us, complete_us`.
+
+    A decision ends a transaction. What follows the decision, except for its completion, belongs to the next transaction of the ID.
+    """
+    events = inputs.events_of(("transaction-begun", "transaction-state"))
+    state = F.when(F.col("kind") == "transaction-state", F.col("transaction_state"))
+    order = Window.partitionBy(*_ID).orderBy("seq")
+    decides = state.isin("PrepareCommit", "PrepareAbort")
+    numbered = events.select(*_ID, "seq", "t", "kind", state.alias("state"), decides.alias("decides")).withColumn(
+        "number",
+        F.count(F.when(F.col("decides"), 1)).over(order.rowsBetween(Window.unboundedPreceding, Window.currentRow))
+        - F.when(F.col("decides") | F.col("state").isin("CompleteCommit", "CompleteAbort"), 1).otherwise(0),
+    )
+
+    def time_of(condition: Column, pick: str) -> Column:
+        return (F.max if pick == "last" else F.min)(F.when(condition, F.col("t")))
+
+    return (
+        numbered.groupBy(*_ID, "number")
+        .agg(
+            time_of(F.col("kind") == "transaction-begun", "last").alias("begun"),
+            F.count(F.when(F.col("state") == "Ongoing", 1)).alias("ongoing"),
+            F.max(F.when(F.col("decides"), F.col("state"))).alias("decision"),
+            time_of(F.col("decides"), "first").alias("decided"),
+            time_of(F.col("state").isin("CompleteCommit", "CompleteAbort"), "first").alias("completed"),
+        )
+        .where("decision IS NOT NULL OR ongoing > 0")
+        .selectExpr(
+            *_ID,
+            "CASE decision WHEN 'PrepareCommit' THEN 'committed' WHEN 'PrepareAbort' THEN 'aborted' ELSE 'open' END AS outcome",
+            "decided - begun AS decided_us",
+            "completed - decided AS complete_us",
+        )
+    )
+
+
+def _compute(inputs: SummaryInputs) -> DataFrame:
+    every = transactions_of(inputs)
+    whole = every.groupBy(*_OUTCOME).agg(
+        F.count(F.lit(1)).alias("transactions"),
+        F.count(F.when((F.col("outcome") != "open") & F.col("complete_us").isNull(), 1)).alias("incomplete"),
+    )
+    for name in _TIMES:
+        value = f"{name}_us"
+        counted = every.where(F.col(value).isNotNull()).groupBy(*_OUTCOME, value).agg(F.count(F.lit(1)).alias("times"))
+        measured = (
+            with_ranks(counted, _OUTCOME, value, "times")
+            .groupBy(*_OUTCOME)
+            .agg(*percentiles(value, f"_{value}"), F.max(value).alias(f"max_{value}"))
+        )
+        whole = whole.join(measured, list(_OUTCOME), "left")
+    return whole
+
+
+TRANSACTIONS: Final = Summary(
+    name="transactions",
+    title="Transactions by transactional ID and outcome",
+    notes=(
+        "`outcome` is the decision of the coordinator: committed or aborted. It is open if the coordinator has not decided by the end of the "
+        "log. The times that end in `_decided_us` are from the producer's begin of the transaction until the decision is in "
+        "`__transaction_state`. If the log has no begin, as for an abort without a transaction, the transaction is not among them. The "
+        "times that end in `_complete_us` are from the decision until all markers are written. `incomplete` counts the decided "
+        "transactions that lack a marker at the end. Percentiles are nearest ranks."
+    ),
+    kinds=("transaction-begun", "transaction-state"),
+    columns=("transactional_id", "transaction_state"),
+    schema=table_schema(
+        names=("session", "transactional_id", "outcome"),
+        numbers=(
+            "transactions", "incomplete", *(f"{mark}_{name}_us" for name in _TIMES for mark in (*(f"p{p}" for p in PERCENTILES), "max")),
+        ),
+    ),
+    keys=("session", "transactional_id", "outcome"),
+    compute=_compute,
+    worst=("incomplete", "max_complete_us", "max_decided_us", "transactions"),
+)  # fmt: skip
