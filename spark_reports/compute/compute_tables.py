@@ -139,7 +139,8 @@ class Computation:
         chosen = F.broadcast(ranked.where((F.col("rank") <= most) & F.col("session").isin(sessions)).drop("rank"))
         states = self.inputs.states.join(chosen, where, "left_semi")
         events = self.inputs.events.join(chosen, where, "left_semi")
-        inputs = attrs.evolve(self.inputs, events=events, states_once=Lazy(lambda: states))
+        held = self.inputs.held.join(chosen, where, "left_semi")
+        inputs = attrs.evolve(self.inputs, events=events, states_once=Lazy(lambda: states), held_once=Lazy(lambda: held))
 
         def draw(summary: Summary) -> Result:
             windows = tables[summary.name].frame.join(chosen, where, "left_semi") if summary is UNAVAILABILITY else None

@@ -31,6 +31,8 @@ ALARM_COLUMNS: Final = frozenset(
         "under_min_us",
         "under_min_times",
         "torn",
+        "transactions_hanging",
+        "incomplete",
     }
 )
 """Columns whose nonzero values are bold, so that readers do not overlook these values."""

@@ -108,6 +108,7 @@ def _cards(report: Report) -> str:
         time("under_min_us", "under_min_us", "under min.insync.replicas, over all partitions", "min_isr"),
         count("batches_given_up", "batches given up by producers", "errors"),
         count("batches_unanswered", "batches unanswered at the end", "produce_latency"),
+        count("transactions_hanging", "hanging transactions", "hanging_transactions"),
         count("records_duplicated", "records duplicated", "records"),
     ]
     neutral = [count("records_acknowledged", "records acknowledged", "records"), count("elections", "leaders elected", "elections")]
@@ -190,31 +191,36 @@ def _charts(report: Report, sessions: Result) -> str:
                 f'<p class="notes">{short:,} short bars are omitted, harmless ones first. The bar before an omitted bar covers its place.</p>'
             )
         parts.append(f"<figure>{svg_charts.timeline(of['timeline'], of.get('unavailability', []), end)}</figure>")
-        parts.append(_curves(of.get("curves", []), end))
+        parts.append(_curves(of.get("curves", []), of.get("held", []), end))
     parts.append("</section>\n")
     return "".join(parts)
 
 
-_DRAWN: Final = {"timeline": "states", "curves": "points", "unavailability": "windows"}
+_DRAWN: Final = {"timeline": "states", "curves": "points", "unavailability": "windows", "held": "last stable offsets"}
 
 
 def _place(row: Mapping[str, Any]) -> tuple[Any, ...]:
     return row["session"], row["topic"], row["partition"], row.get("from_us", row.get("at_us", 0))
 
 
-def _curves(rows: Sequence[Mapping[str, Any]], end_us: int) -> str:
-    """Return charts of the high watermarks of the partitions with the most records."""
+def _curves(rows: Sequence[Mapping[str, Any]], held: Sequence[Mapping[str, Any]], end_us: int) -> str:
+    """Return charts of the high watermarks of the partitions with the most records, with the last stable offsets below them."""
     of: dict[tuple[str, int], list[Mapping[str, Any]]] = {}
     for row in rows:
         of.setdefault((row["topic"], row["partition"]), []).append(row)
     if not of:
         return ""
     most = sorted(of, key=lambda where: (-max(row["log_end"] or 0 for row in of[where]), where))[:CURVES]
+    stable: dict[tuple[str, int], list[Mapping[str, Any]]] = {}
+    for row in held:
+        stable.setdefault((row["topic"], row["partition"]), []).append(row)
     figures = (
-        f"<figure>{svg_charts.curve(of[where], end_us)}<figcaption>{escape(escape_value(f'{where[0]}-{where[1]}'))}</figcaption></figure>"
+        f"<figure>{svg_charts.curve(of[where], end_us, stable.get(where, []))}<figcaption>{escape(escape_value(f'{where[0]}-{where[1]}'))}</figcaption></figure>"
         for where in sorted(most)
     )
     words = "High watermark (line) and log end (dashed) of the leader, in records"
+    if any(where in stable for where in most):
+        words += "; last stable offset while transactions held it back (thick)"
     if len(of) > CURVES:
         words += f"; the {CURVES} longest of {len(of):,} logs"
     return f'<p class="notes">{words}.</p><div class="curves">{"".join(figures)}</div>'

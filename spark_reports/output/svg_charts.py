@@ -128,8 +128,11 @@ def timeline(states: Sequence[Row], windows: Sequence[Row], end_us: int) -> str:
     return "".join(parts)
 
 
-def curve(points: Sequence[Row], end_us: int) -> str:
-    """Return a chart of the high watermark and the log end of a partition's leader, from rows of the table `curves`."""
+def curve(points: Sequence[Row], end_us: int, held: Sequence[Row] = ()) -> str:
+    """Return a chart of the high watermark and the log end of a partition's leader, from rows of the table `curves`.
+
+    The rows of the table `held` add the last stable offset while transactions held it back.
+    """
     width, height = CURVE
     left, bottom = 4, height - 16
     end = max(end_us, 1)
@@ -148,6 +151,13 @@ def curve(points: Sequence[Row], end_us: int) -> str:
             last = float(x)
         if path:
             parts.append(f'<path class="{look}" d="{path}{f"H{width - 4}" if last < width - 4 else ""}"/>')
+    stable = "".join(
+        f"M{_n(left + (width - 8) * min(row['from_us'], end) / end)} {_n(bottom - (bottom - 6) * min(row['offset'], top) / top)}"
+        f"H{_n(left + (width - 8) * min(row['to_us'], end) / end)}"
+        for row in held
+    )
+    if stable:
+        parts.append(f'<path class="lso" d="{stable}"/>')
     parts.append(f'<text class="quiet" x="{left + 4}" y="13">{top:,}</text><text class="quiet" x="{left}" y="{height - 4}">0</text>')
     parts.append(f'<text class="quiet" x="{width - 4}" y="{height - 4}" text-anchor="end">{format_duration(end_us)}</text></svg>')
     return "".join(parts)

@@ -65,6 +65,9 @@ FIGURES: Final[Mapping[str, Figure]] = {
     "produce_p50_us": Figure("produce_latency", "p50_us", worst=True),
     "produce_p99_us": Figure("produce_latency", "p99_us", worst=True),
     "batches_given_up": Figure("errors", "given_up"),
+    "transactions_hanging": Figure("hanging_transactions", "CAST(status = 'hanging' AS BIGINT)"),
+    "held_us": Figure("stable_offsets", "held_us"),
+    "longest_held_us": Figure("stable_offsets", "longest_us", worst=True),
 }
 """The figures, in the order of display. In this order, the losses and waits of clients appear on the first screen of a terminal."""
 
@@ -75,7 +78,7 @@ NAME: Final = "overview"
 
 WORST: Final = (
     "records_lost", "records_lost_acknowledged", "records_diverged", "longest_no_reads_us", "longest_no_writes_us", "longest_stalled_us", "unclean",
-    "under_min_us", "batches_given_up", "batches_unanswered", "times_exposed", "under_replicated_us", "isr_left",
+    "under_min_us", "batches_given_up", "batches_unanswered", "transactions_hanging", "times_exposed", "under_replicated_us", "isr_left",
 )  # fmt: skip
 """The figures that define which session is the worst, with the most important figure first (`severity`)."""
 
@@ -85,7 +88,7 @@ NOTES: Final = (
     "The figures are sums over all partitions, brokers, and topics of a session. Columns that begin with `longest_` contain the "
     "longest window of one partition. `stalled_us` is the time in which acks=all writes waited, which is not part of "
     "`no_writes_us`. The percentiles of produce latency are those of the slowest combination of topic and acks. A batch without an "
-    "answer counts with its waiting time. `records_lost` counts a lost record only once, even if the record was both acknowledged "
+    "answer counts with its waiting time. `held_us` is the time in which transactions held back the last stable offset. `records_lost` counts a lost record only once, even if the record was both acknowledged "
     "and read. `records_lost_acknowledged` and `records_lost_read` are empty for logs of earlier isrlab versions, which did not "
     "distinguish such records."
 )

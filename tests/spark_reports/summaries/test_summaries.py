@@ -38,6 +38,18 @@ def span(t: int, kind: str, start: int, end: int, where: dict[str, Any] = A, **c
     return event(t, kind, **where, from_offset=start, to_offset=end, **columns)
 
 
+def begun(t: int) -> dict[str, Any]:
+    return event(t, "transaction-begun", producer="app", transactional_id="tx", producer_id=7)
+
+
+def state(t: int, new: str, named: str = "") -> dict[str, Any]:
+    return event(t, "transaction-state", transactional_id="tx", producer_id=7, transaction_state=new, partitions_named=named)
+
+
+def committed(t: int, high_watermark: int) -> dict[str, Any]:
+    return event(t, "high-watermark", **A, broker=1, new_offset=high_watermark)
+
+
 def old(event: dict[str, Any]) -> dict[str, Any]:
     """An event as an earlier isrlab wrote it."""
     return {name: value for name, value in event.items() if name not in KINDS[event["kind"]].defaults}
@@ -323,6 +335,50 @@ SESSIONS: dict[str, tuple[list[dict[str, Any]], int | None]] = {
         ],
         10_000,
     ),
+    "transactions": (
+        [
+            event(0, "became-leader", **A, broker=1),
+            begun(1_000),
+            state(1_500, "Ongoing", "a-0"),
+            span(2_000, "append", 0, 4, broker=1, producer="app"),
+            committed(2_500, 4),
+            span(3_000, "append", 4, 10, broker=1, producer="load"),
+            committed(3_500, 10),
+            state(4_000, "PrepareCommit", "a-0"),
+            event(4_200, "marker-appended", **A, broker=1, marker_offset=10, producer_id=7, first_offset=0),
+            committed(4_500, 11),
+            state(4_700, "CompleteCommit"),
+            begun(5_000),
+            state(5_100, "Ongoing", "a-0,b-3"),
+            span(5_200, "append", 11, 12, broker=1, producer="app"),
+            committed(5_300, 12),
+            event(6_000, "transaction-refused", transactional_id="tx", request="InitProducerId", error="CONCURRENT_TRANSACTIONS"),
+            event(6_100, "transaction-refused", transactional_id="ty", request="InitProducerId", error="CONCURRENT_TRANSACTIONS"),
+            event(6_200, "marker-refused", **A, error="TRANSACTION_COORDINATOR_FENCED"),
+            event(6_300, "verification-failed", **A, transactional_id="tx", error="INVALID_TXN_STATE"),
+            span(7_000, "duplicate-dropped", 0, 4, producer="app"),
+            span(7_100, "duplicate-dropped", 0, 3, B, producer="app"),
+            event(8_000, "transaction-timed-out", transactional_id="tx"),
+            state(8_100, "PrepareAbort", "a-0,b-3"),
+        ],
+        9_000,
+    ),
+    "lost-marker": (
+        [
+            event(0, "became-leader", **A, broker=1),
+            begun(500),
+            state(800, "Ongoing", "a-0"),
+            span(1_000, "append", 0, 4, broker=1, producer="app"),
+            committed(2_000, 4),
+            state(2_400, "PrepareAbort", "a-0"),
+            event(2_500, "marker-appended", **A, broker=1, marker_offset=4, producer_id=7, first_offset=0),
+            committed(3_000, 5),
+            state(3_500, "CompleteAbort"),
+            event(5_000, "broker-stopped", broker=1),
+            event(6_000, "became-leader", **A, broker=2, offset=4, high_watermark=4),
+        ],
+        9_000,
+    ),
     "nothing": ([], 0),
 }  # fmt: skip
 
@@ -530,6 +586,45 @@ def test_timeline_and_curves(tables: dict[str, Table]) -> None:
     assert of(tables["curves"], "lag") == [("a", 0, 0, 3, 1), ("a", 0, 1, 10, None), ("a", 0, 3, None, 8), ("a", 0, 4, 11, None)]
 
 
+def test_transactions(tables: dict[str, Table]) -> None:
+    # id, outcome, transactions, incomplete; until decided: p50, p95, p99, max; until complete.
+    assert of(tables["transactions"], "transactions") == [
+        ("tx", "aborted", 1, 1, *[3_100] * 4, *[None] * 4),
+        ("tx", "committed", 1, 0, *[3_000] * 4, *[700] * 4),
+    ]
+    # id, decided, aborted, per million, timed out
+    assert of(tables["aborted_transactions"], "transactions") == [("tx", 2, 1, 500_000, 1)]
+    assert of(tables["aborted_transactions"], "lost-marker") == [("tx", 1, 1, 1_000_000, 0)]
+
+
+def test_stable_offsets(tables: dict[str, Table]) -> None:
+    # held, windows, longest, largest gap, at the end. First 2,500 to 4,500 at offset 0, when the high watermark was 10; then from 5,300 on.
+    assert of(tables["stable_offsets"], "transactions") == [("a", 0, 2_000 + 3_700, 2, 3_700, 10, 1)]
+    # 2,000 to 3,000 on broker 1; broker 2 lacks the marker and leads from 6,000 on.
+    assert of(tables["stable_offsets"], "lost-marker") == [("a", 0, 1_000 + 3_000, 2, 3_000, 4, 1)]
+    # broker, from, to, LSO, time
+    assert [row[2:] for row in of(tables["held"], "lost-marker")] == [(1, 2_000, 3_000, 0, 1_000), (2, 6_000, 9_000, 0, 3_000)]
+
+
+def test_hanging_transactions(tables: dict[str, Table]) -> None:
+    # producer ID, transactional ID, coordinator, status, first offset, since, open for
+    assert of(tables["hanging_transactions"], "transactions") == [
+        ("a", 0, 7, "tx", "PrepareAbort", "waits for marker", 11, 5_200, 3_800),
+    ]
+    assert of(tables["hanging_transactions"], "lost-marker") == [("a", 0, 7, "tx", "CompleteAbort", "hanging", 0, 1_000, 8_000)]
+
+
+def test_duplicates_and_refusals(tables: dict[str, Table]) -> None:
+    # producer, batches, records, partitions, first, last
+    assert of(tables["duplicates"], "transactions") == [("app", 2, 7, 2, 7_000, 7_100)]
+    # request, error, refusals, transactional IDs, first, last
+    assert of(tables["refusals"], "transactions") == [
+        ("InitProducerId", "CONCURRENT_TRANSACTIONS", 2, 2, 6_000, 6_100),
+        ("Produce", "INVALID_TXN_STATE", 1, 1, 6_300, 6_300),
+        ("WriteTxnMarkers", "TRANSACTION_COORDINATOR_FENCED", 1, 0, 6_200, 6_200),
+    ]
+
+
 def test_errors(tables: dict[str, Table]) -> None:
     assert of(tables["errors"], "errors") == [
         ("NOT_ENOUGH_REPLICAS", "append-refused", 1, 0, 5, 5),
@@ -564,6 +659,8 @@ def test_overview(tables: dict[str, Table]) -> None:
     assert (windows["no_reads_us"], windows["longest_no_reads_us"]) == (5_000, 2_000), "a-0: 2,000, 500 and 1,000; b-3: 500 and 1,000"
     assert (windows["no_writes_us"], windows["longest_no_writes_us"]) == (7_000, 4_000)
     assert (rows["controllers"]["controllers_elected"], rows["harm"]["times_exposed"], rows["harm"]["records_lost"]) == (4, 1, 5 - 5 - 3)
+    assert (rows["lost-marker"]["transactions_hanging"], rows["transactions"]["transactions_hanging"]) == (1, 0)
+    assert (rows["transactions"]["held_us"], rows["transactions"]["longest_held_us"]) == (5_700, 3_700)
     every = rows[None]
     assert every["records_lost"] == sum(rows[name]["records_lost"] for name in SESSIONS)
     assert every["longest_no_writes_us"] == max(rows[name]["longest_no_writes_us"] for name in SESSIONS)
