@@ -64,10 +64,14 @@ def _transactional_batches(events: DataFrame, infrequent: DataFrame) -> DataFram
     """Return the batches of transactional producers, each with the producer ID of its producer at that time."""
     begun = infrequent.where("kind = 'transaction-begun'").select("session", "producer", "seq", "producer_id", "transactional_id")
     producers = F.broadcast(begun.select("session", "producer").distinct())
+    # A marker is appended like a batch, and its event is the cause of the append.
+    markers = F.broadcast(infrequent.where("kind = 'marker-appended'").select("session", F.col("seq").alias("cause")))
     appended = (
         events.where("kind = 'append'")
-        .select(*PARTITION, "producer", "seq", "t", "broker", "from_offset")
+        .select(*PARTITION, "producer", "seq", "t", "cause", "broker", "from_offset")
         .join(producers, ["session", "producer"], "left_semi")
+        .join(markers, ["session", "cause"], "left_anti")
+        .drop("cause")
     )
     before = Window.partitionBy("session", "producer").orderBy("seq").rowsBetween(Window.unboundedPreceding, Window.currentRow)
     known = appended.unionByName(begun, allowMissingColumns=True).withColumns(

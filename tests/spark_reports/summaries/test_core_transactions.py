@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from core.kafka.broker.broker_state import BrokerState
+from core.kafka.events import KINDS, column_types
 from core.kafka.ids import TopicPartition
 from core.kafka.release import Release
 from core.kafka.topic_spec import PartitionSpec, TopicSpec
@@ -17,10 +18,12 @@ from core.lab import acts
 from core.lab.cluster import Cluster
 from core.lab.spec import BrokerSpec, ClusterSpec
 from core.sim.units import SECOND
+from scenarios import catalogue
 from scenarios.logs.log_header import make_header
 from scenarios.logs.log_writer import LogWriter
-
-pytestmark = pytest.mark.spark
+from scenarios.releases import release_named
+from scenarios.running.runner import Run
+from tests.spark_reports.summaries import transactions_reference
 
 Table = list[dict[str, Any]]
 
@@ -106,6 +109,7 @@ def _look_until(cluster: Cluster, time: int, held: Counter[TopicPartition]) -> N
                         held[partition.tp] += STEP
 
 
+@pytest.mark.spark
 def test_held_time(session: Session) -> None:
     cluster, tables, held, _ = session
     rows = {TopicPartition(row["topic"], row["partition"]): row for row in tables["stable_offsets"]}
@@ -119,6 +123,7 @@ def test_held_time(session: Session) -> None:
     assert rows[TopicPartition("t", 0)]["largest_gap"] >= 5, "the records of the other producer are behind the hanging transaction"
 
 
+@pytest.mark.spark
 def test_hanging_transactions(session: Session) -> None:
     cluster, tables, _, _ = session
     report = cluster.transaction_report()
@@ -132,6 +137,7 @@ def test_hanging_transactions(session: Session) -> None:
     assert {row["status"] for row in tables["hanging_transactions"]} == {"hanging", "open"}
 
 
+@pytest.mark.spark
 def test_outcomes(session: Session) -> None:
     _, tables, _, told = session
     decided = Counter((event[5], event[9]) for event in told if event[3] == "transaction-state" and event[9].startswith("Prepare"))
@@ -152,3 +158,31 @@ def test_outcomes(session: Session) -> None:
         if row["request"] not in ("WriteTxnMarkers", "Produce")
     }
     assert coordinators == refused
+
+
+SCENARIOS = [
+    (name, release)
+    for name in catalogue.names()
+    if "transaction" in catalogue.path_of(name).read_text(encoding="utf-8")
+    for release in catalogue.load(name).releases
+]
+"""Every scenario of the library with transactions, under each of its releases."""
+
+
+@pytest.mark.parametrize(("name", "release"), SCENARIOS)
+def test_plain_python_finds_the_open_transactions_of_the_library(name: str, release: str) -> None:
+    events: list[tuple[Any, ...]] = []
+    run = Run(catalogue.load(name), release_named(release), None, events.append)
+    run.run()
+    lines = [
+        {"seq": event[0], "t": event[1], "cause": event[2], "kind": event[3]}
+        | dict(zip(column_types(KINDS[event[3]]), event[4:], strict=False))
+        for event in events
+    ]
+    held = run.cluster.transaction_report().held
+    found = transactions_reference.hanging_transactions(lines, run.cluster.now)
+    assert {
+        (topic, number): (producer, row["first_offset"], row["status"] == "hanging") for (topic, number, producer), row in found.items()
+    } == {tuple(each.tp): (each.producer_id, each.first_offset, each.hanging) for each in held if each.producer_id >= 0}
+    stable = transactions_reference.stable_offsets(lines, run.cluster.now)
+    assert {where for where, row in stable.items() if row["held_at_end"]} == {tuple(each.tp) for each in held}

@@ -155,6 +155,8 @@ def transactional_session(random: Random) -> Session:
         kind = random.choice([*often, *seldom])
         now += random.randint(0, 3)
         events.append(event_at(now, kind, **{name: random.choice(values[name]) for name in column_types(KINDS[kind]) if name in values}))
+        if kind == "append" and events[-2]["kind"] == "marker-appended":
+            events[-1]["cause"] = len(events)  # the marker itself: one event is before these
     return events, random.choice([None, now, now + 10])
 
 

@@ -346,6 +346,7 @@ SESSIONS: dict[str, tuple[list[dict[str, Any]], int | None]] = {
             committed(3_500, 10),
             state(4_000, "PrepareCommit", "a-0"),
             event(4_200, "marker-appended", **A, broker=1, marker_offset=10, producer_id=7, first_offset=0),
+            span(4_200, "append", 10, 11, broker=1, producer="app") | {"cause": 10},
             committed(4_500, 11),
             state(4_700, "CompleteCommit"),
             begun(5_000),

@@ -108,8 +108,11 @@ def on_partitions(events: list[Line]) -> list[Line]:
     leader: dict[Any, int] = {}
     elections: dict[Any, list[tuple[int, int]]] = defaultdict(list)
     rows: list[Line] = []
+    markers = {event["seq"] for event in events if event["kind"] == "marker-appended"}
     for event in events:
         where = (event.get("topic"), event.get("partition"))
+        if event["kind"] == "append" and event["cause"] in markers:
+            continue
         if event["kind"] == "transaction-begun":
             owner[event["producer"]] = event["producer_id"], event["transactional_id"]
         elif event["kind"] == "became-leader":
