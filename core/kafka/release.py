@@ -161,6 +161,7 @@ class Release(ReprMixin):
         plain_commits_unstable: an offset that is being committed outside of a transaction is unstable too (before 4.0).
         unknown_group_not_found: an OffsetCommit with a generation for an unknown group gets GROUP_ID_NOT_FOUND; before 4.0,
             ILLEGAL_GENERATION.
+        keyless_error: the error of a record without a key for a compacted topic (KIP-467, 2.4).
         cleans_below_high_watermark: the log cleaner does not clean records above the high watermark (KAFKA-13194, 3.1).
         delete_horizon_in_batches: a batch with a tombstone, and a marker without data, carries the time from which the cleaner can remove it
             (KIP-534, 3.1). Before that, the cleaner goes by the modification times of segments.
@@ -292,6 +293,7 @@ class Release(ReprMixin):
     commits_below_min_isr: bool = _since("4.0")
     plain_commits_unstable: bool = _until("4.0")
     unknown_group_not_found: bool = _since("4.0")
+    keyless_error: str = _by_release("CORRUPT_MESSAGE", ("2.4", "INVALID_RECORD"))
     cleans_below_high_watermark: bool = _since("3.3")
     delete_horizon_in_batches: bool = _since("3.3")
     cleans_with_whole_index: bool = _since("2.8")

@@ -24,8 +24,8 @@ MAX_LONG: Final = 2**63 - 1
 MAX_INT: Final = 2**31 - 1
 """Kafka's `Integer.MAX_VALUE`, the upper bound of its int settings."""
 
-Value = int | bool | str
-"""The value of a setting: an int in the unit of its name (ms, bytes), a bool, or a list in Kafka's notation."""
+Value = int | bool | float | str
+"""The value of a setting: an int in the unit of its name (ms, bytes), a bool, a ratio, or a list in Kafka's notation."""
 
 
 def whole_number(text: str) -> int | None:
@@ -59,9 +59,9 @@ class Setting(ReprMixin):
 
     Attributes:
         name: the name in Kafka.
-        type: `int`, `long`, `boolean`, `class`, or `list` (a list of replicas, see `throttled_partitions`).
+        type: `int`, `long`, `double` (a ratio from 0 to 1), `boolean`, `class`, or `list`.
         default: the default in the newest release.
-        scope: the scope in addition to the whole cluster: `broker`, `topic`, or `controller`. A `list` can be set only for a topic.
+        scope: the scope in addition to the whole cluster: `broker`, `topic`, or `controller`. A list of replicas can be set only for a topic.
         dynamic: whether Kafka accepts a change at run time.
         meaning: one sentence for the settings screen.
         least: the lowest allowed value of a number.
@@ -70,6 +70,7 @@ class Setting(ReprMixin):
         of_topic: for a broker setting, the topic setting that overrides it, with the same type, default, and bounds.
         synonym: for a topic setting, the broker setting that applies if the topic has no override.
         classes: for a `class`, the names that it accepts besides the empty name; the last part of a name is enough.
+        words: for a `list`, the words that it accepts. A `list` without words is a list of replicas (`throttled_partitions`).
     """
 
     name: str
@@ -84,6 +85,7 @@ class Setting(ReprMixin):
     of_topic: str = ""
     synonym: str = ""
     classes: tuple[str, ...] = ()
+    words: tuple[str, ...] = ()
 
     @property
     def since(self) -> str:
@@ -112,7 +114,9 @@ class Setting(ReprMixin):
             ValueError: the value does not have the type of the setting, or is out of bounds.
         """
         if self.type == "list":
-            return _throttled_replicas(self.name, str(raw))
+            return self._words(str(raw)) if self.words else _throttled_replicas(self.name, str(raw))
+        if self.type == "double":
+            return self._ratio(str(raw))
         if self.type == "class":
             return self._class(str(raw).strip())
         if self.type == "boolean":
@@ -121,6 +125,19 @@ class Setting(ReprMixin):
                 return text == "true"
             raise ValueError(f"{self.name} takes true or false, not '{raw}'")
         return number_within(self.name, str(raw), self.least, self.most)
+
+    def _words(self, text: str) -> str:
+        """Return a list of words without spaces (`ConfigDef.ValidList`)."""
+        given = [word.strip() for word in text.split(",")]
+        if not given or any(word not in self.words for word in given) or len(set(given)) < len(given):
+            raise ValueError(f"{self.name} takes {', '.join(self.words)}, or several of them with commas, not '{text[:80]}'")
+        return ",".join(given)
+
+    def _ratio(self, text: str) -> float:
+        """Return a number from 0 to 1."""
+        if not re.fullmatch(r"[0-9]{0,9}\.?[0-9]{1,18}", text.strip()) or not float(text) <= 1:
+            raise ValueError(f"{self.name} takes a number from 0 to 1, not '{text[:80]}'")
+        return float(text)
 
     def _class(self, text: str) -> str:
         """Return the full name of a class, or an empty name."""
@@ -137,7 +154,7 @@ class Setting(ReprMixin):
             return f"{self.name} is not a topic setting; set it for a broker or for the whole cluster"
         if broker and self.scope == "controller":
             return f"{self.name} is a setting of the controller; set it for the whole cluster"
-        if self.type == "list" and not topic:
+        if self.type == "list" and not self.words and not topic:
             return f"{self.name} is a setting of topics only; set it for a topic"
         return ""
 
@@ -196,6 +213,10 @@ _SPANS: Final[Mapping[str, tuple[str, str]]] = {
     "transaction.remove.expired.transaction.cleanup.interval.ms": ("0.11", ""),
     "transaction.partition.verification.enable": ("3.6", ""),
     "producer.id.expiration.ms": ("3.6", ""),
+    "log.cleaner.min.compaction.lag.ms": ("0.10.2", ""),
+    "min.compaction.lag.ms": ("0.10.2", ""),
+    "log.cleaner.max.compaction.lag.ms": ("2.4", ""),
+    "max.compaction.lag.ms": ("2.4", ""),
 }
 """The first and last release of each setting that is not in all releases."""
 
@@ -352,6 +373,38 @@ _ALL: Final = (
     Setting(
         "log.retention.check.interval.ms", "long", 300_000, "broker", False,
         "The interval at which a broker checks for old segments to delete.", least=1, most=_LONGEST_MS,
+    ),
+    Setting(
+        "log.cleanup.policy", "list", "delete", "broker", True,
+        "The fate of old records. With `delete`, retention deletes old segments. With `compact`, the log cleaner removes records whose key has a newer one.",
+        of_topic="cleanup.policy", words=("delete", "compact"),
+    ),
+    Setting(
+        "log.cleaner.min.cleanable.ratio", "double", 0.5, "broker", True,
+        "A compacted log is cleaned when more than this part of its bytes was never cleaned.", of_topic="min.cleanable.dirty.ratio",
+    ),
+    Setting(
+        "log.cleaner.delete.retention.ms", "long", 86_400_000, "broker", True,
+        "The minimum time that a tombstone stays in a cleaned log. A reader that takes longer to reach the end can miss a deletion.",
+        most=_LONGEST_MS, of_topic="delete.retention.ms",
+    ),
+    Setting(
+        "log.cleaner.min.compaction.lag.ms", "long", 0, "broker", True,
+        "A record is not cleaned until it is older than this.", most=_LONGEST_MS, of_topic="min.compaction.lag.ms",
+    ),
+    Setting(
+        "log.cleaner.max.compaction.lag.ms", "long", MAX_LONG, "broker", True,
+        "A log with an older record that was never cleaned is cleaned, whatever its ratio. By default, this never happens.",
+        least=1, most=MAX_LONG, of_topic="max.compaction.lag.ms",
+    ),
+    Setting(
+        "log.cleaner.backoff.ms", "long", 15_000, "broker", True,
+        "The time until the log cleaner looks for a log to clean again, if it found none.", least=1, most=_LONGEST_MS,
+    ),
+    Setting(
+        "log.cleaner.dedupe.buffer.size", "long", 134_217_728, "broker", True,
+        "The memory in which the log cleaner notes the last offset of each key, 24 bytes for each. If it is full, a pass ends early.",
+        least=1_048_576, most=MAX_LONG,
     ),
     Setting(
         "transaction.max.timeout.ms", "int", 900_000, "broker", False,
@@ -519,6 +572,10 @@ class Settings:
     def integer(self, name: str, *, broker: int | None = None, topic: str | None = None) -> int:
         """Return the value of a numeric setting. See `get`."""
         return int(self.get(name, broker=broker, topic=topic))
+
+    def ratio(self, name: str, *, broker: int | None = None, topic: str | None = None) -> float:
+        """Return the value of a ratio. See `get`."""
+        return float(self.get(name, broker=broker, topic=topic))
 
     def topic_lists(self, name: str, broker: int) -> dict[str, frozenset[int]]:
         """Return, for each topic with its own list, the partitions that the list names for a broker (`throttled_partitions`)."""

@@ -349,12 +349,27 @@ class SetClock(Act, word="clock", does="set a node's clock to a wrong time, or m
 
 
 @attrs.frozen(eq=False, repr=False)
+class Clean(Act, word="clean", does="run a broker's log cleaner now"):
+    """Clean the compacted logs of a broker now, or the log of one partition, however few of their bytes are dirty.
+
+    A pass covers closed segments below the last stable offset. Without this act, a broker cleans a log when more than
+    min.cleanable.dirty.ratio of its bytes are dirty.
+    """
+
+    broker: int
+    partition: TopicPartition | None = None
+
+
+@attrs.frozen(eq=False, repr=False)
 class Produce(Act, word="produce", does="produce a burst of records"):
     """Produce records once. Without `partition`, the records are spread over the partitions of the topic.
 
     If the pace is `by-hand`, `to` is the broker that the producer still considers the leader. `config` contains settings of a new
     producer by their Kafka names: delivery.timeout.ms, request.timeout.ms, metadata.max.age.ms, retries,
     max.in.flight.requests.per.connection.
+
+    Compacted topics take only records with `keys`: a list of names, or a number of keys `k0`, `k1`, …, which the records get in turn.
+    `value` is the value of all these records. The value `none` makes them tombstones. Without `value`, the records count from 0.
     """
 
     topic: str
@@ -363,6 +378,10 @@ class Produce(Act, word="produce", does="produce a burst of records"):
     acks: str = "all"
     bytes: int = 100
     """The size of a record in bytes."""
+    keys: str = ""
+    """The keys of the records, with commas, or the number of keys; empty if the records have no keys."""
+    value: str = ""
+    """The value of records with keys; empty if each record has a number as its value."""
     producer: str = "producer"
     idempotence: bool = False
     """enable.idempotence of a new producer. Kafka enables it by default since 3.0; here, it is disabled by default."""
@@ -375,7 +394,7 @@ class Produce(Act, word="produce", does="produce a burst of records"):
 class Load(Act, word="load", does="produce steadily until stop-load"):
     """Produce `rate` records per second until `stop-load`. `every` is the time between two batches.
 
-    `config` has the same meaning as for `produce`.
+    `config` and `keys` have the same meaning as for `produce`.
     """
 
     topic: str
@@ -383,6 +402,8 @@ class Load(Act, word="load", does="produce steadily until stop-load"):
     acks: str = "all"
     every: int = 50_000
     bytes: int = 100
+    keys: str = ""
+    """The keys of the records, with commas, or the number of keys; empty if the records have no keys."""
     producer: str = "load"
     idempotence: bool = False
     """enable.idempotence of a new producer. Kafka enables it by default since 3.0; here, it is disabled by default."""
@@ -623,7 +644,7 @@ ACTS: Final[dict[str, type[Act]]] = {
     for act in (
         Kill, PowerLoss, Shutdown, Start, Pause, Resume, FailDir, RepairDir, MoveReplica, SlowDisk, KillController, StartController,
         PauseController, ResumeController, Cut, Heal, Isolate, Link, Hold, Release, Set, CreateTopic, CreatePartitions, SetClock, Elect,
-        Reassign, CancelReassignment, Unregister, DeleteRecords, Produce, Load, StopLoad, Acks, Consume, StopConsume, InitTransactions,
+        Reassign, CancelReassignment, Unregister, DeleteRecords, Clean, Produce, Load, StopLoad, Acks, Consume, StopConsume, InitTransactions,
         BeginTransaction, CommitTransaction, AbortTransaction, AbortHanging, StartProcess, StopProcess, KillProcess, SetPace, Fetch,
         Arrive, Answer, Fence, Bounce, Checkpoint, CheckIsr,
     )

@@ -56,7 +56,9 @@ def files_of(disk: Disk, broker: int, broker_epoch: int, number: int, cluster_id
         return {}
     here = [tp for tp in disk.in_dir(number) if tp in disk.logs]
     files = {checkpoint_files.META_PROPERTIES: checkpoint_files.format_meta_properties(broker, directory.directory_id, cluster_id)}
-    for name, offsets in zip(checkpoint_files.OFFSET_FILES, (disk.high_watermarks, disk.recovery_points, disk.log_starts), strict=True):
+    for name, offsets in zip(
+        checkpoint_files.OFFSET_FILES, (disk.high_watermarks, disk.recovery_points, disk.log_starts, disk.cleaner_offsets), strict=True
+    ):
         files[name] = checkpoint_files.format_offsets({tp: offsets[tp] for tp in here if tp in offsets})
     if disk.clean_shutdown:
         files[checkpoint_files.CLEAN_SHUTDOWN] = f'{{"version":0,"brokerEpoch":{broker_epoch}}}\n'

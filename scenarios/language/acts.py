@@ -13,6 +13,7 @@ from typing import Any, Final
 
 import attrs
 
+from core.kafka.clients.keyed_records import keys_of
 from core.kafka.clients.process_step import Delivery, ProcessStep
 from core.kafka.ids import TopicPartition
 from core.kafka.settings import MAX_LONG, SETTINGS, setting_named
@@ -208,6 +209,8 @@ def _value(act: type[Act], name: str, node: Node) -> Any:
         return text
     if act is Set and name == "value" and isinstance(node, Text) and not node.empty:
         return node.text.strip()
+    if name == "keys":
+        return _keys(node)
     if name == "config":
         return read_topic_config(node) if act is CreateTopic else read_client_config(node, "consumer" if act is Consume else "producer")
     if name in MAX_VALUES:
@@ -226,6 +229,16 @@ def _within(node: Node, name: str, value: int) -> int:
         f"write {write_signed(least, write)} or more" if value < least and most == MAX_LONG
         else f"write {write_signed(least, write)} to {write(most)}",
     )  # fmt: skip
+
+
+def _keys(node: Node) -> str:
+    """Read a list of keys, or a number of keys."""
+    text = ",".join(as_text(item) for item in node) if isinstance(node, Items) else as_text(node, "write a list of keys or their number")
+    try:
+        keys_of(text)
+    except ValueError as wrong:
+        raise node.error(str(wrong), "for example [a, b] or 10") from None
+    return text
 
 
 def _link(node: Node) -> tuple[str, str]:

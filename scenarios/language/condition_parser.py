@@ -22,7 +22,7 @@ from scenarios.language.conditions import (
     Truth,
     reading_term,
 )
-from scenarios.language.readings import BOOL, BROKER, DURATION, EPOCHS, IDS, NUMBER, READINGS, ROW, WORD, Reading
+from scenarios.language.readings import BOOL, BROKER, DURATION, EPOCHS, IDS, NUMBER, READINGS, ROW, TEXT, WORD, Reading
 from scenarios.language.tokens import ConditionError, Token, tokenize
 
 _MAX_NESTING: Final = 30
@@ -212,6 +212,8 @@ class _Parser:
             if text not in like.words:
                 raise ConditionError(token.offset, f"unknown word '{text}'", did_you_mean(text, like.words))
             return _fixed(text, WORD, text)
+        if like is not None and like.type == TEXT:
+            return _fixed(text, TEXT, text)
         if text in ("true", "false"):
             return _fixed(text, BOOL, text == "true")
         if _is_int(text):
@@ -284,6 +286,8 @@ class _Parser:
             return self.names.client(token)
         if kind == "group":
             return self.names.group(token)
+        if kind == "key":
+            return token.text
         known = self.names.clients
         if known is not None and token.text in known:
             return token.text
@@ -368,5 +372,14 @@ def _sample(term: Term) -> str:
     """Return an example of a value with which a term can be compared."""
     if term.words:
         return term.words[0]
-    samples = {NUMBER: "0", DURATION: "500ms", BOOL: "true", BROKER: "1", IDS: "[1, 2]", ROW: "[1, 2]", EPOCHS: "[(0, 0), (1, 5)]"}
+    samples = {
+        NUMBER: "0",
+        DURATION: "500ms",
+        BOOL: "true",
+        BROKER: "1",
+        IDS: "[1, 2]",
+        ROW: "[1, 2]",
+        EPOCHS: "[(0, 0), (1, 5)]",
+        TEXT: "none",
+    }
     return samples.get(term.type, "0")

@@ -18,7 +18,7 @@ from scenarios.errors import Place, ScriptError, did_you_mean
 from scenarios.language.condition_parser import parse_condition
 from scenarios.language.conditions import Condition, Names, comparison
 from scenarios.language.nodes import Fields, Items, Node, Text, shortened
-from scenarios.language.readings import BOOL, BROKER, DURATION, EPOCHS, IDS, NUMBER, READINGS, ROW, WORD, Reading
+from scenarios.language.readings import BOOL, BROKER, DURATION, EPOCHS, IDS, NUMBER, READINGS, ROW, TEXT, WORD, Reading
 from scenarios.language.tokens import ConditionError, Token
 from scenarios.language.values import as_bool, as_duration, as_fields, as_int, as_items, as_leader, as_text, as_word, each
 from scenarios.releases import release_named
@@ -272,6 +272,8 @@ class _Table:
             return as_bool(node)
         if reading.type == WORD:
             return as_word(node, reading.words)
+        if reading.type == TEXT:
+            return as_text(node)
         if reading.type == BROKER:
             leader = as_leader(node)
             return leader if leader < 0 else self.placed(node, self.names.broker)

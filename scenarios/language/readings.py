@@ -15,6 +15,7 @@ from core.kafka.broker.broker_state import BrokerState
 from core.kafka.clients.process_step import ProcessStep
 from core.kafka.health import STALL_BOUND, PartitionStatus, is_at_min_isr, is_offline, is_under_min_isr, is_under_replicated
 from core.kafka.ids import NO_LEADER, TopicPartition
+from core.lab.views.log_contents import LogContents
 from core.lab.views.view import ClusterView, PartitionView, ReplicaView
 from core.sim.units import format_duration
 
@@ -26,6 +27,7 @@ BROKER: Final = "broker"
 IDS: Final = "set of brokers"
 ROW: Final = "list of brokers"
 EPOCHS: Final = "list of (epoch, start offset)"
+TEXT: Final = "value of a key"
 
 
 class Moment(Protocol):
@@ -37,6 +39,9 @@ class Moment(Protocol):
     def partition(self, tp: TopicPartition) -> PartitionView | None:
         """Return the view of a partition, or None if the partition does not exist at that moment."""
 
+    def contents(self, tp: TopicPartition, broker: int) -> LogContents | None:
+        """Return the records in a broker's log of a compacted topic, or None if there are none."""
+
     def events(self, kind: str) -> list[tuple[Any, ...]]:
         """Return the recorded events of a kind, oldest first."""
 
@@ -47,7 +52,8 @@ class Reading:
 
     Attributes:
         name: the name.
-        arguments: the kinds of the arguments: `partition`, `broker`, `client`, `group`, or `partition-or-client`, with a trailing `?` if optional.
+        arguments: the kinds of the arguments: `partition`, `broker`, `client`, `group`, `key`, or `partition-or-client`, with a trailing `?` if
+            optional.
         type: the type of the value.
         meaning: one line of documentation.
         read: the function that reads the value from a moment.
@@ -93,6 +99,18 @@ def _of_replica(take: Callable[[ReplicaView], Any]) -> Callable[..., Any]:
     def read(moment: Moment, tp: TopicPartition, broker: int | None = None) -> Any:
         replica = _replica_on(moment.partition(tp), broker)
         return None if replica is None else take(replica)
+
+    return read
+
+
+def _of_contents(take: Callable[..., Any]) -> Callable[..., Any]:
+    """Return a function that reads the log of a compacted topic. Its first argument is the partition, and its last one the broker."""
+
+    def read(moment: Moment, tp: TopicPartition, *arguments: Any) -> Any:
+        broker = arguments[-1] if arguments and isinstance(arguments[-1], int) else None
+        replica = _replica_on(moment.partition(tp), broker)
+        contents = None if replica is None else moment.contents(tp, replica.broker)
+        return None if contents is None else take(contents, *(each for each in arguments if isinstance(each, str)))
 
     return read
 
@@ -260,6 +278,14 @@ _ALL: Final = (
     Reading(
         "log-start", ("partition", "broker?"), NUMBER, "the log start offset of the leader, or of a broker's replica",
         _of_replica(lambda replica: replica.log_start),
+    ),
+    Reading(
+        "records", ("partition", "broker?"), NUMBER, "the number of records that log compaction left in the log of the leader or of a broker; only for compacted topics",
+        _of_contents(lambda contents: contents.records()),
+    ),
+    Reading(
+        "value", ("partition", "key", "broker?"), TEXT, "the last committed value of a key in the log of the leader or of a broker, or none; only for compacted topics",
+        _of_contents(lambda contents, key: contents.value(key)),
     ),
     Reading("dir", ("partition", "broker"), NUMBER, "the log directory of a replica, counted from 1", _of_replica(lambda replica: replica.dir)),
     Reading("epochs", ("partition", "broker?"), EPOCHS, "the leader-epoch cache", _of_replica(lambda replica: replica.epochs)),

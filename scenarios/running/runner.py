@@ -19,6 +19,7 @@ from core.kafka.release import Release
 from core.lab.acts import Act
 from core.lab.cluster import Cluster
 from core.lab.durability_account import Loss
+from core.lab.views.log_contents import LogContents
 from core.lab.views.view import ClusterView, PartitionView
 from core.sim.errors import ActRefused
 from core.sim.state.snapshot import Snapshot
@@ -132,6 +133,10 @@ class LiveMoment:
             except KeyError:
                 self._partitions[tp] = None
         return self._partitions[tp]
+
+    def contents(self, tp: TopicPartition, broker: int) -> LogContents | None:
+        """Return the records in a broker's log of a compacted topic, or None if there are none."""
+        return LogContents.of(self._cluster.brokers[broker].disk, tp)
 
     def events(self, kind: str) -> list[tuple[Any, ...]]:
         """Return the recorded events of a kind that a condition of the scenario uses."""

@@ -223,6 +223,14 @@ ROWS: Final[dict[str, tuple[str, Witnesses]]] = {
             "l4-delete-records": "log-start(orders-0, 2) == 400",
         },
     ),
+    "L5": (
+        "log compaction: last values, tombstones, gaps; records that are cleaned and then truncated; deletions that a follower misses",
+        {
+            "l5-compaction": ("value(orders-0, k9) == none", "read(late) == records(orders-0)", "failed(keyless) == 1"),
+            "l5-cleaned-then-truncated": ("value(t-0, k, 1) == none", "value(t-0, k, 1) == v1"),
+            "l5-missed-tombstone": ("value(orders-0, paid) == v1", "value(orders-0, paid) == none"),
+        },
+    ),
 }
 
 STORIES: Final[dict[str, tuple[str, Witnesses]]] = {
@@ -410,7 +418,7 @@ def test_the_ids_are_those_of_the_catalogue() -> None:
         for letter, last in (("A", 4), ("B", 5), ("C", 7), ("D", 9), ("E", 5), ("F", 4))
         for number in range(1, last + 1)
     ]
-    assert set(ROWS) == {*ids, "H2", "H3", "H4", "I2", "L2", "L3", "L4"}
+    assert set(ROWS) == {*ids, "H2", "H3", "H4", "I2", "L2", "L3", "L4", "L5"}
     assert set(STORIES) == {f"S{number}" for number in range(1, 16)}
     assert set(CAPTURES) == {f"FC-{number}" for number in range(1, 6)}
     assert set(GAPS) <= set(COVERED)

@@ -73,6 +73,7 @@ _GLYPHS: Final = {
     "log-checkpoint": ("▪", "muted"),
     "log-flushed": ("▪", "muted"),
     "segments-deleted": ("◄", "text"),
+    "log-cleaned": ("▽", "text"),
     "log-start": ("◄", "text"),
     "delete-records-refused": ("✕", "warn"),
     "log-restarted": ("◄", "bad"),

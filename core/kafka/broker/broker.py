@@ -18,6 +18,7 @@ from core.kafka.broker.controller_requests.controller_channel import ControllerC
 from core.kafka.broker.controller_requests.producer_id_manager import ProducerIdManager
 from core.kafka.broker.disk import DRAWN
 from core.kafka.broker.follower.fetcher_manager import ReplicaFetcherManager
+from core.kafka.broker.log_cleaner import LogCleaner
 from core.kafka.broker.log_directories import LogDirectories
 from core.kafka.broker.partition import Partition
 from core.kafka.broker.purgatory.delayed_produce import AppendCompletion
@@ -90,6 +91,7 @@ class Broker(BrokerContext):
         "fetch_manager",
         "fetcher_manager",
         "groups",
+        "log_cleaner",
         "log_directories",
         "partitions",
         "producer_id_manager",
@@ -101,6 +103,7 @@ class Broker(BrokerContext):
 
     channel: Final[ControllerChannel]
     producer_id_manager: Final[ProducerIdManager]
+    log_cleaner: Final[LogCleaner]
     log_directories: Final[LogDirectories]
     replicas: Final[ReplicaManager]
     fetch_manager: Final[FetchManager]
@@ -134,6 +137,7 @@ class Broker(BrokerContext):
         self.voter: KafkaRaftClient | None = None
         self.channel = ControllerChannel(self, controllers)
         self.producer_id_manager = ProducerIdManager(self)
+        self.log_cleaner = LogCleaner(self)
         self.log_directories = LogDirectories(self, self.channel)
         self.replicas = ReplicaManager(self, self.log_directories)
         self.fetch_manager = self.replicas.fetch_manager
@@ -165,6 +169,7 @@ class Broker(BrokerContext):
                 "log-checkpoint": self._log_checkpoint_due,
                 "log-start-checkpoint": self._log_start_checkpoint_due,
                 "retention": self._retention_due,
+                "log-cleaner": self._log_cleaner_due,
                 "log-flush": self._log_flush_due,
             }
         )
@@ -245,6 +250,7 @@ class Broker(BrokerContext):
             self.timer(INITIAL_TASK_DELAY, "retention")
             if self.flush_check_interval < NEVER:
                 self.timer(INITIAL_TASK_DELAY, "log-flush")
+            self.arm_log_cleaner()
 
     def forget_fetches(self) -> None:
         """Drop all pending fetches that this broker has sent or received. Each fetcher begins a new session."""
@@ -259,6 +265,9 @@ class Broker(BrokerContext):
             return
         if "isr-expiration" not in armed:
             self._arm_timers(0)
+        elif "log-cleaner" not in armed:
+            self.log_cleaner.armed = False
+            self.arm_log_cleaner()
         if not self.broker_epoch_is_current():
             self._register(None)
         elif "heartbeat" not in armed:
@@ -285,6 +294,7 @@ class Broker(BrokerContext):
         self.transactions.reset()
         self.groups.reset()
         self.log_directories.reset()
+        self.log_cleaner.armed = False
         self.alter_partition.reset()
         self.channel.reset()
         if self.voter is not None:
@@ -548,6 +558,17 @@ class Broker(BrokerContext):
     def _retention_due(self, _: object) -> None:
         self.timer(self.retention_interval, "retention")
         self.replicas.delete_old_segments()
+
+    def arm_log_cleaner(self) -> None:
+        """Set the timer of the log cleaner if a log is compacted and the process runs."""
+        if self.state is not BrokerState.STOPPED:
+            self.log_cleaner.arm()
+
+    def _log_cleaner_due(self, _: object) -> None:
+        self.log_cleaner.armed = False
+        self.log_cleaner.arm()
+        if not self.by_hand and self.state is not BrokerState.STARTING:
+            self.log_cleaner.run()
 
     def _disconnected(self, message: Disconnected, _: str) -> None:
         if message.node == self.channel.controller:

@@ -135,12 +135,15 @@ class BrokerContext(PartitionContext):
             for tp, log in self.disk.logs.items():
                 if tp.topic in other:
                     log.configure(self.log_configs[tp.topic])
+            self.arm_log_cleaner()
 
     def log_config(self, topic: str) -> LogConfig:
         """Return the settings of a topic's logs."""
         config = self.log_configs.get(topic)
         if config is None:
             config = self.log_configs[topic] = LogConfig.of(self.settings, self.id, topic)
+            if config.compact:
+                self.arm_log_cleaner()
         return config
 
     # --- what it knows of the cluster ------------------------------------------------------------------------------
@@ -175,6 +178,10 @@ class BrokerContext(PartitionContext):
         return not self.release.broker_epoch_in_isr or broker_epoch in (-1, registration.epoch)
 
     # --- what a part asks of the broker ----------------------------------------------------------------------------
+
+    @abstractmethod
+    def arm_log_cleaner(self) -> None:
+        """Set the timer of the log cleaner if a log is compacted."""
 
     @abstractmethod
     def stop(self, how: str) -> None:

@@ -70,6 +70,7 @@ class Disk:
         high_watermarks: the checkpoint file `replication-offset-checkpoint`.
         recovery_points: the checkpoint file of recovery points.
         log_starts: the checkpoint file of log start offsets.
+        cleaner_offsets: the checkpoint file of the log cleaner: the first offset of each log that was never cleaned.
         touched: partitions whose high watermark has moved since the last checkpoint of recovery points.
         moved_starts: partitions whose log start has moved since the last checkpoint of log starts.
         log_starts_moved: whether any log start has ever moved. Segments can lie below a log start only in that case.
@@ -84,6 +85,7 @@ class Disk:
     high_watermarks: Final[dict[TopicPartition, int]] = attrs.field(factory=dict)
     recovery_points: Final[dict[TopicPartition, int]] = attrs.field(factory=dict)
     log_starts: Final[dict[TopicPartition, int]] = attrs.field(factory=dict)
+    cleaner_offsets: Final[dict[TopicPartition, int]] = attrs.field(factory=dict)
     touched: Final[dict[TopicPartition, None]] = attrs.field(factory=dict)
     moved_starts: Final[dict[TopicPartition, None]] = attrs.field(factory=dict)
     log_starts_moved: bool = False
@@ -133,7 +135,10 @@ class Disk:
 
     def delete(self, tp: TopicPartition) -> None:
         """Delete a partition's replica."""
-        for files in (self.logs, self.offline, self.placed, self.futures, self.high_watermarks, self.recovery_points, self.log_starts):
+        for files in (
+            self.logs, self.offline, self.placed, self.futures, self.high_watermarks, self.recovery_points, self.log_starts,
+            self.cleaner_offsets,
+        ):  # fmt: skip
             files.pop(tp, None)
         for moved in (self.touched, self.moved_starts):
             moved.pop(tp, None)
@@ -218,6 +223,11 @@ class Disk:
                 log.last_flush = now
         return flushed
 
+    def truncate_cleaner_checkpoint(self, tp: TopicPartition, offset: int) -> None:
+        """Count the records from an offset on as dirty again (`LogCleanerManager#maybeTruncateCheckpoint`)."""
+        if self.cleaner_offsets.get(tp, 0) > offset:
+            self.cleaner_offsets[tp] = offset
+
     def checkpoint_log_starts(self) -> None:
         """Write each log start that is above the base of the log's first segment (`LogManager#checkpointLogStartOffsets`)."""
         for tp in self.moved_starts:
@@ -268,6 +278,7 @@ class Disk:
             if end < log.leo:
                 held = log.runs()
                 log.open_at(self.log_starts.get(tp, 0))
+                self.truncate_cleaner_checkpoint(tp, end)
                 if log.truncate_to(end if keep else max(end, log.log_start)) and held:
                     shorter.append((tp, held, log.leo, flushed))
             log.flush()

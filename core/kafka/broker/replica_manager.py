@@ -262,10 +262,10 @@ class ReplicaManager:
 
         If the log holds only a part of a batch, the yielded batch contains only that part.
         """
-        for run in self.broker.disk.logs[tp].runs():
+        for run in self.broker.disk.logs[tp].readable_runs():
             for batch in run.term.batches_within(run.start, run.end):
                 low, high = max(run.start - batch.base, 0), min(run.end - batch.base, batch.records)
-                if batch.marker is None and isinstance(batch.content, tuple) and high - low < batch.records:
+                if batch.marker is None and isinstance(batch.content, tuple) and high - low < batch.records and not run.term.compacted:
                     yield batch._replace(base=batch.base + low, records=high - low, content=batch.content[low:high])
                 else:
                     yield batch
@@ -274,7 +274,7 @@ class ReplicaManager:
         """Return the contents of the records of an internal partition, from the log start to the LEO."""
         log = self.broker.disk.logs[tp]
         found: list[Any] = []
-        for run in log.runs():
+        for run in log.readable_runs():
             for batch in run.term.batches_within(run.start, run.end):
                 if isinstance(batch.content, tuple) and batch.marker is None:
                     found += batch.content

@@ -33,14 +33,14 @@ class VisibleRecords(NamedTuple):
 
 def visible_records(part: FetchedPartition, *, read_committed: bool) -> VisibleRecords:
     """Return the records of a response that the application sees (`CompletedFetch#nextFetchedRecord`)."""
-    if not any(fetched.term.has_producer_ids for fetched in part.records):
+    if not any(fetched.term.has_producer_ids or fetched.term.compacted for fetched in part.records):
         return VisibleRecords(part.records, ())
     aborted = sorted(part.aborted, key=_first_offset) if read_committed else []
     active: dict[int, None] = {}
     visible: list[FetchedRange] = []
     skipped: list[tuple[int, int]] = []
     for fetched in part.records:
-        if not fetched.term.has_producer_ids:
+        if not fetched.term.has_producer_ids and not fetched.term.compacted:
             visible.append(fetched)
             continue
         for batch in fetched.term.batches_within(fetched.start, fetched.end):
@@ -53,7 +53,8 @@ def visible_records(part: FetchedPartition, *, read_committed: bool) -> VisibleR
             elif batch.transactional and batch.producer_id in active:
                 _extend(skipped, start, end)
             else:
-                _show(visible, fetched, batch, start, end)
+                for low, high in fetched.term.surviving(start, end):
+                    _show(visible, fetched, batch, low, high)
     return VisibleRecords(tuple(visible), tuple(skipped))
 
 
@@ -71,7 +72,7 @@ def _extend(ranges: list[tuple[int, int]], start: int, end: int) -> None:
 def _show(visible: list[FetchedRange], fetched: FetchedRange, batch: Batch, start: int, end: int) -> None:
     size = batch.bytes * (end - start) // batch.records
     last = visible[-1] if visible else None
-    if last is not None and last.term is fetched.term and last.end == start:
+    if last is not None and last.term is fetched.term.origin and last.end == start:
         visible[-1] = last._replace(end=end, bytes=last.bytes + size)
     else:
-        visible.append(FetchedRange(start, end, fetched.term, size))
+        visible.append(FetchedRange(start, end, fetched.term.origin, size))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from core.kafka.clients.keyed_records import KeyedRecords, Records, partition_of
 from core.kafka.clients.producer_sequences import ProducerSequences
 from core.kafka.clients.producer_transaction_state import SEND
 from core.kafka.clients.sender import Sender
@@ -21,9 +22,10 @@ class Producer(Sender):
         rate: the records per second of a steady load; 0 if there is none.
         every: the interval of the load, µs.
         record_bytes: the size of each record of the load.
+        load_keys: the keys of the records of the load; None if they have none.
     """
 
-    __slots__ = ("_load", "_next_partition", "_owed", "_waiting", "every", "rate", "record_bytes")
+    __slots__ = ("_load", "_next_key", "_next_partition", "_owed", "_waiting", "every", "load_keys", "rate", "record_bytes")
 
     def __init__(
         self, name: str, topic: str, acks: int, brokers: tuple[int, ...], network: Network, journal: Journal, account: DurabilityObserver
@@ -32,7 +34,9 @@ class Producer(Sender):
         self.rate = 0
         self.every = 0
         self.record_bytes = 100
-        self._waiting: list[tuple[int, int]] = []
+        self.load_keys: KeyedRecords | None = None
+        self._next_key = 0
+        self._waiting: list[tuple[int, int, KeyedRecords | None]] = []
         self._owed = 0
         self._next_partition = 0
         self._load = 0
@@ -50,8 +54,10 @@ class Producer(Sender):
 
     # --- making records --------------------------------------------------------------------------------------------
 
-    def produce(self, records: int, record_bytes: int, partition: int | None) -> None:
-        """Produce records once. Without a partition, the records are spread equally over all partitions, one batch each.
+    def produce(self, records: int, record_bytes: int, partition: int | None, keyed: KeyedRecords | None = None) -> None:
+        """Produce records once. Without a partition, the records are spread over all partitions, one batch each.
+
+        Records with keys go to the partitions of their keys; others are spread equally.
 
         Raises:
             IllegalStateError: the producer has a transactional.id, and no transaction is open.
@@ -59,26 +65,37 @@ class Producer(Sender):
         if self.transactions is not None:
             self.transactions.check(SEND)
         if partition is None and not self.leaders:
-            self._waiting.append((records, record_bytes))
+            self._waiting.append((records, record_bytes, keyed))
             self.refresh_metadata()
             return
         if partition is not None:
-            self._add(partition, records, record_bytes)
+            self._add(partition, records, record_bytes, None if keyed is None else keyed.records(0, records))
         else:
-            self._spread(records, record_bytes)
+            self._spread(records, record_bytes, keyed)
         self._send_added()
 
-    def _spread(self, records: int, record_bytes: int) -> None:
+    def _spread(self, records: int, record_bytes: int, keyed: KeyedRecords | None) -> None:
+        if keyed is not None:
+            for number, found in self._by_partition(keyed.records(0, records)).items():
+                self._add(number, len(found), record_bytes, tuple(found))
+            return
         share, rest = divmod(records, len(self.leaders))
         for number in range(len(self.leaders)):
             count = share + (number < rest)
             if count:
-                self._add(number, count, record_bytes)
+                self._add(number, count, record_bytes, None)
 
-    def _add(self, partition: int, count: int, record_bytes: int) -> None:
+    def _by_partition(self, records: Records) -> dict[int, list[tuple[str, str | None]]]:
+        """Return the records of each partition, by the hashes of the keys."""
+        found: dict[int, list[tuple[str, str | None]]] = {}
+        for record in records:
+            found.setdefault(partition_of(record[0], len(self.leaders)), []).append(record)
+        return found
+
+    def _add(self, partition: int, count: int, record_bytes: int, content: Records | None) -> None:
         if self.transactions is not None:
             self.transactions.add_partition(TopicPartition(self.topic, partition))
-        self.enqueue(partition, count, record_bytes)
+        self.enqueue(partition, count, record_bytes, content)
 
     def _send_added(self) -> None:
         if self.transactions is not None:
@@ -114,7 +131,13 @@ class Producer(Sender):
             return
         self._owed += self.rate * self.every
         count, self._owed = divmod(self._owed, SECOND)
-        if count:
+        if count and self.load_keys is not None:
+            records = self.load_keys.records(self._next_key, count)
+            self._next_key += count
+            for number, found in self._by_partition(records).items():
+                self.enqueue(number, len(found), self.record_bytes, tuple(found))
+                self._send(number)
+        elif count:
             partition = self._next_partition % len(self.leaders)
             self._next_partition = partition + 1
             self.enqueue(partition, count, self.record_bytes)
@@ -129,12 +152,12 @@ class Producer(Sender):
     def metadata_updated(self) -> None:
         """Produce the records that waited for metadata, and send all batches whose leader is known."""
         waiting, self._waiting = self._waiting, []
-        for records, record_bytes in waiting:
+        for records, record_bytes, keyed in waiting:
             if self.leaders:
-                self._spread(records, record_bytes)
+                self._spread(records, record_bytes, keyed)
                 self._send_added()
             else:
-                self._waiting.append((records, record_bytes))
+                self._waiting.append((records, record_bytes, keyed))
                 self.refresh_metadata()
         self.send_all()
 
@@ -144,6 +167,6 @@ class Producer(Sender):
 
     def abort_batches(self, error: str, *, unsent_only: bool) -> None:
         """Give up all batches, or those that were never sent, and the records that wait for metadata."""
-        self.failed += sum(records for records, _ in self._waiting)
+        self.failed += sum(records for records, _, _ in self._waiting)
         self._waiting.clear()
         super().abort_batches(error, unsent_only=unsent_only)

@@ -63,6 +63,7 @@ from core.kafka.events.disks import (
     DirectoriesOffline,
     DiskBehind,
     DiskSlowed,
+    LogCleaned,
     LogDirFailed,
     LogDirRepaired,
     LogFlushed,
@@ -150,7 +151,7 @@ from core.kafka.events.zookeeper import (
 EVENTS: Final[tuple[type[Event], ...]] = (
     Acted, SettingChanged, BrokerStopped, UnflushedLost, BrokerStarted, BrokerPaused, BrokerResumed, BrokerRegistered, BrokerUnregistered,
     RegistrationRefused, BrokerFenced, BrokerUnfenced, ShutdownBegun, HighWatermarksCheckpointed, LogsRecovered, RecoveryPointsCheckpointed,
-    LogFlushed, SegmentsDeleted, LogStartMoved, DeleteRecordsRefused, LogRestarted, LogDirFailed, DirectoriesOffline, LogDirRepaired,
+    LogFlushed, SegmentsDeleted, LogCleaned, LogStartMoved, DeleteRecordsRefused, LogRestarted, LogDirFailed, DirectoriesOffline, LogDirRepaired,
     OfflineReplicaFound, OfflineReplicaDropped, ReplicaMoveBegun, ReplicaMoved, DiskSlowed, DiskBehind, LinkCut, LinkHealed, LinkChanged,
     LinkProxied, LinkHeld, LinkReleased, ClockSet, TopicCreated, PartitionsCreated, TopicRefused, PartitionChanged, LeaderElected, PartitionOffline,
     ElectionRefused, AlterPartitionRefused, BecameLeader, BecameFollower, Appended, AppendRefused, FollowerFetched, FollowerAppended,

@@ -60,6 +60,38 @@ class SegmentsDeleted(Event, kind="segments-deleted", source="UnifiedLog#deleteO
         )
 
 
+class LogCleaned(Event, kind="log-cleaned", source="Cleaner#doClean", level=NOTABLE):
+    """The log cleaner of a broker ran a pass through a compacted log, from the first offset that was never cleaned to `to_offset`.
+
+    The pass removed `records` records, among them `tombstones` tombstones and `markers` markers. `delete_horizon_us` is the time from which
+    a later pass can remove the tombstones and markers whose time started with this pass; -1 if there are none.
+    """
+
+    broker: int
+    topic: str
+    partition: int
+    from_offset: int
+    to_offset: int
+    records: int
+    tombstones: int
+    markers: int
+    bytes: int
+    delete_horizon_us: int
+
+    def sentence(self) -> str:
+        kinds = [count_of(number, what) for number, what in ((self.tombstones, "tombstone"), (self.markers, "marker")) if number]
+        among = f", among them {' and '.join(kinds)}" if kinds else ""
+        removed = (
+            f"removed {count_of(self.records, 'record')}{among} ({count_of(self.bytes, 'byte')})" if self.records else "removed no record"
+        )
+        later = (
+            ""
+            if self.delete_horizon_us < 0
+            else f"; tombstones or markers that it found can be removed from {format_duration(self.delete_horizon_us)} on"
+        )
+        return f"b{self.broker} cleaned {offsets(self.from_offset, self.to_offset)} of {self.tp} and {removed}{later}"
+
+
 class LogStartMoved(Event, kind="log-start", source="UnifiedLog#maybeIncrementLogStartOffset"):
     """The start offset of a log increased. `rule` is `delete-records`, or `leader` if a follower adopts the start offset of its leader."""
 

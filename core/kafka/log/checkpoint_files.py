@@ -16,12 +16,13 @@ from core.kafka.ids import TopicPartition
 HIGH_WATERMARKS: Final = "replication-offset-checkpoint"
 RECOVERY_POINTS: Final = "recovery-point-offset-checkpoint"
 LOG_STARTS: Final = "log-start-offset-checkpoint"
+CLEANER_OFFSETS: Final = "cleaner-offset-checkpoint"
 CLEAN_SHUTDOWN: Final = ".kafka_cleanshutdown"
 META_PROPERTIES: Final = "meta.properties"
 LEADER_EPOCHS: Final = "leader-epoch-checkpoint"
 """The name of the leader epoch file in the directory of each partition."""
 
-OFFSET_FILES: Final = (HIGH_WATERMARKS, RECOVERY_POINTS, LOG_STARTS)
+OFFSET_FILES: Final = (HIGH_WATERMARKS, RECOVERY_POINTS, LOG_STARTS, CLEANER_OFFSETS)
 """The files that contain one offset per partition."""
 
 

@@ -61,6 +61,7 @@ class LogConfig(ReprMixin):
     def of(settings: Settings, broker: int, topic: str) -> LogConfig:
         """Return the settings of a topic's logs on a broker."""
         retention_ms = settings.integer("retention.ms", broker=broker, topic=topic)
+        policies = str(settings.get("cleanup.policy", broker=broker, topic=topic)).split(",")
         return LogConfig(
             segment_bytes=settings.integer("segment.bytes", broker=broker, topic=topic),
             segment_us=settings.integer("segment.ms", broker=broker, topic=topic) * US_PER_MS,
@@ -71,6 +72,12 @@ class LogConfig(ReprMixin):
             max_message_bytes=settings.integer("max.message.bytes", broker=broker, topic=topic),
             index_interval_bytes=settings.integer("index.interval.bytes", broker=broker, topic=topic),
             segment_index_bytes=settings.integer("segment.index.bytes", broker=broker, topic=topic),
+            compact="compact" in policies,
+            delete="delete" in policies,
+            min_cleanable_ratio=settings.ratio("min.cleanable.dirty.ratio", broker=broker, topic=topic),
+            delete_retention_us=settings.integer("delete.retention.ms", broker=broker, topic=topic) * US_PER_MS,
+            min_compaction_lag_us=settings.integer("min.compaction.lag.ms", broker=broker, topic=topic) * US_PER_MS,
+            max_compaction_lag_us=min(settings.integer("max.compaction.lag.ms", broker=broker, topic=topic) * US_PER_MS, MAX_LONG),
         )
 
 

@@ -256,13 +256,16 @@ class ReplicaLog:
 
     def runs(self) -> tuple[Run, ...]:
         """Return the runs of the whole log, from the log start, as if log compaction had removed nothing."""
+        runs = self.readable_runs()
+        return _originals(runs) if any(run.term.compacted for run in runs) else runs
+
+    def readable_runs(self) -> tuple[Run, ...]:
+        """Return the runs of the whole log, from the log start. Their terms are a `CompactedTerm` where the log was cleaned."""
         start = self.log_start
         runs = self.physical_runs(start)
         if runs and runs[0].start < start:
             runs = (runs[0]._replace(start=start), *runs[1:])
-        if runs and runs[0].start == runs[0].end:
-            runs = runs[1:]
-        return _originals(runs) if any(run.term.compacted for run in runs) else runs
+        return runs if not runs or runs[0].start < runs[0].end else runs[1:]
 
     def term_at(self, offset: int) -> Term | None:
         """Return the term of the record at an offset, or of the one that log compaction removed there; None if there is no record."""

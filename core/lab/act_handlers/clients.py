@@ -6,6 +6,7 @@ from typing import Final
 
 from core.kafka.clients.client_config import CONSUMER, PRODUCER, ClientConfig, client_config, client_setting_named
 from core.kafka.clients.consumer import Consumer
+from core.kafka.clients.keyed_records import KeyedRecords, keys_of
 from core.kafka.clients.process import Process
 from core.kafka.clients.producer import Producer
 from core.kafka.clients.producer_transaction_state import SEND
@@ -14,6 +15,9 @@ from core.lab import acts
 from core.lab.act_handlers import find
 from core.lab.cluster_nodes import ClusterNodes
 from core.sim.errors import ActRefused
+
+MAX_KEYED: Final = 1_000_000
+"""The largest number of records with keys that one act produces, because each of them is kept."""
 
 
 def _check_idempotence(cluster: ClusterNodes, act: acts.Produce | acts.Load, acks_value: int) -> None:
@@ -90,6 +94,22 @@ def check_client(cluster: ClusterNodes, name: str, topic: str, kind: type, what:
         raise ActRefused(f"{what} {name} already uses topic {known.topic}; give the new {what} another name")  # type: ignore[attr-defined]
 
 
+def _keyed(keys: str, value: str = "") -> KeyedRecords | None:
+    """Return the keys and values of an act's records; None if they have no keys.
+
+    Raises:
+        ActRefused: the keys are not valid, or there is a value without a key.
+    """
+    if not keys:
+        if value:
+            raise ActRefused("only records with keys have a value; add 'keys'")
+        return None
+    try:
+        return KeyedRecords(keys_of(keys), value)
+    except ValueError as wrong:
+        raise ActRefused(str(wrong)) from None
+
+
 def _produce(cluster: ClusterNodes, act: acts.Produce) -> find.CheckThenDo:
     acks_value = find.acks(act.acks)
     check_client(cluster, act.producer, act.topic, Producer, "producer")
@@ -99,6 +119,9 @@ def _produce(cluster: ClusterNodes, act: acts.Produce) -> find.CheckThenDo:
         raise ActRefused(f"produce at least 1 record, not {act.records}")
     if act.bytes < 1:
         raise ActRefused(f"a record must have at least 1 byte, not {act.bytes}")
+    keyed = _keyed(act.keys, act.value)
+    if keyed is not None and act.records > MAX_KEYED:
+        raise ActRefused(f"produce at most {MAX_KEYED:,} records with keys at once, not {act.records:,}")
     partitions = cluster.controller.replication.topics[act.topic].partitions
     if act.partition is not None and not 0 <= act.partition < len(partitions):
         raise ActRefused(f"{act.topic} has partitions 0 to {len(partitions) - 1}, not {act.partition}")
@@ -120,7 +143,7 @@ def _produce(cluster: ClusterNodes, act: acts.Produce) -> find.CheckThenDo:
         producer.leaders = list(cluster.controller.leaders(act.topic))
     if act.to is not None:
         producer.leaders = [(act.to, epoch) for _, epoch in producer.leaders]
-    producer.produce(act.records, act.bytes, act.partition)
+    producer.produce(act.records, act.bytes, act.partition, keyed)
 
 
 def _load(cluster: ClusterNodes, act: acts.Load) -> find.CheckThenDo:
@@ -133,9 +156,11 @@ def _load(cluster: ClusterNodes, act: acts.Load) -> find.CheckThenDo:
         raise ActRefused(f"producer {act.producer} has a transactional.id; give the load a producer of its own")
     if act.rate < 1 or act.every < 1 or act.bytes < 1:
         raise ActRefused("a load needs a rate, an interval, and a record size of at least 1")
+    keyed = _keyed(act.keys)
     yield
     producer = producer_named(cluster, act.producer, act.topic, acks_value, config, idempotent=act.idempotence)
     producer.acks = acks_value
+    producer.load_keys = keyed
     if cluster.switched_to_by_hand:
         producer.rate, producer.every, producer.record_bytes = act.rate, act.every, act.bytes
     else:

@@ -79,10 +79,23 @@ def _delete_records(cluster: ClusterNodes, act: acts.DeleteRecords) -> find.Chec
     delete_records(partition, offset)
 
 
+def _clean(cluster: ClusterNodes, act: acts.Clean) -> find.CheckThenDo:
+    broker = find.running_broker(cluster, act.broker)
+    if act.partition is not None:
+        log = broker.disk.logs.get(act.partition)
+        if log is None:
+            raise ActRefused(f"broker {act.broker} has no working replica of {act.partition}")
+        if not log.config.compact:
+            raise ActRefused(f"{act.partition} is not compacted; set cleanup.policy of {act.partition.topic} to compact")
+    yield
+    broker.log_cleaner.run_now(act.partition)
+
+
 HANDLERS: Final[find.Handlers] = {
     acts.FailDir: _fail_dir,
     acts.RepairDir: _repair_dir,
     acts.MoveReplica: _move_replica,
     acts.SlowDisk: _slow_disk,
     acts.DeleteRecords: _delete_records,
+    acts.Clean: _clean,
 }

@@ -10,6 +10,8 @@ import pytest
 from core.kafka.broker.broker_state import BrokerState
 from core.kafka.health import STALL_BOUND
 from core.kafka.ids import TopicPartition
+from core.kafka.log.leader_term import Batch, Run, Term
+from core.lab.views.log_contents import LogContents
 from core.lab.views.view import (
     BrokerView,
     ClusterView,
@@ -97,6 +99,13 @@ class Still:
     def partition(self, tp: TopicPartition) -> PartitionView | None:
         return self.by_tp.get(tp)
 
+    def contents(self, tp: TopicPartition, broker: int) -> LogContents | None:
+        """Of two versions of a and a tombstone of b on broker 1, the others lack the second and the tombstone."""
+        term = Term(0, 1)
+        records = (("a", "v1"), ("a", "v2"), ("b", None)) if broker == 1 else (("a", "v1"), ("b", "v1"))
+        term.append(Batch(0, len(records), 100, "app", 1, 0, content=records))
+        return LogContents((Run(0, len(records), term),), len(records), ())
+
     def events(self, kind: str) -> list[tuple[Any, ...]]:
         return self.recorded.get(kind, [])
 
@@ -105,6 +114,8 @@ TRUE = [
     "committed-offset(group, orders-0) == 8 and not committed-offset(group, orders-1) == 0",
     "process-step(copier) == produce and processed(copier) == 10 and processed-twice(copier) == 3",
     "half-visible(copier) == 2 and never-processed(copier) == 1",
+    "records(orders-0, 1) == 3 and value(orders-0, a, 1) == v2 and value(orders-0, b, 1) == none",
+    "value(orders-0, b, 2) == v1 and value(orders-0, b, 2) != none",
     "lost == 2",
     "lost(orders-0) >= 2 and acked(orders-0) == 15",
     "acked(app) == 15 and failed(app) == 1 and in-flight(app) == 4 and sent(app) == 20 and retries(app) == 2",
@@ -237,7 +248,7 @@ def test_only_the_kinds_that_are_looked_at_are_kept() -> None:
 
 def test_every_reading_can_be_taken() -> None:
     still = Still()
-    samples = {"partition": "orders-0", "broker": "2", "client": "app", "partition-or-client": "app", "group": "group"}
+    samples = {"partition": "orders-0", "broker": "2", "client": "app", "partition-or-client": "app", "group": "group", "key": "a"}
     of_others = dict.fromkeys(("read", "position", "reads-from"), "reader")
     of_others |= dict.fromkeys(("process-step", "processed", "processed-twice", "half-visible", "never-processed"), "copier")
     for reading in READINGS.values():

@@ -13,6 +13,7 @@ def truncate(partition: Partition, leader: int, target: int, rule: str) -> None:
     old = log.leo
     held = log.runs() if target < old else ()
     if log.truncate_to(target):
+        broker.disk.truncate_cleaner_checkpoint(tp, target)
         log.last_append = broker.journal.emit(
             events.Truncated.kind, broker.id, tp.topic, tp.partition, leader, log.leo, old, log.high_watermark, rule
         )

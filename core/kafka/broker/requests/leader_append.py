@@ -35,6 +35,9 @@ def append_records_to_leader(partition: Partition, sender: str, request: Produce
     if size > log.config.max_message_bytes * records:
         refuse_produce(broker, sender, request, errors.MESSAGE_TOO_LARGE, partition.isr, partition.effective_min_isr())
         return
+    if log.config.compact and type(content) is not tuple:  # no keys
+        refuse_produce(broker, sender, request, broker.release.keyless_error, partition.isr, partition.effective_min_isr())
+        return
     if producer_id >= 0 and not _validate_producer_state(partition, sender, request, guard):
         return
     term, account = partition.term, partition.account

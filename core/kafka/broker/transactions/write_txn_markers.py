@@ -121,7 +121,7 @@ def _records_of_transaction(log: ReplicaLog, producer_id: int, first: int) -> tu
     for run in log.physical_runs(first):
         for batch in run.term.batches_within(max(first, run.start), run.end):
             if batch.producer_id == producer_id and batch.transactional:
-                found.append(FetchedRange(batch.base, batch.base + batch.records, run.term, batch.bytes))
+                found.append(FetchedRange(batch.base, batch.base + batch.records, run.term.origin, batch.bytes))
     return tuple(found)
 
 

@@ -42,7 +42,7 @@ class RetainedBatch(NamedTuple):
     def record(self, offset: int) -> tuple[Any, Any] | None:
         """Return the key and value of a record; None if it has no key."""
         content = self.batch.content
-        return content[offset - self.batch.base] if isinstance(content, tuple) and self.batch.marker is None else None
+        return content[offset - self.batch.base] if type(content) is tuple else None
 
     def with_records(self, offsets: tuple[int, ...], horizon: int) -> RetainedBatch:
         """Return the batch with only some of its records, and a delete horizon.
@@ -62,6 +62,16 @@ def _varint_bytes(value: int) -> int:
     """Return the size of a number in zigzag encoding with seven bits per byte."""
     zigzag = value * 2 if value >= 0 else -2 * value - 1
     return max(1, (zigzag.bit_length() + 6) // 7)
+
+
+def _readable(each: RetainedBatch) -> Batch:
+    """Return a batch with the content of the records that are left. A marker without record says nothing about its producer anymore."""
+    batch, offsets, _ = each
+    if batch.marker is not None:
+        return batch if offsets else batch._replace(producer_id=-1)
+    if type(batch.content) is tuple and len(offsets) < batch.records:
+        return batch._replace(content=tuple(batch.content[offset - batch.base] for offset in offsets))
+    return batch
 
 
 class CompactedTerm(Term):
@@ -84,10 +94,9 @@ class CompactedTerm(Term):
         self.compacted = True
         self.stamped = source.stamped
         self.has_producer_ids = source.has_producer_ids
-        for batch, offsets, _ in retained:
-            emptied_marker = not offsets and batch.marker is not None  # says nothing about its producer anymore
-            self.written.append(batch._replace(producer_id=-1) if emptied_marker else batch)
-            self.bytes += batch.bytes
+        for each in retained:
+            self.written.append(_readable(each))
+            self.bytes += each.batch.bytes
 
     def __repr__(self) -> str:
         return f"CompactedTerm({self.epoch} by b{self.leader})"

@@ -1,0 +1,82 @@
+"""A broker's log cleaner (Kafka: `LogCleaner`, `LogCleanerManager`).
+
+It cleans the dirtiest log that has enough to clean, then the next one. If there is none, it waits for log.cleaner.backoff.ms. Leaders and
+followers clean their own logs, so replicas can hold different records of a partition.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from core.kafka import events
+from core.kafka.broker.context import BrokerContext
+from core.kafka.ids import TopicPartition
+from core.kafka.log.cleaner.cleanable_offsets import LogToClean, cleanable_offsets, log_to_clean
+from core.kafka.log.cleaner.cleaner import clean
+from core.kafka.log.cleaner.offset_map import OffsetMap
+
+LOAD_FACTOR: Final = 0.9
+"""The part of the offset map that a pass fills (log.cleaner.io.buffer.load.factor)."""
+
+
+class LogCleaner:
+    """The log cleaner of one broker.
+
+    Attributes:
+        armed: whether the timer of the next run is set.
+    """
+
+    __slots__ = ("armed", "broker")
+
+    broker: Final[BrokerContext]
+
+    def __init__(self, broker: BrokerContext) -> None:
+        self.broker = broker
+        self.armed = False
+
+    def arm(self) -> None:
+        """Set the timer of the next run, unless it is set or no log is compacted."""
+        broker = self.broker
+        if not self.armed and not broker.by_hand and any(config.compact for config in broker.log_configs.values()):
+            self.armed = True
+            broker.timer(broker.settings.us("log.cleaner.backoff.ms", broker=broker.id), "log-cleaner")
+
+    def run(self) -> None:
+        """Clean logs until none has enough to clean, the dirtiest first (`LogCleaner.CleanerThread#doWork`)."""
+        while candidates := [(tp, part) for tp, part in self.logs_to_clean() if part.is_candidate]:
+            tp, dirtiest = max(candidates, key=lambda each: each[1].ratio)
+            if not self.clean(tp, dirtiest):
+                return
+
+    def run_now(self, partition: TopicPartition | None) -> None:
+        """Clean all logs that have something to clean, or one of them, whatever part of them is dirty."""
+        for tp, part in self.logs_to_clean():
+            if part.cleanable_bytes and partition in (None, tp):
+                self.clean(tp, part)
+
+    def logs_to_clean(self) -> list[tuple[TopicPartition, LogToClean]]:
+        """Return the part of each compacted log that a pass would cover (`LogCleanerManager#grabFilthiestCompactedLog`)."""
+        broker = self.broker
+        now, disk = broker.settings.clock.read(broker.journal.now), broker.disk
+        found = []
+        for tp, log in disk.logs.items():
+            if log.config.compact and log.leo > log.first_offset:
+                offsets = cleanable_offsets(log, disk.cleaner_offsets.get(tp), now, broker.release)
+                if offsets.resets_checkpoint:
+                    disk.cleaner_offsets[tp] = offsets.first_dirty
+                found.append((tp, log_to_clean(log, offsets, now)))
+        return found
+
+    def clean(self, tp: TopicPartition, part: LogToClean) -> bool:
+        """Run one pass through a log and write the checkpoint. Returns whether the pass got anywhere."""
+        broker = self.broker
+        size = broker.settings.integer("log.cleaner.dedupe.buffer.size", broker=broker.id)
+        now = broker.settings.clock.read(broker.journal.now)
+        done = clean(part, OffsetMap.of_bytes(size, LOAD_FACTOR), now, broker.release)
+        broker.disk.cleaner_offsets[tp] = done.end
+        broker.journal.emit(
+            events.LogCleaned.kind,
+            broker.id, tp.topic, tp.partition, done.start, done.end, done.removed, done.tombstones, done.markers, done.bytes_removed,
+            done.horizon,
+        )  # fmt: skip
+        return done.end > done.start
