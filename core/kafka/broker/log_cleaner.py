@@ -24,15 +24,17 @@ class LogCleaner:
 
     Attributes:
         armed: whether the timer of the next run is set.
+        dirtiest: the largest part of a log's bytes that was dirty when the cleaner last looked, from 0 to 1.
     """
 
-    __slots__ = ("armed", "broker")
+    __slots__ = ("armed", "broker", "dirtiest")
 
     broker: Final[BrokerContext]
 
     def __init__(self, broker: BrokerContext) -> None:
         self.broker = broker
         self.armed = False
+        self.dirtiest = 0.0
 
     def arm(self) -> None:
         """Set the timer of the next run, unless it is set or no log is compacted."""
@@ -43,9 +45,11 @@ class LogCleaner:
 
     def run(self) -> None:
         """Clean logs until none has enough to clean, the dirtiest first (`LogCleaner.CleanerThread#doWork`)."""
-        while candidates := [(tp, part) for tp, part in self.logs_to_clean() if part.is_candidate]:
-            tp, dirtiest = max(candidates, key=lambda each: each[1].ratio)
-            if not self.clean(tp, dirtiest):
+        while True:
+            found = self.logs_to_clean()
+            self.dirtiest = max((part.ratio for _, part in found), default=0.0)
+            candidates = [(tp, part) for tp, part in found if part.is_candidate]
+            if not candidates or not self.clean(*max(candidates, key=lambda each: each[1].ratio)):
                 return
 
     def run_now(self, partition: TopicPartition | None) -> None:

@@ -23,6 +23,7 @@ from core.kafka.broker.transactions.add_partitions_to_txn_manager import AddPart
 from core.kafka.broker.transactions.internal_topic_owner import InternalTopicOwner
 from core.kafka.broker.transactions.write_txn_markers import write_txn_markers
 from core.kafka.ids import NO_EPOCH, NO_LEADER, NO_OFFSET, TopicPartition
+from core.kafka.log.cleaner.compacted_term import single_records
 from core.kafka.log.leader_term import Batch, BatchFields
 from core.kafka.log.producer_state import NO_GUARD
 from core.kafka.log.segments import delete_old_segments
@@ -260,12 +261,16 @@ class ReplicaManager:
     def internal_batches(self, tp: TopicPartition) -> Iterator[Batch]:
         """Yield the batches of an internal partition, with markers, from the log start to the LEO.
 
-        If the log holds only a part of a batch, the yielded batch contains only that part.
+        If the log holds only a part of a batch, the yielded batch contains only that part. Where the log was cleaned, each remaining record
+        is a batch of its own.
         """
         for run in self.broker.disk.logs[tp].readable_runs():
+            if run.term.compacted:
+                yield from single_records(run.term, run.start, run.end)
+                continue
             for batch in run.term.batches_within(run.start, run.end):
                 low, high = max(run.start - batch.base, 0), min(run.end - batch.base, batch.records)
-                if batch.marker is None and isinstance(batch.content, tuple) and high - low < batch.records and not run.term.compacted:
+                if batch.marker is None and isinstance(batch.content, tuple) and high - low < batch.records:
                     yield batch._replace(base=batch.base + low, records=high - low, content=batch.content[low:high])
                 else:
                     yield batch

@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
 PURGATORY: Final = "kafka.server:type=DelayedOperationPurgatory,name={name},delayedOperation=Fetch"
 
+MAX_DIRTY_PERCENT: Final = "kafka.log:type=LogCleanerManager,name=max-dirty-percent"
+
 
 def cluster_gauges(cluster: ClusterNodes) -> list[Sample]:
     """Return the gauges of every broker with a process and, under KRaft, of the active controller, by name and broker."""
@@ -28,6 +30,8 @@ def cluster_gauges(cluster: ClusterNodes) -> list[Sample]:
         waiting, watched = delayed_fetches(broker)
         found.append(Sample(PURGATORY.format(name="NumDelayedOperations"), broker.id, (("Value", waiting),)))
         found.append(Sample(PURGATORY.format(name="PurgatorySize"), broker.id, (("Value", watched),)))
+        if any(config.compact for config in broker.log_configs.values()):
+            found.append(Sample(MAX_DIRTY_PERCENT, broker.id, (("Value", int(100 * broker.log_cleaner.dirtiest)),)))
         if not cluster.zookeeper:
             found.append(
                 Sample(

@@ -8,7 +8,7 @@ runs of the same object. Offsets never change, and a run still covers the offset
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, Final, NamedTuple
 
 from core.kafka.log.leader_term import Batch, Term
@@ -161,3 +161,13 @@ def retained_within(term: Term, start: int, end: int) -> list[RetainedBatch]:
         RetainedBatch(batch, range(max(batch.base, start), min(batch.base + batch.records, end)))
         for batch in term.batches_within(start, end)
     ]
+
+
+def single_records(term: Term, start: int, end: int) -> Iterator[Batch]:
+    """Yield each record and marker in a run [start, end) of a term as a batch of its own."""
+    for each in retained_within(term, start, end):
+        for offset in each.offsets:
+            if each.batch.marker is not None:
+                yield each.batch
+            elif (record := each.record(offset)) is not None:
+                yield each.batch._replace(base=offset, records=1, content=(record,))

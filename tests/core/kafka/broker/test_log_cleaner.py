@@ -11,6 +11,7 @@ from core.kafka.release import RELEASES
 from core.kafka.topic_spec import PartitionSpec, TopicSpec
 from core.lab import acts
 from core.lab.cluster import Cluster
+from core.lab.metrics.gauges import MAX_DIRTY_PERCENT, cluster_gauges
 from core.lab.spec import BrokerSpec, ClusterSpec
 from core.lab.views.log_contents import LogContents
 from core.sim.errors import ActRefused
@@ -67,6 +68,17 @@ def test_every_replica_cleans_its_own_log_up_to_the_active_segment() -> None:
         assert session.contents(broker).records() == 3
         assert [session.contents(broker).value(key) for key in "abc"] == ["v2", "none", "v"]
         assert session.cluster.brokers[broker].disk.cleaner_offsets == {TP: 5}
+
+
+def test_the_gauge_says_how_dirty_the_dirtiest_log_was() -> None:
+    session = Session(config=(*CONFIG[:2], ("min.cleanable.dirty.ratio", "0.9")))
+    for second in (1, 3, 5):
+        session.at(second, put("a,b"))
+    session.at(7, acts.Clean(1))
+    session.at(8, put("c"))
+    session.at(11)
+    percents = {each.broker: dict(each.attributes)["Value"] for each in cluster_gauges(session.cluster) if each.name == MAX_DIRTY_PERCENT}
+    assert percents == {1: 50, 2: 66, 3: 66}
 
 
 def test_a_restarted_broker_goes_on_cleaning_from_its_checkpoint() -> None:
@@ -182,3 +194,10 @@ def test_going_back_to_before_a_pass_brings_the_records_back() -> None:
         session.at(8)
         assert session.contents(1).records() == 3
         snapshot.restore()
+
+
+def test_a_coordinator_reads_what_is_left_with_its_offsets() -> None:
+    session = grown()
+    found = [(batch.base, batch.content) for batch in session.cluster.brokers[1].replicas.internal_batches(TP)]
+    assert found == [(2, (("a", "v2"),)), (4, (("b", None),)), (5, (("c", "v"),))]
+    assert session.cluster.brokers[1].replicas.contents(TP) == (("a", "v2"), ("b", None), ("c", "v"))
