@@ -320,9 +320,23 @@ TRANSACTIONS: Final[dict[str, tuple[str, Witnesses]]] = {
         "a late marker ends the next transaction too early, so records of an aborted transaction are readable",
         {"t3-late-marker": ("read(committed) == 12", "read(committed) == 5", "happened marker-refused")},
     ),
+    "T4": (
+        "a process that lost its partition commits its transaction, unless the transactional ID belongs to the partition",
+        {"t4-zombie-process": ("processed-twice(second) == 10", "processed-twice(next) == 0")},
+    ),
     "T5": (
         "the next owner of a partition reads the committed offset while a marker is missing; since KIP-447, it waits",
         {"i2-stable-offsets": ("processed-twice(second) == 10", "processed-twice(second) == 0")},
+    ),
+    "T6": (
+        "retention makes the leader forget a producer, which is fatal in 0.11",
+        {
+            "t6-retention-forgets-producer": (
+                "happened producer-state {producer=app, transaction-state=FATAL_ERROR",
+                "happened append-refused {producer=app, error=UNKNOWN_PRODUCER_ID}",
+                "never append-refused {producer=app}",
+            )
+        },
     ),
     "T7": (
         "the abort of a transaction that timed out does not fence its producer in 0.11, so half of the transaction is committed",
