@@ -340,11 +340,11 @@ _ALL: Final = (
     ),
     Setting(
         "log.index.interval.bytes", "int", 4_096, "broker", True,
-        "The number of bytes that a segment gets between two entries of its offset index.", of_topic="index.interval.bytes",
+        "The minimum number of bytes between two entries of a segment's offset index.", of_topic="index.interval.bytes",
     ),
     Setting(
         "log.index.size.max.bytes", "int", 10_485_760, "broker", True,
-        "The size of the offset index and of the time index of a segment. A new segment starts when one of them is full.", least=4,
+        "The maximum size of a segment's offset index, and of its time index. A new segment starts when one of them is full.", least=4,
         of_topic="segment.index.bytes",
     ),
     Setting(
@@ -372,7 +372,7 @@ _ALL: Final = (
     ),
     Setting(
         "log.retention.check.interval.ms", "long", 300_000, "broker", False,
-        "The interval at which a broker checks for old segments to delete.", least=1, most=_LONGEST_MS,
+        "The interval at which a broker checks for segments to delete.", least=1, most=_LONGEST_MS,
     ),
     Setting(
         "log.cleanup.policy", "list", "delete", "broker", True,
@@ -408,7 +408,7 @@ _ALL: Final = (
     ),
     Setting(
         "transaction.max.timeout.ms", "int", 900_000, "broker", False,
-        "The maximum transaction.timeout.ms that a producer can ask for.", least=1,
+        "The maximum transaction.timeout.ms that a producer can request.", least=1,
     ),
     Setting(
         "transactional.id.expiration.ms", "int", 604_800_000, "broker", False,
@@ -427,7 +427,7 @@ _ALL: Final = (
     ),
     Setting(
         "offsets.commit.timeout.ms", "int", 5_000, "broker", False,
-        "How long a group coordinator waits until the offsets that a client commits are replicated.", least=1,
+        "How long a group coordinator waits for the replication of offsets that a client commits.", least=1,
     ),
     Setting(
         "transaction.state.log.num.partitions", "int", 50, "broker", False, "The number of partitions of __transaction_state.", least=1, most=1_000,
@@ -440,15 +440,15 @@ _ALL: Final = (
     ),
     Setting(
         "transaction.abort.timed.out.transaction.cleanup.interval.ms", "int", 10_000, "broker", False,
-        "How often a transaction coordinator looks for transactions that have timed out.", least=1, older_defaults=(("2.4", 60_000),),
+        "The interval at which a transaction coordinator checks for transactions that have timed out.", least=1, older_defaults=(("2.4", 60_000),),
     ),
     Setting(
         "transaction.remove.expired.transaction.cleanup.interval.ms", "int", 3_600_000, "broker", False,
-        "How often a transaction coordinator looks for transactional.ids that have expired.", least=1,
+        "The interval at which a transaction coordinator checks for transactional.ids that have expired.", least=1,
     ),
     Setting(
         "transaction.partition.verification.enable", "boolean", True, "broker", True,
-        "Whether a leader asks the transaction coordinator whether a partition belongs to the transaction before it appends the first batch (KIP-890).",
+        "Whether a leader, before it appends the first batch of a transaction, asks the transaction coordinator to confirm that the partition is part of it (KIP-890).",
     ),
     Setting(
         "log.flush.offset.checkpoint.interval.ms", "int", 60_000, "broker", False,

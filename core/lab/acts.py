@@ -461,7 +461,7 @@ class StopConsume(Act, word="stop-consume", does="stop a consumer"):
 class InitTransactions(Act, word="init-transactions", does="start a producer with a transactional.id"):
     """Start a producer with a transactional.id, and have it ask the transaction coordinator for its producer ID (initTransactions).
 
-    A former producer with the same transactional.id is fenced, and its open transaction is aborted. The first act of this kind creates
+    An earlier producer with the same transactional.id is fenced, and its open transaction is aborted. The first act of this kind creates
     the topic `__transaction_state`. `config` contains settings by their Kafka names: transaction.timeout.ms, delivery.timeout.ms,
     request.timeout.ms, metadata.max.age.ms, retries, max.in.flight.requests.per.connection.
     """
@@ -474,29 +474,29 @@ class InitTransactions(Act, word="init-transactions", does="start a producer wit
 
 
 @attrs.frozen(eq=False, repr=False)
-class BeginTransaction(Act, word="begin-transaction", does="begin a transaction of a producer"):
-    """Begin a transaction of a producer. The acts `produce` that follow belong to it."""
+class BeginTransaction(Act, word="begin-transaction", does="begin a transaction"):
+    """Begin a transaction of a producer. Its subsequent `produce` acts belong to the transaction."""
 
     producer: str = "producer"
 
 
 @attrs.frozen(eq=False, repr=False)
-class CommitTransaction(Act, word="commit-transaction", does="commit the transaction of a producer"):
+class CommitTransaction(Act, word="commit-transaction", does="commit a producer's transaction"):
     """Commit the transaction of a producer. The producer first waits until its batches are acknowledged."""
 
     producer: str = "producer"
 
 
 @attrs.frozen(eq=False, repr=False)
-class AbortTransaction(Act, word="abort-transaction", does="abort the transaction of a producer"):
+class AbortTransaction(Act, word="abort-transaction", does="abort a producer's transaction"):
     """Abort the transaction of a producer. Batches that it has not sent yet are dropped."""
 
     producer: str = "producer"
 
 
 @attrs.frozen(eq=False, repr=False)
-class AbortHanging(Act, word="abort-hanging", does="abort a hanging transaction on its partition"):
-    """Abort a transaction that no coordinator ends (`kafka-transactions --abort`). The leader appends an ABORT marker for its producer.
+class AbortHanging(Act, word="abort-hanging", does="abort a hanging transaction in a partition"):
+    """Abort a transaction that no coordinator will end (`kafka-transactions abort`). The leader appends an ABORT marker for its producer.
 
     The coordinator is not involved. `start_offset` is the first offset of the open transaction.
     """
@@ -513,11 +513,11 @@ class StartProcess(Act, word="process", does="start a process that reads a topic
     """Start a process that reads `source`, writes `output`, and commits its offsets for `group` (consume–transform–produce).
 
     Each input record produces `copies` output records. `delivery` is `exactly-once` (the output and the offsets are one transaction, 0.11
-    and later), `at-least-once` (the offsets are committed after the output), or `at-most-once` (before it). If an instance of that name has
-    ended, another instance starts. `transactional-id` is the name of the process unless it is given. `reset` is auto.offset.reset, and
-    `max-poll-records` the maximum number of input records of a round. With `crash-after`, the instance crashes after the first time that it
-    completes this step: init, fetch-offsets, poll, begin, produce, send-offsets, commit, or commit-offsets. The first acts of this kind
-    create the topics `__consumer_offsets` and `__transaction_state`. `config` contains settings by their Kafka names, as for
+    and later), `at-least-once` (the offsets are committed after the output), or `at-most-once` (before it). If the last instance of the
+    process has ended, another instance starts. By default, `transactional-id` is the name of the process. `reset` is auto.offset.reset, and
+    `max-poll-records` is the maximum number of input records per round. With `crash-after`, the instance crashes when it has completed
+    this step for the first time: init, fetch-offsets, poll, begin, produce, send-offsets, commit, or commit-offsets. The first act of this kind
+    creates the topics `__consumer_offsets` and `__transaction_state`. `config` contains settings by their Kafka names, as for
     `init-transactions`.
     """
 
@@ -536,15 +536,15 @@ class StartProcess(Act, word="process", does="start a process that reads a topic
 
 
 @attrs.frozen(eq=False, repr=False)
-class StopProcess(Act, word="stop-process", does="stop a process; an open transaction is aborted first"):
-    """Stop a process. If its transaction is open, the producer aborts it first (close)."""
+class StopProcess(Act, word="stop-process", does="stop a process, which first aborts its open transaction"):
+    """Stop a process. Its producer first aborts the open transaction, if there is one (close)."""
 
     process: str = "process"
 
 
 @attrs.frozen(eq=False, repr=False)
 class KillProcess(Act, word="kill-process", does="kill a process (kill -9)"):
-    """Kill a process. Its transaction stays open until another instance with its transactional.id starts, or until transaction.timeout.ms."""
+    """Kill a process. Its transaction stays open until another instance with the same transactional.id starts, or until it exceeds transaction.timeout.ms."""
 
     process: str = "process"
 

@@ -1,4 +1,4 @@
-"""The transactions: the state of each transactional ID, and the transactions that hold back the last stable offset of a partition."""
+"""The page of transactions: the state of each transactional ID, and what holds back the last stable offset of a partition."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from tui.rendering.rows import Row, blank, rule, wrap
 from tui.rendering.tables import Cell, Column, paint_table
 
 NO_TRANSACTIONS = (
-    "No producer of this cluster uses transactions. A transactional producer writes records that consumers with "
-    "isolation.level=read_committed see only after its commit. To watch one, start the scenario t1-late-produce (key 7)."
+    "No producer of this cluster uses transactions. Consumers with isolation.level=read_committed see the "
+    "records of a transaction only after its producer commits it. To watch a transaction, press 7 and start the scenario t1-late-produce."
 )
 """The text of the page for a cluster without transactions."""
 
@@ -38,7 +38,7 @@ HELD_COLUMNS = (
 def who_holds(held: HeldPartition) -> str:
     """Return, in a few words, what holds back the last stable offset of a partition."""
     if held.producer_id < 0:
-        return "a marker that is not committed yet"
+        return "an uncommitted marker"
     return held.transactional_id or "an unknown producer"
 
 
@@ -47,26 +47,27 @@ def explanation(held: HeldPartition, owner: TransactionView | None) -> list[str]
     tp, gap = held.tp, held.high_watermark - held.last_stable_offset
     records = "1 record" if gap == 1 else f"{gap:,} records"
     lines = [
-        f"Consumers of {tp} with read_committed stop at the last stable offset {held.last_stable_offset:,}. They do not see the "
-        f"{records} up to the high watermark {held.high_watermark:,}, not even those of other producers."
+        f"Consumers of {tp} with read_committed stop at the last stable offset, {held.last_stable_offset:,}. They do not see the "
+        f"{records} between this offset and the high watermark, {held.high_watermark:,}, not even those of other producers."
     ]
     if held.producer_id < 0:
-        return [*lines, "The transaction is over, but its marker is not replicated to the whole ISR yet."]
+        return [*lines, "The transaction is over, but its marker has not yet been replicated to the whole ISR."]
     if held.hanging:
         return [
             *lines,
-            f"The transaction of producer ID {held.producer_id} has been open since offset {held.first_offset:,}, but no coordinator knows "
-            "of it: nobody will end it. It is a hanging transaction.",
+            f"The transaction of producer ID {held.producer_id} has been open since offset {held.first_offset:,}, but no coordinator "
+            "knows of it, so none will end it. It is a hanging transaction.",
             f"To end it, press ⏎, or run on a real cluster: {held.abort_command}",
         ]
     if owner is not None and owner.waits_for_markers:
-        return [*lines, f"The transaction of {owner.transactional_id} is decided ({owner.state}). Its marker for {tp} is missing."]
+        return [*lines, f"The outcome of the transaction of {owner.transactional_id} is decided ({owner.state}), but {tp} does not have its marker yet."]
     if owner is not None:
         left = max(owner.timeout_us - owner.open_us, 0)
         return [
             *lines,
-            f"The transaction of {owner.transactional_id} is open since offset {held.first_offset:,}. It ends when the producer commits or "
-            f"aborts it, or when its coordinator b{owner.coordinator} aborts it, which takes at least {format_duration(left // 1_000_000 * 1_000_000)}.",
+            f"The transaction of {owner.transactional_id} has been open since offset {held.first_offset:,}. It ends when the producer "
+            f"commits or aborts it, or when its coordinator, b{owner.coordinator}, aborts it after a timeout, in "
+            f"{format_duration(left // 1_000_000 * 1_000_000)} or more.",
         ]
     return lines
 
@@ -93,7 +94,7 @@ def paint_transactions(report: TransactionReport, paint: Palette, size: tuple[in
             command = sentence.startswith("To end it")
             out += [Row().add(f" {line}", paint.strong if command else paint.text).strip(width) for line in wrap(sentence, width - 2)]
     else:
-        out.append(Row().add(" Every last stable offset equals the high watermark.", paint.text).strip(width))
+        out.append(Row().add(" In every partition, the last stable offset equals the high watermark.", paint.text).strip(width))
     out.append(blank(width))
     running = sum(each.state == "Ongoing" for each in report.transactions)
     out.append(rule("Transactional IDs", f"{running} ongoing of {len(report.transactions)}", width, paint.title, paint.faint, paint.muted))
@@ -156,7 +157,7 @@ class TransactionsPage(Page):
         if not self._report.held:
             return False
         held = self._report.held[self._selected]
-        refused = None if held.hanging else "its coordinator will end it; the tool is for hanging transactions"
+        refused = None if held.hanging else "its coordinator will end it; only a hanging transaction needs this"
         abort = Option("a", "abort it", (AbortHanging(held.tp, held.first_offset),), held.abort_command, refused)
         about = " ".join(explanation(held, None)[:1])
         self.screen.put(Question(f"The transaction of {who_holds(held)} on {held.tp}", about, (abort,)))

@@ -1,4 +1,4 @@
-"""Groups: their coordinators, and the offsets that their clients commit."""
+"""Groups: their coordinators, and the offsets that their members commit."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from core.kafka.events.base import NOTABLE, Event, count_of
 
 
 class GroupsLoaded(Event, kind="groups-loaded", source="GroupMetadataManager#loadGroupsAndOffsets"):
-    """A broker became the group coordinator of a partition of `__consumer_offsets`, and loaded its groups from the log."""
+    """A broker became the group coordinator for a partition of `__consumer_offsets`, and loaded the groups from its log."""
 
     broker: int
     topic: str
@@ -19,13 +19,13 @@ class GroupsLoaded(Event, kind="groups-loaded", source="GroupMetadataManager#loa
     def sentence(self) -> str:
         pending = f" and {count_of(self.pending_offsets, 'offset')} of open transactions" if self.pending_offsets else ""
         return (
-            f"b{self.broker} coordinates the groups of {self.tp} in coordinator epoch {self.coordinator_epoch}, and loaded "
+            f"b{self.broker} now coordinates the groups of {self.tp} (coordinator epoch {self.coordinator_epoch}); it loaded "
             f"{count_of(self.groups, 'group')} with {count_of(self.committed_offsets, 'committed offset')}{pending} from the log"
         )
 
 
 class GroupsUnloaded(Event, kind="groups-unloaded", source="GroupMetadataManager#removeGroupsForPartition"):
-    """A broker is no longer the group coordinator of a partition of `__consumer_offsets`."""
+    """A broker is no longer the group coordinator for a partition of `__consumer_offsets`."""
 
     broker: int
     topic: str
@@ -37,7 +37,7 @@ class GroupsUnloaded(Event, kind="groups-unloaded", source="GroupMetadataManager
 
 
 class OffsetCommitted(Event, kind="offset-committed", source="GroupMetadata#onOffsetCommitAppend"):
-    """A group coordinator committed an offset outside of a transaction; `former_offset` is -1 if the group had none."""
+    """A group coordinator committed an offset outside a transaction; `former_offset` is -1 if the group had none."""
 
     broker: int
     group: str
@@ -47,11 +47,11 @@ class OffsetCommitted(Event, kind="offset-committed", source="GroupMetadata#onOf
     former_offset: int
 
     def sentence(self) -> str:
-        return f"The committed offset of group {self.group} for {self.tp} is {self.committed_offset}{_instead_of(self.former_offset)} on b{self.broker}"
+        return f"the committed offset of group {self.group} for {self.tp} is now {self.committed_offset}{_former(self.former_offset)} on b{self.broker}"
 
 
 class OffsetPending(Event, kind="offset-pending", source="GroupMetadata#onTxnOffsetCommitAppend"):
-    """A group coordinator wrote an offset that belongs to an open transaction. The offset counts once the transaction is committed."""
+    """A group coordinator wrote an offset that belongs to an open transaction. The offset takes effect when the transaction is committed."""
 
     broker: int
     group: str
@@ -63,8 +63,8 @@ class OffsetPending(Event, kind="offset-pending", source="GroupMetadata#onTxnOff
 
     def sentence(self) -> str:
         return (
-            f"Offset {self.committed_offset} of group {self.group} for {self.tp} waits on b{self.broker} for the transaction of producer ID "
-            f"{self.producer_id}, epoch {self.producer_epoch}"
+            f"b{self.broker} holds offset {self.committed_offset} of group {self.group} for {self.tp} until the transaction of producer ID "
+            f"{self.producer_id}, epoch {self.producer_epoch}, ends"
         )
 
 
@@ -81,7 +81,7 @@ class OffsetMaterialized(Event, kind="offset-materialized", source="GroupMetadat
 
     def sentence(self) -> str:
         return (
-            f"The committed offset of group {self.group} for {self.tp} is {self.committed_offset}{_instead_of(self.former_offset)} on "
+            f"the committed offset of group {self.group} for {self.tp} is now {self.committed_offset}{_former(self.former_offset)} on "
             f"b{self.broker}: the transaction of producer ID {self.producer_id} was committed"
         )
 
@@ -93,7 +93,7 @@ class OffsetDropped(
     level=NOTABLE,
     words={"reason": ("aborted", "older")},
 ):
-    """An offset that a transaction wrote does not count, because the transaction was aborted or a newer offset is committed."""
+    """An offset from a transaction took no effect, because the transaction was aborted or the group had committed a newer offset."""
 
     broker: int
     group: str
@@ -104,7 +104,7 @@ class OffsetDropped(
     reason: str
 
     def sentence(self) -> str:
-        why = "the transaction was aborted" if self.reason == "aborted" else "the group has committed an offset since"
+        why = "the transaction was aborted" if self.reason == "aborted" else "the group has committed a newer offset since then"
         return (
             f"b{self.broker} dropped offset {self.committed_offset} of group {self.group} for {self.tp} "
             f"in the transaction of producer ID {self.producer_id}: {why}"
@@ -123,5 +123,5 @@ class GroupRequestRefused(Event, kind="group-refused", source="GroupCoordinator"
         return f"b{self.broker} refused {self.request} for group {self.group}: {self.error}"
 
 
-def _instead_of(former: int) -> str:
-    return f" instead of {former}" if former >= 0 else ""
+def _former(former: int) -> str:
+    return f" (it was {former})" if former >= 0 else ""

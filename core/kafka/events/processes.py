@@ -1,4 +1,4 @@
-"""Processes that read a topic, write another, and commit their offsets; and the harm that their restarts do."""
+"""Processes that read one topic, write another, and commit their offsets; and the harm that their restarts can do."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from core.kafka.events.base import NOTABLE, Event, offsets, records
 
 STOPPED: dict[str, str] = {
     "killed": "was killed",
-    "crashed": "crashed, as the act required,",
+    "crashed": "crashed, as requested,",
     "stopped": "stopped",
     "failed": "failed",
 }
@@ -24,7 +24,7 @@ class ProcessStarted(Event, kind="process-started", source="KafkaProducer, Kafka
 
     def sentence(self) -> str:
         identity = f" and transactional ID {self.transactional_id}" if self.transactional_id else ""
-        return f"Instance {self.instance} of process {self.process} started with group {self.group}{identity} ({self.delivery})"
+        return f"instance {self.instance} of process {self.process} started with group {self.group}{identity} ({self.delivery})"
 
 
 class ProcessStepDone(Event, kind="process-step", source="KafkaProducer, KafkaConsumer"):
@@ -37,11 +37,11 @@ class ProcessStepDone(Event, kind="process-step", source="KafkaProducer, KafkaCo
 
     def sentence(self) -> str:
         which = f" for {self.input_offsets}" if self.input_offsets else ""
-        return f"Instance {self.instance} of process {self.process} completed the step {self.step}{which}"
+        return f"instance {self.instance} of process {self.process} completed the step {self.step}{which}"
 
 
 class ProcessRewound(Event, kind="process-rewound", source="KafkaProducer#abortTransaction", level=NOTABLE):
-    """A process gave up its current records because of an error. It continues at its committed offsets."""
+    """A process gave up its current records because of an error. It continues from its committed offsets."""
 
     process: str
     instance: int
@@ -50,7 +50,7 @@ class ProcessRewound(Event, kind="process-rewound", source="KafkaProducer#abortT
 
     def sentence(self) -> str:
         return (
-            f"Instance {self.instance} of process {self.process} returns to its committed offsets, because the step {self.step} failed: "
+            f"instance {self.instance} of process {self.process} returns to its committed offsets, because the step {self.step} failed: "
             f"{self.error}"
         )
 
@@ -68,12 +68,12 @@ class ProcessEnded(
 
     def sentence(self) -> str:
         why = f": {self.error}" if self.error else ""
-        when = "after" if self.how == "crashed" else "in"
-        return f"Instance {self.instance} of process {self.process} {STOPPED[self.how]} {when} the step {self.step}{why}"
+        when = "after" if self.how == "crashed" else "during"
+        return f"instance {self.instance} of process {self.process} {STOPPED[self.how]} {when} the step {self.step}{why}"
 
 
 class ProcessedTwice(Event, kind="processed-twice", source="durability account", level=NOTABLE):
-    """Consumers with read_committed see the output for some input records more than once; `doomed_by` led to the output that came last."""
+    """Consumers with read_committed see the output for some input records more than once; `doomed_by` is the event that led to the last of these outputs."""
 
     group: str
     process: str
@@ -92,7 +92,7 @@ class ProcessedTwice(Event, kind="processed-twice", source="durability account",
 
 
 class NeverProcessed(Event, kind="never-processed", source="durability account", level=NOTABLE):
-    """The committed offset is above some input records without output; `doomed_by` committed it. No process is named."""
+    """The committed offset is above some input records that have no output; `doomed_by` is the event that committed it. `process` is empty."""
 
     group: str
     process: str
@@ -106,12 +106,12 @@ class NeverProcessed(Event, kind="never-processed", source="durability account",
     def sentence(self) -> str:
         return (
             f"NEVER PROCESSED: {records(self.to_offset - self.from_offset)} of {self.tp} ({offsets(self.from_offset, self.to_offset)}) by "
-            f"group {self.group}: event {self.doomed_by} committed their offsets, but there is no output"
+            f"group {self.group}: event {self.doomed_by} committed a higher offset, but there is no output"
         )
 
 
 class HalfVisible(Event, kind="half-visible", source="durability account", level=NOTABLE):
-    """Consumers with read_committed see only some of the output records for some input records; `doomed_by` led to these."""
+    """Consumers with read_committed see only part of the output for some input records; `doomed_by` is the event that led to this part."""
 
     group: str
     process: str
@@ -126,5 +126,5 @@ class HalfVisible(Event, kind="half-visible", source="durability account", level
         return (
             f"HALF VISIBLE: {records(self.to_offset - self.from_offset)} of {self.tp} ({offsets(self.from_offset, self.to_offset)}) by "
             f"group {self.group}: of the output that instance {self.instance} of process {self.process} produced after event "
-            f"{self.doomed_by}, a part is missing"
+            f"{self.doomed_by}, only part is visible"
         )

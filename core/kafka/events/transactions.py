@@ -7,7 +7,7 @@ from core.sim.units import format_duration
 
 
 class CoordinatorLoaded(Event, kind="coordinator-loaded", source="TransactionStateManager#loadTransactionsForTxnTopicPartition"):
-    """A broker became the transaction coordinator of a partition of `__transaction_state`, and loaded its IDs from the log."""
+    """A broker became the transaction coordinator for a partition of `__transaction_state`, and loaded the transactional IDs from its log."""
 
     broker: int
     topic: str
@@ -17,13 +17,13 @@ class CoordinatorLoaded(Event, kind="coordinator-loaded", source="TransactionSta
 
     def sentence(self) -> str:
         return (
-            f"b{self.broker} coordinates the transactional IDs of {self.tp} in coordinator epoch {self.coordinator_epoch}, and loaded "
+            f"b{self.broker} now coordinates the transactional IDs of {self.tp} (coordinator epoch {self.coordinator_epoch}); it loaded "
             f"{count_of(self.transactional_ids, 'ID')} from the log"
         )
 
 
 class CoordinatorUnloaded(Event, kind="coordinator-unloaded", source="TransactionCoordinator#onResignation"):
-    """A broker is no longer the transaction coordinator of a partition of `__transaction_state`."""
+    """A broker is no longer the transaction coordinator for a partition of `__transaction_state`."""
 
     broker: int
     topic: str
@@ -35,7 +35,7 @@ class CoordinatorUnloaded(Event, kind="coordinator-unloaded", source="Transactio
 
 
 class TransactionStateChanged(Event, kind="transaction-state", source="TransactionMetadata#completeTransitionTo", level=NOTABLE):
-    """The coordinator committed another state of a transactional ID to `__transaction_state`."""
+    """A transactional ID entered another state: the coordinator's record in `__transaction_state` was committed."""
 
     broker: int
     transactional_id: str
@@ -46,7 +46,7 @@ class TransactionStateChanged(Event, kind="transaction-state", source="Transacti
     partitions_named: str
 
     def sentence(self) -> str:
-        where = f", with {self.partitions_named}" if self.partitions_named else ""
+        where = f"; partitions: {self.partitions_named}" if self.partitions_named else ""
         return (
             f"{self.transactional_id} changed from {self.former_state} to {self.transaction_state} on its coordinator b{self.broker} "
             f"(producer ID {self.producer_id}, epoch {self.producer_epoch}){where}"
@@ -66,7 +66,7 @@ class TransactionRefused(Event, kind="transaction-refused", source="TransactionC
 
 
 class TransactionTimedOut(Event, kind="transaction-timed-out", source="TransactionCoordinator#abortTimedOutTransactions", level=NOTABLE):
-    """A transaction exceeded transaction.timeout.ms; the coordinator fences its producer and aborts it."""
+    """A transaction exceeded transaction.timeout.ms, so the coordinator fences its producer and aborts the transaction."""
 
     broker: int
     transactional_id: str
@@ -79,7 +79,7 @@ class TransactionTimedOut(Event, kind="transaction-timed-out", source="Transacti
 
 
 class MarkerAppended(Event, kind="marker-appended", source="ProducerAppendInfo#appendEndTxnMarker"):
-    """A leader appended the marker that ends a transaction on its partition; `first_offset` is -1 if none was open."""
+    """A leader appended the marker that ends a transaction in its partition; `first_offset` is -1 if the producer had no open transaction."""
 
     broker: int
     topic: str
@@ -93,12 +93,12 @@ class MarkerAppended(Event, kind="marker-appended", source="ProducerAppendInfo#a
 
     def sentence(self) -> str:
         what = (
-            f"ends the transaction that begins at offset {self.first_offset}"
+            f"ends the transaction that began at offset {self.first_offset}"
             if self.first_offset >= 0
-            else "ends no open transaction there"
+            else "ends nothing, because no transaction of the producer was open"
         )
         return (
-            f"b{self.broker} appended {self.marker} of producer ID {self.producer_id}, epoch {self.producer_epoch}, "
+            f"b{self.broker} appended the marker {self.marker} of producer ID {self.producer_id}, epoch {self.producer_epoch}, "
             f"to {self.tp} at offset {self.marker_offset}: it {what}"
         )
 
@@ -117,13 +117,13 @@ class MarkerRefused(Event, kind="marker-refused", source="ProducerAppendInfo#che
 
     def sentence(self) -> str:
         return (
-            f"b{self.broker} refused {self.marker} of producer ID {self.producer_id}, epoch {self.producer_epoch}, "
+            f"b{self.broker} refused the marker {self.marker} of producer ID {self.producer_id}, epoch {self.producer_epoch}, "
             f"coordinator epoch {self.coordinator_epoch}, for {self.tp}: {self.error}"
         )
 
 
 class MarkerSkipped(Event, kind="marker-skipped", source="TransactionMarkerChannelManager#addTxnMarkersToBrokerQueue", level=NOTABLE):
-    """A coordinator skips the marker of a partition that has no leader, because it assumes that the partition has been deleted."""
+    """A coordinator skipped the marker for a partition without a leader, because it assumes that the partition was deleted."""
 
     broker: int
     topic: str
@@ -132,11 +132,11 @@ class MarkerSkipped(Event, kind="marker-skipped", source="TransactionMarkerChann
     producer_id: int
 
     def sentence(self) -> str:
-        return f"b{self.broker} skips the marker of {self.transactional_id} for {self.tp}, which has no leader: the partition counts as deleted"
+        return f"b{self.broker} skipped the marker of {self.transactional_id} for {self.tp}, which has no leader: b{self.broker} assumes that it was deleted"
 
 
 class LastStableOffsetAdvanced(Event, kind="last-stable-offset", source="UnifiedLog#lastStableOffset"):
-    """The last stable offset of a leader rose: consumers with read_committed can read up to it."""
+    """The last stable offset of a leader rose. Consumers with read_committed can read up to this offset."""
 
     broker: int
     topic: str
@@ -147,13 +147,13 @@ class LastStableOffsetAdvanced(Event, kind="last-stable-offset", source="Unified
 
     def sentence(self) -> str:
         return (
-            f"The last stable offset of {self.tp} rose from {self.from_offset} to {self.to_offset} on b{self.broker} "
+            f"the last stable offset of {self.tp} rose from {self.from_offset} to {self.to_offset} on b{self.broker} "
             f"(high watermark {self.high_watermark})"
         )
 
 
 class VerificationFailed(Event, kind="verification-failed", source="AddPartitionsToTxnManager, KIP-890", level=NOTABLE):
-    """A leader did not append a transactional batch, because the coordinator did not confirm its partition."""
+    """A leader did not append a transactional batch, because the coordinator did not confirm that the partition is part of the transaction."""
 
     broker: int
     topic: str
@@ -177,12 +177,12 @@ class TransactionBegun(Event, kind="transaction-begun", source="KafkaProducer#be
 
     def sentence(self) -> str:
         return (
-            f"{self.producer} began a transaction of {self.transactional_id} (producer ID {self.producer_id}, epoch {self.producer_epoch})"
+            f"{self.producer} began a transaction with transactional ID {self.transactional_id} (producer ID {self.producer_id}, epoch {self.producer_epoch})"
         )
 
 
 class TransactionEnded(Event, kind="transaction-ended", source="KafkaProducer#commitTransaction, #abortTransaction", level=NOTABLE):
-    """A producer learned that its transaction is decided."""
+    """A producer learned the outcome of its transaction."""
 
     producer: str
     transactional_id: str
@@ -191,7 +191,7 @@ class TransactionEnded(Event, kind="transaction-ended", source="KafkaProducer#co
     marker: str
 
     def sentence(self) -> str:
-        return f"{self.producer} learned that its transaction of {self.transactional_id} is decided: {self.marker}"
+        return f"{self.producer} learned the outcome of its transaction with transactional ID {self.transactional_id}: {self.marker}"
 
 
 class ProducerStateChanged(Event, kind="producer-state", source="TransactionManager#transitionTo", level=NOTABLE):

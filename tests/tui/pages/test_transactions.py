@@ -30,26 +30,26 @@ def test_a_hanging_transaction_comes_with_the_command_that_ends_it(width: int, h
     said = text(TransactionReport((app("Empty"),), (held(hanging=True),)), width, height)
     assert "1 hanging" in said
     assert "HANGING" in said
-    assert "nobody will end it" in said
+    assert "no coordinator knows of it, so none will end it" in said
     assert "kafka-transactions.sh --bootstrap-server HOST:PORT abort --topic orders --partition 0 --start-offset 6" in said
-    assert "the 105 records up to the high watermark 111" in said
+    assert "the 105 records between this offset and the high watermark, 111" in said
 
 
 def test_an_open_transaction_says_when_its_coordinator_ends_it() -> None:
     said = text(TransactionReport((app("Ongoing"),), (held(hanging=False),)))
     assert "1 held back" in said
-    assert "its coordinator b3 aborts it, which takes at least 48s" in said
+    assert "its coordinator, b3, aborts it after a timeout, in 48s or more" in said
 
 
 def test_a_decided_transaction_names_the_missing_marker() -> None:
     said = text(TransactionReport((app("PrepareCommit", "CompleteCommit"),), (held(hanging=False),)))
-    assert "is decided (PrepareCommit). Its marker for orders-0 is missing." in said
+    assert "is decided (PrepareCommit), but orders-0 does not have its marker yet." in said
     assert "PrepareCommit → CompleteCommit" in said
 
 
 def test_a_marker_that_is_not_committed_is_no_transaction() -> None:
     said = text(TransactionReport((app("PrepareCommit"),), (held(hanging=False, producer_id=-1, transactional_id=""),)))
-    assert "its marker is not replicated to the whole ISR yet" in said
+    assert "its marker has not yet been replicated to the whole ISR" in said
 
 
 def test_without_transactions_the_page_says_how_to_see_one() -> None:
