@@ -60,7 +60,10 @@ def explanation(held: HeldPartition, owner: TransactionView | None) -> list[str]
             f"To end it, press ⏎, or run on a real cluster: {held.abort_command}",
         ]
     if owner is not None and owner.waits_for_markers:
-        return [*lines, f"The outcome of the transaction of {owner.transactional_id} is decided ({owner.state}), but {tp} does not have its marker yet."]
+        return [
+            *lines,
+            f"The outcome of the transaction of {owner.transactional_id} is decided ({owner.state}), but {tp} does not have its marker yet.",
+        ]
     if owner is not None:
         left = max(owner.timeout_us - owner.open_us, 0)
         return [

@@ -176,9 +176,7 @@ class TransactionBegun(Event, kind="transaction-begun", source="KafkaProducer#be
     producer_epoch: int
 
     def sentence(self) -> str:
-        return (
-            f"{self.producer} began a transaction with transactional ID {self.transactional_id} (producer ID {self.producer_id}, epoch {self.producer_epoch})"
-        )
+        return f"{self.producer} began a transaction with transactional ID {self.transactional_id} (producer ID {self.producer_id}, epoch {self.producer_epoch})"
 
 
 class TransactionEnded(Event, kind="transaction-ended", source="KafkaProducer#commitTransaction, #abortTransaction", level=NOTABLE):
