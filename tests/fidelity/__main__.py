@@ -1,46 +1,79 @@
 """Replays recordings of drills on real clusters and prints how far the model agrees: `python -m tests.fidelity [FOLDER]`.
 
-Exit code 0 if everything agrees, 1 if something differs, 2 if a file is no recording.
+Exit code 0 if nothing differs but what is known to differ, 1 if something else differs, 2 if a file is no recording.
 """
 
 from __future__ import annotations
 
 import argparse
 import sys
+from collections.abc import Sequence
 from pathlib import Path
+from typing import Final
 
-from tests.fidelity.comparison import EXPLAINED, best_replay
+from tests.fidelity.comparison import best_replay
 from tests.fidelity.recording import read_recording
 from tests.fidelity.table import Table
+from tests.fidelity.transactions.comparison import TRANSACTION_MEASURES, best_comparison
+from tests.fidelity.transactions.explained import DIFFERENT, TRANSACTIONS_EXPLAINED
+from tests.fidelity.transactions.recording import read_transactions
+
+HERE: Final = Path(__file__).parent
+"""The folder of this program."""
 
 
 def main() -> int:
-    """Replay every recording of a folder."""
+    """Replay every recording of a folder, or all recordings."""
     parser = argparse.ArgumentParser(prog="make fidelity", description="Replays recordings of drills on real clusters.")
-    parser.add_argument("folder", nargs="?", type=Path, default=Path(__file__).parent / "drills", help="folder of recordings (*.json)")
+    parser.add_argument("folder", nargs="?", type=Path, help="folder of recordings (*.json); by default, both folders are replayed")
     parser.add_argument("--differences", type=int, default=20, help="how many differences to print")
     options = parser.parse_args()
-    files = sorted(options.folder.glob("*.json"))
-    if not files:
-        print(f"{options.folder}: there is no recording (*.json) in this folder", file=sys.stderr)
-        return 2
-    table = Table()
-    for file in files:
+    folders = (HERE / "drills", HERE / "drills-transactions") if options.folder is None else (options.folder,)
+    differing = 0
+    for folder in folders:
+        files = sorted(folder.glob("*.json"))
+        if not files:
+            print(f"{folder}: there is no recording (*.json) in this folder", file=sys.stderr)
+            return 2
         try:
-            recording = read_recording(file)
+            table = _transactions(files) if folder.name == "drills-transactions" else _drills(files)
         except (OSError, ValueError) as wrong:
             print(wrong, file=sys.stderr)
             return 2
+        _print(table, options.differences)
+        differing += sum(one.name not in DIFFERENT for one in table.differing)
+    return 1 if differing else 0
+
+
+def _drills(files: Sequence[Path]) -> Table:
+    table = Table()
+    for file in files:
+        recording = read_recording(file)
         table.add(recording.version, best_replay(recording))
+    return table
+
+
+def _transactions(files: Sequence[Path]) -> Table:
+    """Also prints how far each recording agrees."""
+    table = Table(reasons=TRANSACTIONS_EXPLAINED, measures=TRANSACTION_MEASURES)
+    for file in files:
+        recording = read_transactions(file)
+        comparisons = best_comparison(recording)
+        table.add(recording.version, comparisons)
+        print(f"{recording.name:40}{sum(one.agrees for one in comparisons):6} of{len(comparisons):6}")
+    return table
+
+
+def _print(table: Table, differences: int) -> None:
     for line in table.lines():
         print(line)
     for one in table.explained:
-        print(f"{one.name}: recorded {one.recorded}, model {one.model}: {EXPLAINED[one.name]}")
-    for one in table.differing[: options.differences]:
-        print(f"{one.name}: recorded {one.recorded}, model {one.model}")
-    if len(table.differing) > options.differences:
-        print(f"… and {len(table.differing) - options.differences} more differences (--differences N)")
-    return 1 if table.differing else 0
+        print(f"{one.name}: recorded {one.recorded}, model {one.model}: {table.reasons[one.name]}")
+    for one in table.differing[:differences]:
+        known = f": {DIFFERENT[one.name]}" if one.name in DIFFERENT else ""
+        print(f"{one.name}: recorded {one.recorded}, model {one.model}{known}")
+    if len(table.differing) > differences:
+        print(f"… and {len(table.differing) - differences} more differences (--differences N)")
 
 
 if __name__ == "__main__":

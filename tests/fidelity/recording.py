@@ -118,8 +118,7 @@ class Recording:
     @property
     def release(self) -> Release:
         """The newest profile that is not newer than the version."""
-        version = _numbers(self.version)
-        return next((release for name, release in reversed(RELEASES.items()) if _numbers(name) <= version), next(iter(RELEASES.values())))
+        return release_of(self.version)
 
 
 @attrs.frozen
@@ -130,6 +129,12 @@ class State:
     isr: tuple[int, ...]
     elr: tuple[int, ...]
     last_known_elr: tuple[int, ...]
+
+
+def release_of(version: str) -> Release:
+    """The newest profile that is not newer than a version, such as 4.1.1."""
+    numbers = _numbers(version)
+    return next((release for name, release in reversed(RELEASES.items()) if _numbers(name) <= numbers), next(iter(RELEASES.values())))
 
 
 def _numbers(version: str) -> tuple[int, ...]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 import attrs
 
@@ -24,10 +24,14 @@ class Table:
 
     Attributes:
         counts: by version and measure.
+        reasons: why single values differ, by `measure: where`.
+        measures: what is compared, in the order of the lines.
         differing: every comparison that does not agree, but for those that are `explained`.
     """
 
     counts: dict[tuple[str, str], Agreement] = attrs.field(factory=dict)
+    reasons: Mapping[str, str] = attrs.field(factory=lambda: EXPLAINED)
+    measures: Sequence[str] = MEASURES
     differing: list[Comparison] = attrs.field(factory=list)
     explained: list[Comparison] = attrs.field(factory=list)
 
@@ -39,7 +43,7 @@ class Table:
             count.agree += one.agrees
             count.races += one.agrees and one.race
             if not one.agrees:
-                (self.explained if one.name in EXPLAINED else self.differing).append(one)
+                (self.explained if one.name in self.reasons else self.differing).append(one)
 
     def total(self) -> Agreement:
         """All together."""
@@ -50,7 +54,7 @@ class Table:
         """The table as text."""
         yield f"{'Kafka':8}{'measure':30}{'compared':>10}{'agree':>10}{'':>10}{'races':>8}"
         for version in sorted({version for version, _ in self.counts}):
-            for measure in MEASURES:
+            for measure in self.measures:
                 if (version, measure) in self.counts:
                     yield _line(version, measure, self.counts[version, measure])
         yield _line("all", "", self.total())

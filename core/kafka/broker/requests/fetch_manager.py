@@ -97,11 +97,19 @@ class FetchManager:
             self.complete_fetch(session)  # this fetch has advanced the high watermark
             return
         session.parked = request
+        if session.dirty and self.broker.leader_quota is None and self._has_records(session):
+            self.complete_fetch_if_enough(session)  # a coordinator has appended when this fetch advanced the high watermark
+            if session.parked is None:
+                return
         session.cause = journal.cause
         if max_wait < FOREVER:
             session.deadline = journal.now + max_wait
             self.arm_expiry(session)
         self._update_silence(session)
+
+    def _has_records(self, session: FetchSession) -> bool:
+        """Whether a dirty partition has records that were not sent to the follower (`DelayedFetch#tryComplete`)."""
+        return any(entry.partition is not None and entry.offset < entry.partition.log.leo for entry in session.dirty)
 
     def break_silence(self) -> None:
         """Record that any session might have something to send."""

@@ -1,0 +1,105 @@
+"""Every recording of transactions, replayed: what the model does is what the real cluster did."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, Final
+
+import pytest
+
+from tests.fidelity.table import Table
+from tests.fidelity.transactions.comparison import TRANSACTION_MEASURES, best_comparison, compare_transactions, error_of
+from tests.fidelity.transactions.explained import DIFFERENT, TRANSACTIONS_EXPLAINED
+from tests.fidelity.transactions.recording import read_transactions
+
+DRILLS: Final = sorted((Path(__file__).parent / "drills-transactions").glob("*.json"))
+
+COMPARED: Final = 1_764
+"""At least so many values of all recordings are compared."""
+
+
+@pytest.mark.parametrize("file", DRILLS, ids=lambda file: file.stem)
+def test_the_model_does_what_the_real_cluster_did(file: Path) -> None:
+    recording = read_transactions(file)
+    comparisons = best_comparison(recording)
+    differing = {one.name for one in comparisons if not one.agrees}
+    assert differing == {name for name in {**TRANSACTIONS_EXPLAINED, **DIFFERENT} if f": {recording.name} " in name}
+
+
+def test_everything_is_compared() -> None:
+    table = Table()
+    for file in DRILLS:
+        table.add("all", compare_transactions(read_transactions(file)))
+    assert {measure for _, measure in table.counts} == set(TRANSACTION_MEASURES)
+    assert table.total().compared >= COMPARED
+
+
+def _look(raw: dict[str, Any], kind: str) -> dict[str, Any]:
+    """The last observation of a kind."""
+    return [look for act in raw["acts"] for look in act.get("seen", ()) if kind in look][-1]
+
+
+def _change_answer(raw: dict[str, Any]) -> None:
+    raw["acts"][5]["result"] = "ok aa-0 0,1,3"
+
+
+def _change_offsets(raw: dict[str, Any]) -> None:
+    _look(raw, "offsets")["offsets"]["aa-0"]["lso"] += 1
+
+
+def _change_state(raw: dict[str, Any]) -> None:
+    _look(raw, "describe")["describe"][0]["epoch"] += 1
+
+
+def _change_producers(raw: dict[str, Any]) -> None:
+    _look(raw, "producers")["producers"]["aa-0"][0]["lastSeq"] += 1
+
+
+def _change_stored(raw: dict[str, Any]) -> None:
+    _look(raw, "transaction_state")["transaction_state"]["records"].pop()
+
+
+def _change_log(raw: dict[str, Any]) -> None:
+    _look(raw, "log")["log"]["aa-0 on b1"][-1]["records"][0][1] = "ABORT"
+
+
+def _change_reads(raw: dict[str, Any]) -> None:
+    _look(raw, "read_committed")["read_committed"]["aa-0"]["records"].pop()
+
+
+@pytest.mark.parametrize(
+    ("measure", "change"),
+    [
+        ("answers", _change_answer),
+        ("HW, LSO, log start", _change_offsets),
+        ("coordinator states", _change_state),
+        ("producers", _change_producers),
+        ("stored states", _change_stored),
+        ("logs", _change_log),
+        ("reads", _change_reads),
+    ],
+)
+def test_a_changed_value_is_found(measure: str, change: Callable[[dict[str, Any]], None], tmp_path: Path) -> None:
+    raw = json.loads(DRILLS[0].read_text("utf-8"))
+    change(raw)
+    changed = tmp_path / DRILLS[0].name
+    changed.write_text(json.dumps(raw), "utf-8")
+    differing = {one.measure for one in compare_transactions(read_transactions(changed)) if not one.agrees}
+    assert measure in differing
+
+
+def test_what_is_no_recording_is_named(tmp_path: Path) -> None:
+    wrong = tmp_path / "wrong.json"
+    wrong.write_text("{}", "utf-8")
+    with pytest.raises(ValueError, match=r"wrong\.json: not a recording of transactions"):
+        read_transactions(wrong)
+
+
+def test_the_error_of_an_exception() -> None:
+    assert (
+        error_of("EXC InvalidTxnStateException: The producer attempted a transactional operation in an invalid state.")
+        == "INVALID_TXN_STATE"
+    )
+    assert error_of("EXC KafkaException: in an error state <- ProducerFencedException: newer") == "PRODUCER_FENCED"

@@ -1,0 +1,248 @@
+"""Holds the model against a recording of transactions, value by value.
+
+Producer IDs are compared by the first one that stands for a recorded one.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from typing import Any, Final
+
+import attrs
+
+from core.kafka.errors import REQUEST_TIMED_OUT
+from core.kafka.ids import NO_LEADER
+from tests.fidelity.comparison import Comparison
+from tests.fidelity.transactions import observing
+from tests.fidelity.transactions.player import Player
+from tests.fidelity.transactions.producer_ids import ProducerIds
+from tests.fidelity.transactions.recording import TransactionAct, TransactionRecording, described_rows
+
+ANSWERS: Final = "answers"
+OFFSETS: Final = "HW, LSO, log start"
+STATES: Final = "coordinator states"
+PRODUCERS: Final = "producers"
+STATE_RECORDS: Final = "stored states"
+LOGS: Final = "logs"
+READS: Final = "reads"
+LEADERS: Final = "leaders, ISRs"
+INDEX: Final = "transaction index"
+
+TRANSACTION_MEASURES: Final = (ANSWERS, OFFSETS, STATES, PRODUCERS, STATE_RECORDS, LOGS, READS, LEADERS, INDEX)
+"""What is compared, in the order of the table."""
+
+
+PHASES: Final = 12
+"""How many phases of the timers a recording is tried with."""
+
+
+@attrs.define
+class Comparer:
+    """Compares one recording while it is played.
+
+    Attributes:
+        recording: the recording.
+        player: the model.
+        looked: how many state records of each id have been compared.
+    """
+
+    recording: TransactionRecording
+    player: Player
+    looked: dict[str, int] = attrs.field(factory=dict)
+
+    def run(self) -> Iterator[Comparison]:
+        """Play every act and compare what came of it."""
+        for act in self.recording.acts:
+            where = f"{self.recording.name} act {act.number}"
+            answer = self.player.play(act)
+            if isinstance(answer, list):
+                yield Comparison(ANSWERS, where, self._raw(act.result, answer), answer[: len(act.result)])
+            elif answer is not None and act.result is not None:
+                yield self._answer(where, act, answer)
+            for look in act.seen:
+                self.player.run_to(look["t"])
+                yield from self._look(where if look is act.seen[0] else f"{where} at {look['t']}", look)
+
+    @property
+    def ids(self) -> ProducerIds:
+        """Which producer IDs of the model stand for the recorded ones."""
+        return self.player.ids
+
+    # --- answers ---------------------------------------------------------------------------------------------------
+
+    def _answer(self, where: str, act: TransactionAct, answer: str) -> Comparison:
+        text = act.result if isinstance(act.result, str) else act.result[0]
+        op = act.op.partition(" (")[0]
+        if op == "delete records":
+            return Comparison(ANSWERS, where, text.partition("\t")[2], answer)
+        if op == "wait":
+            # The wait ended in Prepare or in Complete, as the markers were written before or after the tool looked.
+            return Comparison(ANSWERS, where, re.sub("Prepare|Complete", "", text), re.sub("Prepare|Complete", "", answer))
+        if text.startswith("EXC "):
+            return Comparison(ANSWERS, where, error_of(text), answer.split()[1] if answer.startswith("EXC ") else answer)
+        if text == "ok":
+            return Comparison(ANSWERS, where, "ok", answer if answer.startswith("EXC ") else "ok")
+        if text.startswith("state="):
+            return Comparison(ANSWERS, where, self._state(text, answer), self._state(answer, answer, model=True, only=op == "p.state"))
+        return Comparison(ANSWERS, where, text, answer)
+
+    def _raw(self, recorded: list[Any], answer: list[Any]) -> list[Any]:
+        """A recorded answer with the model's producer IDs: [error, producer ID, epoch]."""
+        if len(recorded) < 3:
+            return recorded
+        return [recorded[0], self.ids.in_the_model(recorded[1], answer[1]), recorded[2]]
+
+    def _state(self, text: str, answer: str, *, model: bool = False, only: bool = False) -> Any:
+        if model and text.startswith("EXC ") and not only:
+            return text
+        pattern = r"state=(\w+) pid=(-?\d+) epoch=(-?\d+)"
+        found, candidate = re.search(pattern, text), re.search(pattern, answer)
+        if found is None:
+            return text
+        pid = int(found[2])
+        if not model and candidate is not None:
+            pid = self.ids.in_the_model(pid, int(candidate[2]))
+        return found[1], pid, int(found[3])
+
+    # --- what was seen ---------------------------------------------------------------------------------------------
+
+    def _look(self, where: str, look: dict[str, Any]) -> Iterator[Comparison]:
+        for name, row in look.get("offsets", {}).items():
+            if all(isinstance(value, int) for value in row.values()):
+                yield Comparison(OFFSETS, f"{where} {name}", row, observing.offsets(self.player, name))
+        for row in described_rows(look):
+            yield self._described(where, row)
+        for name, rows in look.get("producers", {}).items():
+            if isinstance(rows, list):
+                yield self._producers(f"{where} {name}", rows, observing.producers(self.player, name))
+        for isolation in ("read_committed", "read_uncommitted"):
+            if isinstance(look.get(isolation), dict):
+                yield from self._reads(f"{where} {isolation}", look[isolation], observing.read(self.player, isolation))
+        for place, batches in look.get("log", {}).items():
+            name, _, broker = place.partition(" on b")
+            if isinstance(batches, list) and name in self.recording.partitions:
+                yield self._log(f"{where} {place}", batches, observing.log_records(self.player, name, int(broker)))
+        if isinstance(look.get("transaction_state"), dict):
+            yield from self._state_records(where, look["transaction_state"]["records"])
+        for place, row in look.get("leaders", {}).items():
+            if not place.startswith("__"):
+                yield self._leader(f"{where} {place}", place, row)
+        yield from self._index(where, look.get("txnindex", {}))
+
+    def _described(self, where: str, row: dict[str, Any]) -> Comparison:
+        model = observing.described(self.player, row["id"])
+        recorded = {
+            "pid": self.ids.in_the_model(row["pid"], -1 if model is None else model["pid"]),
+            "epoch": row["epoch"],
+            "state": row["state"],
+            "timeout": row["timeout"],
+            "parts": set(row["parts"]),
+        }
+        return Comparison(STATES, f"{where} {row['id']}", recorded, model)
+
+    def _producers(self, where: str, rows: list[dict[str, Any]], model: list[dict[str, Any]]) -> Comparison:
+        owners, epochs = self.recording.owners(), self.recording.coordinator_epochs()
+        # The epoch of a coordinator is that of its log: earlier drills raised it, and the recording does not always show it.
+        exact = all(owners.get(row["pid"], "") in epochs for row in rows)
+
+        def shown(row: dict[str, Any], pid: int) -> tuple[int, ...]:
+            ce = row["ce"] if exact else min(row["ce"], 0)
+            return pid, row["epoch"], ce, row["lastSeq"], -1 if row["openFrom"] is None else row["openFrom"]
+
+        return Comparison(
+            PRODUCERS,
+            where,
+            sorted(shown(row, self.ids.known(row["pid"])) for row in rows),
+            sorted(shown(row, row["pid"]) for row in model),
+        )
+
+    def _reads(self, where: str, rows: dict[str, Any], model: dict[str, tuple[list[int], int]]) -> Iterator[Comparison]:
+        for name, row in rows.items():
+            if isinstance(row, dict) and isinstance(row.get("position"), int):
+                offsets = [int(record.partition("=")[0]) for record in row["records"]]
+                yield Comparison(READS, f"{where} {name}", (offsets, row["position"]), model[name])
+
+    def _log(self, where: str, batches: list[dict[str, Any]], model: list[tuple[Any, ...]]) -> Comparison:
+        recorded = [record for batch in batches for record in self._batch(batch)]
+        return Comparison(LOGS, where, recorded, model)
+
+    def _batch(self, batch: dict[str, Any]) -> Iterator[tuple[Any, ...]]:
+        """The records of a batch: into how many batches a client puts its records is no evidence."""
+        sequence = batch.get("seq", [-1, -1])[0]
+        for offset in range(batch["base"], batch["last"] + 1):
+            marker = batch["records"][0][1] if batch.get("control") else None
+            place = -1 if sequence < 0 else sequence + offset - batch["base"]
+            pid = self.ids.known(batch.get("pid", -1))
+            yield offset, batch["lepoch"], pid, batch.get("epoch", -1), place, batch.get("txn", False), marker
+
+    def _state_records(self, where: str, records: Sequence[dict[str, Any]]) -> Iterator[Comparison]:
+        for transactional_id in sorted({record["id"] for record in records}):
+            values = [record["value"] for record in records if record["id"] == transactional_id]
+            recorded = [
+                None if value == "<DELETE>" else self._state_record(value)
+                for value in values
+                if value == "<DELETE>" or value["updated"] >= 0  # earlier ones were written before the drill
+            ]
+            model = observing.state_records(self.player, transactional_id)
+            first = self.looked.get(transactional_id, 0)
+            if len(recorded) < len(values):
+                first = len(model) - len(recorded)
+            self.looked[transactional_id] = len(model)
+            yield Comparison(STATE_RECORDS, f"{where} {transactional_id}", recorded, model[first:])
+
+    def _state_record(self, value: dict[str, Any]) -> dict[str, Any]:
+        return {
+            "pid": self.ids.known(value["pid"]),
+            "epoch": value["epoch"],
+            "state": value["state"],
+            "parts": set(value["parts"] or ()),
+            "timeout": value["timeout"],
+        }
+
+    def _leader(self, where: str, name: str, row: dict[str, str]) -> Comparison:
+        leader = NO_LEADER if row["leader"] == "none" else int(row["leader"])
+        isr = {int(broker) for broker in row["isr"].split(",") if broker}
+        model = self.player.cluster.partition_view(self.player.partition(name))
+        return Comparison(LEADERS, where, (leader, isr), (model.leader, set(model.isr) if model.leader != NO_LEADER else set()))
+
+    def _index(self, where: str, files: dict[str, Any]) -> Iterator[Comparison]:
+        """The entries of all files: of the leader if the recording names no broker. It does not name the partition either: the first one."""
+        name = self.recording.partitions[0]
+        leader = self.player.cluster.partition_view(self.player.partition(name)).leader
+        by_broker = files if all(key.isdecimal() for key in files) else {str(leader): files}
+        for broker, segments in by_broker.items():
+            lines = [line for segment in sorted(segments) for line in segments[segment]]
+            recorded = [tuple(map(int, re.findall(r"(?:Id|Offset): (\d+)", line))) for line in lines]
+            mapped = [(self.ids.known(entry[0]), *entry[1:]) for entry in recorded]
+            yield Comparison(INDEX, f"{where} {name} on b{broker}", mapped, observing.transaction_index(self.player, name, int(broker)))
+
+
+def error_of(text: str) -> str:
+    """The error of a recorded exception as Kafka's protocol names it: that of the cause, if there is one."""
+    name = text.rpartition("<- ")[2].removeprefix("EXC ").partition(":")[0]
+    if name == "TimeoutException":
+        return REQUEST_TIMED_OUT
+    words = re.findall("[A-Z][a-z]+", name.removesuffix("Exception"))
+    return "_".join(words).upper()
+
+
+def compare_transactions(recording: TransactionRecording, seed: int = 0) -> list[Comparison]:
+    """Every value of a recording beside the model's."""
+    return list(Comparer(recording, Player(recording, seed)).run())
+
+
+def best_comparison(recording: TransactionRecording) -> list[Comparison]:
+    """The comparisons of the replay that agrees best: the phases of heartbeats and timers are not recorded, so several are tried."""
+    best: list[Comparison] = []
+    for seed in range(PHASES):
+        found = compare_transactions(recording, seed)
+        if not best or _differing(found) < _differing(best):
+            best = found
+        if not _differing(best):
+            break
+    return best
+
+
+def _differing(comparisons: list[Comparison]) -> int:
+    return sum(not one.agrees for one in comparisons)

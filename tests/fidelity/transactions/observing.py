@@ -1,0 +1,117 @@
+"""What a client, a tool, or a dump would show of the model, in the form of the recordings."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from core.kafka import events
+from core.kafka.ids import NO_LEADER, NO_OFFSET, TopicPartition
+from core.kafka.transaction.transaction_log import partition_for
+from core.kafka.transaction.transaction_metadata import TransactionTransit
+from core.lab import acts
+from core.lab.cluster import Cluster
+from core.sim.units import SECOND, US_PER_MS
+from tests.fidelity.transactions.player import STATE_PARTITIONS, TOPIC, Player
+from tests.fidelity.transactions.recording import STATE_TOPIC
+
+READING: Final = 3 * SECOND
+"""How long a new consumer reads, µs."""
+
+
+def offsets(player: Player, name: str) -> dict[str, int] | None:
+    """High watermark, last stable offset, and log start of a partition; None without a leader."""
+    if player.cluster.partition_view(player.partition(name)).leader == NO_LEADER:
+        return None
+    log = player.leader_log(name)
+    return {"hw": log.high_watermark, "lso": log.last_stable_offset(), "start": log.log_start}
+
+
+def producers(player: Player, name: str) -> list[dict[str, Any]]:
+    """The producers of a partition as DescribeProducers shows them."""
+    state = player.leader_log(name).producer_state()
+    return [
+        {
+            "pid": each.producer_id,
+            "epoch": each.producer_epoch,
+            "ce": each.coordinator_epoch,
+            "lastSeq": each.last_sequence,
+            "openFrom": None if each.open_from == NO_OFFSET else each.open_from,
+        }
+        for each in (() if state is None else state.active_producers())
+    ]
+
+
+def described(player: Player, transactional_id: str) -> dict[str, Any] | None:
+    """The coordinator's state of an id; None if no broker knows the id."""
+    for each in player.cluster.transaction_report().transactions:
+        if each.transactional_id == transactional_id:
+            return {
+                "pid": each.producer_id,
+                "epoch": each.producer_epoch,
+                "state": each.state,
+                "timeout": each.timeout_us // US_PER_MS,
+                "parts": {player.recorded_name(tp) for tp in each.partitions},
+            }
+    return None
+
+
+def state_records(player: Player, transactional_id: str) -> list[dict[str, Any] | None]:
+    """The records of an id in `__transaction_state`, in order; None is a tombstone."""
+    tp = TopicPartition(STATE_TOPIC, partition_for(transactional_id, STATE_PARTITIONS))
+    leader = player.cluster.partition_view(tp).leader
+    found: list[dict[str, Any] | None] = []
+    for key, value in player.cluster.brokers[leader].contents(tp):
+        if key == transactional_id:
+            found.append(_state_record(player, value) if isinstance(value, TransactionTransit) else None)
+    return found
+
+
+def _state_record(player: Player, value: TransactionTransit) -> dict[str, Any]:
+    return {
+        "pid": value.producer_id,
+        "epoch": value.producer_epoch,
+        "state": value.state.value,
+        "parts": {player.recorded_name(tp) for tp in value.partitions},
+        "timeout": value.timeout_us // US_PER_MS,
+    }
+
+
+def log_records(player: Player, name: str, broker: int) -> list[tuple[Any, ...]]:
+    """The records of a replica: offset, leader epoch, producer ID and epoch, sequence, whether transactional, and the marker."""
+    log = player.cluster.brokers[broker].disk.logs[player.partition(name)]
+    found: list[tuple[Any, ...]] = []
+    for run in log.physical_runs(0):  # a dump also shows what is below the log start
+        for batch in run.term.batches_within(run.start, run.end):
+            for place in range(batch.records):
+                sequence = -1 if batch.first_sequence < 0 else batch.first_sequence + place
+                marker = None if batch.marker is None else batch.marker.name
+                found.append(
+                    (batch.base + place, run.term.epoch, batch.producer_id, batch.producer_epoch, sequence, batch.transactional, marker)
+                )
+    return found
+
+
+def transaction_index(player: Player, name: str, broker: int) -> list[tuple[int, int, int, int]]:
+    """The aborted transactions of a replica: producer ID, first and last offset, last stable offset."""
+    state = player.cluster.brokers[broker].disk.logs[player.partition(name)].producer_state()
+    return [] if state is None else [tuple(each) for each in state.aborted]
+
+
+def read(player: Player, isolation: str) -> dict[str, tuple[list[int], int]]:
+    """What a new consumer reads from the beginning, and where it ends. It reads in a copy of the model, so that nothing else changes."""
+    heard: list[Any] = []
+    copy = Cluster.restore(player.cluster.snapshot(), heard.append)
+    copy.do(acts.Consume(TOPIC, "reader", isolation=isolation))
+    copy.run_until(copy.now + READING)
+    reader = copy.consumer("reader")
+    assert reader is not None
+    found: dict[str, tuple[list[int], int]] = {}
+    for number, name in enumerate(player.recording.partitions):
+        offsets_read = [
+            offset
+            for event in heard
+            if event[3] == events.Consumed.kind and event[4] == "reader" and event[6] == number
+            for offset in range(event[8], event[9])
+        ]
+        found[name] = (offsets_read, reader.positions[number])
+    return found

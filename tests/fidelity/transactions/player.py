@@ -1,0 +1,318 @@
+"""Plays the acts of a recording of transactions in the model.
+
+A call of a producer that the real client waited for is waited for here too. If the model needs longer than the real cluster did, everything
+that follows happens that much later. All data partitions of a recording are partitions of one topic here, in alphabetical order.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from core.kafka import events
+from core.kafka.errors import COORDINATOR_LOAD_IN_PROGRESS
+from core.kafka.ids import TopicPartition
+from core.kafka.topic_spec import PartitionSpec, TopicSpec
+from core.kafka.transaction.transaction_log import partition_for
+from core.lab import acts
+from core.lab.cluster import Cluster
+from core.lab.spec import BrokerSpec, ClusterSpec, NetworkSpec
+from core.sim.errors import ActRefused
+from core.sim.units import SECOND, US_PER_MS
+from tests.fidelity.transactions.producer_ids import ProducerIds
+from tests.fidelity.transactions.raw_client import RawClient, answer_of
+from tests.fidelity.transactions.raw_request import COORDINATED, RawRequest
+from tests.fidelity.transactions.recording import STATE_TOPIC, TransactionAct, TransactionRecording, described_rows
+
+TOPIC: Final = "t"
+"""The topic of the data partitions."""
+
+STATE_PARTITIONS: Final = 5
+"""transaction.state.log.num.partitions of the recordings."""
+
+LEAD: Final = 12 * SECOND
+"""µs that the model runs before the drill begins."""
+
+PHASE: Final = 270 * US_PER_MS
+"""By how much the beginning differs between two seeds, µs: heartbeats and scans have another phase then."""
+
+STEP: Final = 20 * US_PER_MS
+"""µs between two looks at whether a call is answered."""
+
+PATIENCE: Final = 40 * SECOND
+"""The longest that a call is waited for, µs."""
+
+STATE_CONFIG: Final = (("cleanup.policy", "compact"), ("min.insync.replicas", "2"), ("unclean.leader.election.enable", "false"))
+"""The settings of `__transaction_state`."""
+
+SETTINGS: Final = (
+    ("transaction.state.log.num.partitions", STATE_PARTITIONS),
+    ("broker.session.timeout.ms", 4000),
+    ("broker.heartbeat.interval.ms", 500),
+    ("replica.lag.time.max.ms", 4000),
+    ("auto.leader.rebalance.enable", False),
+)
+"""The settings of the recorded brokers."""
+
+CLIENTS: Final = (("request.timeout.ms", "4000"), ("delivery.timeout.ms", "20000"), ("transaction.timeout.ms", "60000"))
+"""The settings of the recorded clients."""
+
+CALLS: Final = {"p.begin": acts.BeginTransaction, "p.commit": acts.CommitTransaction, "p.abort": acts.AbortTransaction}
+"""The calls of a transactional producer that need its name only."""
+
+BUSY: Final = ("INITIALIZING", "COMMITTING_TRANSACTION", "ABORTING_TRANSACTION")
+"""The states of a producer whose call is not answered."""
+
+
+class Player:
+    """The model of one recording.
+
+    Attributes:
+        recording: the recording.
+        cluster: the model.
+        events: everything that has happened.
+        producers: the transactional.id of each producer by its name; empty for one without.
+        settings: the settings of each producer by its name.
+        ids: which producer IDs of the model stand for the recorded ones.
+        lead: when the drill begins, µs.
+        raw: the client that sends requests written by hand.
+        shift: how much later the model is than the recording, µs.
+    """
+
+    def __init__(self, recording: TransactionRecording, seed: int = 0) -> None:
+        self.recording = recording
+        self.events: list[Any] = []
+        self.producers: dict[str, str] = {}
+        self.settings: dict[str, dict[str, str]] = {}
+        self.shift = 0
+        self.ids = ProducerIds()
+        self.lead = LEAD + seed * PHASE
+        self._begun: dict[int, Any] = {}
+        self.cluster = Cluster(_spec(recording), recording.release, seed=seed, sink=self.events.append)
+        self.raw = RawClient(self.cluster.network, self.cluster.journal)
+        self.cluster.nodes[self.raw.address] = self.raw
+        self.cluster.run_until(self.lead)
+
+    # --- names -----------------------------------------------------------------------------------------------------
+
+    def partition(self, name: str) -> TopicPartition:
+        """The model's partition for a recorded one."""
+        return TopicPartition(TOPIC, self.recording.partitions.index(name))
+
+    def recorded_name(self, tp: TopicPartition) -> str:
+        """The recorded name of a data partition of the model."""
+        return self.recording.partitions[tp.partition]
+
+    # --- time ------------------------------------------------------------------------------------------------------
+
+    def due(self, seconds: float) -> int:
+        """The model's time for a recorded time."""
+        return self.lead + self.shift + round(seconds * SECOND)
+
+    def run_to(self, seconds: float) -> None:
+        """Run until a recorded time."""
+        self.cluster.run_until(max(self.cluster.now, self.due(seconds)))
+
+    # --- acts ------------------------------------------------------------------------------------------------------
+
+    def play(self, act: TransactionAct) -> Any:
+        """Do an act; returns its answer in the words of the recording, or None if it has no answer that is compared."""
+        op, _, when = act.op.partition(" (")
+        if when != "answered)":
+            self.run_to(act.at)
+        if op.startswith("p.") and act.words[0] not in self.producers and op != "p.new" and when != "answered)":
+            raise ValueError(f"{self.recording.name}: act {act.number} names an unknown producer: {act.words[0]}")
+        match op:
+            case "p.new":
+                self._new(act)
+            case "p.close":
+                return None
+            case "p.state":
+                return self._state(act.words[0])
+            case "p.init" | "p.begin" | "p.commit" | "p.abort" | "p.send":
+                return self._call(act, op, when)
+            case "kill" | "start" | "pause" | "cont":
+                self._process(op, int(act.words[0][1:]), act)
+            case "wait":
+                return self._wait(act)
+            case "kafka-transactions abort":
+                self._abort_hanging(act)
+            case "delete records":
+                name, _, offset = act.words
+                self.cluster.do(acts.DeleteRecords(self.partition(name), int(offset)))
+                self._settle(act)
+                return f"low_watermark: {self.leader_log(name).log_start}"
+            case _ if op.startswith("raw "):
+                return self._raw(act)
+            case _:
+                raise ValueError(f"{self.recording.name}: act {act.number} is not known: {act.op}")
+        return None
+
+    def leader_log(self, name: str) -> Any:
+        """The log of a data partition's leader."""
+        tp = self.partition(name)
+        return self.cluster.brokers[self.cluster.partition_view(tp).leader].disk.logs[tp]
+
+    def _new(self, act: TransactionAct) -> None:
+        name, *words = act.words
+        settings = dict(word.split("=") for word in words if "=" in word)
+        ids = [word for word in words if "=" not in word]
+        self.settings[name] = settings
+        coordinated = tuple(self.recording.coordinators())
+        # A recording whose script did not name the id shows it in what it describes.
+        self.producers[name] = coordinated[0] if ids == ["None"] else "".join(ids)
+        for look in act.seen:
+            for row in described_rows(look):
+                if row["epoch"] > 0:
+                    self._raise_epoch(row["id"], row["epoch"])
+
+    def _raise_epoch(self, transactional_id: str, epoch: int) -> None:
+        """Put an id into the epoch to which requests before the drill brought it."""
+        timeout = ("transaction.timeout.ms", str(self.recording.timeouts()[transactional_id]))
+        self._do(acts.InitTransactions(TOPIC, transactional_id, "before", (timeout,)))
+        self.cluster.run_until(self.cluster.now + SECOND)
+        for broker in self.cluster.brokers.values():
+            metadata = broker.transactions.states.get(transactional_id)
+            if metadata is not None:
+                metadata.producer_epoch = epoch
+
+    def _call(self, act: TransactionAct, op: str, when: str) -> str | None:
+        if when == "answered)":
+            begun = int(act.words[1])
+            if isinstance(self._begun[begun], str):
+                return self._begun[begun]
+            return self._answer(self.recording.acts[begun], self._begun[begun], act.done)
+        name = act.words[0]
+        asked: acts.Act
+        if op == "p.send":
+            partition, records = self.partition(act.words[1]), int(act.words[2])
+            acks = self.settings[name].get("acks", "all")
+            asked = acts.Produce(TOPIC, records, partition.partition, producer=name, acks=acks)
+        elif op == "p.init":
+            config = tuple((key, value) for key, value in self.settings[name].items() if key == "transaction.timeout.ms")
+            asked = acts.InitTransactions(TOPIC, self.producers[name], name, config)
+        else:
+            asked = CALLS[op](name)
+        start = len(self.events)
+        refusal = self._do(asked)
+        if when == "begun)":
+            self._begun[act.number] = start if refusal is None else f"EXC {refusal}"
+            return None
+        if refusal is not None:
+            return f"EXC {refusal}"
+        return self._answer(act, start, act.done)
+
+    def _answer(self, act: TransactionAct, start: int, done: float) -> str:
+        """Wait for the answer of a call and return it."""
+        self.run_to(done)
+        begun = self.cluster.now
+        while (answer := self._answered(act, start)) is None and self.cluster.now < begun + PATIENCE:
+            self.cluster.run_until(self.cluster.now + STEP)
+        self.shift = max(self.shift, self.cluster.now - self.lead - round(done * SECOND))
+        return answer or "no answer"
+
+    def _answered(self, act: TransactionAct, start: int) -> str | None:
+        name, op = act.words[0], act.op.partition(" (")[0]
+        if op != "p.send":
+            return self._state(name) if op == "p.begin" or self._producer(name).state.value not in BUSY else None
+        acknowledged: list[str] = []
+        for event in self.events[start:]:
+            if event[3] == events.ProduceAcked.kind and event[4] == name and event[6] == self.partition(act.words[1]).partition:
+                acknowledged += map(str, range(event[7], event[8]))
+            if event[3] == events.ProduceGivenUp.kind and event[4] == name:
+                return f"EXC {event[9]}"
+        return f"ok {act.words[1]} {','.join(acknowledged)}" if len(acknowledged) >= int(act.words[2]) else None
+
+    def _producer(self, name: str) -> Any:
+        found = self.cluster.producer(name)
+        assert found is not None, name
+        assert found.transactions is not None, name
+        return found.transactions
+
+    def _state(self, name: str) -> str:
+        found = self._producer(name)
+        if found.last_error and found.state.value in ("FATAL_ERROR", "ABORTABLE_ERROR"):
+            return f"EXC {found.last_error} state={found.state.value} pid={found.producer_id} epoch={found.producer_epoch}"
+        return f"state={found.state.value} pid={found.producer_id} epoch={found.producer_epoch}"
+
+    def _process(self, op: str, broker: int, act: TransactionAct) -> None:
+        kinds = {"kill": acts.Kill, "start": acts.Start, "pause": acts.Pause, "cont": acts.Resume}
+        self.cluster.do(kinds[op](broker))
+        self._settle(act)
+
+    def _settle(self, act: TransactionAct) -> None:
+        self.run_to(act.done)
+
+    def _wait(self, act: TransactionAct) -> str | None:
+        if "Ongoing" not in act.words:
+            self.run_to(act.done)
+            return None
+        (transactional_id,) = set(self.producers.values())
+        end = self.cluster.now + PATIENCE
+        while (state := self.state_of(transactional_id)) == "Ongoing" and self.cluster.now < end:
+            self.cluster.run_until(self.cluster.now + STEP)
+        # When the scan for timeouts comes is no evidence: the clock of the recording is set to the model's.
+        self.shift = self.cluster.now - self.lead - round(act.done * SECOND)
+        return state
+
+    def state_of(self, transactional_id: str) -> str | None:
+        """The coordinator's state of an id."""
+        found = {each.transactional_id: each for each in self.cluster.transaction_report().transactions}
+        return found[transactional_id].state if transactional_id in found else None
+
+    def _raw(self, act: TransactionAct) -> list[Any]:
+        """Send a request written by hand, and wait for the answer."""
+        request = RawRequest.of(act, self.recording)
+        tp = self.partition(request.partition) if request.partition in self.recording.partitions else TopicPartition("nope", 0)
+        answer = self._ask(request, tp)
+        while request.api == "InitProducerId" and answer[0] == COORDINATOR_LOAD_IN_PROGRESS != act.result[0]:
+            answer = self._ask(request, tp)  # a block of producer IDs was fetched meanwhile
+        return answer
+
+    def _ask(self, request: RawRequest, tp: TopicPartition) -> list[Any]:
+        number, end = self.raw.next_number(), self.cluster.now + PATIENCE
+        if request.api in COORDINATED and request.transactional_id:
+            state = TopicPartition(STATE_TOPIC, partition_for(request.transactional_id, STATE_PARTITIONS))
+            broker = self.cluster.partition_view(state).leader
+        else:
+            broker = self.cluster.partition_view(tp).leader if tp.topic == TOPIC else 1
+        pid = self.ids.in_the_model(request.pid, request.pid)
+        self.raw.ask(broker, request.message(number, pid, tp))
+        while not self.raw.answers and self.cluster.now < end:
+            self.cluster.run_until(self.cluster.now + US_PER_MS)
+        return answer_of(self.raw.answers[0], request.partition) if self.raw.answers else ["no answer"]
+
+    def _abort_hanging(self, act: TransactionAct) -> None:
+        options = dict(zip(act.words[::2], act.words[1::2], strict=True))
+        name = f"{options['--topic']}-{options['--partition']}"
+        self.cluster.do(acts.AbortHanging(self.partition(name), int(options["--start-offset"].strip("[]"))))
+        self._settle(act)
+
+    def _do(self, act: acts.Act) -> str | None:
+        """Do an act; returns the error of a producer that refuses it."""
+        try:
+            self.cluster.do(act)
+        except ActRefused as refusal:
+            return str(refusal).partition("error state: ")[2].partition(";")[0] or str(refusal)
+        return None
+
+
+def _spec(recording: TransactionRecording) -> ClusterSpec:
+    data = tuple(PartitionSpec(recording.replicas_of(name)) for name in recording.partitions)
+    leaders = {partition_for(each, STATE_PARTITIONS): broker for each, broker in recording.coordinators().items()}
+    epochs = {partition_for(each, STATE_PARTITIONS): epoch for each, epoch in recording.coordinator_epochs().items()}
+    state = []
+    for number in range(STATE_PARTITIONS):
+        leader = leaders.get(number, 1)
+        replicas = (leader, *(broker for broker in (1, 2, 3) if broker != leader))
+        state.append(PartitionSpec(replicas, leader_epoch=epochs.get(number, 0)))
+    return ClusterSpec(
+        tuple(BrokerSpec(broker) for broker in (1, 2, 3)),
+        (
+            TopicSpec(TOPIC, assignment=data, config=tuple(recording.config.items())),
+            TopicSpec(STATE_TOPIC, assignment=tuple(state), config=STATE_CONFIG),
+        ),
+        settings=SETTINGS,
+        network=NetworkSpec(latency=300, jitter=100),
+        features=recording.features,
+        clients=CLIENTS,
+    )

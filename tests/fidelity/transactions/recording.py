@@ -1,0 +1,183 @@
+"""Recordings of transactions on real clusters: one JSON file a drill, as `drills-transactions/README.md` describes them."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, Final
+
+import attrs
+
+from core.kafka.features import TRANSACTION_VERSION
+from core.kafka.release import Release
+from tests.fidelity.recording import release_of
+
+STATE_TOPIC: Final = "__transaction_state"
+"""The topic whose leaders are the coordinators."""
+
+OBSERVED: Final = ("offsets", "producers", "read_committed", "read_uncommitted")
+"""What is recorded by partition."""
+
+
+@attrs.frozen
+class TransactionAct:
+    """Something done to the cluster or by a client.
+
+    Attributes:
+        number: its place in the recording.
+        op: what was done, such as `p.send`; words: its arguments.
+        at, done: seconds since the drill began.
+        result: the answer; None where the recording has none.
+        seen: what was observed after the act, each a mapping as the README describes it.
+    """
+
+    number: int
+    op: str
+    words: tuple[str, ...]
+    at: float
+    done: float
+    result: Any
+    seen: tuple[dict[str, Any], ...]
+
+
+@attrs.frozen
+class TransactionRecording:
+    """A drill.
+
+    Attributes:
+        name: the name of the file without its extension.
+        version: the Kafka version, such as 4.1.1.
+        settings: what is special, in words; notes: remarks.
+        acts: in the order of their numbers.
+    """
+
+    name: str
+    version: str
+    settings: dict[str, Any]
+    notes: tuple[str, ...]
+    acts: tuple[TransactionAct, ...]
+
+    @property
+    def release(self) -> Release:
+        """The newest profile that is not newer than the version."""
+        return release_of(self.version)
+
+    @property
+    def features(self) -> tuple[tuple[str, int], ...]:
+        """The feature levels that differ from those of a new cluster."""
+        return ((TRANSACTION_VERSION, 0),) if "tv0" in self.name else ()
+
+    @property
+    def partitions(self) -> tuple[str, ...]:
+        """The names of the data partitions, in alphabetical order."""
+        asked = {word for act in self.acts if act.op.startswith(("raw Add", "raw Produce", "p.send")) for word in act.words}
+        return tuple(sorted(self._observed() | {word for word in asked if re.fullmatch(r"[a-z]\w*-\d+", word)}))
+
+    def _observed(self) -> set[str]:
+        return {name for look in self.looks() for kind in OBSERVED for name in look.get(kind, ())}
+
+    def looks(self) -> Iterator[dict[str, Any]]:
+        """Everything that was observed, in order."""
+        for act in self.acts:
+            yield from act.seen
+
+    def replicas_of(self, name: str) -> tuple[int, ...]:
+        """The brokers of a data partition, the leader at the start first."""
+        topic = name.rpartition("-")[0]
+        text = str(self.settings.get(topic, ""))
+        if found := re.search(r"RF \d on b?([\d,]+)", text):
+            return tuple(int(broker) for broker in found[1].rstrip(",").split(","))
+        if (held := re.search(r"one replica on b(\d)", " ".join(self.notes))) and name not in self._observed():
+            return (int(held[1]),)
+        leader = self._first_leader(name)
+        return (leader, *(broker for broker in (1, 2, 3) if broker != leader))
+
+    def _first_leader(self, name: str) -> int:
+        """The leader before the first broker died: as the metadata showed it, or the broker whose log has one leader epoch only."""
+        for look in self.looks():
+            for place, row in look.get("leaders", {}).items():
+                if place == name and row["leader"] != "none" and look["t"] < self.first_kill:
+                    return int(row["leader"])
+            for place, batches in look.get("log", {}).items():
+                where, _, broker = place.partition(" on b")
+                if where == name and batches and all(batch["lepoch"] == 0 for batch in batches):
+                    return int(broker)
+        return next((int(act.words[0][1:]) for act in self.acts if act.op == "kill"), 1)
+
+    @property
+    def first_kill(self) -> float:
+        """When the first broker was killed, seconds."""
+        return min((act.at for act in self.acts if act.op == "kill"), default=float("inf"))
+
+    def coordinators(self) -> dict[str, int]:
+        """The broker that coordinates each transactional.id at the start."""
+        found: dict[str, int] = {}
+        for look in self.looks():
+            if look["t"] < self.first_kill:
+                for row in described_rows(look):
+                    found.setdefault(row["id"], row["coordinator"])
+        return found
+
+    def coordinator_epochs(self) -> dict[str, int]:
+        """The epoch of the coordinator of each transactional.id at the start: earlier drills moved the leaders of the state partitions."""
+        found: dict[str, int] = {}
+        owners = self.owners()
+        for look in self.looks():
+            if look["t"] < self.first_kill:
+                for record in (look.get("transaction_state") or {}).get("records", ()):
+                    found.setdefault(record["id"], record["lepoch"])
+                for rows in look.get("producers", {}).values():
+                    for row in rows:
+                        if isinstance(row, dict) and row["ce"] >= 0 and row["pid"] in owners:
+                            found.setdefault(owners[row["pid"]], row["ce"])
+        return found
+
+    def owners(self) -> dict[int, str]:
+        """The transactional.id that had each producer ID."""
+        return {row["pid"]: row["id"] for look in self.looks() for row in described_rows(look)}
+
+    def timeouts(self) -> dict[str, int]:
+        """transaction.timeout.ms of each transactional.id."""
+        return {row["id"]: row["timeout"] for look in self.looks() for row in described_rows(look)}
+
+    @property
+    def config(self) -> dict[str, str]:
+        """The settings of the topics."""
+        text = " ".join(map(str, self.settings.values()))
+        config = {"min.insync.replicas": max(re.findall(r"min ISR (\d)", text), default="1")}
+        if "unclean election on" in text:
+            config["unclean.leader.election.enable"] = "true"
+        if found := re.search(r"segment\.ms (\d+)", text):
+            config["segment.ms"] = found[1]
+        return config
+
+
+def described_rows(look: dict[str, Any]) -> list[dict[str, Any]]:
+    """What the tool showed of each transactional.id; nothing of those where it failed."""
+    rows = look.get("describe", ())
+    return [row for row in rows if isinstance(row, dict)] if isinstance(rows, list) else []
+
+
+def read_transactions(path: Path) -> TransactionRecording:
+    """A recording from its file.
+
+    Raises:
+        ValueError: the file is no recording; the message names it.
+    """
+    try:
+        raw = json.loads(path.read_text("utf-8"))
+        acts = tuple(_act(act) for act in raw["acts"])
+        if not acts:
+            raise ValueError("there is no act")
+        return TransactionRecording(path.stem, raw["release"], raw["settings"], tuple(raw["notes"]), acts)
+    except (KeyError, TypeError, ValueError, AttributeError) as wrong:
+        raise ValueError(
+            f"{path}: not a recording of transactions ({type(wrong).__name__}: {wrong}); see tests/fidelity/drills-transactions/README.md"
+        ) from wrong
+
+
+def _act(raw: dict[str, Any]) -> TransactionAct:
+    words = tuple(raw["args"].split())
+    return TransactionAct(raw["k"], raw["op"], words, raw["t"], raw["done"], raw.get("result"), tuple(raw.get("seen", ())))
