@@ -53,6 +53,8 @@ def make_leader(partition: Partition, registration: PartitionRegistration) -> bo
         broker.account.became_leader(tp, me, partition.leader_epoch, log)
         partition.account = broker.account.of(tp)
         partition.maybe_increment_leader_hw()
+        if log.producer_state() is not None:
+            partition.update_last_stable_offset()  # an open transaction can come from the former leader
         journal.cause = before
     else:
         partition.maybe_increment_leader_hw()

@@ -62,3 +62,15 @@ def test_a_transaction_that_a_coordinator_knows_is_aborted_by_its_start_offset_o
     cluster.run_until(8 * SECOND)
     assert cluster.transaction_report().held == ()
     assert cluster.partition_view(TP).committed == 16, "the marker takes an offset"
+
+
+@pytest.mark.parametrize("release", ["0.11", "2.7", "4.3"])
+def test_a_new_leader_knows_at_once_which_transaction_holds_the_last_stable_offset(release: str) -> None:
+    cluster = cluster_with_an_open_transaction(release)
+    leader = cluster.partition_view(TP).leader
+    cluster.do(acts.Kill(leader))
+    cluster.run_until(40 * SECOND)
+    view = cluster.partition_view(TP)
+    assert view.leader not in (leader, -1)
+    assert view.held_back_at == 0
+    assert [(held.tp, held.last_stable_offset) for held in cluster.transaction_report().held] == [(TP, 0)]
