@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import io
 import json
+import re
 from pathlib import Path
 
 import attrs
 
-from spark_reports.output import html, json_document, terminal
+from spark_reports.output import html, json_document, svg_charts, terminal
 from spark_reports.output.progress import Progress
 from spark_reports.rows.schema import SESSION_SHOWN
 from spark_reports.summaries.overview import FIGURES
@@ -153,3 +154,15 @@ def test_what_a_session_kept_from_its_clients_is_on_the_first_screen_of_a_termin
     assert any(line.split() == ["stalled", "14.756s"] for line in screen)
     assert any(line.split() == ["longest", "stalled", "7.378s"] for line in screen)
     assert any(line.split() == ["batches", "unanswered", "249"] for line in screen)
+
+
+def test_a_curve_shows_where_transactions_held_back_the_last_stable_offset() -> None:
+    points = [{"at_us": 0, "log_end": 10, "high_watermark": 0}, {"at_us": 100, "log_end": None, "high_watermark": 10}]
+    held = [{"from_us": 25, "to_us": 50, "offset": 5}, {"from_us": 75, "to_us": 100, "offset": 10}]
+    plain, chart = svg_charts.curve(points, 100), svg_charts.curve(points, 100, held)
+    assert "lso" not in plain
+    (path,) = re.findall(r'<path class="lso" d="([^"]*)"/>', chart)
+    (left, low, right), (_, high, _) = re.findall(r"M([\d.]+) ([\d.]+)H([\d.]+)", path)
+    assert float(left) < float(right)
+    assert float(high) < float(low), "a higher offset is higher up"
+    assert chart.replace(f'<path class="lso" d="{path}"/>', "") == plain
