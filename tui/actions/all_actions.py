@@ -277,7 +277,7 @@ ACTIONS: Final[tuple[Action, ...]] = (
     Action(
         "screen-transactions", ("9",), "transactions",
         "Show the transactions: the state of each transactional ID, and the partitions whose last stable offset (LSO) a transaction "
-        "holds back, with the command that frees it.", SCREENS,
+        "holds back. For a hanging transaction, the command that aborts it is also shown.", SCREENS,
         page="transactions", footer=48,
     ),
     Action(

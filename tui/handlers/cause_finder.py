@@ -25,7 +25,7 @@ class CauseFinder:
         self.time_travel = time_travel
 
     def show_or_go_back(self, seq: int) -> None:
-        """Selects an event. If the event is no longer in memory, travels back to its moment."""
+        """Selects an event. If the event is no longer in memory, goes back to its moment."""
         if self.session.event_buffer.find(seq) is not None:
             self.screen.show_event(seq)
         else:
@@ -40,7 +40,7 @@ class CauseFinder:
         options = tuple(
             Option(_KEYS[cell.name], cell.label, (), _in_words(event))
             if event is not None
-            else Option(_KEYS[cell.name], cell.label, (), "no longer in memory; ⏎ travels back to it")
+            else Option(_KEYS[cell.name], cell.label, (), "no longer in memory; ⏎ goes back to it")
             if ring.first > 0
             else Option(_KEYS[cell.name], cell.label, (), refused="has not changed since the start")
             for cell, event in zip(cells, events, strict=True)

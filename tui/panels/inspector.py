@@ -95,7 +95,7 @@ def last_stable_offset_sentence(p: PartitionView) -> str:
         return ""
     hidden = p.committed - p.held_back_at
     records = "1 record" if hidden == 1 else f"{hidden:,} records"
-    return f"LSO is held at {p.held_back_at} by a transaction: read_committed consumers do not see {records} (9 shows who)."
+    return f"LSO is held at {p.held_back_at} by a transaction: read_committed consumers do not see {records} (for details, press 9)."
 
 
 def _holders(p: PartitionView) -> str:

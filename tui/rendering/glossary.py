@@ -131,7 +131,7 @@ def all_terms(release: Release, *, zookeeper: bool) -> tuple[Term, ...]:
         Term("truncation", "", _truncation(release)),
         Term("lost", "", "A record that was acknowledged to a producer or read by a consumer, and is no longer in the leader's log."),
         Term("exposed", "", "A committed record that an electable replica lacks."),
-        Term("diverged", "", "Two live replicas hold different records at the same offset below both their high watermarks."),
+        Term("diverged", "", "Two live replicas hold different records at the same offset, which is below the high watermarks of both."),
         Term("lag", "", "The number of records by which a follower is behind its leader."),
         Term("controller", "", _controller(zookeeper)),
     )  # fmt: skip
@@ -204,7 +204,7 @@ def _fencing(zookeeper: bool) -> str:
 
 
 def _truncation(release: Release) -> str:
-    said = "Before a follower fetches, it removes the records that the leader does not have from its log. "
+    said = "Before a follower fetches, it removes from its log the records that the leader does not have. "
     return said + (
         "It uses leader epochs to find where the logs diverge." if release.truncation else "It truncates to its own high watermark."
     )

@@ -94,7 +94,7 @@ _ALL: Final = (
     ),
     ClientSetting(
         "transaction.timeout.ms", 60_000, (PRODUCER,),
-        "The transaction coordinator aborts a transaction that is open for longer than this time.", least=1, since="0.11",
+        "The transaction coordinator aborts a transaction that has been open for longer than this.", least=1, since="0.11",
     ),
 )  # fmt: skip
 

@@ -65,7 +65,7 @@ PRODUCE_LATENCY: Final = Summary(
     title="Produce latency by topic and acks",
     notes=(
         "Latency is the time from the first send of a batch to its acknowledgment, including retries. `acknowledged` counts batches, "
-        "and `records` counts their records. `given_up` counts batches that the producer gave up; they count with the time until then. "
+        "and `records` counts their records. `given_up` counts batches that the producer gave up on; each counts with the time until then. "
         "`unanswered` counts batches that had waited for more than 1 s and had no answer when the session ended; they count with their "
         "waiting time until then. The log records such a batch within another second. `unanswered_since_us` is the time at which the "
         "first unanswered batch was sent. Percentiles over all of these batches are exact nearest ranks: of n values, the ceil(p n / "

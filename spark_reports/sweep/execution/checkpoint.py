@@ -85,7 +85,7 @@ class Checkpoint:
                 run = from_row(json.loads(line))
                 self._runs[run.cell, run.seed] = run
         except (ValueError, TypeError) as failure:
-            raise ReportError(f"{path}: this file is damaged ({failure}); delete it, and isrlab repeats its runs") from failure
+            raise ReportError(f"{path}: this file is damaged ({failure}); delete it, and isrlab will repeat its runs") from failure
 
     def add(self, finished: FinishedChunk) -> None:
         """Keep a finished chunk."""
