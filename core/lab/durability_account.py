@@ -348,7 +348,7 @@ class DurabilityAccount:
     # --- what nodes report -----------------------------------------------------------------------------------------
 
     def appended(self, tp: TopicPartition, broker: int, term: Term, base: int, request: ProduceRequest, log: ReplicaLog) -> None:
-        """Note that a leader appended a batch with a waiting producer. `PartitionAccount.accepted` already includes its records."""
+        """Record that a leader appended a batch with a waiting producer. `PartitionAccount.accepted` already includes its records."""
         key = (request.producer, request.batch_id)
         first = self._pending_batches.get(key)
         if first is None:
@@ -358,7 +358,7 @@ class DurabilityAccount:
             self.journal.emit(events.RecordsDuplicated.kind, tp.topic, tp.partition, broker, request.producer, base, base + request.records)
 
     def acknowledged(self, tp: TopicPartition, acks: int, term: Term, base: int, count: int, latency: int) -> None:
-        """Note that a producer received the acknowledgment of a batch."""
+        """Record that a producer received the acknowledgment of a batch."""
         account = self.of(tp)
         held = account.acked.get(term)
         if held is None:
@@ -374,7 +374,7 @@ class DurabilityAccount:
             self._compare_with_leader(tp, account)
 
     def consumed(self, tp: TopicPartition, records: tuple[FetchedRange, ...]) -> None:
-        """Note that a consumer received records."""
+        """Record that a consumer received records."""
         account = self.of(tp)
         for part in records:
             held = account.read.get(part.term)
@@ -390,7 +390,7 @@ class DurabilityAccount:
                 self._compare_with_leader(tp, account)
 
     def transaction_aborted(self, tp: TopicPartition, records: tuple[FetchedRange, ...]) -> None:
-        """Note that a leader appended the marker that aborts these records."""
+        """Record that a leader appended the marker that aborts these records."""
         aborted = self.of(tp).aborted
         for each in records:
             held = aborted.get(each.term)
@@ -399,7 +399,7 @@ class DurabilityAccount:
             held.add(each.start, each.end)
 
     def log_truncated(self, tp: TopicPartition, broker: int, before: tuple[Run, ...], old: int, leo: int, event: int) -> None:
-        """Note that truncation or a power loss cut a broker's log from the end `old` to `leo`. `before` is its former content."""
+        """Record that truncation or a power loss cut a broker's log from the end `old` to `leo`. `before` is its former content."""
         losses = self.of(tp).note_losses()
         cuts = losses.cuts.setdefault(broker, [])
         cuts.extend(RemovedRecords(run.term, max(run.start, leo), run.end, event) for run in before if run.end > leo)
@@ -407,19 +407,19 @@ class DurabilityAccount:
         self.check_exposure(tp)
 
     def log_unavailable(self, tp: TopicPartition, broker: int, log: ReplicaLog) -> None:
-        """Note that a broker's log is gone, because its directory failed or the replica was deleted."""
+        """Record that a broker's log is gone, because its directory failed or the replica was deleted."""
         shortened = self.of(tp).note_losses().shortened
         shortened[broker] = max(log.leo, shortened.get(broker, 0))
         self.check_exposure(tp)
 
     def leadership_ended(self, tp: TopicPartition, log: ReplicaLog) -> None:
-        """Note that a leader resigned or stopped. Add the records that it knew to be committed."""
+        """Record that a leader resigned or stopped. Add the records that it knew to be committed."""
         account = self.of(tp)
         if account.log is log:
             account.add_committed()
 
     def batch_completed(self, producer: str, batch_id: int) -> None:
-        """Note that a producer will not send a batch again.
+        """Record that a producer will not send a batch again.
 
         Unless a proxy repeats requests, no more retries of the batch need to be recognized.
         """
@@ -427,7 +427,7 @@ class DurabilityAccount:
             self._pending_batches.pop((producer, batch_id), None)
 
     def became_leader(self, tp: TopicPartition, broker: int, leader_epoch: int, log: ReplicaLog) -> None:
-        """Note that a broker became leader. From now on, its log counts, unless a newer leader is known."""
+        """Record that a broker became leader. From now on, its log counts, unless a newer leader is known."""
         account = self.of(tp)
         if leader_epoch >= account.leader_epoch:
             account.add_committed()
@@ -439,7 +439,7 @@ class DurabilityAccount:
             self.check_exposure(tp)
 
     def started_following(self, tp: TopicPartition, broker: int, log: ReplicaLog, leader: int) -> None:
-        """Note that a follower received its first response from a leader. Its log should now be a prefix of the leader's log."""
+        """Record that a follower received its first response from a leader. Its log should now be a prefix of the leader's log."""
         account = self.of(tp)
         if account.log is None or account.leader != leader or account.log is log:
             return
@@ -447,18 +447,18 @@ class DurabilityAccount:
             self.journal.emit(events.RecordsDiverged.kind, tp.topic, tp.partition, broker, leader, start, end)
 
     def leader_elected(self, election: str) -> None:
-        """Note that the controller elected a leader."""
+        """Record that the controller elected a leader."""
         self.elections[election] = self.elections.get(election, 0) + 1
 
     def isr_changed(self, broker: int, old: tuple[int, ...], new: tuple[int, ...]) -> None:
-        """Note that an ISR change that a leader proposed was committed."""
+        """Record that an ISR change that a leader proposed was committed."""
         if len(new) < len(old):
             self.shrinks[broker] = self.shrinks.get(broker, 0) + 1
         elif len(new) > len(old):
             self.expands[broker] = self.expands.get(broker, 0) + 1
 
     def partition_changed(self, tp: TopicPartition, registration: PartitionRegistration) -> None:
-        """Note that the controller committed a new state of a partition."""
+        """Record that the controller committed a new state of a partition."""
         account, now = self.of(tp), self.journal.now
         under = is_under_replicated(registration)
         if under and account.under_since < 0:
@@ -480,7 +480,7 @@ class DurabilityAccount:
             self.check_exposure(tp)
 
     def offset_committed(self, group: str, tp: TopicPartition, offset: int, event: int) -> None:
-        """Note that a group coordinator committed an offset."""
+        """Record that a group coordinator committed an offset."""
         self.processing.offset_committed(group, tp, offset, event)
 
     def process_checked(self, group: str, source: str, output: str, copies: int) -> None:

@@ -93,7 +93,8 @@ class Agenda:
             self.moment, self.since = entry[0], self.order + self.in_order
         elif self.order + self.in_order - self.since > self.max_per_moment:
             raise Standstill(
-                f"time does not advance at {format_duration(self.moment)}: {self.max_per_moment:,} entries are scheduled for that moment{self.hint}"
+                f"time does not advance past {format_duration(self.moment)}: more than {self.max_per_moment:,} entries "
+                f"were scheduled at that moment{self.hint}"
             )
         return entry
 

@@ -158,7 +158,7 @@ class LongPoll:
         """Send a request without news for the server, and state that the client repeats it upon each empty answer.
 
         Args:
-            client: the end that resumes when the elision ends.
+            client: the client to notify when the elision is over.
             request: the request, which can wait at the server for `wait` µs.
             timeout: the time after which the client gives up if it has no answer, µs.
         """
@@ -196,7 +196,10 @@ class LongPoll:
         self.silent = False
 
     def elide_answer(self, request: object) -> bool:
-        """Skip the empty answer to a request that has waited without news, and all that follows. Return False if that is impossible."""
+        """Skip the empty answer to a request that has waited without news, and all later messages of the cycle.
+
+        Return False if that is impossible.
+        """
         return self.request == request and self._elide(sent=False)
 
     def answer(self, answer: object) -> None:

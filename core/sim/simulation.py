@@ -13,7 +13,7 @@ from core.sim.network import Network
 from core.sim.node import Node
 
 MAX_TIME: Final = 10**15
-"""The end of virtual time, µs (about 31 years). A run beyond this time is a mistake."""
+"""The end of virtual time, µs (about 31 years). A run cannot go beyond this time; an attempt raises ValueError."""
 
 
 class Simulation:

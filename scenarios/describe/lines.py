@@ -306,7 +306,7 @@ class _OpenConfigs:
                 glue = ","
                 doubt = f"read as another setting of the Configs at line {self.of_line.line}, although there is no comma before it: {shown(piece)}"
             else:
-                doubt = f"read as the wrapped rest of the Configs at line {self.of_line.line}: {shown(piece)}"
+                doubt = f"read as a continuation of the Configs at line {self.of_line.line}: {shown(piece)}"
         self.of_line.wrapped.append(glue + piece)
         self.empty = False
         self.after_comma = piece.endswith(",")

@@ -296,16 +296,18 @@ class _Reader:
 
     def _number(self, text: str, column: str, line: int, *, least: int = 0, remedy: str = "") -> int:
         if not (text.isascii() and text.isdecimal()):
-            self._refuse(line, f"{column} has {shown(text)}, which is not a number", remedy or f"write a whole number from {least}")
+            self._refuse(
+                line, f"{column} has the value {shown(text)}, which is not a number", remedy or f"write a whole number from {least}"
+            )
         digits = text.lstrip("0") or "0"
         if len(digits) > 10 or not least <= int(digits) <= MAX_BROKER_ID:
-            self._refuse(line, f"{column} has {shown(text)}, which is out of range", f"the range is {least} to {MAX_BROKER_ID}")
+            self._refuse(line, f"{column} has the value {shown(text)}, which is out of range", f"the range is {least} to {MAX_BROKER_ID}")
         return int(digits)
 
     def _flag(self, values: Mapping[str, str], line: int) -> bool:
         value = values.get("markedfordeletion", "false").lower()
         if value not in ("true", "false"):
-            self._refuse(line, f"MarkedForDeletion has {shown(value)}", "Kafka prints true, or omits the column")
+            self._refuse(line, f"MarkedForDeletion has the value {shown(value)}", "Kafka prints true, or omits the column")
         return value == "true"
 
     def _line_note(self, line: int, words: str) -> None:

@@ -73,7 +73,7 @@ def _change(text: str, names: Names) -> Watchpoint:
         condition = parse_condition(text, names)
         term = condition.term if isinstance(condition, Truth) else None
     if term is None or kinds_of(condition):
-        raise ConditionError(0, f"'{text[:40]}' is not a single reading", "write, for example, isr(orders-0) changes, or leader changes")
+        raise ConditionError(0, f"'{text[:40]}' is not a single reading", "write, for example, 'isr(orders-0) changes' or 'leader changes'")
     return ValueChanges(_asked(term.take))
 
 

@@ -1,8 +1,8 @@
 """Combines all sources of events into the DataFrames from which summaries are computed.
 
-Spark parses JSON Lines once and caches the result. The columns of frequent events are stored side by side. Because every cached column
-costs time, all other columns are in one struct, which is null for frequent events. Parquet files are not cached, but are read again each
-time.
+Spark parses JSON Lines once and caches the result. The fields of frequent events are stored as separate columns. Because every cached
+column costs time, all other fields are in one struct, which is null for frequent events. Parquet files are not cached, but are read again
+each time.
 """
 
 from __future__ import annotations

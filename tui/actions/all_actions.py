@@ -326,7 +326,7 @@ ACTIONS: Final[tuple[Action, ...]] = (
     ),
     Action(
         "save", ("S",), "save",
-        "Save the session as a scenario script, which isrlab run replays to the same events, or as an event log (.jsonl, .jsonl.zst).",
+        "Save the session as a scenario script (isrlab run then reproduces the same events) or as an event log (.jsonl, .jsonl.zst).",
         SCREEN, call="save", footer=39,
     ),
     Action(

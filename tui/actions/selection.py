@@ -104,7 +104,7 @@ class Selection:
         return said + (f" (kafka-topics --{which}-partitions)" if which else "")
 
     def listing_note(self, view: ClusterView, back_key: str) -> str:
-        """Describe the filter and the order of the list. Return an empty string if all partitions are listed by name.
+        """Describe the filter and the order of the list. Return an empty string if all partitions are listed in order of name.
 
         Args:
             view: the cluster.

@@ -39,7 +39,7 @@ class Saving:
         """Asks for a file name, saves the session, and finally calls `then`."""
         default = self.loaded.record or Path("session.yaml")
         about = (
-            "NAME.yaml saves a scenario script, which isrlab run replays to the same events. NAME.jsonl (compressed: NAME.jsonl.zst) "
+            "NAME.yaml saves a scenario script (isrlab run then reproduces the same events). NAME.jsonl (compressed: NAME.jsonl.zst) "
             "saves the event log, which isrlab replay checks and isrlab play opens."
         )
         self.screen.prompts.ask_text("Save the session", about, str(default), self._file_name_error, lambda name: self._save_as(name, then))

@@ -49,7 +49,7 @@ class Navigation:
         return self.pages.page
 
     def move(self, key: str) -> None:
-        """Moves the selection by an arrow key: left and right for brokers, up and down for partitions or events."""
+        """Moves the selection in response to an arrow key: left and right for brokers, up and down for partitions or events."""
         if self.page is not None and self.page.move(key):
             pass
         elif self.panels.timeline.has_focus and key in ("left", "right"):

@@ -112,7 +112,8 @@ class PanelSet:
             frame: the frame.
             page: the page in place of the panels, or None.
             note: the message in the footer, or None.
-            calm_frame: the number of the frame if only offsets and time changed; -1 to update everything.
+            calm_frame: the number of the frame if only offsets and time have changed since the last frame; otherwise -1, which updates
+                everything.
         """
         layout, presenter, chosen, view = self.layout, self.presenter, self.selection, frame.view
         if layout is None:

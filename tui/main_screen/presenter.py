@@ -136,7 +136,7 @@ class Presenter:
         return hints(self.context(frame), moving=frame.status.moving)
 
     def order_note(self, view: ClusterView) -> str:
-        """Describe the order and filters of the partition list. Return an empty string if all partitions are listed by name."""
+        """Describe the order and filters of the partition list. Return an empty string if all partitions are listed in order of name."""
         return self.selection.listing_note(view, self.key("back"))
 
     def mark_text(self, frame: Frame, mark: Mark | None) -> str:

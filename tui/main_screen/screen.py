@@ -90,7 +90,7 @@ class MainScreen(Screen[None]):
         self.garbage = GarbageCollection(own_process=loaded.own_process)
         self._last_frame = 0.0
         self._frames = 0
-        self._calm_frame = -1  # number of the frame if only offsets and time changed since the last frame; -1 updates everything
+        self._calm_frame = -1  # number of the frame if only offsets and time have changed since the last frame; otherwise -1 (everything)
         self._shown_version = -1
 
     def _calls(self) -> dict[str, Callable[[], object]]:
@@ -343,7 +343,7 @@ class MainScreen(Screen[None]):
         self.actions.run(name)
 
     def action_move(self, key: str) -> None:
-        """Moves the selection by an arrow key."""
+        """Moves the selection in response to an arrow key."""
         if self.panels.timeline.has_focus and key in ("left", "right"):
             self.prompts.message = None  # without a headline on the timeline, the footer describes the mark
         self.navigation.move(key)

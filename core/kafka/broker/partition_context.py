@@ -85,7 +85,7 @@ class PartitionContext(Node, metaclass=ABCMeta):
         """Whether a broker can join an ISR according to this broker's metadata."""
 
     def log_start_moved(self, tp: TopicPartition) -> None:
-        """Note that a log start has moved, so that the next checkpoint writes it."""
+        """Record that a log start has moved, so that the next checkpoint writes it."""
         self.disk.moved_starts[tp] = None
         self.disk.log_starts_moved = True
         if tp in self.account.exposed:

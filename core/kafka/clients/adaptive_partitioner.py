@@ -1,5 +1,5 @@
-"""The choice of a partition for records without a key, by the lengths of a producer's queues (Kafka: `BuiltInPartitioner`, KIP-794, since
-3.3).
+"""The choice of a partition for records without a key, based on the lengths of a producer's queues (Kafka: `BuiltInPartitioner`, KIP-794,
+since 3.3).
 
 A partition with a longer queue of batches is chosen less often.
 """

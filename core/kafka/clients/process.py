@@ -63,7 +63,7 @@ class Process(Producer):
         does: what the process does.
         instance: the number of the instance, from 1.
         consumer: the consumer in the process.
-        running: whether the instance runs.
+        running: whether the instance is running.
         closing: whether the instance aborts its transaction and then stops.
         step: the present step.
         rounds: the number of completed rounds of the loop.

@@ -127,7 +127,7 @@ class ProducerSequences:
     # --- answers ---------------------------------------------------------------------------------------------------
 
     def completed(self, batch: ProducerBatch, end: int) -> None:
-        """Note that a batch was acknowledged; `end` is the offset after its last record, or NONE (`#handleCompletedBatch`)."""
+        """Record that a batch was acknowledged; `end` is the offset after its last record, or NONE (`#handleCompletedBatch`)."""
         entry = self.of(batch.tp.partition)
         self._remove(batch)
         if (batch.producer_id, batch.producer_epoch) != (entry.producer_id, entry.producer_epoch):
@@ -170,7 +170,7 @@ class ProducerSequences:
         return True
 
     def failed(self, batch: ProducerBatch, error: str, *, known_lost: bool) -> None:
-        """Note that a batch was given up (`TransactionManager#handleFailedBatch`).
+        """Record that a batch was given up (`TransactionManager#handleFailedBatch`).
 
         Args:
             batch: the batch.
@@ -210,7 +210,7 @@ class ProducerSequences:
     # --- unknown fates ---------------------------------------------------------------------------------------------
 
     def mark_unresolved(self, batch: ProducerBatch) -> None:
-        """Note that the fate of a batch that was sent is unknown (`TransactionManager#markSequenceUnresolved`)."""
+        """Record that the fate of a batch that was sent is unknown (`TransactionManager#markSequenceUnresolved`)."""
         if batch.sequence != NONE:
             self.unresolved[batch.tp.partition] = None
 

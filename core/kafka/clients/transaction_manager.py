@@ -173,7 +173,7 @@ class TransactionManager:
         self.client.journal.emit(events.TransactionBegun.kind, self.name, self.transactional_id, self.producer_id, self.producer_epoch)
 
     def add_partition(self, tp: TopicPartition) -> None:
-        """Note that the application sends records to a partition. `advance` then asks the coordinator to add it (`#maybeAddPartition`)."""
+        """Record that the application sends records to a partition (`#maybeAddPartition`). `advance` then asks the coordinator to add it."""
         if tp in self.partitions or tp in self.new_partitions:
             return
         if self.version >= 2:  # the leader of the partition adds it
@@ -342,7 +342,7 @@ class TransactionManager:
         self._transition(_S.READY)
 
     def partitions_added(self, partitions: tuple[TopicPartition, ...]) -> None:
-        """Note that the coordinator added partitions. `advance` then sends their batches."""
+        """Record that the coordinator added partitions. `advance` then sends their batches."""
         self.partitions.update(dict.fromkeys(partitions))
         self.started = True
 
@@ -352,11 +352,11 @@ class TransactionManager:
         self.requests.enqueue(commit)
 
     def offsets_committed(self) -> None:
-        """Note that the group coordinator has the offsets."""
+        """Record that the group coordinator has the offsets."""
         self.sends_offsets = False
 
     def ended(self, producer_id: int, producer_epoch: int) -> None:
-        """Note that the transaction is decided. With transaction.version 2, the next transaction has another epoch or producer ID."""
+        """Record that the transaction is decided. With transaction.version 2, the next transaction has another epoch or producer ID."""
         marker = self._marker()
         ended_id, ended_epoch = self.producer_id, self.producer_epoch
         if producer_id >= 0:

@@ -34,7 +34,7 @@ class CommitOffsets(TxnRequest):
         )  # fmt: skip
 
     def answered(self, manager: RequestContext, response: TxnOffsetCommitResponse) -> None:
-        """Note that the offsets are written, or repeat the request."""
+        """Record that the offsets are written, or repeat the request."""
         if response.error == errors.NONE:
             manager.offsets_committed()
         elif response.error == errors.UNKNOWN_TOPIC_OR_PARTITION:

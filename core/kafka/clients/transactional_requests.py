@@ -91,16 +91,16 @@ class RequestContext(Protocol):
         """Adopt the producer ID and epoch from InitProducerId."""
 
     def partitions_added(self, partitions: tuple[TopicPartition, ...], /) -> None:
-        """Note that the coordinator added partitions to the transaction."""
+        """Record that the coordinator added partitions to the transaction."""
 
     def offsets_added(self, commit: TxnRequest, /) -> None:
         """Send the offsets of a group, because the coordinator added their partition to the transaction."""
 
     def offsets_committed(self) -> None:
-        """Note that the group coordinator has the offsets of the transaction."""
+        """Record that the group coordinator has the offsets of the transaction."""
 
     def ended(self, producer_id: int, producer_epoch: int, /) -> None:
-        """Note that the transaction is decided. With transaction.version 2, adopt the producer ID and epoch of the next transaction."""
+        """Record that the transaction is decided. With transaction.version 2, adopt the producer ID and epoch of the next transaction."""
 
 
 class TxnRequest(metaclass=ABCMeta):
@@ -178,8 +178,8 @@ class InitProducerId(TxnRequest):
     """Ask for a producer ID, or for the next epoch after an abort (`InitProducerIdHandler`).
 
     Attributes:
-        producer_id: the producer ID that the producer has; -1 if it names none.
-        producer_epoch: the epoch that the producer has; -1 if it names none.
+        producer_id: the producer's current ID; -1 if it has none.
+        producer_epoch: the producer's current epoch; -1 if it has none.
     """
 
     __slots__ = ("producer_epoch", "producer_id")

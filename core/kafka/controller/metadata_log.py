@@ -122,7 +122,7 @@ class MetadataLog:
         return offset
 
     def partition(self, tp: TopicPartition, end: int) -> PartitionRegistration | None:
-        """Return a partition's state after the records below `end`; None if the partition did not exist."""
+        """Return a partition's state as of the records below `end`; None if the partition did not exist."""
         history = self._partitions.get(tp)
         if history is None:
             return None
@@ -135,7 +135,7 @@ class MetadataLog:
         return record.registration
 
     def broker(self, broker: int, end: int) -> BrokerRegistration | None:
-        """Return a broker's registration after the records below `end`; None if the broker is not registered there."""
+        """Return a broker's registration as of the records below `end`; None if the broker is not registered there."""
         history = self._brokers.get(broker)
         if history is None:
             return None
@@ -156,7 +156,7 @@ class MetadataLog:
         return changed
 
     def leaders(self, topic: str, end: int) -> tuple[tuple[int, int], ...]:
-        """Return (leader, leader epoch) for each partition of a topic after the records below `end`; empty if the topic does not exist."""
+        """Return (leader, leader epoch) for each partition of a topic as of the records below `end`; empty if the topic does not exist."""
         found = []
         for tp in self._topics.get(topic, ()):
             registration = self.partition(tp, end)

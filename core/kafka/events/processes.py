@@ -37,7 +37,7 @@ class ProcessStepDone(Event, kind="process-step", source="KafkaProducer, KafkaCo
 
     def sentence(self) -> str:
         which = f" for {self.input_offsets}" if self.input_offsets else ""
-        return f"instance {self.instance} of process {self.process} completed the step {self.step}{which}"
+        return f"instance {self.instance} of process {self.process} completed the {self.step} step{which}"
 
 
 class ProcessRewound(Event, kind="process-rewound", source="KafkaProducer#abortTransaction", level=NOTABLE):
@@ -50,7 +50,7 @@ class ProcessRewound(Event, kind="process-rewound", source="KafkaProducer#abortT
 
     def sentence(self) -> str:
         return (
-            f"instance {self.instance} of process {self.process} returns to its committed offsets, because the step {self.step} failed: "
+            f"instance {self.instance} of process {self.process} returns to its committed offsets, because the {self.step} step failed: "
             f"{self.error}"
         )
 
@@ -69,7 +69,7 @@ class ProcessEnded(
     def sentence(self) -> str:
         why = f": {self.error}" if self.error else ""
         when = "after" if self.how == "crashed" else "during"
-        return f"instance {self.instance} of process {self.process} {STOPPED[self.how]} {when} the step {self.step}{why}"
+        return f"instance {self.instance} of process {self.process} {STOPPED[self.how]} {when} the {self.step} step{why}"
 
 
 class ProcessedTwice(Event, kind="processed-twice", source="durability account", level=NOTABLE):

@@ -61,7 +61,7 @@ class GroupCoordinator:
         self.groups.unload(partition)
 
     def transaction_completed(self, partition: int, producer_id: int, *, commit: bool) -> None:
-        """Count or drop the offsets of a transaction (`#scheduleHandleTxnCompletion`)."""
+        """Apply or drop the pending offsets of a transaction (`#scheduleHandleTxnCompletion`)."""
         self.groups.transaction_completed(partition, producer_id, commit=commit)
 
     def reset(self) -> None:

@@ -97,12 +97,12 @@ class GroupMetadata:
     # --- offsets ---------------------------------------------------------------------------------------------------
 
     def commit_begun(self, tps: Iterable[TopicPartition], *, transactional: bool) -> None:
-        """Note that offsets are being written (`#prepareOffsetCommit`, `#prepareTxnOffsetCommit`)."""
+        """Record that offsets are being written (`#prepareOffsetCommit`, `#prepareTxnOffsetCommit`)."""
         for tp in tps:
             self.pending_commits[tp, transactional] = self.pending_commits.get((tp, transactional), 0) + 1
 
     def commit_ended(self, tps: Iterable[TopicPartition], *, transactional: bool) -> None:
-        """Note that the write of offsets has succeeded or failed."""
+        """Record that the write of offsets has succeeded or failed."""
         for tp in tps:
             self.pending_commits[tp, transactional] -= 1
             if not self.pending_commits[tp, transactional]:

@@ -146,7 +146,7 @@ class GroupMetadataManager:
     # --- the ends of transactions ----------------------------------------------------------------------------------
 
     def transaction_completed(self, partition: int, producer_id: int, *, commit: bool) -> None:
-        """Count or drop the offsets of a transaction, because its marker is committed (`#handleTxnCompletion`)."""
+        """Apply or drop the pending offsets of a transaction, because its marker is committed (`#handleTxnCompletion`)."""
         cache = self.caches.get(partition)
         for group in () if cache is None else cache.groups.values():
             former = {tp: offset_of(group, tp) for tp in group.pending_transactional.get(producer_id, ())}

@@ -155,7 +155,7 @@ class OffsetCommit:
             self.broker.account.offset_committed(group.name, tp, stored.committed.offset, journal.cause)
 
     def timed_out(self) -> None:
-        """Respond with an error, because offsets.commit.timeout.ms is over. The offsets still count when their records are committed."""
+        """Respond with an error, because offsets.commit.timeout.ms has elapsed. The offsets still count when their records are committed."""
         self._respond(APPEND_ERRORS[errors.REQUEST_TIMED_OUT])
 
     def _respond(self, error: str) -> None:

@@ -1,4 +1,4 @@
-"""The messages of transactions, between clients, brokers, and coordinators. Times are in µs; IDs and epochs are Kafka's, -1 means none."""
+"""The messages of transactions, between clients, brokers, and coordinators. Times are in µs. IDs and epochs are Kafka's; -1 means none."""
 
 from __future__ import annotations
 
@@ -33,8 +33,8 @@ class InitTransactionalIdRequest(NamedTuple):
         producer: the producer's name, for the journal.
         transactional_id: the transactional.id.
         timeout_us: transaction.timeout.ms, µs.
-        producer_id: the producer ID that the producer has; -1 if it names none.
-        producer_epoch: the epoch that the producer has; -1 if it names none.
+        producer_id: the producer's current ID; -1 if it has none.
+        producer_epoch: the producer's current epoch; -1 if it has none.
         version: the transaction.version of the client.
     """
 

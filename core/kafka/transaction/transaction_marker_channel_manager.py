@@ -38,7 +38,8 @@ CANCELING: Final = frozenset({errors.INVALID_PRODUCER_EPOCH, errors.TRANSACTION_
 
 
 DONE: Final = frozenset({errors.NONE, errors.UNSUPPORTED_VERSION})
-"""The answers after which a partition needs no further marker. A leader with an old message format has no transactions."""
+"""The answers after which a partition needs no further marker. UNSUPPORTED_VERSION comes from a leader whose message format is too old for
+transactions."""
 
 
 class PendingMarkers:

@@ -270,7 +270,7 @@ class TransactionMetadata:
         self.pending_state = None
 
     def remove_partition(self, tp: TopicPartition) -> None:
-        """Note that the marker of a partition has been written (`TransactionMetadata#removePartition`)."""
+        """Record that the marker of a partition has been written (`TransactionMetadata#removePartition`)."""
         self.partitions = tuple(each for each in self.partitions if each != tp)
 
     # --- checks ----------------------------------------------------------------------------------------------------

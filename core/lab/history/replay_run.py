@@ -88,7 +88,7 @@ class StepIndex:
 
 
 class ReplayRun:
-    """A run that counts the steps of a playable and does recorded acts at their steps.
+    """A run that counts the steps of a playable and repeats each recorded act at the step at which it was first done.
 
     Attributes:
         playable: the playable that executes the steps.

@@ -89,7 +89,7 @@ class _Partition:
         self.totals.append((self.totals[-1] if self.totals else 0) + size)
 
     def known(self, follower: int) -> None:
-        """Note that a follower's fetcher has received a response, so that its lag is known (`FetcherLagMetrics`)."""
+        """Record that a follower's fetcher has received a response, so that its lag is known (`FetcherLagMetrics`)."""
         fetcher = self.fetchers.get(follower)
         if fetcher is not None and fetcher[1] == UNKNOWN:
             self.fetchers[follower] = (fetcher[0], 0)
@@ -170,7 +170,7 @@ class MetricsObserver:
     def _controllers_at_start(self, spec: ClusterSpec) -> dict[str, None]:
         """Return the active controllers before any event names one.
 
-        They are the controller that never fails, or the first running broker with ZooKeeper. In a quorum, there is none.
+        This is the controller that never fails or, with ZooKeeper, the first running broker. In a quorum, there is none.
         """
         if spec.controllers:
             return {}

@@ -256,7 +256,7 @@ class ProcessView(ReprMixin):
         group: the group.
         delivery: `exactly-once`, `at-least-once`, or `at-most-once`.
         instance: the number of the present or last instance.
-        running: whether the instance runs.
+        running: whether the instance is running.
         step: the present step, or the last one of an instance that has ended.
         input: the number of visible input records. This count and the next ones include the other processes of the group.
         processed: the number of input records all of whose output records are visible.

@@ -258,7 +258,7 @@ class Snapshots:
             return Snapshot(root, self, objects, changed)
 
     def resume_from(self, objects: Objects) -> None:
-        """Note that a snapshot of these objects is restored. The next snapshot still shares states with the last one."""
+        """Record that a snapshot of these objects has been restored. The next snapshot still shares states with the last one."""
         if self._objects is not None and self._objects is not objects:
             self._objects.reread_append_only()
 

@@ -62,7 +62,7 @@ class Cell:
 
     Attributes:
         number: the number of the cell, from 1.
-        name: the name in tables, which is the cell's own name or consists of the values that the cell varies.
+        name: the name in tables, which is the cell's own name or is made up of its values of the varied settings.
         values: the values that the cell varies, as pairs of word and value.
         release: the Kafka release.
         spec: the cluster, with the cell's settings.

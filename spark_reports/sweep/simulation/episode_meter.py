@@ -190,7 +190,7 @@ class EpisodeMeter:
                     self._uncommitted[tp] = event[1]
 
     def _moved(self, tp: TopicPartition, now: int) -> None:
-        """Note that a high watermark has advanced or is no longer relevant.
+        """Record that a high watermark has advanced or is no longer relevant.
 
         If it had not advanced for too long, writes were waiting all that time.
         """

@@ -23,7 +23,7 @@ class Run:
         cell, seed: the cell and the seed of the run.
         episodes: the number of simulated episodes.
         simulated_us: the total virtual time of the episodes, µs.
-        faults: the number of faults that began in the horizon.
+        faults: the number of faults that began within the horizon.
         events: the number of events.
         acked, failed, duplicated: the numbers of records that were acknowledged, given up, and appended again by retries.
         lost: the number of records that are permanently lost, each of which counts once.

@@ -54,7 +54,7 @@ def test_a_partition_goes_offline_also_where_unclean_election_is_allowed() -> No
 
 
 def test_a_broker_that_could_not_tell_of_a_failed_directory_has_another() -> None:
-    """`log.dir.failure.timeout.ms` is over: it halts, though it has a directory that works."""
+    """`log.dir.failure.timeout.ms` has elapsed: it halts, though it has a directory that works."""
     told: list[tuple] = []
     run = cluster(told, log_dirs=2)
     run.do(acts.Cut(("b1", CONTROLLER)))

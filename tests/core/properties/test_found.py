@@ -74,7 +74,7 @@ def test_an_idle_follower_stays_in_the_isr_by_its_fetches() -> None:
 
 
 def test_a_batch_given_up_does_not_hold_up_the_next() -> None:
-    """delivery.timeout.ms is over for a batch while its leader refuses connections: the next one must still find out who leads by then."""
+    """delivery.timeout.ms has elapsed for a batch while its leader refuses connections: the next one must still find out who leads by then."""
     spec = attrs.evolve(Timeline(4, (), 0, 500, ()).spec(), topics=(TopicSpec("t", assignment=(PartitionSpec((1, 2, 3)),)),))
     for moment in range(119_000, 120_000, 50):
         cluster = Cluster(spec)

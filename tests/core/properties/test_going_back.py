@@ -144,7 +144,7 @@ def test_what_a_view_finds_out_is_not_taken_for_the_past() -> None:
 
 def test_another_cluster_cannot_go_back() -> None:
     one, other = quick(1), quick(1)
-    with pytest.raises(ValueError, match="of itself"):
+    with pytest.raises(ValueError, match="only to its own snapshots"):
         other.restore_in_place(one.snapshot())
 
 

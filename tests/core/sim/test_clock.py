@@ -123,7 +123,7 @@ def test_copies_of_acks_0_are_counted_too() -> None:
 
 def test_between_brokers_tcp_delivers_once_and_in_order() -> None:
     cluster = cluster_of()
-    with pytest.raises(ActRefused, match="TCP, which delivers once"):
+    with pytest.raises(ActRefused, match="TCP, which delivers messages once and in order"):
         cluster.do(acts.Link(("b1", "b2"), duplicate_ppm=10))
     cluster.do(acts.Produce("t", 1))
     cluster.do(acts.Link(("producer", "b1"), duplicate_ppm=10, reorder_ppm=10))

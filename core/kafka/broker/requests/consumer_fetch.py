@@ -16,7 +16,7 @@ from core.kafka.messages import ConsumerFetchRequest, ConsumerFetchResponse, Fet
 
 
 class DelayedConsumerFetch:
-    """A consumer's fetch that waits until a high watermark passes its position or its wait is over."""
+    """A consumer's fetch that waits until a high watermark passes the consumer's position, or until the maximum wait expires."""
 
     __slots__ = ("broker", "done", "hosted", "request", "sender")
 

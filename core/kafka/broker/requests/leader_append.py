@@ -182,7 +182,7 @@ def _validate_producer_state(partition: Partition, sender: str, request: Produce
     if request.acks != -1 or end <= log.high_watermark:
         send_produce_response(broker, sender, request, errors.NONE, base, term)
         return False
-    assert term is not None, "the state holds what the log holds"
+    assert term is not None, "the log holds every batch that the producer state knows"
     _delay(partition, DelayedProduce(end, now + request.timeout, sender, request, base, term))
     return False
 

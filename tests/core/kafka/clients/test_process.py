@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from itertools import pairwise
 
 import pytest
@@ -138,7 +139,7 @@ def test_at_least_once_repeats_what_was_produced_and_not_committed(release: str)
     assert "instance 2 of process app produced the output again" in sentence
     (harm,) = {(each[-1], each[1]) for each in told if each[3] == "processed-twice"}
     (cause,) = [events.explain(each) for each in told if each[0] == harm[0]]
-    assert cause.startswith("instance 2 of process app completed the step poll")
+    assert cause.startswith("instance 2 of process app completed the poll step")
 
 
 @pytest.mark.parametrize("release", ["0.10.2", *RELEASES_OF_TRANSACTIONS])
@@ -200,7 +201,7 @@ def test_a_second_process_with_the_same_transactional_id_fences_the_first(releas
     run.run_until(run.now + 20 * SECOND)
     assert not first.running
     (ended,) = [each for each in said(told, "process-ended") if "process app " in each]
-    assert "failed during the step" in ended
+    assert re.search(r"failed during the [a-z-]+ step", ended)
     assert "PRODUCER_EPOCH" in ended or "PRODUCER_FENCED" in ended
     second = run.process("app-2")
     assert second is not None
