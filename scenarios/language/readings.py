@@ -272,7 +272,7 @@ _ALL: Final = (
     Reading("min-isr", ("partition",), NUMBER, "the effective min.insync.replicas", _of_partition(lambda view: view.min_isr)),
     Reading("leo", ("partition", "broker?"), NUMBER, "the log end offset of the leader, or of a broker's "
         "replica", _of_replica(lambda replica: replica.leo)),
-    Reading("lso", ("partition",), NUMBER, "the last stable offset of the leader: consumers with read_committed stop there", _last_stable_offset),
+    Reading("lso", ("partition",), NUMBER, "the leader's last stable offset, where consumers with read_committed stop", _last_stable_offset),
     Reading("hw", ("partition", "broker?"), NUMBER, "the high watermark of the leader, or of a broker's "
         "replica", _of_replica(lambda replica: replica.hw)),
     Reading(
@@ -334,16 +334,16 @@ _ALL: Final = (
         "the replica that the leader chose", _reads_from),
     Reading("committed-offset", ("group", "partition"), NUMBER, "the committed offset of a group", _committed_offset),
     Reading(
-        "process-step", ("client",), WORD, "the present step of a process, or 'ended'", _process_step, (*map(str, ProcessStep), ENDED),
+        "process-step", ("client",), WORD, "the current step of a process, or 'ended'", _process_step, (*map(str, ProcessStep), ENDED),
     ),
-    Reading("processed", ("client",), NUMBER, "the number of input records of a process whose output is visible with "
-        "read_committed", _of_process("processed")),
-    Reading("processed-twice", ("client",), NUMBER, "the number of input records of a process some of whose output is visible "
+    Reading("processed", ("client",), NUMBER, "the number of a process's input records whose whole output is visible "
+        "with read_committed", _of_process("processed")),
+    Reading("processed-twice", ("client",), NUMBER, "the number of a process's input records with output that is visible "
         "more than once", _of_process("processed_twice")),
-    Reading("half-visible", ("client",), NUMBER, "the number of input records of a process whose output is visible only in "
-        "part", _of_process("half_visible")),
-    Reading("never-processed", ("client",), NUMBER, "the number of input records of a process below its committed offset and "
-        "without output", _of_process("never_processed")),
+    Reading("half-visible", ("client",), NUMBER, "the number of a process's input records whose output is only partly "
+        "visible", _of_process("half_visible")),
+    Reading("never-processed", ("client",), NUMBER, "the number of a process's input records that are below its committed "
+        "offset but have no output", _of_process("never_processed")),
     Reading(
         "status", ("partition",), WORD, "the state of a partition as clients experience it",
         _of_partition(lambda view: status_word(view.status)), tuple(status_word(each) for each in PartitionStatus), ages=True,
