@@ -49,7 +49,7 @@ RECORDS: Final = Summary(
     name="records",
     title="Records by partition",
     notes=(
-        "`accepted` counts records that a leader appended. `acknowledged` counts records whose producer received an acknowledgment "
+        "`accepted` counts records that a leader appended, including the markers of transactions. `acknowledged` counts records whose producer received an acknowledgment "
         "(acks 1 or all). `unconfirmed` counts records that the producer sent with acks=0, so without an acknowledgment. `lost` counts "
         "records that were acknowledged or read, and that the leader's log lacks at the end. Each record counts once. "
         "`lost_acknowledged` counts lost records that were acknowledged, and `lost_read` counts lost records that a consumer read. A "
