@@ -29,7 +29,7 @@ def partition_for(key: str, partitions: int) -> int:
 def java_hash(text: str) -> int:
     """Java's `String#hashCode`, as an unsigned 32-bit number."""
     value = 0
-    units = text.encode("utf-16-be")
+    units = text.encode("utf-16-be", "surrogatepass")
     for high, low in zip(units[::2], units[1::2], strict=True):
         value = (31 * value + (high << 8 | low)) & 0xFFFF_FFFF
     return value
@@ -47,7 +47,7 @@ def check_transit(transit: TransactionTransit) -> None:
 
 def record_bytes(transactional_id: str, transit: TransactionTransit | None) -> int:
     """The approximate size of a batch with one record, bytes. A tombstone (None) has no value."""
-    key = 4 + len(transactional_id.encode())
+    key = 4 + len(transactional_id.encode("utf-8", "surrogatepass"))
     value = 0 if transit is None else 37 + sum(6 + len(tp.topic) for tp in transit.partitions)
     return BATCH_HEADER_BYTES + 8 + key + value
 

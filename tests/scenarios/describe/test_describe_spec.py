@@ -88,7 +88,7 @@ def test_elr_and_reassignment_and_deletion() -> None:
         "broker 3 is up but outside the Isr, so its replica starts behind: t-1",
         "a reassignment in progress is not imported; replicas stay as listed: t-1",
         "topic t is marked for deletion; it starts like any other topic",
-        "settings that are shown but have no effect in the laboratory: segment.jitter.ms, cleanup.policy",
+        "settings that are shown but have no effect in the laboratory: segment.jitter.ms",
     )
 
 
