@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable
 from typing import Final, TypeVar
 
 from core.kafka.ids import TopicPartition
+from core.kafka.transaction.transaction_log import java_hash
 
 DEFAULT_CAPACITY: Final = 16
 """The number of buckets of a new table."""
@@ -38,15 +39,6 @@ def hash_order(keys: Iterable[T], hash_of: Callable[[T], int], capacity: int = D
 def table_size_for(count: int) -> int:
     """Return the capacity of a hash table for a number of entries (`HashMap#tableSizeFor`)."""
     return 1 << max(count - 1, 0).bit_length()
-
-
-def java_hash(text: str) -> int:
-    """Return Java's `String#hashCode` as an unsigned 32-bit number."""
-    value = 0
-    units = text.encode("utf-16-be", "surrogatepass")
-    for high, low in zip(units[::2], units[1::2], strict=True):
-        value = (_PRIME * value + (high << 8 | low)) & _MASK
-    return value
 
 
 def long_hash(value: int) -> int:

@@ -15,8 +15,9 @@ from collections.abc import Iterable, Sequence
 from typing import Final
 
 from core.kafka.release import Release
+from core.kafka.transaction.transaction_log import java_hash
 from scenarios.describe.described import DescribedTopic
-from scenarios.describe.java_hash_table import hash_order, java_hash, table_size_for
+from scenarios.describe.java_hash_table import hash_order, table_size_for
 from scenarios.io.time_limit import TimeLimitExceeded, time_limit
 
 PATTERN_SECONDS: Final = 5

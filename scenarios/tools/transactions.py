@@ -13,7 +13,7 @@ from core.kafka.broker.broker import Broker
 from core.kafka.broker.broker_state import BrokerState
 from core.kafka.ids import NO_LEADER, NO_OFFSET, TopicPartition
 from core.kafka.log.producer_state import ActiveProducer
-from core.kafka.transaction.transaction_log import GROUP_METADATA_TOPIC, TRANSACTION_STATE_TOPIC, partition_for
+from core.kafka.transaction.transaction_log import GROUP_METADATA_TOPIC, TRANSACTION_STATE_TOPIC, java_hash, partition_for
 from core.kafka.transaction.transaction_metadata import TransactionMetadata
 from core.kafka.transaction.transaction_queries import (
     OpenTransaction,
@@ -24,7 +24,7 @@ from core.kafka.transaction.transaction_queries import (
 )
 from core.lab.cluster import Cluster
 from core.sim.units import US_PER_MS
-from scenarios.describe.java_hash_table import hash_order, java_hash, long_hash, partition_hash
+from scenarios.describe.java_hash_table import hash_order, long_hash, partition_hash
 from scenarios.errors import InputError, did_you_mean
 from scenarios.io.escaping import escape_value
 
