@@ -378,16 +378,16 @@ class Produce(Act, word="produce", does="produce a burst of records"):
     acks: str = "all"
     bytes: int = 100
     """The size of a record in bytes."""
-    keys: str = ""
-    """The keys of the records, with commas, or the number of keys; empty if the records have no keys."""
-    value: str = ""
-    """The value of records with keys; empty if each record has a number as its value."""
     producer: str = "producer"
     idempotence: bool = False
     """enable.idempotence of a new producer. Kafka enables it by default since 3.0; here, it is disabled by default."""
     to: int | None = None
     config: tuple[tuple[str, str], ...] = ()
     """Kafka settings of a new producer, by name (`core.kafka.clients.client_config`)."""
+    keys: str = ""
+    """The keys of the records, with commas, or the number of keys; empty if the records have no keys."""
+    value: str = ""
+    """The value of records with keys; empty if each record has a number as its value."""
 
 
 @attrs.frozen(eq=False, repr=False)
@@ -402,13 +402,13 @@ class Load(Act, word="load", does="produce steadily until stop-load"):
     acks: str = "all"
     every: int = 50_000
     bytes: int = 100
-    keys: str = ""
-    """The keys of the records, with commas, or the number of keys; empty if the records have no keys."""
     producer: str = "load"
     idempotence: bool = False
     """enable.idempotence of a new producer. Kafka enables it by default since 3.0; here, it is disabled by default."""
     config: tuple[tuple[str, str], ...] = ()
     """Kafka settings of a new producer, by name (`core.kafka.clients.client_config`)."""
+    keys: str = ""
+    """The keys of the records, with commas, or the number of keys; empty if the records have no keys."""
 
 
 @attrs.frozen(eq=False, repr=False)

@@ -42,7 +42,8 @@ OffsetRecord = tuple[OffsetKey, CommittedOffset | None]
 def records_bytes(records: tuple[OffsetRecord, ...]) -> int:
     """Return the approximate size of a batch, bytes."""
     return BATCH_HEADER_BYTES + sum(
-        8 + 12 + len(key.group.encode("utf-8", "surrogatepass")) + len(key.tp.topic) + (0 if value is None else 18) for key, value in records
+        8 + 12 + len(key.group.encode("utf-8", "surrogatepass")) + len(key.tp.topic) + (0 if value is None else 18)
+        for key, value in records
     )
 
 

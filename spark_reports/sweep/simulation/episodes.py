@@ -111,9 +111,7 @@ def _groups(faults: list[DrawnFault], gap: int) -> Iterator[list[DrawnFault]]:
 
 
 def _load(load: ProducerLoad, every: int) -> Load:
-    return Load(
-        load.topic, load.rate, load.acks, every, load.bytes, load.name, idempotence=load.idempotence
-    )  # fmt: skip
+    return Load(load.topic, load.rate, acks=load.acks, every=every, bytes=load.bytes, producer=load.name, idempotence=load.idempotence)
 
 
 def _loads(load: ProducerLoad, acts_of_faults: list[tuple[int, FaultAct]], around: FaultWindow, stop: int) -> list[tuple[int, FaultAct]]:
