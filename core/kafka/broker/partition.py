@@ -423,6 +423,8 @@ class Partition:
             self.update_last_stable_offset()
         if self.delayed is not None or self.consumers or broker.pushes_high_watermark:
             self._complete_waiting()
+        if self.pending:  # the ISR in ZooKeeper can already contain a replica that the leader does not wait for (before 2.7)
+            broker.account.check_exposure(self.tp)
         journal.cause = before
         return True
 
