@@ -1,13 +1,13 @@
 """The replicated system: Kafka's replication protocol as deterministic state machines.
 
 This package uses only Python and attrs: it has no I/O, no wall clock, and no user interface. Nodes (brokers, the controller, clients)
-communicate only by messages through `core.sim.network`. Every change is an event (`core.kafka.events`) in the journal. User interfaces
+communicate only by messages through `core.sim.network`. The journal records every change as an event (`core.kafka.events`). User interfaces
 read frozen snapshots of the state from `core.lab.views.view`.
 """
 
 
 def is_compiled() -> bool:
-    """Whether the hot modules are extension modules, built by `compile_core.py`."""
+    """Return whether the hot modules are extension modules, built by `compile_core.py`."""
     from core.sim import journal
 
     return not str(journal.__file__).endswith(".py")

@@ -1,4 +1,4 @@
-"""An administrator's requests to the active controller (Kafka: the requests of `Admin`)."""
+"""The requests that an administrator sends to the active controller (Kafka: `Admin`)."""
 
 from __future__ import annotations
 
@@ -13,11 +13,14 @@ class ElectionMode(enum.StrEnum):
     """The kind of an election, which determines the replicas that can be elected (Kafka: `PartitionChangeBuilder.Election`)."""
 
     ONLINE = "ONLINE"
-    """Keep the leader if it can lead. Otherwise, elect the first ISR member that can."""
+    """Keep the leader if it can lead. Otherwise, elect the first ISR member that can lead."""
     UNCLEAN = "UNCLEAN"
-    """Like ONLINE, but if no ISR member can lead, elect any active replica, even one that lacks committed records."""
+    """Proceed like ONLINE, but if no ISR member can lead, elect any active replica, even one that lacks committed records."""
     PREFERRED = "PREFERRED"
-    """Elect the first assigned replica if it can lead; otherwise, like ONLINE. This election is never unclean, whatever the topic's configuration."""
+    """Elect the first assigned replica if it can lead; otherwise, proceed like ONLINE.
+
+    This election is never unclean, whatever the topic's configuration.
+    """
 
 
 class AlterConfig(NamedTuple):

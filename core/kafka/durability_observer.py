@@ -18,17 +18,17 @@ if TYPE_CHECKING:
 
 
 class PartitionObserver(Protocol):
-    """Tracks the records of one partition. `accepted` counts the records that the partition's leaders appended."""
+    """The observer of one partition's records. `accepted` counts the records that the partition's leaders appended."""
 
     accepted: int
 
 
 class DurabilityObserver(Protocol):
-    """Tracks the records of a cluster."""
+    """The observer of a cluster's records."""
 
     @property
     def exposed(self) -> Container[TopicPartition]:
-        """The partitions for which a broker that lacks committed records can be elected."""
+        """The partitions for which the controller can elect a broker that lacks committed records."""
 
     @property
     def requests_may_repeat(self) -> bool:
@@ -38,7 +38,7 @@ class DurabilityObserver(Protocol):
         """Return the observer of one partition."""
 
     def check_exposure(self, tp: TopicPartition, /) -> None:
-        """Check whether committed records of a partition have become exposed or safe."""
+        """Check whether committed records of a partition have become exposed to loss or safe again."""
 
     def electable_brokers_changed(self) -> None:
         """Record that the set of brokers that can be elected might have changed."""

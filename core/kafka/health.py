@@ -104,17 +104,17 @@ def replication_factor(partition: AssignedPartition) -> int:
 
 
 def is_offline(partition: LedPartition) -> bool:
-    """Whether a partition has no leader and counts in OfflinePartitionsCount (`ControllerMetricsChanges#handlePartitionChange`)."""
+    """Return whether a partition has no leader and counts in OfflinePartitionsCount (`ControllerMetricsChanges#handlePartitionChange`)."""
     return partition.leader == NO_LEADER
 
 
 def is_under_replicated(partition: AssignedPartition) -> bool:
-    """Whether a partition's leader counts it in UnderReplicatedPartitions (`Partition#isUnderReplicated`); False without a leader."""
+    """Return whether a partition's leader counts it in UnderReplicatedPartitions (`Partition#isUnderReplicated`); False without a leader."""
     return len(partition.isr) < replication_factor(partition) and not is_offline(partition)
 
 
 def is_under_min_isr(partition: LedPartition, min_isr: int) -> bool:
-    """Whether a partition's leader refuses acks=all and counts the partition in UnderMinIsrPartitionCount (`Partition#isUnderMinIsr`).
+    """Return whether a partition's leader refuses acks=all and counts the partition in UnderMinIsrPartitionCount (`Partition#isUnderMinIsr`).
 
     `min_isr` is the effective min.insync.replicas (`effective_min_isr`), here and in `is_at_min_isr`.
     """
@@ -122,7 +122,7 @@ def is_under_min_isr(partition: LedPartition, min_isr: int) -> bool:
 
 
 def is_at_min_isr(partition: LedPartition, min_isr: int) -> bool:
-    """Whether a partition's leader counts it in AtMinIsrPartitionCount, even if all replicas are in sync (`Partition#isAtMinIsr`)."""
+    """Return whether a partition's leader counts it in AtMinIsrPartitionCount, even if all replicas are in sync (`Partition#isAtMinIsr`)."""
     return len(partition.isr) == min_isr and not is_offline(partition)
 
 
@@ -130,7 +130,7 @@ def is_at_min_isr(partition: LedPartition, min_isr: int) -> bool:
 
 
 def described_unavailable(partition: LedPartition, live_brokers: Container[int] | None) -> bool:
-    """Whether `--unavailable-partitions` lists a partition (`PartitionDescription#hasUnavailablePartitions`).
+    """Return whether `--unavailable-partitions` lists a partition (`PartitionDescription#hasUnavailablePartitions`).
 
     That is the case if the partition has no leader or a leader that is not alive. `live_brokers` contains the brokers in the cluster's
     metadata; None if they are unknown.
@@ -139,7 +139,7 @@ def described_unavailable(partition: LedPartition, live_brokers: Container[int] 
 
 
 def described_under_replicated(partition: AssignedPartition, observing: int = 0) -> bool:
-    """Whether `--under-replicated-partitions` lists a partition, with or without a leader (`PartitionDescription#isUnderReplicated`).
+    """Return whether `--under-replicated-partitions` lists a partition, with or without a leader (`PartitionDescription#isUnderReplicated`).
 
     `observing` is the number of replicas that are outside the ISR by design (Confluent Server).
     """
@@ -160,7 +160,7 @@ def described_min_isr(config: Sequence[tuple[str, str]], release: Release) -> in
 
 
 def described_under_min_isr(partition: LedPartition, min_insync_replicas: int) -> bool:
-    """Whether `--under-min-isr-partitions` lists a partition (`PartitionDescription#isUnderMinIsr`).
+    """Return whether `--under-min-isr-partitions` lists a partition (`PartitionDescription#isUnderMinIsr`).
 
     That is the case if the partition has no leader or an ISR smaller than the uncapped setting.
     """
@@ -168,7 +168,7 @@ def described_under_min_isr(partition: LedPartition, min_insync_replicas: int) -
 
 
 def described_at_min_isr(partition: LedPartition, min_insync_replicas: int) -> bool:
-    """Whether `--at-min-isr-partitions` lists a partition (`PartitionDescription#isAtMinIsrPartitions`).
+    """Return whether `--at-min-isr-partitions` lists a partition (`PartitionDescription#isAtMinIsrPartitions`).
 
     The filter uses the uncapped setting, and includes partitions without a leader.
     """
@@ -179,7 +179,7 @@ def described_at_min_isr(partition: LedPartition, min_insync_replicas: int) -> b
 
 
 def is_stalled(not_fetching: Sequence[int], uncommitted_us: int, disk_us: int = 0) -> bool:
-    """Whether writes with acks=all wait although the leader serves and the ISR is large enough.
+    """Return whether writes with acks=all wait although the leader serves and the ISR is large enough.
 
     Args:
         not_fetching: the ISR members, other than the leader, that cannot fetch from the leader, because their process is down or paused, or a
@@ -236,7 +236,7 @@ class UncleanElection(enum.Enum):
 
 
 def could_elect_uncleanly(partition: AssignedPartition, up: Container[int]) -> bool:
-    """Whether an unclean election would give a partition a leader, because it has none and one of its replicas is on a broker that is up."""
+    """Return whether an unclean election would give a partition a leader, because it has none and one of its replicas is on a broker that is up."""
     return is_offline(partition) and any(replica in up for replica in partition.replicas)
 
 

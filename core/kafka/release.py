@@ -385,7 +385,7 @@ class Release(ReprMixin):
         return attrs.evolve(self, name=self.name + "".join(f" without {guard}" for guard in off), **changes)
 
     def has(self, guard: str) -> bool:
-        """Whether a guard (one of `GUARDS`) is in force."""
+        """Return whether a guard (one of `GUARDS`) is in force."""
         return bool(getattr(self, guard.replace("-", "_")))
 
     @staticmethod

@@ -98,7 +98,7 @@ class Setting(ReprMixin):
         return _SPANS.get(self.name, ("", ""))[1]
 
     def exists_in(self, release: Release) -> bool:
-        """Whether a release has the setting."""
+        """Return whether a release has the setting."""
         if self.since and release.order < Release.named(self.since).order:
             return False
         return not self.until or release.order <= Release.named(self.until).order
@@ -523,7 +523,7 @@ class Settings:
         self._topic = {}
 
     def set(self, name: str, raw: object, *, broker: int | None = None, topic: str | None = None) -> tuple[Value, Value]:
-        """Set a value for the whole cluster, a broker, or a topic. Returns (earlier value in force, new value).
+        """Set a value for the whole cluster, a broker, or a topic. Return (earlier value in force, new value).
 
         Raises:
             ValueError: the name, type, value, or scope is wrong.

@@ -182,7 +182,7 @@ class PartitionAccount:
         return both
 
     def holds_all_committed(self, log: ReplicaLog | None) -> bool:
-        """Whether a log holds all committed records because it equals the leader's log.
+        """Return whether a log holds all committed records because it equals the leader's log.
 
         If False, the log might still hold them; only a comparison can tell.
         """

@@ -132,7 +132,7 @@ class ExposureMonitor:
             self.lacking_brokers.pop(tp, None)
 
     def needs_watcher(self, partition: Partition, electable: list[int]) -> bool:
-        """Whether the leader's high watermark can pass the log end of an electable broker, or has passed it.
+        """Return whether the leader's high watermark can pass the log end of an electable broker, or has passed it.
 
         This also holds if the leader does not know an electable broker: a broker that a reassignment removes stays in the ISR for a while.
         """

@@ -56,7 +56,7 @@ class StableLog:
         self.outputs = AppendOnlyList()
 
     def is_prefix_of(self, log: ReplicaLog) -> bool:
-        """Whether everything that was read is still in the stable part of a log.
+        """Return whether everything that was read is still in the stable part of a log.
 
         This is not the case after a truncation, if the start of the log has moved, or if a new leader has a lower high watermark.
         """

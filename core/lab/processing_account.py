@@ -114,7 +114,7 @@ class SourceAccount:
         self.twice = OffsetSet()
 
     def add(self, output: OutputRecords) -> list[tuple[int, int]]:
-        """Add visible output. Returns the intervals of input offsets whose output was visible before."""
+        """Add visible output. Return the intervals of input offsets whose output was visible before."""
         content = output.content
         known = self.seen[content.copy]
         again = list(known.within(content.start, content.end))
@@ -165,7 +165,7 @@ class GroupAccount:
         return found
 
     def is_behind(self, tp: TopicPartition, log: StableLog) -> bool:
-        """Whether this account has read a log that was truncated since."""
+        """Return whether this account has read a log that was truncated since."""
         return tp in self.taken and self.taken[tp][0] is not log
 
     def take(self, tp: TopicPartition, log: StableLog, group: str) -> None:

@@ -276,7 +276,7 @@ class LongPoll:
         return self._arrived_at(*self._cycle()) if self.elided else NOT_YET
 
     def is_regular(self, within: int) -> bool:
-        """Whether the poll is elided, at most `within` µs pass between its requests, and an elided request has arrived."""
+        """Return whether the poll is elided, at most `within` µs pass between its requests, and an elided request has arrived."""
         return self.elided and self.there + self.back + self.wait <= within and self.arrived_at() != NOT_YET
 
     def stage(self) -> tuple[Stage | None, int]:

@@ -139,7 +139,7 @@ class Network:
         return 2 * number + reply
 
     def is_open(self, sender: str, node: str, ticket: int) -> bool:
-        """Whether the connection of a ticket is still open and the receiver's process runs."""
+        """Return whether the connection of a ticket is still open and the receiver's process runs."""
         if not self.alive.get(node, False):
             return False
         if ticket == SENT_BEFORE_CLOSE or (not self.deaths and not self.disconnects):

@@ -54,7 +54,7 @@ INITIAL_TASK_DELAY: Final = 30 * SECOND
 """The delay from a broker's start to the first run of its log tasks, µs (log.initial.task.delay.ms)."""
 
 NEVER: Final = 10**15
-"""A time past the end of virtual time, µs. A task with this interval never runs."""
+"""A virtual time that is never reached, µs. A task with this interval never runs."""
 
 REGISTRATION_RETRY: Final = SECOND
 """The delay before the broker resends a registration that got no response, µs."""
@@ -73,7 +73,7 @@ SHUTDOWN_TIMEOUT: Final = 300 * SECOND
 
 
 class Broker(BrokerContext):
-    """One broker (Kafka: `BrokerServer`, `BrokerLifecycleManager`).
+    """A broker (Kafka: `BrokerServer`, `BrokerLifecycleManager`).
 
     Attributes:
         voter: the controller in the same process (`process.roles=broker,controller`); None if the process has only a broker.
@@ -176,7 +176,7 @@ class Broker(BrokerContext):
         self.refresh_settings()
 
     def refresh_settings(self) -> None:
-        """Update the copies of settings that hot paths use."""
+        """Refresh the cached settings that hot paths read."""
         self.withdraw_idle_fetches()
         timeout = self.fetch_timeout
         super().refresh_settings()
@@ -308,7 +308,10 @@ class Broker(BrokerContext):
             self.account.log_truncated(tp, self.id, held, held[-1].end, offset, lost)
 
     def bounce(self, keep: tuple[tuple[TopicPartition, int], ...], *, clean: bool) -> None:
-        """In by-hand mode, restart the process before the controller notices. If `keep` is not empty, the whole machine loses power."""
+        """Restart the process in by-hand mode, before the controller notices that it ended.
+
+        If `keep` is not empty, the broker's machine loses power, and the logs in `keep` lose records.
+        """
         self.stop("power-loss" if keep else "shutdown" if clean else "killed")
         if keep:
             self.lose_unflushed(keep)
@@ -324,7 +327,7 @@ class Broker(BrokerContext):
         self._fetch_metadata()
 
     def begin_shutdown(self) -> None:
-        """Ask the controller for a controlled shutdown, or end at once if that is disabled."""
+        """Ask the controller for a controlled shutdown; if controlled shutdown is disabled, end the process at once."""
         if not self.settings.flag("controlled.shutdown.enable", broker=self.id):
             self.stop("shutdown")
             return
@@ -366,7 +369,7 @@ class Broker(BrokerContext):
         self.channel.send(BrokerRegistrationRequest(self.id, self.incarnation, self.started_clean, self.log_directories.online_ids()))
 
     def broker_epoch_is_current(self) -> bool:
-        """Whether this process is registered."""
+        """Return whether this process is registered."""
         return self._registered_incarnation == self.incarnation
 
     def _registered(self, response: BrokerRegistrationResponse, _: str) -> None:
@@ -400,7 +403,7 @@ class Broker(BrokerContext):
         self.fetcher_manager.withdraw_idle_fetches()
 
     def is_disk_slow(self) -> bool:
-        """Whether each write takes time, or must wait until slow writes have finished."""
+        """Return whether a write takes time, because the disk is slow or earlier writes have not finished."""
         return self.log_directories.slow > 0 or self.log_directories.busy_until > self.journal.now
 
     def take_offline(self, gone: list[TopicPartition]) -> None:

@@ -31,7 +31,7 @@ def _quota(known: ReplicationQuota | None, side: str, settings: Settings, broker
 
 
 class BrokerContext(PartitionContext):
-    """The base class of all brokers. It knows none of their parts, so that each part can depend on it.
+    """The base class of all brokers. It does not depend on any part of a broker, so that each part can depend on it.
 
     Attributes:
         rack: the broker's rack.
@@ -99,7 +99,7 @@ class BrokerContext(PartitionContext):
         return self.long_poll(broker_address(follower), broker_address(leader), fetcher, rank)
 
     def refresh_settings(self) -> None:
-        """Update the copies of settings that hot paths use; times are in µs, sizes in bytes."""
+        """Refresh the cached settings that hot paths read; times are in µs and sizes in bytes."""
         settings, me = self.settings, self.id
         self.lag_max = settings.us("replica.lag.time.max.ms", broker=me)
         self.isr_check_interval = self.lag_max // 2 if self.release.halved_isr_check else self.lag_max
@@ -127,7 +127,7 @@ class BrokerContext(PartitionContext):
         self._refresh_log_configs()
 
     def _refresh_log_configs(self) -> None:
-        """Configure logs whose settings have changed. Existing segments keep the former settings."""
+        """Reconfigure the logs whose settings have changed. Existing segments keep the former settings."""
         former = self.log_configs
         self.log_configs = {topic: LogConfig.of(self.settings, self.id, topic) for topic in former}
         other = [topic for topic, config in self.log_configs.items() if config != former[topic]]
@@ -149,11 +149,11 @@ class BrokerContext(PartitionContext):
     # --- what it knows of the cluster ------------------------------------------------------------------------------
 
     def knows(self, tp: TopicPartition) -> bool:
-        """Whether this broker's metadata contains a partition (`MetadataCache#contains`)."""
+        """Return whether this broker's metadata contains a partition (`MetadataCache#contains`)."""
         return self.metadata.partition(tp, self.metadata_offset) is not None
 
     def topic_leaders(self, topic: str) -> tuple[tuple[int, int], ...]:
-        """Return (leader, leader epoch) of each partition of a topic, according to this broker's metadata."""
+        """Return (leader, leader epoch) for each partition of a topic, according to this broker's metadata."""
         return self.metadata.leaders(topic, self.metadata_offset)
 
     def alive_broker_epoch(self, broker: int) -> int:
@@ -162,7 +162,7 @@ class BrokerContext(PartitionContext):
         return -1 if registration is None or registration.fenced else registration.epoch
 
     def is_alive(self, broker: int) -> bool:
-        """Whether a broker is alive according to this broker's metadata (`MetadataCache#hasAliveBroker`)."""
+        """Return whether a broker is alive according to this broker's metadata (`MetadataCache#hasAliveBroker`)."""
         registration = self.metadata.broker(broker, self.metadata_offset)
         return registration is not None and not registration.fenced
 
@@ -171,7 +171,7 @@ class BrokerContext(PartitionContext):
         return self.racks.get(broker) if self.is_alive(broker) else None
 
     def is_isr_eligible(self, broker: int, broker_epoch: int) -> bool:
-        """Whether a broker can join an ISR according to this broker's metadata (`Partition#isReplicaIsrEligible`)."""
+        """Return whether a broker can join an ISR according to this broker's metadata (`Partition#isReplicaIsrEligible`)."""
         registration = self.metadata.broker(broker, self.metadata_offset)
         if registration is None or registration.fenced or registration.in_controlled_shutdown:
             return False
@@ -193,7 +193,7 @@ class BrokerContext(PartitionContext):
 
     @abstractmethod
     def is_disk_slow(self) -> bool:
-        """Whether each write takes time, or must wait until slow writes have finished."""
+        """Return whether a write takes time, because the disk is slow or earlier writes have not finished."""
 
     @abstractmethod
     def send_heartbeat(self) -> None:
@@ -201,7 +201,7 @@ class BrokerContext(PartitionContext):
 
     @abstractmethod
     def broker_epoch_is_current(self) -> bool:
-        """Whether this process is registered."""
+        """Return whether this process is registered."""
 
     @abstractmethod
     def take_offline(self, gone: list[TopicPartition]) -> None:

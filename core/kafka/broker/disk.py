@@ -73,7 +73,7 @@ class Disk:
         cleaner_offsets: the checkpoint file of the log cleaner: the first offset of each log that was never cleaned.
         touched: partitions whose high watermark has moved since the last checkpoint of recovery points.
         moved_starts: partitions whose log start has moved since the last checkpoint of log starts.
-        log_starts_moved: whether any log start has ever moved. Segments can lie below a log start only in that case.
+        log_starts_moved: whether any log start has ever moved. Only then can segments lie below a log start.
         clean_shutdown: whether the clean-shutdown file exists.
         dirs: the directories.
     """
@@ -144,7 +144,7 @@ class Disk:
             moved.pop(tp, None)
 
     def fail(self, number: int) -> list[TopicPartition]:
-        """Fail a directory and take its logs offline (`ReplicaManager#handleLogDirFailure`). Returns the partitions of these logs."""
+        """Fail a directory and take its logs offline (`ReplicaManager#handleLogDirFailure`). Return the partitions of these logs."""
         failed = self.dirs[number - 1]
         failed.online, failed.repaired = False, ""
         gone = [tp for tp in self.logs if self.dir_of(tp) == number]
@@ -183,7 +183,7 @@ class Disk:
     # --- checkpoints -----------------------------------------------------------------------------------------------
 
     def checkpoint_high_watermarks(self) -> int:
-        """Write the high watermarks that moved (`ReplicaManager#checkpointHighWatermarks`). Returns their number."""
+        """Write the high watermarks that moved (`ReplicaManager#checkpointHighWatermarks`). Return their number."""
         count = 0
         for tp, log in self.logs.items():
             if log.high_watermark_moved:
@@ -194,7 +194,7 @@ class Disk:
         return count
 
     def checkpoint_recovery_points(self) -> list[TopicPartition]:
-        """Write the recovery points of logs that have grown. Returns the partitions whose logs have a new segment.
+        """Write the recovery points of logs that have grown. Return the partitions whose logs have a new segment.
 
         Kafka: `LogManager#checkpointLogRecoveryOffsets`.
         """
@@ -212,7 +212,7 @@ class Disk:
     def flush_dirty(self, now: int) -> list[tuple[TopicPartition, int]]:
         """Flush the logs that were not flushed for flush.ms (`LogManager#flushDirtyLogs`).
 
-        Returns the partition of each flushed log with the first offset that was flushed.
+        Return the partition of each flushed log with the first offset that was flushed.
         """
         flushed = []
         for tp, log in self.logs.items():
@@ -224,7 +224,7 @@ class Disk:
         return flushed
 
     def truncate_cleaner_checkpoint(self, tp: TopicPartition, offset: int) -> None:
-        """Count the records from an offset on as dirty again (`LogCleanerManager#maybeTruncateCheckpoint`)."""
+        """Mark the records from an offset on as dirty again (`LogCleanerManager#maybeTruncateCheckpoint`)."""
         if self.cleaner_offsets.get(tp, 0) > offset:
             self.cleaner_offsets[tp] = offset
 
@@ -255,12 +255,12 @@ class Disk:
     def lose_unflushed(
         self, keep: dict[TopicPartition, int], how: str, draw: random.Random | None
     ) -> list[tuple[TopicPartition, tuple[Run, ...], int, int]]:
-        """Lose the page cache. Returns (partition, former content, new end, recovery point) of each log that is now shorter.
+        """Lose the page cache. Return (partition, former content, new end, recovery point) for each log that is now shorter.
 
         Args:
             keep: the new end of each log that loses records; other logs keep everything. If `keep` is empty, `how` applies to all logs.
             how: KEPT, LOST, or DRAWN.
-            draw: random numbers for DRAWN. A torn batch fails its checksum, and recovery truncates the log at that batch.
+            draw: the source of random numbers for DRAWN. A torn batch fails its checksum, and recovery truncates the log at that batch.
         """
         shorter = []
         for tp, log in self.logs.items():
@@ -288,7 +288,7 @@ class Disk:
         return shorter
 
     def recovery(self, threads: int, speed: int) -> list[Recovery]:
-        """Return the recovery of each directory at a start without the clean-shutdown file (`LogManager#loadLogs`, `LogLoader#recoverLog`).
+        """Return the recovery of each directory after an unclean shutdown (`LogManager#loadLogs`, `LogLoader#recoverLog`).
 
         The segment that contains the checkpointed recovery point and all later segments are read once. Each directory has its own threads.
         When a thread finishes a log, the thread takes the next one.

@@ -30,7 +30,7 @@ class FollowerSession(metaclass=ABCMeta):
 
     @abstractmethod
     def expires_at(self) -> int:
-        """Return the latest time when the delayed fetch is completed, µs; -1 if there is none."""
+        """Return the deadline of the delayed fetch, µs; -1 if no fetch is delayed."""
 
     @abstractmethod
     def mark_dirty(self, entry: SessionEntry) -> None:

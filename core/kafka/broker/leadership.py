@@ -14,7 +14,7 @@ from core.kafka.partition_registration import PartitionRegistration
 
 
 def make_leader(partition: Partition, registration: PartitionRegistration) -> bool:
-    """Make this broker the partition's leader (`Partition#makeLeader`). Returns True if a new leader epoch began."""
+    """Make this broker the partition's leader (`Partition#makeLeader`). Return True if a new leader epoch began."""
     if registration.partition_epoch < partition.partition_epoch:
         return False
     broker, log, tp = partition.broker, partition.log, partition.tp
@@ -62,7 +62,7 @@ def make_leader(partition: Partition, registration: PartitionRegistration) -> bo
 
 
 def make_follower(partition: Partition, registration: PartitionRegistration) -> bool:
-    """Make this broker a follower, with or without a leader (`Partition#makeFollower`). Returns True if a new leader epoch began."""
+    """Make this broker a follower, with or without a leader (`Partition#makeFollower`). Return True if a new leader epoch began."""
     if registration.partition_epoch < partition.partition_epoch:
         return False
     new_epoch = registration.leader_epoch > partition.leader_epoch

@@ -1,7 +1,7 @@
 """A broker's log cleaner (Kafka: `LogCleaner`, `LogCleanerManager`).
 
-It cleans the dirtiest log that has enough to clean, then the next one. If there is none, it waits for log.cleaner.backoff.ms. Leaders and
-followers clean their own logs, so replicas can hold different records of a partition.
+It cleans the dirtiest log that has enough to clean, then the next one. If no log has enough to clean, it waits for log.cleaner.backoff.ms.
+Leaders and followers clean their own logs, so replicas can hold different records of a partition.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from core.kafka.log.cleaner.cleaner import clean
 from core.kafka.log.cleaner.offset_map import OffsetMap
 
 LOAD_FACTOR: Final = 0.9
-"""The part of the offset map that a pass fills (log.cleaner.io.buffer.load.factor)."""
+"""The fraction of the offset map that a pass can fill (log.cleaner.io.buffer.load.factor)."""
 
 
 class LogCleaner:
@@ -24,7 +24,7 @@ class LogCleaner:
 
     Attributes:
         armed: whether the timer of the next run is set.
-        dirtiest: the largest part of a log's bytes that was dirty when the cleaner last looked, from 0 to 1.
+        dirtiest: the dirty fraction of the dirtiest log at the cleaner's last check, from 0 to 1.
     """
 
     __slots__ = ("armed", "broker", "dirtiest")
@@ -53,13 +53,13 @@ class LogCleaner:
                 return
 
     def run_now(self, partition: TopicPartition | None) -> None:
-        """Clean all logs that have something to clean, or one of them, whatever part of them is dirty."""
+        """Clean one log, or all logs that have something to clean, however small their dirty part is."""
         for tp, part in self.logs_to_clean():
             if part.cleanable_bytes and partition in (None, tp):
                 self.clean(tp, part)
 
     def logs_to_clean(self) -> list[tuple[TopicPartition, LogToClean]]:
-        """Return the part of each compacted log that a pass would cover (`LogCleanerManager#grabFilthiestCompactedLog`)."""
+        """Return, for each compacted log, the part that a pass would cover (`LogCleanerManager#grabFilthiestCompactedLog`)."""
         broker = self.broker
         now, disk = broker.settings.clock.read(broker.journal.now), broker.disk
         found = []
@@ -72,7 +72,7 @@ class LogCleaner:
         return found
 
     def clean(self, tp: TopicPartition, part: LogToClean) -> bool:
-        """Run one pass through a log and write the checkpoint. Returns whether the pass got anywhere."""
+        """Run one pass through a log and write the checkpoint. Return whether the pass made progress."""
         broker = self.broker
         size = broker.settings.integer("log.cleaner.dedupe.buffer.size", broker=broker.id)
         now = broker.settings.clock.read(broker.journal.now)

@@ -67,7 +67,7 @@ class Partition:
 
     Attributes:
         tp: the topic and the number of the partition; they are also stored separately as `topic` and `number`.
-        broker: the part of the hosting broker that a partition needs.
+        broker: the hosting broker, as its partitions see it.
         log: this broker's log of the partition.
         leader: the leading broker, as last known to this broker.
         leader_epoch: the number of the leader's term; the controller raises it with each election.
@@ -82,8 +82,8 @@ class Partition:
         leader_epoch_start_offset: the leader's LEO when its term began.
         min_isr: min.insync.replicas.
         under_min_isr: whether `isr` is smaller than the effective min.insync.replicas; False on a follower.
-        uncommitted_since: the time since which records above the HW have waited, µs; meaningful only while LEO > HW.
-        last_high_watermark: the number of the event that last raised the HW.
+        uncommitted_since: the time since which records above the HW have been waiting, µs; meaningful only while LEO > HW.
+        last_high_watermark: the sequence number of the event that last raised the HW.
         sessions: this partition's entries in followers' fetch sessions, at most one per follower.
         delayed: writes with acks=all that wait for the HW; None until the first such write, to save memory.
         consumers: consumer fetches that wait for the HW, in order.
@@ -162,7 +162,7 @@ class Partition:
     # --- epochs ----------------------------------------------------------------------------------------------------
 
     def check_leader_epoch(self, epoch: int, *, requires_leader: bool = True) -> str:
-        """Validate the leader epoch of a request (-1 means no epoch). Returns the error, or NONE (`Partition#getLocalLog`)."""
+        """Validate the leader epoch of a request (-1 means no epoch). Return the error, or NONE (`Partition#getLocalLog`)."""
         if epoch != NO_EPOCH:
             if epoch < self.leader_epoch:
                 return errors.FENCED_LEADER_EPOCH
@@ -194,7 +194,7 @@ class Partition:
     # --- the ISR ---------------------------------------------------------------------------------------------------
 
     def is_replica_isr_eligible(self, replica: Replica) -> bool:
-        """Whether a follower can join the ISR (`Partition#isReplicaIsrEligible`).
+        """Return whether a follower can join the ISR (`Partition#isReplicaIsrEligible`).
 
         The follower must not be fenced or shutting down, and its broker epoch must match the controller's. Before 3.3, leaders do not check this.
         """
@@ -225,7 +225,7 @@ class Partition:
         self._submit_alter_partition(proposed)
 
     def _is_follower_in_sync(self, replica: Replica) -> bool:
-        """Whether a follower's LEO has reached the HW and, since 2.0, the start of the leader's term (`Partition#isFollowerInSync`)."""
+        """Return whether a follower's LEO has reached the HW and, since 2.0, the start of the leader's term (`Partition#isFollowerInSync`)."""
         return replica.leo >= self.log.high_watermark and (
             not self.broker.release.expand_needs_epoch_start or replica.leo >= self.leader_epoch_start_offset
         )
@@ -256,7 +256,10 @@ class Partition:
         return tuple(out)
 
     def maybe_shrink_isr(self) -> None:
-        """Propose to remove followers that lag (`Partition#maybeShrinkIsr`). They count for the HW until the controller commits the removal."""
+        """Propose to remove followers that lag (`Partition#maybeShrinkIsr`).
+
+        These followers count for the HW until the controller commits the removal.
+        """
         if not self.is_leader:
             return
         out = self.out_of_sync_replicas()
@@ -290,7 +293,7 @@ class Partition:
             self._revert()
 
     def _revert(self) -> None:
-        """Return to the committed ISR."""
+        """Revert to the committed ISR."""
         self.pending = ""
         self.maximal_isr = self.isr
 
@@ -350,7 +353,7 @@ class Partition:
         self.broker.log_start_moved(self.tp)
 
     def check_fetch(self, replica: Replica | None, asked: FetchPartitionFields) -> FetchFailure | None:
-        """Check a follower's fetch. Returns None if records can be read for it, else an error or the offset where the logs diverge.
+        """Validate a follower's fetch. Return None if the fetch is valid, else an error or the offset where the logs diverge.
 
         Kafka: `Partition#localLogWithEpochOrThrow`, `#followerReplicaOrThrow`, `#readRecords`.
         """
@@ -380,14 +383,14 @@ class Partition:
                 self.broker.account.check_exposure(self.tp)
 
     def follower_needs_hw_update(self, follower: int) -> bool:
-        """Whether a follower's last response carried an older HW (`Partition#followerNeedsHwUpdate`, 2.4)."""
+        """Return whether the last response to a follower carried an older HW (`Partition#followerNeedsHwUpdate`, 2.4)."""
         replica = self.replica(follower)
         return replica is not None and replica.last_sent_high_watermark < self.log.high_watermark
 
     # --- the high watermark ----------------------------------------------------------------------------------------
 
     def maybe_increment_leader_hw(self) -> bool:
-        """Raise the HW to the smallest LEO of the replicas that count (`Partition#maybeIncrementLeaderHW`). Returns True if the HW rose.
+        """Raise the HW to the smallest LEO of the replicas that count (`Partition#maybeIncrementLeaderHW`). Return True if the HW rose.
 
         The leader and every follower in `maximal_isr` count. Some releases also count caught-up followers outside `maximal_isr`, so that
         the HW does not pass a follower that is about to join. Since 3.7, the HW does not rise while the ISR is smaller than the effective
@@ -429,7 +432,7 @@ class Partition:
         return True
 
     def producer_state(self) -> ProducerStateManager:
-        """The state of the producers, without those that the periodic checks have removed by now (`ProducerStateManager#removeExpiredProducers`)."""
+        """Return the state of the producers, without those that the periodic checks have removed by now (`ProducerStateManager#removeExpiredProducers`)."""
         broker, producers = self.broker, self.log.ensure_producer_state()
         expiration = broker.settings.us(broker.release.producer_expiration_setting, broker=broker.id)
         producers.remove_expired_if_due(broker.journal.now, expiration)
@@ -477,7 +480,7 @@ class Partition:
             self.delayed.complete(self.log.high_watermark, errors.NONE if enough else errors.NOT_ENOUGH_REPLICAS_AFTER_APPEND)
 
     def _counts_outside_isr(self, replica: Replica) -> bool:
-        """Whether a follower outside the ISR counts for the HW according to the rule of the release."""
+        """Return whether a follower outside the ISR counts for the HW in this release."""
         release = self.broker.release
         if release.high_watermark is HighWatermarkRule.ISR:
             return False
@@ -493,5 +496,5 @@ class Partition:
         return tuple([replica.broker for replica in counting if replica.leo == least]) if least < self.log.leo else (self.broker.id,)
 
     def counts_for_high_watermark(self, replica: Replica) -> bool:
-        """Whether this follower counts for the HW."""
+        """Return whether this follower counts for the HW."""
         return replica.broker in self.maximal_isr or self._counts_outside_isr(replica)

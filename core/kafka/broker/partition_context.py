@@ -20,7 +20,7 @@ class IsrChanges(Protocol):
     """The sender of a leader's ISR changes to the controller or to ZooKeeper (Kafka: `AlterPartitionManager`)."""
 
     def submit(self, item: AlterPartitionItem) -> bool:
-        """Submit a change. Returns False if the partition already has a pending change (OPERATION_NOT_ATTEMPTED)."""
+        """Submit a change. Return False if the partition already has a pending change (OPERATION_NOT_ATTEMPTED)."""
 
     def reset(self) -> None:
         """Forget all changes, because the process ended."""
@@ -40,7 +40,8 @@ class PartitionContext(Node, metaclass=ABCMeta):
         lag_max_messages: replica.lag.max.messages (before 0.9).
         behind: the partitions that this broker leads and that might have a follower below the LEO or without a running session (ordered
             set).
-        pushes_high_watermark: whether a fetch is completed if its follower lacks the newest high watermark (2.4); False in by-hand mode.
+        pushes_high_watermark: whether a fetch is completed if its follower lacks the newest high watermark (since 2.4); False in by-hand
+        mode.
         verifies_transactions: whether a leader verifies the first batch of a transaction (transaction.partition.verification.enable).
         alter_partition: the object to which ISR changes are submitted.
     """
@@ -82,7 +83,7 @@ class PartitionContext(Node, metaclass=ABCMeta):
 
     @abstractmethod
     def is_isr_eligible(self, broker: int, broker_epoch: int) -> bool:
-        """Whether a broker can join an ISR according to this broker's metadata."""
+        """Return whether a broker can join an ISR according to this broker's metadata."""
 
     def log_start_moved(self, tp: TopicPartition) -> None:
         """Record that a log start has moved, so that the next checkpoint writes it."""

@@ -60,7 +60,7 @@ class Replica:
             self.session = None
 
     def caught_up_time(self) -> int:
-        """Return lastCaughtUpTime, which takes the fetches of the session into account."""
+        """Return lastCaughtUpTime, including the fetches of the session."""
         session = self.session
         return self.last_caught_up_time if session is None else max(self.last_caught_up_time, session.fetched_at())
 
@@ -92,9 +92,9 @@ class Replica:
         self.broker_epoch = broker_epoch
 
     def update_last_sent_high_watermark(self, high_watermark: int) -> bool:
-        """Record the high watermark that a fetch was read with. Returns True if the follower had been sent an older one.
+        """Record the leader's high watermark at the time of a fetch. Return True if the last response carried an older one.
 
-        Kafka: `Replica#lastSentHighWatermark`, 2.4.
+        Kafka: `Replica#lastSentHighWatermark`, since 2.4.
         """
         stale = self.last_sent_high_watermark < high_watermark
         self.last_sent_high_watermark = high_watermark
@@ -104,8 +104,8 @@ class Replica:
         """Reset the state at the start of a higher leader epoch on this leader (`Replica#resetReplicaState`).
 
         Args:
-            new_leader: whether the broker was not the leader before, and so has no state of its followers.
-            in_isr: whether the follower is in the ISR, and so counts as caught up now.
+            new_leader: whether the broker was not the leader before and therefore has no state for its followers.
+            in_isr: whether the follower is in the ISR and therefore counts as caught up now.
         """
         self.detach_session()
         if new_leader:
@@ -120,5 +120,5 @@ class Replica:
         self.last_caught_up_time = now if in_isr else NEVER
 
     def is_caught_up(self, leader_leo: int, now: int, lag_max: int) -> bool:
-        """Whether the follower is at the leader's LEO, or was caught up at most `lag_max` µs ago (`ReplicaState#isCaughtUp`)."""
+        """Return whether the follower is at the leader's LEO, or was caught up at most `lag_max` µs ago (`ReplicaState#isCaughtUp`)."""
         return leader_leo == self.leo or now - self.caught_up_time() <= lag_max

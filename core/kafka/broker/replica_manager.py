@@ -236,10 +236,10 @@ class ReplicaManager:
 
         Args:
             tp: the partition.
-            make: makes the batch, given its offset.
+            make: a function that makes the batch for a given offset.
             deadline: the time at which the write times out, µs.
-            completion: called with NONE or the error.
-            guard: the number of the verification of a transactional batch; NO_GUARD if it needed none.
+            completion: the function to call with the error, or with NONE.
+            guard: the verification number of a transactional batch; NO_GUARD if the batch needed no verification.
             below_min_isr: whether the batch is appended even if the ISR is smaller than min.insync.replicas.
         """
         partition = self.partitions.get(tp)
@@ -249,7 +249,7 @@ class ReplicaManager:
         append_as_coordinator(partition, make(partition.log.leo), deadline, completion, guard, below_min_isr=below_min_isr)
 
     def verify_transaction(self, batch: TransactionalBatch, completion: VerificationCompletion) -> None:
-        """Have the transaction coordinator verify or add the partition of a batch, if this is necessary."""
+        """Ask the transaction coordinator to verify or add the partition of a batch, if necessary."""
         partition = self.partitions.get(batch.tp)
         if partition is None or not partition.is_leader:
             completion.verified(self.hosted.missing_error(batch.tp), NO_GUARD)
@@ -286,9 +286,10 @@ class ReplicaManager:
         return tuple(found)
 
     def _keeps_fetching(self, partition: Partition, registration: PartitionRegistration) -> bool:
-        """Whether a follower keeps fetching in a new epoch of the same leader, without truncating.
+        """Return whether a follower keeps fetching in a new epoch of the same leader, without truncating.
 
-        Kafka: `Partition#makeFollower` before KAFKA-7164. In 2.0, this applies only in the next epoch, when the follower has missed no other leadership.
+        Kafka: `Partition#makeFollower` before KAFKA-7164. In 2.0, this applies only if the new epoch directly follows the known one, so
+        that the follower has missed no leadership.
         """
         release = self.broker.release
         if registration.leader != partition.leader or registration.leader == NO_LEADER:
@@ -446,7 +447,7 @@ class ReplicaManager:
         append_records_to_leader(partition, sender, request)
 
     def _write_txn_markers(self, request: WriteTxnMarkersRequest, sender: str) -> None:
-        """Serve a coordinator's request for markers."""
+        """Serve a transaction coordinator's request to write markers."""
         write_txn_markers(self.broker, self.hosted, self.coordinators, sender, request)
 
     def _produce_expired(self, tp: object) -> None:

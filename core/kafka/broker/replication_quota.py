@@ -36,7 +36,7 @@ class ReplicationQuota:
         self._samples: deque[tuple[int, int]] = deque()
 
     def is_throttled(self, tp: TopicPartition, *, reassigned: bool) -> bool:
-        """Whether a partition's bytes count (`ReplicationQuotaManager#isThrottled`). For a topic without a list, this is `reassigned`."""
+        """Return whether a partition's bytes count (`ReplicationQuotaManager#isThrottled`). For a topic without a list, return `reassigned`."""
         partitions = self.listed.get(tp.topic)
         if partitions is None:
             return reassigned
@@ -50,7 +50,7 @@ class ReplicationQuota:
         self._samples.append((start, size))
 
     def is_exceeded(self, now: int) -> bool:
-        """Whether the measured rate is over the limit (`ReplicationQuotaManager#isQuotaExceeded`, `SimpleRate`)."""
+        """Return whether the measured rate is over the limit (`ReplicationQuotaManager#isQuotaExceeded`, `SimpleRate`)."""
         while self._samples and self._samples[0][0] <= now - SAMPLES * SECOND:
             self._samples.popleft()
         if not self._samples:

@@ -12,10 +12,10 @@ from itertools import accumulate
 
 
 def cumulative_weights(queue_lengths: Sequence[int]) -> tuple[int, ...] | None:
-    """Return the cumulative weights of partitions, given the length of each one's queue (`BuiltInPartitioner#updatePartitionLoadStats`).
+    """Return the cumulative weights of partitions, given the lengths of their queues (`BuiltInPartitioner#updatePartitionLoadStats`).
 
-    The weight of a queue is 1 more than the difference between its length and that of the longest queue. Returns None if the choice is
-    uniform: with fewer than two partitions, or if all queues have the same length.
+    The weight of a queue is 1 more than the difference between its length and that of the longest queue. If there are fewer than two
+    partitions, or all queues have the same length, the choice is uniform, and the result is None.
     """
     if len(queue_lengths) < 2 or len(set(queue_lengths)) == 1:
         return None

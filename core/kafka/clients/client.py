@@ -89,7 +89,7 @@ class Client(Node, metaclass=ABCMeta):
         )
 
     def handle(self, message: object, sender: str) -> None:
-        """Handle a message. Its sender counts as connected."""
+        """Handle a message, and mark its sender as connected."""
         if sender not in self._connected and sender != self.address and type(message) is not Disconnected:
             self._connected[sender] = None
             self._reconnect.pop(sender, None)
@@ -100,7 +100,7 @@ class Client(Node, metaclass=ABCMeta):
         return self._reconnect[node][0] if node in self._reconnect else 0
 
     def is_connected(self, node: str) -> bool:
-        """Whether a broker has responded and its connection has not broken since."""
+        """Return whether a broker has responded and its connection has not broken since."""
         return node in self._connected
 
     def connection_failed(self, node: str) -> None:

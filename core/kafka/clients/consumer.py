@@ -176,7 +176,7 @@ class Consumer(Client):
             journal.emit(events.AbortedRecordsSkipped.kind, self.name, part.tp.topic, part.tp.partition, start, end, end - start)
 
     def _is_fetchable(self, partition: int) -> bool:
-        """Whether the position is valid. Records fetched during its validation or reset are dropped (`SubscriptionState#isFetchable`)."""
+        """Return whether the position is valid. Records fetched during its validation or reset are dropped (`SubscriptionState#isFetchable`)."""
         return partition not in self._validating and partition not in self._resetting
 
     # --- where to read (KIP-392) -----------------------------------------------------------------------------------
@@ -197,7 +197,7 @@ class Consumer(Client):
         return [(partition, broker) for partition, (broker, _) in self._read_replicas.items()]
 
     def _clear_preferred_read_replica(self, partition: int, reason: str) -> bool:
-        """Return to the leader, which can name another replica. Returns False if the consumer already reads from the leader.
+        """Return to the leader, which can name another replica. Return False if the consumer already reads from the leader.
 
         Kafka: `SubscriptionState#clearPreferredReadReplica`.
         """
@@ -221,7 +221,7 @@ class Consumer(Client):
     # --- validating what was read (KIP-320) --------------------------------------------------------------------------
 
     def _must_validate(self, partition: int) -> bool:
-        """Whether the leader epoch is newer than the last read record's epoch, and the position has not been validated in the new epoch
+        """Return whether the leader epoch is newer than the last read record's epoch, and the position has not been validated in the new epoch
         yet.
 
         Kafka: `SubscriptionState#maybeValidatePositionForCurrentLeader`.
@@ -283,7 +283,7 @@ class Consumer(Client):
         self.send(broker_address(leader), request)
 
     def _starts_at_time(self, error: str) -> bool:
-        """Whether an offset is requested for the start time, not because of an error."""
+        """Return whether an offset is requested because of the start time, not because of an error."""
         return self.start_time >= 0 and error == errors.NONE
 
     def _handle_list_offsets_response(self, response: ListOffsetsResponse, _: str) -> None:

@@ -39,19 +39,19 @@ class TransactionalClient(Protocol):
         """Call a timer after a delay, µs."""
 
     def next_correlation(self) -> int:
-        """A new correlation id."""
+        """Return a new correlation id."""
 
     def reconnect_time(self, node: str, /) -> int:
-        """The time when a broken connection is tried again, µs."""
+        """Return the time when a broken connection is tried again, µs."""
 
     def least_loaded_node(self) -> str:
-        """The broker to ask for a coordinator."""
+        """Return the broker to ask for a coordinator."""
 
     def abandon_connection(self, node: str, /) -> None:
         """Close the connection to a broker that does not answer in time."""
 
     def has_incomplete_batches(self) -> bool:
-        """Whether some batches are neither acknowledged nor given up."""
+        """Return whether some batches are neither acknowledged nor given up."""
 
     def abort_batches(self, error: str, /, *, unsent_only: bool) -> None:
         """Give up all batches, or those that were never sent."""

@@ -29,7 +29,7 @@ from core.sim.journal import Journal
 from core.sim.network import Network
 
 TIMER_PREFIX: Final = "input:"
-"""The beginning of the names of the consumer's timers, which tells them from those of the producer in the same process."""
+"""The prefix of the names of the consumer's timers, which distinguishes them from the timers of the producer in the same process."""
 
 MOVED: Final = frozenset({errors.NOT_COORDINATOR, errors.COORDINATOR_NOT_AVAILABLE})
 """The errors after which the consumer looks up the coordinator again."""
@@ -47,13 +47,13 @@ class PolledRecords(NamedTuple):
 
 
 class Owner(Protocol):
-    """What the consumer needs of its process."""
+    """What the consumer needs from its process."""
 
     def next_correlation(self) -> int:
-        """A new correlation id, which no other request of the process has."""
+        """Return a new correlation id, which no other request of the process has."""
 
     def shared_connection_lost(self, node: str, /) -> None:
-        """Handle a connection to a broker that the consumer gave up, or that broke."""
+        """Handle a connection to a broker that broke or that the consumer closed."""
 
 
 class GroupCall(enum.Enum):
@@ -167,7 +167,7 @@ class GroupConsumer(Consumer):
         self._advance()
 
     def _advance(self) -> None:
-        """Send the next request of the call: for the coordinator, or to it."""
+        """Send the next request of the call: look up the coordinator, or send the call to it."""
         if self.call is GroupCall.NOTHING or self.correlation:
             return
         if not self.leaders:
@@ -254,7 +254,7 @@ class GroupConsumer(Consumer):
     # --- records ---------------------------------------------------------------------------------------------------
 
     def metadata_updated(self) -> None:
-        """Continue with the call that waited for the number of partitions, and fetch."""
+        """Continue with the call that was waiting for the number of partitions, and fetch."""
         self._advance()
         if self.call is not GroupCall.FETCH_OFFSETS and self.positions:
             super().metadata_updated()
@@ -294,6 +294,6 @@ class GroupConsumer(Consumer):
         return tuple(polled)
 
     def offsets_to_commit(self, polled: tuple[PolledRecords, ...]) -> tuple[OffsetToCommit, ...]:
-        """Return the next offset to read of each partition with polled records."""
+        """Return the next offset to read for each partition with polled records."""
         tps = dict.fromkeys(each.tp for each in polled)
         return tuple((tp, self.consumed[tp.partition], self._read_epochs.get(tp.partition, -1)) for tp in tps)

@@ -15,13 +15,13 @@ MAX_KEYS: Final = 100_000
 
 
 class KeyedRecords(NamedTuple):
-    """A rule for the keys and values of records: the keys in turn, with one value for all, or with a number as value if that is empty."""
+    """A rule for the keys and values of records: records get the keys in turn, and all get `value`, or their own number if `value` is empty."""
 
     keys: tuple[str, ...]
     value: str
 
     def records(self, first: int, count: int) -> Records:
-        """Return `count` records, from the record with the number `first` on."""
+        """Return `count` records, starting with record number `first`."""
         keys, value = self.keys, self.value
         if value == TOMBSTONE:
             return tuple((keys[number % len(keys)], None) for number in range(first, first + count))
@@ -29,10 +29,10 @@ class KeyedRecords(NamedTuple):
 
 
 def keys_of(text: str) -> tuple[str, ...]:
-    """Return the keys that a text names: with commas, or `k0`, `k1`, … for a number.
+    """Parse keys: either a list with commas, or a number of keys, which are then `k0`, `k1`, and so on.
 
     Raises:
-        ValueError: the text names no key, or too many.
+        ValueError: the text contains no key or too many keys.
     """
     given = tuple(key.strip() for key in text.split(","))
     if len(given) == 1 and given[0].isascii() and given[0].isdecimal():

@@ -26,14 +26,14 @@ from core.sim.network import Network
 READY, OPEN = ProducerTransactionState.READY, ProducerTransactionState.IN_TRANSACTION
 
 CHECKED_ROUNDS: Final = 3
-"""How many times the durability account looks for harm: at the start, and after each of the next rounds."""
+"""The number of times that the durability account checks for harm: at the start, and after each of the next rounds."""
 
 RECORD_BYTES: Final = 100
 """The size of an output record."""
 
 
 class ProcessConfig(NamedTuple):
-    """What a process does.
+    """The configuration of a process.
 
     Attributes:
         source: the input topic.
@@ -60,7 +60,7 @@ class Process(Producer):
     """One instance of a process. A restart creates another instance with the same name.
 
     Attributes:
-        does: what the process does.
+        does: the configuration of the process.
         instance: the number of the instance, from 1.
         consumer: the consumer in the process.
         running: whether the instance is running.
@@ -69,7 +69,7 @@ class Process(Producer):
         rounds: the number of completed rounds of the loop.
         polled: the input records of the present round.
         crash_after: the step after which the instance crashes; None if it does not.
-        checks: after how many more rounds the account looks for harm.
+        checks: the number of further rounds after which the account checks for harm.
         failed_before: the value of `failed` before the present round.
     """
 
@@ -136,7 +136,7 @@ class Process(Producer):
         self._begin(self.step)
 
     def kill(self, how: str = "killed", error: str = "") -> None:
-        """End the instance without a goodbye; `how` is a word of `process-ended`."""
+        """End the instance abruptly; `how` is the value of this column in the `process-ended` event."""
         journal = self.journal
         journal.cause = journal.emit(events.ProcessEnded.kind, self.name, self.instance, str(self.step), how, error)
         self.running = self.closing = False
@@ -166,7 +166,7 @@ class Process(Producer):
         self._continue()
 
     def connection_lost(self, node: str) -> None:
-        """Handle a connection that broke, or that the producer gave up."""
+        """Handle a connection that broke or that the producer closed."""
         super().connection_lost(node)
         if not self._losing:
             self._losing = True
@@ -174,7 +174,7 @@ class Process(Producer):
             self._losing = False
 
     def shared_connection_lost(self, node: str) -> None:
-        """Handle a connection that broke, or that the consumer gave up."""
+        """Handle a connection that broke or that the consumer closed."""
         if not self._losing:
             self._losing = True
             self.connection_lost(node)
@@ -195,7 +195,7 @@ class Process(Producer):
             self._complete()
 
     def _is_done(self) -> bool:
-        """Whether the present step is done."""
+        """Return whether the present step is done."""
         consumer, transactions = self.consumer, self.transactions
         match self.step:
             case ProcessStep.INIT | ProcessStep.COMMIT | ProcessStep.ABORT:
@@ -230,7 +230,10 @@ class Process(Producer):
             self._begin(following)
 
     def _check_input(self) -> None:
-        """Have the account look for harm. Only the first rounds after a start or a return to the committed offsets can do harm."""
+        """Let the account check whether input records were processed twice, half, or never.
+
+        Only the first rounds after a start or a return to the committed offsets can do harm.
+        """
         if self.checks:
             self.checks -= 1
             self.account.process_checked(self.does.group, self.does.source, self.does.output, self.does.copies)
@@ -282,7 +285,7 @@ class Process(Producer):
     # --- errors ----------------------------------------------------------------------------------------------------
 
     def _recover(self) -> bool:
-        """Handle an error of the present step. Returns whether another step began or the instance ended."""
+        """Handle an error of the present step. Return whether another step began or the instance ended."""
         transactions = self.transactions
         if transactions is not None:
             if transactions.state is ProducerTransactionState.FATAL_ERROR:

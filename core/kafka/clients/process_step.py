@@ -18,7 +18,7 @@ class Delivery(enum.StrEnum):
 
 
 class ProcessStep(enum.StrEnum):
-    """A step. A process can be killed during each step, and crash after it."""
+    """A step. A process can be killed during each step, or crash after it."""
 
     INIT = "init"
     """Get a producer ID, which fences former instances (initTransactions)."""

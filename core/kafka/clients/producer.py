@@ -146,7 +146,7 @@ class Producer(Sender):
     # --- what the sender asks --------------------------------------------------------------------------------------
 
     def keeps_checking(self) -> bool:
-        """Whether timeouts are checked even if no batch is incomplete, because a load runs."""
+        """Return whether timeouts are checked even if no batch is incomplete, because a load runs."""
         return self.rate > 0
 
     def metadata_updated(self) -> None:
@@ -162,7 +162,7 @@ class Producer(Sender):
         self.send_all()
 
     def has_incomplete_batches(self) -> bool:
-        """Whether some records are neither acknowledged nor given up."""
+        """Return whether some records are neither acknowledged nor given up."""
         return bool(self._waiting) or super().has_incomplete_batches()
 
     def abort_batches(self, error: str, *, unsent_only: bool) -> None:

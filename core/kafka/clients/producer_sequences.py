@@ -54,7 +54,7 @@ class PartitionSequences:
             self.next_sequence = increment_sequence(self.next_sequence, batch.count)
 
     def is_next(self, sequence: int) -> bool:
-        """Whether a sequence number follows that of the last acknowledged record (`#isNextSequence`)."""
+        """Return whether a sequence number follows that of the last acknowledged record (`#isNextSequence`)."""
         return sequence == (0 if self.last_acked in (NONE, MAX_SEQUENCE) else self.last_acked + 1)
 
 
@@ -69,7 +69,7 @@ class ProducerSequences:
         partitions: the sequence numbers by partition.
         unresolved: the partitions with a batch whose fate is unknown. Nothing new is sent to them until their other batches have been
             answered.
-        to_restart: the partitions whose numbers restart at 0 with the next epoch, each with the error that is the reason.
+        to_restart: the partitions whose numbers restart at 0 with the next epoch, each with the error that caused it.
     """
 
     __slots__ = ("bumps_epoch", "partitions", "producer_epoch", "producer_id", "to_restart", "transactional", "unresolved")
@@ -106,7 +106,7 @@ class ProducerSequences:
     # --- sending ---------------------------------------------------------------------------------------------------
 
     def may_send(self, partition: int, batch: ProducerBatch) -> bool:
-        """Whether the first batch in the queue of a partition can be sent now (`RecordAccumulator#shouldStopDrainBatchesForPartition`)."""
+        """Return whether the first batch in the queue of a partition can be sent now (`RecordAccumulator#shouldStopDrainBatchesForPartition`)."""
         if self.producer_id == NONE:
             return False
         if batch.sequence == NONE:
@@ -136,7 +136,7 @@ class ProducerSequences:
         entry.last_acked_offset = max(entry.last_acked_offset, end - 1)
 
     def can_retry(self, batch: ProducerBatch, error: str, log_start: int) -> bool:
-        """Whether a batch that a leader refused because of its sequence number is sent again (`TransactionManager#canRetry`).
+        """Return whether a batch that a leader refused because of its sequence number is sent again (`TransactionManager#canRetry`).
 
         Args:
             batch: the batch.
@@ -193,7 +193,7 @@ class ProducerSequences:
                 self.request_restart(partition, error)
 
     def _close_gap(self, batch: ProducerBatch) -> None:
-        """Give the sequence numbers of a batch that was given up to the batches after it (`#adjustSequencesDueToFailedBatch`)."""
+        """Lower the sequence numbers of the batches after one that was given up, so that no gap remains (`#adjustSequencesDueToFailedBatch`)."""
         entry = self.of(batch.tp.partition)
         if (batch.producer_id, batch.producer_epoch) != (entry.producer_id, entry.producer_epoch):
             return

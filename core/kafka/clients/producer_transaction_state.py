@@ -32,7 +32,7 @@ class ProducerTransactionState(enum.Enum):
         return self in (ProducerTransactionState.COMMITTING_TRANSACTION, ProducerTransactionState.ABORTING_TRANSACTION)
 
     def can_follow(self, former: ProducerTransactionState) -> bool:
-        """Whether a producer can change from a former state to this one (`State#isTransitionValid`)."""
+        """Return whether a producer can change from a former state to this one (`State#isTransitionValid`)."""
         return self is ProducerTransactionState.FATAL_ERROR or former in VALID_SOURCES[self]
 
 

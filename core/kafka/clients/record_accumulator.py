@@ -27,7 +27,7 @@ class RecordAccumulator(Client, metaclass=ABCMeta):
         in_flight: the batches that wait for a response, by correlation id.
         exponential_backoff: whether the retry back-off doubles (KIP-580) and ends when a new leader is known (KAFKA-15415), since 3.7.
         sent: the number of records produced.
-        timeout_check_armed: whether the timer of the check for timeouts runs.
+        timeout_check_armed: whether the timer of the next timeout check is armed.
     """
 
     __slots__ = ("_batch_id", "acks", "exponential_backoff", "in_flight", "queues", "sent", "timeout_check_armed")
@@ -65,7 +65,7 @@ class RecordAccumulator(Client, metaclass=ABCMeta):
         return [*self.in_flight.values(), *[batch for queue in self.queues.values() for batch in queue]]
 
     def has_incomplete_batches(self) -> bool:
-        """Whether some batches are neither acknowledged nor given up (`RecordAccumulator#hasIncomplete`)."""
+        """Return whether some batches are neither acknowledged nor given up (`RecordAccumulator#hasIncomplete`)."""
         return bool(self.in_flight) or any(self.queues.values())
 
     # --- timeouts --------------------------------------------------------------------------------------------------
@@ -87,7 +87,7 @@ class RecordAccumulator(Client, metaclass=ABCMeta):
         return batch.created + self.config.delivery_timeout
 
     def has_attempts_left(self, batch: ProducerBatch) -> bool:
-        """Whether retries and delivery.timeout.ms allow another attempt.
+        """Return whether retries and delivery.timeout.ms allow another attempt.
 
         An attempt without a connection does not count, because in Kafka the batch has not left the accumulator.
         """

@@ -1,4 +1,4 @@
-"""Sends the batches of a producer (Kafka: `Sender`, `RecordAccumulator`): acks, and retries until delivery.timeout.ms, in order for each partition.
+"""The sending of a producer's batches (Kafka: `Sender`, `RecordAccumulator`): acks, retries until delivery.timeout.ms, and the order in each partition.
 
 Without idempotence, if the first attempt of a batch was appended, a retry appends the batch again. The durability account counts such
 records as duplicated. With idempotence, the producer gets a producer id from a broker and numbers the records of each partition
@@ -133,7 +133,7 @@ class Sender(RecordAccumulator):
         journal.cause = outer_cause
 
     def _may_send(self, partition: int, batch: ProducerBatch) -> bool:
-        """Whether sequence numbers and the transaction allow sending a batch now."""
+        """Return whether sequence numbers and the transaction allow sending a batch now."""
         sequences, transactions = self.sequences, self.transactions
         assert sequences is not None, "only idempotent producers ask"
         return sequences.may_send(partition, batch) and (transactions is None or transactions.is_send_allowed(batch.tp))
@@ -177,7 +177,7 @@ class Sender(RecordAccumulator):
             )  # fmt: skip
 
     def _can_retry(self, batch: ProducerBatch, error: str, log_start: int) -> bool:
-        """Whether a failed batch is sent again (`Sender#canRetry`, `TransactionManager#canRetry`)."""
+        """Return whether a failed batch is sent again (`Sender#canRetry`, `TransactionManager#canRetry`)."""
         if not self.has_attempts_left(batch):
             return False
         sequences = self.sequences
@@ -317,7 +317,7 @@ class Sender(RecordAccumulator):
         self.refresh_metadata_soon()  # leaders might have changed (`NetworkClient.DefaultMetadataUpdater#handleServerDisconnect`)
 
     def keeps_checking(self) -> bool:
-        """Whether timeouts are checked even if no batch is incomplete, because more batches follow."""
+        """Return whether timeouts are checked even if no batch is incomplete, because more batches follow."""
         return False
 
     def abort_batches(self, error: str, *, unsent_only: bool) -> None:

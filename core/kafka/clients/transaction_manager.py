@@ -235,7 +235,7 @@ class TransactionManager:
     # --- what the producer reports ---------------------------------------------------------------------------------
 
     def is_send_allowed(self, tp: TopicPartition) -> bool:
-        """Whether batches of a partition can be sent, because the partition belongs to the transaction (`#isSendToPartitionAllowed`).
+        """Return whether batches of a partition can be sent, because the partition belongs to the transaction (`#isSendToPartitionAllowed`).
 
         While a request to a coordinator is in flight or waits for its back-off, nothing else is sent (`Sender#runOnce`).
         """
@@ -404,7 +404,7 @@ class TransactionManager:
             self._become_abortable(error)
 
     def _is_fatal(self, error: str) -> bool:
-        """Whether this release makes an error fatal that other releases treat as abortable."""
+        """Return whether this release makes an error fatal that other releases treat as abortable."""
         if error == errors.INVALID_PRODUCER_ID_MAPPING and self.release.unknown_producer_is_fatal:
             return True
         return error in FATAL_WITHOUT_BUMP and not self.release.bumps_producer_epoch
@@ -414,7 +414,7 @@ class TransactionManager:
         self.bump_required = self.bump_required or (self.release.bumps_producer_epoch and self.version < 2)
 
     def _become_abortable(self, error: str) -> None:
-        """Fail the transaction. An error during an abort does not matter, and the first error stays (`#transitionToAbortableError`)."""
+        """Fail the transaction. Errors during an abort are ignored, and the first error is kept (`#transitionToAbortableError`)."""
         if self.state in (_S.ABORTING_TRANSACTION, _S.FATAL_ERROR, _S.ABORTABLE_ERROR):
             return
         self._transition(_S.ABORTABLE_ERROR, error)

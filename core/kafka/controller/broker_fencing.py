@@ -1,6 +1,6 @@
-"""Fences, unfences, and unregisters brokers: what becomes of a broker's registration, its ISRs, and its leaderships.
+"""The fencing, unfencing, and unregistration of brokers, with the effects on a broker's registration, its ISRs, and its leaderships.
 
-`QuorumController` decides when: by heartbeats and expired sessions (`BrokerHeartbeatManager`), and by requests.
+`QuorumController` decides when these happen, based on heartbeats and expired sessions (`BrokerHeartbeatManager`) and on requests.
 """
 
 from __future__ import annotations

@@ -110,7 +110,7 @@ class BrokerHeartbeatManager:
         return iter(sorted(self._brokers))
 
     def has_valid_session(self, broker: int, now: int) -> bool:
-        """Whether a broker is unfenced and its last contact is at most the session timeout old (Kafka: `#hasValidSession`)."""
+        """Return whether a broker is unfenced and its last contact is at most the session timeout old (Kafka: `#hasValidSession`)."""
         state = self._unfenced.get(broker)
         return state is not None and state.last_contact + self.session_timeout_us >= now
 
@@ -134,7 +134,7 @@ class BrokerHeartbeatManager:
 
     @property
     def fencing_period(self) -> int:
-        """The time between two periodic checks, µs. A broker's fencing can be this much later than the end of its session."""
+        """The time between two periodic checks, µs. A broker can be fenced up to this much later than its session expires."""
         return max(US_PER_MS, self.session_timeout_us // _CHECKS_A_SESSION)
 
     def next_check_in(self, now: int, *, periodic: bool, fenced: bool) -> int | None:
@@ -151,12 +151,12 @@ class BrokerHeartbeatManager:
         return None if due is None else max(due + 1 - now, 0)
 
     def is_active(self, broker: int) -> bool:
-        """Whether a broker is unfenced and not in controlled shutdown (Kafka: `ClusterControlManager#isActive`)."""
+        """Return whether a broker is unfenced and not in controlled shutdown (Kafka: `ClusterControlManager#isActive`)."""
         state = self._unfenced.get(broker)
         return state is not None and state.controlled_shutdown_offset < 0
 
     def in_controlled_shutdown(self, broker: int) -> bool:
-        """Whether a broker is in controlled shutdown. An unknown broker is not."""
+        """Return whether a broker is in controlled shutdown. An unknown broker is not."""
         state = self._brokers.get(broker)
         return state is not None and state.controlled_shutdown_offset >= 0
 

@@ -38,7 +38,7 @@ class BrokerRegistration(ReprMixin):
     directories: tuple[str, ...] = ()
 
     def has_online_dir(self, directory: str) -> bool:
-        """Whether a log directory works, as far as the controller knows (Kafka: `DirectoryId#isOnline`)."""
+        """Return whether a log directory works, as far as the controller knows (Kafka: `DirectoryId#isOnline`)."""
         return not self.directories or directory in self.directories
 
 
@@ -93,7 +93,7 @@ class MetadataLog:
         return len(self.records)
 
     def append(self, record: Record) -> int:
-        """Append a record. Returns its offset."""
+        """Append a record. Return its offset."""
         offset = len(self.records)
         self.records.append(record)
         if type(record) is PartitionRecord:
@@ -164,7 +164,7 @@ class MetadataLog:
         return tuple(found)
 
     def apply_settings(self, settings: Settings, start: int, end: int) -> bool:
-        """Apply the settings that the records [start, end) change. Returns True if there are any."""
+        """Apply the settings that the records [start, end) change. Return True if there are any."""
         first = bisect_left(self._configs, start)
         changed = False
         for offset in self._configs[first:]:

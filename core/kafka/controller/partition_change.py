@@ -64,14 +64,14 @@ class ElectionResult(ReprMixin):
 
 
 def is_valid_new_leader(replica: int, isr: Collection[int], elr: Collection[int], acceptable: Callable[[int], bool]) -> bool:
-    """Whether a replica can lead without loss (Kafka: `#isValidNewLeader`): it is in the ISR, or in the ELR if the ISR is empty."""
+    """Return whether a replica can lead without loss (Kafka: `#isValidNewLeader`): it is in the ISR, or in the ELR if the ISR is empty."""
     return (replica in isr or (not isr and replica in elr)) and acceptable(replica)
 
 
 def can_elect_last_known_leader(
     partition: PartitionRegistration, isr: Collection[int], elr: Collection[int], acceptable: Callable[[int], bool]
 ) -> bool:
-    """Whether only the last known leader is left and can lead (Kafka: `#canElectLastKnownLeader`, with the fix of KAFKA-19522)."""
+    """Return whether only the last known leader is left and can lead (Kafka: `#canElectLastKnownLeader`, with the fix of KAFKA-19522)."""
     return not isr and not elr and len(partition.last_known_elr) == 1 and acceptable(partition.last_known_elr[0])
 
 
@@ -122,10 +122,10 @@ def elect_leader(
 def target_elr(
     partition: PartitionRegistration, isr: tuple[int, ...], min_isr: int, unclean_shutdown: Collection[int]
 ) -> tuple[tuple[int, ...], tuple[int, ...]]:
-    """Return the ELR for a target ISR and the other former ISR members (Kafka: `PartitionChangeBuilder#maybePopulateTargetElr`).
+    """Return the ELR and the other former ISR members for a target ISR (Kafka: `PartitionChangeBuilder#maybePopulateTargetElr`).
 
-    Both are empty if the ISR has at least `min_isr` members. Otherwise each replica that leaves the ISR joins the ELR, unless it had an
-    unclean shutdown. The lists are ascending, because Kafka's hash sets of small ids iterate in that order.
+    If the ISR has at least `min_isr` members, both results are empty. Otherwise each replica that leaves the ISR joins the ELR, unless it
+    had an unclean shutdown. The lists are ascending, because Kafka's hash sets of small ids iterate in that order.
     """
     if len(isr) >= min_isr:
         return (), ()

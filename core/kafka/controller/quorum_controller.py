@@ -141,7 +141,7 @@ class QuorumController(Node):
     # --- the start -------------------------------------------------------------------------------------------------
 
     def boot_broker(self, broker: int, *, up: bool, directories: tuple[str, ...] = ()) -> int:
-        """Register a broker at the start of the simulation. Returns the broker's epoch."""
+        """Register a broker at the start of the simulation. Return the broker's epoch."""
         registration = BrokerRegistration(broker, len(self.metadata), 0, fenced=not up, directories=directories)
         commit_broker_registration(self.replication, registration)
         self.heartbeats.touch(broker, not up, -1, self.journal.now)
@@ -293,7 +293,7 @@ class QuorumController(Node):
         return tuple(wanted)
 
     def run_periodic_task(self, task: str) -> bool:
-        """Run a periodic task. Returns True if the task reached its limit and must continue after `CONTINUE_DELAY`."""
+        """Run a periodic task. Return True if the task reached its limit and must continue after `CONTINUE_DELAY`."""
         if task == ELECT_UNCLEAN:
             return self.replication.maybe_elect_unclean_leaders()
         return self.settings.flag("auto.leader.rebalance.enable") and self.replication.maybe_balance_partition_leaders()

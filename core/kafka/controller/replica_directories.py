@@ -1,4 +1,4 @@
-"""The log directories of replicas: which directory holds a replica, and what becomes of the replicas in a directory that fails (KIP-858)."""
+"""The log directories of replicas: which directory holds a replica, and what happens to the replicas in a directory that fails (KIP-858)."""
 
 from __future__ import annotations
 

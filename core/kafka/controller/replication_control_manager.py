@@ -64,7 +64,7 @@ class ReplicationControlManager(TopicRegistry):
         unclean_shutdown: tuple[int, ...] = (),
         acceptable: Callable[[int], bool] | None = None,
     ) -> bool:
-        """Build and commit the change of one partition. Returns False if nothing changes.
+        """Build and commit the change of one partition. Return False if nothing changes.
 
         Args:
             tp: the partition.
@@ -130,7 +130,7 @@ class ReplicationControlManager(TopicRegistry):
     # --- AlterPartition --------------------------------------------------------------------------------------------
 
     def alter_partition(self, broker: int, item: AlterPartitionItem) -> str:
-        """Validate and commit an ISR that a leader proposes (`#alterPartition`, `#validateAlterPartitionData`). Returns the error code."""
+        """Validate and commit an ISR that a leader proposes (`#alterPartition`, `#validateAlterPartitionData`). Return the error code."""
         error = self._validate(broker, item)
         if error != errors.NONE:
             self.journal.emit(events.AlterPartitionRefused.kind, broker, item.tp.topic, item.tp.partition, item.isr, error)
@@ -204,7 +204,7 @@ class ReplicationControlManager(TopicRegistry):
             before = broker
 
     def reassign(self, tp: TopicPartition, replicas: tuple[int, ...]) -> bool:
-        """Move a partition to other replicas (`#changePartitionReassignment`). Returns False if nothing changes.
+        """Move a partition to other replicas (`#changePartitionReassignment`). Return False if nothing changes.
 
         All current replicas count as the original ones, even those that a running reassignment is adding. Original replicas that the new target
         lacks can lead until this reassignment is complete, and are then removed. If the new adding list is empty, the adding list of a running
@@ -258,7 +258,7 @@ class ReplicationControlManager(TopicRegistry):
         return errors.NONE
 
     def maybe_balance_partition_leaders(self) -> bool:
-        """Return leadership to preferred replicas in the ISR (`#maybeBalancePartitionLeaders`). Returns True if it stopped at its limit."""
+        """Return leadership to preferred replicas in the ISR (`#maybeBalancePartitionLeaders`). Return True if it stopped at its limit."""
         elected = 0
         for tp in list(self.unbalanced):
             if elected >= MAX_ELECTIONS:
@@ -269,7 +269,7 @@ class ReplicationControlManager(TopicRegistry):
         return False
 
     def maybe_elect_unclean_leaders(self) -> bool:
-        """Elect leaders for leaderless partitions whose topic now allows unclean election. Returns True if it stopped at its limit.
+        """Elect leaders for leaderless partitions whose topic now allows unclean election. Return True if it stopped at its limit.
 
         Kafka: `#maybeElectUncleanLeaders`.
         """

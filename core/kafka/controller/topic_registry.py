@@ -121,12 +121,12 @@ class TopicRegistry:
     # --- who may lead ----------------------------------------------------------------------------------------------
 
     def is_active(self, broker: int) -> bool:
-        """Whether a broker is registered, unfenced, and not shutting down (`ClusterControlManager#isActive`)."""
+        """Return whether a broker is registered, unfenced, and not shutting down (`ClusterControlManager#isActive`)."""
         registration = self.brokers.get(broker)
         return registration is not None and not registration.fenced and not registration.in_controlled_shutdown
 
     def has_online_dir(self, broker: int, tp: TopicPartition) -> bool:
-        """Whether the log directory of a replica works (`#isAcceptableLeader`)."""
+        """Return whether the log directory of a replica works (`#isAcceptableLeader`)."""
         directory = self.directories.get(broker, {}).get(tp)
         registration = self.brokers.get(broker)
         return directory is None or registration is None or registration.has_online_dir(directory)
@@ -281,7 +281,7 @@ class TopicRegistry:
     def elect_leaders(self, tp: TopicPartition | None, election: ElectionMode) -> list[tuple[TopicPartition, str]]:
         """Elect leaders, or request their election, for one partition, or for all if `tp` is None.
 
-        Returns an error code for each partition.
+        Return an error code for each partition.
         """
         raise NotImplementedError
 
@@ -294,11 +294,11 @@ class TopicRegistry:
         raise NotImplementedError
 
     def reassign(self, tp: TopicPartition, replicas: tuple[int, ...]) -> bool:
-        """Move a partition to other replicas, or request the move. Returns False if nothing changes."""
+        """Move a partition to other replicas, or request the move. Return False if nothing changes."""
         raise NotImplementedError
 
     def cancel_reassignment(self, tp: TopicPartition) -> bool:
-        """Cancel a running reassignment, or request the cancellation. Returns False if nothing changes."""
+        """Cancel a running reassignment, or request the cancellation. Return False if nothing changes."""
         raise NotImplementedError
 
 

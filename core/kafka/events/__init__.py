@@ -186,7 +186,7 @@ def required_columns(event: type[Event]) -> tuple[str, ...]:
 
 
 def agree(recorded: EventTuple, event: EventTuple) -> bool:
-    """Whether a recorded event equals another event. Columns that an older log lacks are ignored."""
+    """Return whether a recorded event equals another event. Columns that an older log lacks are ignored."""
     if recorded == event:
         return True
     defaults = KINDS[recorded[3]].defaults

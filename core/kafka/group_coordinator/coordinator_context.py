@@ -20,7 +20,7 @@ class GroupCoordinatorContext(CoordinatorContext, Protocol):
         """The durability account."""
 
     def internal_batches(self, tp: TopicPartition, /) -> Iterable[Batch]:
-        """The batches of an internal partition, with markers, from the log start to the LEO."""
+        """Return the batches of an internal partition, with markers, from the log start to the LEO."""
 
     def verify_transaction(self, batch: TransactionalBatch, completion: VerificationCompletion, /) -> None:
         """Verify that a batch's partition belongs to its transaction, or add the partition.
@@ -43,9 +43,9 @@ class GroupCoordinatorContext(CoordinatorContext, Protocol):
 
         Args:
             tp: the partition.
-            make: makes the batch, given its offset.
+            make: a function that makes the batch for a given offset.
             deadline: when the write times out, µs.
-            completion: called with NONE or the error.
-            guard: the number of the verification of a transactional batch; 0 if it needed none.
+            completion: the function to call with the error, or with NONE.
+            guard: the verification number of a transactional batch; 0 if the batch needed no verification.
             below_min_isr: whether the batch is appended even if the ISR is smaller than min.insync.replicas.
         """

@@ -114,7 +114,7 @@ class GroupMetadata:
         return None if stored is None else stored.committed
 
     def store(self, tp: TopicPartition, stored: StoredOffset) -> bool:
-        """Store a commit, unless a record with a higher offset in the log is known. Returns whether the offset was stored."""
+        """Store a commit, unless a record with a higher offset in the log is known. Return whether the offset was stored."""
         known = self.offsets.get(tp)
         if known is not None and known.record_offset > stored.record_offset:
             return False
@@ -138,7 +138,7 @@ class GroupMetadata:
         return tuple((tp, stored, commit and self.store(tp, stored)) for tp, stored in pending.items())
 
     def is_unstable(self, tp: TopicPartition, *, plain_commits_count: bool) -> bool:
-        """Whether an open transaction has an offset for a partition (`#hasPendingOffsetCommitsForTopicPartition`).
+        """Return whether an open transaction has an offset for a partition (`#hasPendingOffsetCommitsForTopicPartition`).
 
         Args:
             tp: the partition.

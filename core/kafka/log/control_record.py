@@ -39,11 +39,11 @@ class EndTransactionMarker(NamedTuple):
         return "COMMIT" if self.commits else "ABORT"
 
     def key_bytes(self) -> bytes:
-        """The key of the record: its version and its type, 16 bits each (`ControlRecordType#recordKey`)."""
+        """Return the key of the record: its version and its type, 16 bits each (`ControlRecordType#recordKey`)."""
         return _KEY.pack(CONTROL_RECORD_VERSION, self.control_type)
 
     def value_bytes(self) -> bytes:
-        """The value of the record: its version, 16 bits, and the coordinator epoch, 32 bits (`EndTransactionMarker#serializeValue`)."""
+        """Return the value of the record: its version, 16 bits, and the coordinator epoch, 32 bits (`EndTransactionMarker#serializeValue`)."""
         return _VALUE.pack(CONTROL_RECORD_VERSION, self.coordinator_epoch)
 
     @staticmethod

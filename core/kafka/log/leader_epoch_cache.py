@@ -55,7 +55,7 @@ class LeaderEpochCache:
         return cache
 
     def assign(self, epoch: int, offset: int) -> bool:
-        """Record that `epoch` starts at `offset` (Kafka: `#assign`). Returns True if anything changed.
+        """Record that `epoch` starts at `offset` (Kafka: `#assign`). Return True if anything changed.
 
         Later offsets of the latest epoch are ignored. Otherwise, entries at the end that contradict the new entry, because their epoch or start
         is not lower, are first dropped. Therefore a leadership without data leaves no entry.
@@ -112,7 +112,7 @@ class LeaderEpochCache:
         return len(self._epochs)
 
     def truncate_from_end(self, end_offset: int) -> bool:
-        """Drop the entries that start at `end_offset` or later (Kafka: `#truncateFromEnd`). Returns True if there were any.
+        """Drop the entries that start at `end_offset` or later (Kafka: `#truncateFromEnd`). Return True if there were any.
 
         A negative offset has no effect.
         """
@@ -121,7 +121,7 @@ class LeaderEpochCache:
         return self._drop_from(bisect_left(self._starts, end_offset))
 
     def truncate_from_start(self, start_offset: int) -> bool:
-        """Drop the entries before `start_offset`, but keep the epoch that covers it. Returns True if anything changed.
+        """Drop the entries before `start_offset`, but keep the epoch that covers it. Return True if anything changed.
 
         Kafka: `#truncateFromStart`, used when the oldest records of a log are deleted.
         """

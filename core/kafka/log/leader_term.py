@@ -90,12 +90,12 @@ class Term:
         return f"Term({self.epoch} by b{self.leader})"
 
     def stamp(self, timestamp: int) -> int:
-        """Record that the next batch has its producer's own timestamp. Returns the timestamp."""
+        """Record that the next batch has its producer's own timestamp. Return the timestamp."""
         self.stamped = True
         return timestamp
 
     def append(self, batch: BatchFields) -> Column:
-        """Append a batch. Returns its end offset."""
+        """Append a batch. Return its end offset."""
         base, records, size, _, _, _, _, _, _, _, _ = batch
         self.written.append(batch)
         self.bytes += size

@@ -97,7 +97,7 @@ class ProducerStateManager:
     # --- what a leader checks --------------------------------------------------------------------------------------
 
     def duplicate(self, producer_id: int, epoch: int, first_sequence: int, records: int) -> BatchMetadata | None:
-        """The batch that this one is a retry of (`UnifiedLog#analyzeAndValidateProducerState`)."""
+        """Return the batch that this one is a retry of (`UnifiedLog#analyzeAndValidateProducerState`)."""
         entry = self.entries.get(producer_id)
         last = increment_sequence(first_sequence, records - 1)
         return None if entry is None else entry.duplicate_of(epoch, first_sequence, last, self.release.retained_batches)
@@ -112,12 +112,12 @@ class ProducerStateManager:
         verified: bool = True,
         guard: int = NO_GUARD,
     ) -> str:
-        """The error of a client's batch, or NONE (`UnifiedLog#analyzeAndValidateProducerState`).
+        """Return the error of a client's batch, or NONE (`UnifiedLog#analyzeAndValidateProducerState`).
 
         Args:
             transactional: whether the batch is part of a transaction.
             verified: whether a batch that opens a transaction needs no guard, because this broker does not verify transactions.
-            guard: the number of the verification that the batch passed; NO_GUARD if it needed none.
+            guard: the verification number of the batch; NO_GUARD if the batch needed no verification.
         """
         entry = self.entries.get(producer_id)
         unverified = (
@@ -133,16 +133,16 @@ class ProducerStateManager:
         return data_batch_error(entry, verification, epoch, first_sequence, self.release, transactional=transactional)
 
     def validate_marker(self, producer_id: int, epoch: int, coordinator_epoch: int, *, must_rise: bool = False) -> str:
-        """The error of a marker, or NONE. With `must_rise`, its epoch must be greater than that of an open transaction (KIP-1228)."""
+        """Return the error of a marker, or NONE. With `must_rise`, its epoch must be greater than that of an open transaction (KIP-1228)."""
         return marker_error(self.entries.get(producer_id), epoch, coordinator_epoch, must_rise=must_rise)
 
     def has_ongoing_transaction(self, producer_id: int, epoch: int) -> bool:
-        """Whether a producer has an open transaction in this epoch (`UnifiedLog#hasOngoingTransaction`)."""
+        """Return whether a producer has an open transaction in this epoch (`UnifiedLog#hasOngoingTransaction`)."""
         entry = self.entries.get(producer_id)
         return entry is not None and entry.open_from != NO_OFFSET and entry.epoch == epoch
 
     def verification_guard(self, producer_id: int, sequence: int, epoch: int, now: int, *, begins_at_0: bool = False) -> int:
-        """The guard for a transactional batch of a transaction that is not open here (`#maybeCreateVerificationStateEntry`).
+        """Return the guard for a transactional batch of a transaction that is not open here (`#maybeCreateVerificationStateEntry`).
 
         Args:
             now: the present time, µs.
@@ -158,7 +158,7 @@ class ProducerStateManager:
         return known.guard
 
     def verifies(self, producer_id: int, guard: int) -> bool:
-        """Whether a guard is still that of the producer's verification entry."""
+        """Return whether a guard is still that of the producer's verification entry."""
         known = self.verifications.get(producer_id)
         return known is not None and known.guard == guard
 
@@ -215,11 +215,11 @@ class ProducerStateManager:
         return completed
 
     def aborted_between(self, start: int, end: int) -> tuple[AbortedTransaction, ...]:
-        """The aborted transactions with records or a marker in [start, end) (`UnifiedLog#collectAbortedTransactions`)."""
+        """Return the aborted transactions with records or a marker in [start, end) (`UnifiedLog#collectAbortedTransactions`)."""
         return collect_aborted(self.aborted, start, end).aborted
 
     def active_producers(self, now: int | None = None, expiration: int = 0) -> tuple[ActiveProducer, ...]:
-        """The producers as DescribeProducers shows them (`UnifiedLog#activeProducers`).
+        """Return the producers as DescribeProducers shows them (`UnifiedLog#activeProducers`).
 
         Args:
             now: the present time, µs; producers that a periodic check has removed by then are left out. None means that no check has run.
@@ -239,14 +239,14 @@ class ProducerStateManager:
             del self.unreplicated[first]
 
     def first_unstable_offset(self, high_watermark: int) -> int:
-        """The first offset of an open transaction, or of one whose marker is not committed; NO_OFFSET if there is none (`#firstUnstableOffset`)."""
+        """Return the first offset of an open transaction, or of one whose marker is not committed; NO_OFFSET if there is none (`#firstUnstableOffset`)."""
         firsts = [first for first, last in self.unreplicated.items() if last >= high_watermark]
         if self.ongoing:
             firsts.append(next(iter(self.ongoing)))
         return min(firsts, default=NO_OFFSET)
 
     def has_late_transaction(self, now: int, max_timeout: int) -> bool:
-        """Whether the oldest open transaction has been idle for longer than any timeout allows (`#hasLateTransaction`).
+        """Return whether the oldest open transaction has been idle for longer than any timeout allows (`#hasLateTransaction`).
 
         The metric PartitionsWithLateTransactionsCount counts such partitions (3.2).
 
@@ -310,7 +310,7 @@ class ProducerStateManager:
         self.snapshots = tuple(each for each in self.snapshots if each.offset in bases or each.offset == largest)
 
     def before(self, log_start: int, offset: int) -> ProducerStateManager:
-        """The state from the newest snapshot up to an offset, with that snapshot and those before it (`#loadFromSnapshot`)."""
+        """Return the state from the newest snapshot up to an offset, with that snapshot and those before it (`#loadFromSnapshot`)."""
         state = ProducerStateManager(log_start, self.release)
         state.snapshots = tuple(each for each in self.snapshots if log_start < each.offset <= offset)
         if state.snapshots:

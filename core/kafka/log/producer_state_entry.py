@@ -21,12 +21,12 @@ NO_TIMESTAMP: Final = -1
 
 
 def increment_sequence(sequence: int, by: int) -> int:
-    """The sequence number that is `by` later; after the largest one, 0 follows (`DefaultRecordBatch#incrementSequence`)."""
+    """Return the sequence number that is `by` later; after the largest one, 0 follows (`DefaultRecordBatch#incrementSequence`)."""
     return sequence + by if sequence <= MAX_SEQUENCE - by else by - (MAX_SEQUENCE - sequence) - 1
 
 
 def decrement_sequence(sequence: int, by: int) -> int:
-    """The sequence number that is `by` earlier; 0 is preceded by MAX_SEQUENCE (`DefaultRecordBatch#decrementSequence`)."""
+    """Return the sequence number that is `by` earlier; 0 is preceded by MAX_SEQUENCE (`DefaultRecordBatch#decrementSequence`)."""
     return sequence - by if sequence >= by else MAX_SEQUENCE - (by - sequence) + 1
 
 
@@ -77,7 +77,7 @@ class ProducerStateEntry:
     def duplicate_of(
         self, epoch: int, first_sequence: int, last_sequence: int, retained: int = NUM_BATCHES_TO_RETAIN
     ) -> BatchMetadata | None:
-        """The batch with exactly these sequence numbers among the last `retained` of this epoch (`ProducerStateEntry#findDuplicateBatch`)."""
+        """Return the batch with exactly these sequence numbers among the last `retained` of this epoch (`ProducerStateEntry#findDuplicateBatch`)."""
         if epoch == self.epoch:
             for batch in list(self.batches)[-retained:]:
                 if (batch.first_sequence, batch.last_sequence) == (first_sequence, last_sequence):
@@ -91,11 +91,11 @@ class ProducerStateEntry:
             self.batches.clear()
 
     def is_expired(self, now: int, expiration: int) -> bool:
-        """Whether the producer has been idle for `expiration` µs and has no open transaction (`ProducerStateManager#isProducerExpired`)."""
+        """Return whether the producer has been idle for `expiration` µs and has no open transaction (`ProducerStateManager#isProducerExpired`)."""
         return self.open_from == NO_OFFSET and (self.last_timestamp == NO_TIMESTAMP or now - self.last_timestamp >= expiration)
 
     def copy(self, batches: int) -> ProducerStateEntry:
-        """A copy that holds only the last `batches` batches."""
+        """Return a copy that holds only the last `batches` batches."""
         made = ProducerStateEntry(self.producer_id, self.epoch)
         made.batches.extend(list(self.batches)[-batches:])
         made.coordinator_epoch = self.coordinator_epoch

@@ -81,7 +81,7 @@ class ReplicaLog:
         self._flush_after(self.recovery_point)
 
     def append_as_leader(self, term: Term, batch: BatchFields) -> Column:
-        """Append a batch of this replica's own leadership. Returns the new LEO (`UnifiedLog#appendAsLeader`)."""
+        """Append a batch of this replica's own leadership. Return the new LEO (`UnifiedLog#appendAsLeader`)."""
         end = term.append(batch)
         if term is not self.tail:
             self._begin_run(term)
@@ -91,7 +91,7 @@ class ReplicaLog:
         return end
 
     def append_as_follower(self, records: FetchedRecords) -> Column:
-        """Append fetched records, with their offsets and epochs. Returns the new LEO (`UnifiedLog#appendAsFollower`).
+        """Append fetched records, with their offsets and epochs. Return the new LEO (`UnifiedLog#appendAsFollower`).
 
         If an empty log starts within a batch, it takes the whole batch and starts with that batch.
 
@@ -132,7 +132,7 @@ class ReplicaLog:
         return bases, max(self.recovery_point, bases[-1])
 
     def roll(self) -> tuple[int, ...]:
-        """Roll the segments up to the end of the log. Returns their base offsets (`UnifiedLog#maybeRoll`).
+        """Roll the segments up to the end of the log. Return their base offsets (`UnifiedLog#maybeRoll`).
 
         A roll flushes all earlier segments, so the recovery point moves to the new base.
         """
@@ -285,7 +285,7 @@ class ReplicaLog:
         return -1
 
     def update_high_watermark(self, offset: int) -> bool:
-        """Set the high watermark, limited to the log. Returns True if it moved, up or down (`UnifiedLog#maybeUpdateHighWatermark`)."""
+        """Set the high watermark, limited to the log. Return True if it moved, up or down (`UnifiedLog#maybeUpdateHighWatermark`)."""
         if offset > self.leo:
             offset = self.leo
         if offset < self.log_start:
@@ -301,7 +301,7 @@ class ReplicaLog:
         return self.epochs.end_offset_for(epoch, self.leo)
 
     def truncate_to(self, offset: int) -> bool:
-        """Truncate the log to a new LEO. Returns True if records were removed (`UnifiedLog#truncateTo`).
+        """Truncate the log to a new LEO. Return True if records were removed (`UnifiedLog#truncateTo`).
 
         If `offset` is at or above the LEO, no records are removed. Epoch entries at the LEO, from leaderships without records, are removed.
         """
@@ -347,7 +347,7 @@ class ReplicaLog:
     # --- producers -------------------------------------------------------------------------------------------------
 
     def producer_state(self) -> ProducerStateManager | None:
-        """The state of the producers, up to the LEO; None if no batch has a producer ID."""
+        """Return the state of the producers, up to the LEO; None if no batch has a producer ID."""
         producers = self.producers
         if producers is None:
             if not any(term.has_producer_ids for term in self.terms):
@@ -372,7 +372,7 @@ class ReplicaLog:
         return producers
 
     def producer_batches(self, start: int, end: int) -> Iterator[Batch]:
-        """The batches with a producer ID that end in (start, end].
+        """Return the batches with a producer ID that end in (start, end].
 
         A batch is left out if the log holds only a part of it, because a fetch was limited to that part.
         """
@@ -415,7 +415,7 @@ class ReplicaLog:
                     producers.snapshots = state.snapshots
 
     def last_stable_offset(self) -> int:
-        """The exclusive bound of what consumers with isolation level read_committed can read (`UnifiedLog#lastStableOffset`)."""
+        """Return the exclusive bound of what consumers with isolation level read_committed can read (`UnifiedLog#lastStableOffset`)."""
         high_watermark = self.high_watermark
         producers = self.producer_state()
         if producers is None:
@@ -426,7 +426,7 @@ class ReplicaLog:
         return min(max(first, self._base_of_log_start()), high_watermark)
 
     def _base_of_log_start(self) -> int:
-        """The first offset of the batch that holds the log start: deleting records inside a batch does not split the batch."""
+        """Return the first offset of the batch that holds the log start: deleting records inside a batch does not split the batch."""
         if not self.log_start < self.leo:
             return self.log_start
         term = self.terms[bisect_right(self.starts, self.log_start) - 1]
@@ -445,7 +445,7 @@ class ReplicaLog:
     # --- the log start ---------------------------------------------------------------------------------------------
 
     def maybe_increment_log_start(self, offset: int) -> bool:
-        """Move the log start forward. Returns True if it moved (`UnifiedLog#maybeIncrementLogStartOffset`).
+        """Move the log start forward. Return True if it moved (`UnifiedLog#maybeIncrementLogStartOffset`).
 
         Raises:
             KafkaError: OFFSET_OUT_OF_RANGE, if the offset is above the high watermark.

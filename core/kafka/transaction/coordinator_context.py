@@ -58,19 +58,19 @@ class CoordinatorContext(Protocol):
         """Call a timer after a delay, µs."""
 
     def next_correlation(self) -> int:
-        """A new correlation ID."""
+        """Return a new correlation ID."""
 
     def topic_leaders(self, topic: str, /) -> tuple[tuple[int, int], ...]:
         """(leader, leader epoch) of each partition according to this broker's metadata; empty for an unknown topic."""
 
     def is_alive(self, broker: int, /) -> bool:
-        """Whether a broker is alive according to this broker's metadata."""
+        """Return whether a broker is alive according to this broker's metadata."""
 
     def append_internally(self, tp: TopicPartition, make: Callable[[int], BatchFields], timeout: int, completion: Completion, /) -> None:
         """Append a batch to a partition that this broker leads, with acks=all. `make` gets the offset of the batch."""
 
     def contents(self, tp: TopicPartition, /) -> tuple[Any, ...]:
-        """The contents of the records of an internal partition, from the log start to the LEO."""
+        """Return the contents of the records of an internal partition, from the log start to the LEO."""
 
     def generate_producer_id(self) -> int:
-        """A new producer ID; -1 while the broker waits for a block of IDs."""
+        """Return a new producer ID; -1 while the broker waits for a block of IDs."""

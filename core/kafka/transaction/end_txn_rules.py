@@ -10,12 +10,12 @@ from core.kafka.transaction.transaction_state import TransactionState
 
 
 def end_txn_answer(metadata: TransactionMetadata, request: EndTxnRequest, release: Release) -> str | None:
-    """The answer to an EndTxn that changes nothing; None if the request ends the transaction."""
+    """Return the answer to an EndTxn that changes nothing; None if the request ends the transaction."""
     return _answer_v2(metadata, request) if request.version >= 2 else _answer(metadata, request, release)
 
 
 def _answer(metadata: TransactionMetadata, request: EndTxnRequest, release: Release) -> str | None:
-    """The answer before transaction.version 2."""
+    """Return the answer before transaction.version 2."""
     if metadata.producer_id != request.producer_id:
         return errors.INVALID_PRODUCER_ID_MAPPING
     exact = release.end_txn_epoch_must_match
@@ -27,7 +27,7 @@ def _answer(metadata: TransactionMetadata, request: EndTxnRequest, release: Rele
 
 
 def _answer_v2(metadata: TransactionMetadata, request: EndTxnRequest) -> str | None:
-    """The answer with transaction.version 2: the epoch distinguishes a retry of the last EndTxn from the next EndTxn (KIP-890).
+    """Return the answer with transaction.version 2: the epoch distinguishes a retry of the last EndTxn from the next EndTxn (KIP-890).
 
     A pending transition is checked first, because the producer can already use the producer ID that is still pending.
     """
@@ -53,7 +53,7 @@ def _answer_v2(metadata: TransactionMetadata, request: EndTxnRequest) -> str | N
 
 
 def _answer_by_state(state: TransactionState, *, commit: bool) -> str | None:
-    """The answer to an EndTxn, given the state of the transaction; None if it is open."""
+    """Return the answer to an EndTxn, given the state of the transaction; None if it is open."""
     if state is TransactionState.ONGOING:
         return None
     if state is (TransactionState.COMPLETE_COMMIT if commit else TransactionState.COMPLETE_ABORT):

@@ -378,7 +378,7 @@ class TransactionCoordinator:
         self.states.remove_expired(self.broker.journal.now, expiration)
 
     def _refuse(self, request: str, transactional_id: str, error: str) -> str:
-        """Record that a request was refused. Returns the error with which this release responds."""
+        """Record that a request was refused. Return the error with which this release responds."""
         if error == errors.PRODUCER_FENCED and not self.broker.release.answers_producer_fenced:
             error = errors.INVALID_PRODUCER_EPOCH
         if error != errors.NONE:

@@ -22,7 +22,7 @@ MAX_TOMBSTONE_BATCH: Final = 16_384
 
 
 def partition_for(key: str, partitions: int) -> int:
-    """The partition of an internal topic that holds a key (`TransactionStateManager#partitionFor`, `GroupCoordinator#partitionFor`)."""
+    """Return the partition of an internal topic that holds a key (`TransactionStateManager#partitionFor`, `GroupCoordinator#partitionFor`)."""
     return (java_hash(key) & 0x7FFF_FFFF) % partitions
 
 
@@ -46,14 +46,14 @@ def check_transit(transit: TransactionTransit) -> None:
 
 
 def record_bytes(transactional_id: str, transit: TransactionTransit | None) -> int:
-    """The approximate size of a batch with one record, bytes. A tombstone (None) has no value."""
+    """Return the approximate size of a batch with one record, bytes. A tombstone (None) has no value."""
     key = 4 + len(transactional_id.encode("utf-8", "surrogatepass"))
     value = 0 if transit is None else 37 + sum(6 + len(tp.topic) for tp in transit.partitions)
     return BATCH_HEADER_BYTES + 8 + key + value
 
 
 def tombstone_batches(transactional_ids: list[str]) -> list[tuple[tuple[str, ...], int]]:
-    """The batches of tombstones for these IDs, each with its size in bytes, which is at most MAX_TOMBSTONE_BATCH."""
+    """Return the batches of tombstones for these IDs, each with its size in bytes, which is at most MAX_TOMBSTONE_BATCH."""
     batches: list[tuple[tuple[str, ...], int]] = []
     for each in transactional_ids:
         size = record_bytes(each, None) - BATCH_HEADER_BYTES
@@ -66,7 +66,7 @@ def tombstone_batches(transactional_ids: list[str]) -> list[tuple[tuple[str, ...
 
 
 def replayed(records: tuple[tuple[str, object], ...]) -> dict[str, TransactionTransit]:
-    """The last state of each ID that has not been removed, in the order of the log."""
+    """Return the last state of each ID that has not been removed, in the order of the log."""
     states: dict[str, TransactionTransit] = {}
     for key, value in records:
         states.pop(key, None)
@@ -76,5 +76,5 @@ def replayed(records: tuple[tuple[str, object], ...]) -> dict[str, TransactionTr
 
 
 def partition_of(number: int) -> TopicPartition:
-    """A partition of the topic."""
+    """Return a partition of the topic."""
     return TopicPartition(TRANSACTION_STATE_TOPIC, number)

@@ -140,7 +140,7 @@ class TransactionMarkerChannelManager:
             self._retry_later()
 
     def _leader_of(self, tp: TopicPartition) -> int | None:
-        """The broker to send a marker to; NO_LEADER while there is none, None if the partition is skipped."""
+        """Return the broker to send a marker to; NO_LEADER while there is none, None if the partition is skipped."""
         leaders = self.broker.topic_leaders(tp.topic)
         if tp.partition >= len(leaders):
             return None

@@ -86,7 +86,7 @@ class TransactionMetadata:
 
     @classmethod
     def loaded(cls, transactional_id: str, stored: TransactionTransit) -> TransactionMetadata:
-        """The state that the transaction log holds. The last epoch is not stored."""
+        """Return the state that the transaction log holds. The last epoch is not stored."""
         made = cls(transactional_id, stored.producer_id, stored.timeout_us, stored.update_time)
         made._apply(stored)
         made.last_producer_epoch = NO_PRODUCER_EPOCH
@@ -98,7 +98,7 @@ class TransactionMetadata:
         return self.producer_epoch >= MAX_EPOCH - 1
 
     def current(self) -> TransactionTransit:
-        """The present state as the target of a transition."""
+        """Return the present state as the target of a transition."""
         return TransactionTransit(
             self.producer_id, self.previous_producer_id, self.next_producer_id, self.producer_epoch, self.last_producer_epoch,
             self.timeout_us, self.state, self.partitions, self.start_time, self.update_time, self.client_version,
@@ -276,7 +276,7 @@ class TransactionMetadata:
     # --- checks ----------------------------------------------------------------------------------------------------
 
     def error_of_expected(self, producer_id: int, epoch: int) -> str:
-        """The error of an InitProducerId that names this producer ID and epoch, or NONE (`TransactionCoordinator#isValidProducerId`)."""
+        """Return the error of an InitProducerId that names this producer ID and epoch, or NONE (`TransactionCoordinator#isValidProducerId`)."""
         if producer_id == NO_PRODUCER_ID or self.producer_epoch == NO_PRODUCER_EPOCH or producer_id == self.producer_id:
             return errors.NONE
         if producer_id == self.previous_producer_id and epoch >= MAX_EPOCH - 1:  # a retry after the epochs were exhausted

@@ -56,7 +56,7 @@ def open_transactions(tp: TopicPartition, producers: Iterable[ActiveProducer], n
 
 
 def is_hanging(tp: TopicPartition, owner: TransactionMetadata | None) -> bool:
-    """Whether no coordinator will ever end a transaction that is open on a partition.
+    """Return whether no coordinator will ever end a transaction that is open on a partition.
 
     Args:
         tp: the partition.

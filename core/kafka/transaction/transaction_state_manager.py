@@ -142,20 +142,20 @@ class TransactionStateManager:
     # --- the IDs ---------------------------------------------------------------------------------------------------
 
     def partition_for(self, transactional_id: str) -> int:
-        """The partition of `__transaction_state` that holds an ID."""
+        """Return the partition of `__transaction_state` that holds an ID."""
         return partition_for(transactional_id, max(len(self.broker.topic_leaders(TRANSACTION_STATE_TOPIC)), 1))
 
     def cache_of(self, transactional_id: str) -> CoordinatorCache | None:
-        """The cache that an ID belongs to; None if this broker does not coordinate it."""
+        """Return the cache that an ID belongs to; None if this broker does not coordinate it."""
         return self.caches.get(self.partition_for(transactional_id))
 
     def get(self, transactional_id: str) -> TransactionMetadata | None:
-        """The state of an ID; None if it is unknown here (`#getTransactionState`)."""
+        """Return the state of an ID; None if it is unknown here (`#getTransactionState`)."""
         cache = self.cache_of(transactional_id)
         return None if cache is None else cache.entries.get(transactional_id)
 
     def timed_out(self, now: int) -> list[TransactionMetadata]:
-        """The open transactions that have exceeded their timeout, and have no pending transition (`#timedOutTransactions`)."""
+        """Return the open transactions that have exceeded their timeout, and have no pending transition (`#timedOutTransactions`)."""
         return [
             each
             for cache in self.caches.values()
@@ -164,7 +164,7 @@ class TransactionStateManager:
         ]
 
     def expired(self, now: int, expiration: int) -> list[TransactionMetadata]:
-        """The IDs without a transaction for at least `expiration` µs (`#removeExpiredTransactionalIds`)."""
+        """Return the IDs without a transaction for at least `expiration` µs (`#removeExpiredTransactionalIds`)."""
         return [
             each
             for cache in self.caches.values()

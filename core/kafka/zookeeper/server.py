@@ -123,7 +123,7 @@ class ZooKeeper(Node):
     # --- sessions --------------------------------------------------------------------------------------------------
 
     def open_session(self, address: str, timeout: int) -> int:
-        """Open a session. Returns its number."""
+        """Open a session. Return its number."""
         self._last_session = number = self._last_session + 1
         self.sessions[number] = Session(number, address, timeout, self.journal.now)
         if not self.by_hand:

@@ -295,7 +295,7 @@ class ZooKeeperBroker(Broker):
     # --- the controller's requests ---------------------------------------------------------------------------------
 
     def _is_stale(self, request: LeaderAndIsrRequest | StopReplicaRequest | UpdateMetadataRequest, what: str) -> bool:
-        """Whether an earlier request had a newer controller epoch. If so, this request is refused (STALE_CONTROLLER_EPOCH)."""
+        """Return whether an earlier request had a newer controller epoch. If so, this request is refused (STALE_CONTROLLER_EPOCH)."""
         if request.controller_epoch < self.channel.epoch and self.release.controller_epoch_fencing:
             self.journal.emit(
                 events.ControllerRequestRefused.kind, self.id, request.controller, what, request.controller_epoch, self.channel.epoch
@@ -331,7 +331,7 @@ class ZooKeeperBroker(Broker):
             self.leaders.setdefault(tp.topic, {})[tp.partition] = (leader, epoch)
 
     def knows(self, tp: TopicPartition) -> bool:
-        """Whether the metadata cache contains a partition."""
+        """Return whether the metadata cache contains a partition."""
         return tp.partition in self.leaders.get(tp.topic, {})
 
     def topic_leaders(self, topic: str) -> tuple[tuple[int, int], ...]:
@@ -344,11 +344,11 @@ class ZooKeeperBroker(Broker):
         return -1
 
     def is_alive(self, broker: int) -> bool:
-        """Whether a broker is alive according to the metadata cache."""
+        """Return whether a broker is alive according to the metadata cache."""
         return broker in self.live
 
     def is_isr_eligible(self, broker: int, broker_epoch: int) -> bool:
-        """Whether a broker can join an ISR, that is, whether it is alive according to the metadata cache."""
+        """Return whether a broker can join an ISR, that is, whether it is alive according to the metadata cache."""
         return broker in self.live
 
     def controller_request_timed_out(self) -> None:

@@ -93,7 +93,7 @@ class ZooKeeperReplication(TopicRegistry):
         return PartitionRegistration(replicas, (), NO_LEADER, -1, -1)
 
     def has_online_dir(self, broker: int, tp: TopicPartition) -> bool:
-        """Whether the log directory of a replica works."""
+        """Return whether the log directory of a replica works."""
         node = self.nodes.get(broker)
         return node is None or tp not in node.disk.offline
 
@@ -101,7 +101,7 @@ class ZooKeeperReplication(TopicRegistry):
         return self.is_active(broker) and self.has_online_dir(broker, tp)
 
     def state_written(self, tp: TopicPartition, state: PartitionState, version: int) -> int:
-        """Record a write to a partition's state znode. Returns the sequence number of its event."""
+        """Record a write to a partition's state znode. Return the sequence number of its event."""
         old = self.partitions[tp]
         new = attrs.evolve(old, isr=state.isr, leader=state.leader, leader_epoch=state.leader_epoch, partition_epoch=version)
         journal = self.journal
@@ -131,7 +131,7 @@ class ZooKeeperReplication(TopicRegistry):
     # --- what tools ask for ----------------------------------------------------------------------------------------
 
     def elect_leaders(self, tp: TopicPartition | None, election: ElectionMode) -> list[tuple[TopicPartition, str]]:
-        """Request elections in ZooKeeper. Returns an error code for each partition.
+        """Request elections in ZooKeeper. Return an error code for each partition.
 
         An unnecessary election is refused at once. The events show the results of the others.
         """

@@ -60,7 +60,7 @@ class ZooKeeperIsrManager:
         self._broker.timer(CHECK_INTERVAL, "isr-change-propagation")
 
     def submit(self, item: AlterPartitionItem) -> bool:
-        """Write a partition's new ISR to ZooKeeper. Returns False if another write for the partition is pending."""
+        """Write a partition's new ISR to ZooKeeper. Return False if another write for the partition is pending."""
         if item.tp in self.unsent:
             return False
         broker = self._broker
@@ -129,7 +129,7 @@ class ZooKeeperIsrManager:
 
 
 def must_publish(now: int, last_change: int, last_publish: int) -> bool:
-    """Whether changes must be published (`ReplicaManager#maybePropagateIsrChanges`).
+    """Return whether changes must be published (`ReplicaManager#maybePropagateIsrChanges`).
 
     That is the case after 5 s without a further change, or 60 s after the last publication.
     """

@@ -58,7 +58,7 @@ class Branch(ReprMixin):
     origin: str = ""
 
     def on_event(self, event: EventTuple) -> None:
-        """Records an event the first time it happens."""
+        """Record an event the first time it happens."""
         seq = event[0]
         if seq > self.seen:
             self.seen = seq
@@ -68,7 +68,7 @@ class Branch(ReprMixin):
                     self.act_events.append(event)
 
     def fork(self, name: str, position: Position) -> Branch:
-        """Returns a new branch with the past of this one up to a position."""
+        """Return a new branch with the past of this one up to a position."""
         seq = position.seq
         return Branch(
             name,
@@ -81,11 +81,11 @@ class Branch(ReprMixin):
         )
 
     def timed_acts(self) -> list[tuple[int, Act]]:
-        """Returns every act with its virtual time, µs."""
+        """Return every act with its virtual time, µs."""
         return [(event[1], recorded_act(event[4], event[5])) for event in self.act_events]
 
     def last_common_seq(self, other: Branch) -> int | None:
-        """Returns the last event that two branches share; None if no act distinguishes them."""
+        """Return the last event that two branches share; None if no act distinguishes them."""
         at = 0
         for one, two in zip(self.acts, other.acts, strict=False):
             if one != two:
@@ -99,13 +99,13 @@ class EventLogWriter(Protocol):
     """A writer of an event log (`scenarios.logs.log_writer.LogWriter`)."""
 
     def __call__(self, event: EventTuple) -> None:
-        """Writes an event."""
+        """Write an event."""
 
     def cut(self, seq: int) -> None:
-        """Removes the events after `seq`."""
+        """Remove the events after `seq`."""
 
     def close(self, now: int | None = None) -> None:
-        """Completes the log. `now` is the virtual time of its end, µs."""
+        """Complete the log. `now` is the virtual time of its end, µs."""
 
 
 class BranchLogWriter:
@@ -121,18 +121,18 @@ class BranchLogWriter:
         self.last = 0
 
     def write(self, event: EventTuple) -> None:
-        """Writes an event if it is new."""
+        """Write an event if it is new."""
         if self.log is not None and event[0] > self.last:
             self.last = event[0]
             self.log(event)
 
     def cut(self, seq: int) -> None:
-        """Removes the events after `seq`, because another branch follows."""
+        """Remove the events after `seq`, because another branch follows."""
         if self.log is not None and seq < self.last:
             self.log.cut(seq)
             self.last = seq
 
     def close(self, now: int) -> None:
-        """Completes the log at virtual time `now`, µs."""
+        """Complete the log at virtual time `now`, µs."""
         if self.log is not None:
             self.log.close(now)

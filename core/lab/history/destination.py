@@ -59,7 +59,7 @@ class Destination(ReprMixin):
         return self.position.time if self.position is not None else self.time if self.time >= 0 else None
 
     def reached(self, replay_run: ReplayRun) -> bool:
-        """Whether the run needs no further step."""
+        """Return whether the run needs no further step."""
         if self.position is not None:
             return (replay_run.steps, replay_run.acts_done) >= (self.position.steps, self.position.acts)
         if self.seq >= 0:
@@ -68,7 +68,7 @@ class Destination(ReprMixin):
         return due is None or due > self.time
 
     def is_known(self, known: RetainedEvents) -> bool:
-        """Whether the retained events reach this moment."""
+        """Return whether the retained events reach this moment."""
         if self.position is not None:
             return self.position.place <= known.place
         if self.seq >= 0:
@@ -76,7 +76,7 @@ class Destination(ReprMixin):
         return self.time < known.place[2]
 
     def progress(self, replay_run: ReplayRun) -> float:
-        """Returns the share of the journey from the start of the session that is done, from 0 to 1."""
+        """Return the share of the journey from the start of the session that is done, from 0 to 1."""
         if self.position is not None:
             done, whole = replay_run.steps + replay_run.acts_done, self.position.steps + self.position.acts
         elif self.seq >= 0:
@@ -86,7 +86,7 @@ class Destination(ReprMixin):
         return min(1.0, done / whole) if whole > 0 else 1.0
 
     def nearest(self, keyframe_cache: KeyframeCache, acts: Sequence[PlayedAct], known: RetainedEvents) -> Keyframe | None:
-        """Returns the last keyframe before this moment on the path of these acts, with its events retained; None if there is none."""
+        """Return the last keyframe before this moment on the path of these acts, with its events retained; None if there is none."""
         for keyframe in reversed(keyframe_cache.keyframes):
             position = keyframe.position
             if (
@@ -99,7 +99,7 @@ class Destination(ReprMixin):
         return None
 
     def is_near(self, keyframe: Keyframe, keyframe_cache: KeyframeCache, known: RetainedEvents) -> bool:
-        """Whether the run can repeat the steps from a keyframe in one go, or faster than it could build a new cluster."""
+        """Return whether the run can repeat the steps from a keyframe in one go, or faster than it could build a new cluster."""
         near = max(MAX_STEPS_IN_PLACE, len(keyframe.playable.cluster_snapshot) // OBJECTS_PER_STEP)
         if self.position is not None:
             return self.position.steps - keyframe.position.steps <= near

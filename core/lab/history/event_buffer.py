@@ -63,7 +63,7 @@ class EventRing:
         return max(self._floor, self._begin + len(self._last) - self._size)
 
     def append(self, event: EventTuple) -> None:
-        """Adds an event."""
+        """Add an event."""
         last = self._last
         last.append(event)
         if len(last) == CHUNK:
@@ -74,7 +74,7 @@ class EventRing:
                 self._full.popleft()
 
     def at(self, index: int) -> EventTuple:
-        """Returns the event at an index.
+        """Return the event at an index.
 
         Raises:
             IndexError: the event was dropped or does not exist yet.
@@ -85,7 +85,7 @@ class EventRing:
         return self._last[after] if after >= 0 else self._full[after // CHUNK][after % CHUNK]
 
     def since(self, index: int) -> list[EventTuple]:
-        """Returns the events from an index on that are in memory."""
+        """Return the events from an index on that are in memory."""
         after = max(index, self.first) - self._begin
         if after >= 0:
             return self._last[after:]
@@ -96,7 +96,7 @@ class EventRing:
         return found + self._last
 
     def prefix(self, seq: int) -> EventRing:
-        """Returns the ring up to event `seq`, at the same indices, as far as its events are in memory."""
+        """Return the ring up to event `seq`, at the same indices, as far as its events are in memory."""
         other = EventRing(self._size)
         total, other._floor = self._after(seq), self.first
         if total <= other._floor:  # No event is kept. Events before the floor might have come after `seq`.
@@ -109,12 +109,12 @@ class EventRing:
         return other
 
     def index_of(self, seq: int) -> int | None:
-        """Returns the index of event `seq`; None if it is not in memory."""
+        """Return the index of event `seq`; None if it is not in memory."""
         index = self._after(seq) - 1
         return index if index >= self.first and self.at(index)[0] == seq else None
 
     def _after(self, seq: int) -> int:
-        """Returns the index of the first event after `seq`, in memory or not; `total` if there is none."""
+        """Return the index of the first event after `seq`, in memory or not; `total` if there is none."""
         number = bisect_right(self._full, seq, key=_end)
         chunk = self._last if number == len(self._full) else self._full[number]
         return self._begin - (len(self._full) - number) * CHUNK + bisect_right(chunk, seq, key=_seq)
@@ -137,7 +137,7 @@ class EventBuffer:
         self._last: dict[tuple[str, int], int] = {}
 
     def append(self, event: EventTuple) -> int:
-        """Adds an event to each ring of its level. Returns its level."""
+        """Add an event to each ring of its level. Return its level."""
         self._all.append(event)
         level = LEVEL[event[3]]
         if level >= NORMAL:
@@ -149,18 +149,18 @@ class EventBuffer:
         return level
 
     def _first_of_a_series(self, refused: EventTuple) -> bool:
-        """Whether a refusal starts a new series of its partition."""
+        """Return whether a refusal starts a new series of its partition."""
         partition = (refused[5], refused[6])
         before = self._last.get(partition)
         self._last[partition] = refused[1]
         return before is None or refused[1] - before > REFUSAL_SERIES_GAP
 
     def retains_after(self, seq: int) -> bool:
-        """Whether no ring has dropped an event after `seq`."""
+        """Return whether no ring has dropped an event after `seq`."""
         return all(ring.first == 0 or ring.at(ring.first)[0] <= seq for ring in (self._all, self._normal, self._notable) if ring.total)
 
     def prefix(self, seq: int) -> EventBuffer:
-        """Returns the rings up to event `seq`."""
+        """Return the rings up to event `seq`."""
         other = EventBuffer()
         other._all, other._normal, other._notable = self._all.prefix(seq), self._normal.prefix(seq), self._notable.prefix(seq)
         if self._last:
@@ -168,7 +168,7 @@ class EventBuffer:
         return other
 
     def _refused_of_late(self) -> dict[tuple[str, int], int]:
-        """Returns the time of each partition's last refusal, if a series can still continue."""
+        """Return the time of each partition's last refusal, if a series can still continue."""
         ring = self._normal
         found: dict[tuple[str, int], int] = {}
         for index in range(ring.total - 1, ring.first - 1, -1):
@@ -180,11 +180,11 @@ class EventBuffer:
         return found
 
     def ring(self, level: int) -> EventRing:
-        """Returns the ring of that level and above."""
+        """Return the ring of that level and above."""
         return self._notable if level >= NOTABLE else self._normal if level >= NORMAL else self._all
 
     def find(self, seq: int) -> EventTuple | None:
-        """Returns the event `seq`; None if no ring has it."""
+        """Return the event `seq`; None if no ring has it."""
         for ring in (self._all, self._normal, self._notable):
             index = ring.index_of(seq)
             if index is not None:

@@ -36,7 +36,7 @@ from core.sim.units import format_clock
 
 
 def run_to_completion(task: IncrementalTask) -> ShouldYield:
-    """Returns the default policy: every task runs to its end at once."""
+    """Return the default policy: every task runs to its end at once."""
     return never_yield
 
 
@@ -101,11 +101,11 @@ class History:
 
     @staticmethod
     def of(spec: ClusterSpec, release: Release = CURRENT, seed: int = 0, clock: Callable[[], float] = no_time) -> History:
-        """Returns a history of a cluster without a plan. For a large cluster, pass `time.process_time` as the clock."""
+        """Return a history of a cluster without a plan. For a large cluster, pass `time.process_time` as the clock."""
         return History(lambda sink: PlayableCluster(Cluster(spec, release, seed, sink)), clock=clock)
 
     def _retained_events(self) -> RetainedEvents:
-        """Returns the events in memory up to the present moment."""
+        """Return the events in memory up to the present moment."""
         replay_run = self.replay_run
         return RetainedEvents(
             self.event_buffer, replay_run.acts, replay_run.position.place, replay_run.step_index.prefix(len(replay_run.step_index))
@@ -123,7 +123,7 @@ class History:
             self._search.on_event(event, level)
 
     def _record(self, event: EventTuple) -> None:
-        """Writes a new event to the log and the branch. A repeated event changes nothing."""
+        """Write a new event to the log and the branch. A repeated event changes nothing."""
         self.branch.on_event(event)
         self._log.write(event)
 
@@ -135,11 +135,11 @@ class History:
         return self.replay_run.cluster
 
     def view(self) -> ClusterView:
-        """Returns the frozen state."""
+        """Return the frozen state."""
         return self.cluster.view()
 
     def events(self) -> list[EventTuple]:
-        """Returns the events up to the present moment that are in memory."""
+        """Return the events up to the present moment that are in memory."""
         return self.event_buffer.ring(DETAIL).since(0)
 
     @property
@@ -161,7 +161,7 @@ class History:
     # --- tasks -----------------------------------------------------------------------------------------------------
 
     def start_task(self, what: str, task: IncrementalTask, arrived: Callable[[], None]) -> None:
-        """Starts a task and runs its first slice.
+        """Start a task and runs its first slice.
 
         Args:
             what: the target in words.
@@ -173,7 +173,7 @@ class History:
         self.continue_task()
 
     def continue_task(self) -> None:
-        """Runs the next slice of the running task."""
+        """Run the next slice of the running task."""
         task = self.task
         if task is None:
             return
@@ -189,7 +189,7 @@ class History:
         return arrived
 
     def cancel_task(self) -> None:
-        """Cancels the running task. A journey into the past that is canceled on the way changes nothing."""
+        """Cancel the running task. A journey into the past that is canceled on the way changes nothing."""
         task = self.task
         if task is not None:
             arrived = self._end_task()
@@ -197,11 +197,11 @@ class History:
                 arrived()
 
     def pause(self) -> None:
-        """Stops at the present moment."""
+        """Stop at the present moment."""
         self.cancel_task()
 
     def record_branch_end(self) -> None:
-        """Makes the end of the branch a moment at which a script can end. The session calls this method before it leaves that moment."""
+        """Make the end of the branch a moment at which a script can end. The session calls this method before it leaves that moment."""
         if not self.in_the_past:
             self.replay_run.finish_present_moment()
             self._branch_end = self.replay_run.position
@@ -213,9 +213,9 @@ class History:
     # --- forward ---------------------------------------------------------------------------------------------------
 
     def run_until(self, time_us: int | None, should_yield: ShouldYield = never_yield) -> None:
-        """Executes everything that is due up to a virtual time, µs. If the time is None, runs without end.
+        """Execute everything that is due up to a virtual time, µs. If the time is None, runs without end.
 
-        Stops early if `should_yield` returns True, the plan ends, or the cluster waits for acts in by-hand mode.
+        Stop early if `should_yield` returns True, the plan ends, or the cluster waits for acts in by-hand mode.
         """
         self.cancel_task()
         replay_run, cluster = self.replay_run, self.cluster
@@ -237,11 +237,11 @@ class History:
             replay_run.advance_to(time_us)
 
     def step(self) -> None:
-        """Goes forward to the next event."""
+        """Go forward to the next event."""
         self._look_for("the next event", DETAIL)
 
     def step_to_notable(self) -> None:
-        """Goes forward to the next election, ISR change, truncation, error, or loss."""
+        """Go forward to the next election, ISR change, truncation, error, or loss."""
         self._look_for("the next notable event", NOTABLE)
 
     def _look_for(self, what: str, level: int) -> None:
@@ -249,12 +249,12 @@ class History:
         self._begin_search(what, SearchTask(self.replay_run, self.keyframe_cache, level=level, limit=self.limit))
 
     def go_forward(self, destination: Destination) -> None:
-        """Goes forward to a destination. Repeats the known future first, and then plays on."""
+        """Go forward to a destination. Repeat the known future first, and then plays on."""
         self.pause()
         self._begin_search(destination.what, SearchTask(self.replay_run, self.keyframe_cache, destination=destination, limit=self.limit))
 
     def stop_when(self, watchpoint: Watchpoint, what: str = "that moment") -> SearchTask:
-        """Goes forward until a watchpoint comes true. The returned search says whether it did."""
+        """Go forward until a watchpoint comes true. The returned search says whether it did."""
         self.pause()
         search = SearchTask(self.replay_run, self.keyframe_cache, watchpoint=watchpoint, limit=self.limit)
         self._begin_search(what, search)
@@ -268,13 +268,13 @@ class History:
         self.start_task(what, search, ended)
 
     def go_to_end(self) -> None:
-        """Goes forward to the end of this branch."""
+        """Go forward to the end of this branch."""
         self.go_forward(Destination("the end of this branch", position=self._branch_end))
 
     # --- back ------------------------------------------------------------------------------------------------------
 
     def travel(self, destination: Destination, then: Callable[[], None] | None = None) -> None:
-        """Goes to a destination on this branch by the shorter route. Calls `then` on arrival, unless the route leads forward."""
+        """Go to a destination on this branch by the shorter route. Call `then` on arrival, unless the route leads forward."""
         ahead = (
             not destination.reached(self.replay_run)
             if destination.position is None
@@ -286,7 +286,7 @@ class History:
             self.go_to(destination, then=then)
 
     def go_to(self, destination: Destination, branch: Branch | None = None, then: Callable[[], None] | None = None) -> None:
-        """Goes to a destination on this branch or another branch. Calls `then` on arrival."""
+        """Go to a destination on this branch or another branch. Call `then` on arrival."""
         self.pause()
         self.record_branch_end()
         acts = self.replay_run.acts if branch is None or branch is self.branch else branch.acts
@@ -299,14 +299,14 @@ class History:
         self.start_task(destination.what, replay, lambda: self._adopt(replay, branch or self.branch, then))
 
     def is_kept_ahead(self, destination: Destination) -> bool:
-        """Whether a keyframe lies between the present moment and a future destination, so that `go_to` is faster than `go_forward`."""
+        """Return whether a keyframe lies between the present moment and a future destination, so that `go_to` is faster than `go_forward`."""
         if not self.in_the_past:
             return False
         keyframe = destination.nearest(self.keyframe_cache, self.replay_run.acts, self._retained)
         return keyframe is not None and keyframe.position.place > self.replay_run.position.place
 
     def back_to_when(self, watchpoint: Watchpoint, what: str = "that moment", then: Callable[[bool], None] | None = None) -> TravelTask:
-        """Goes back to the last moment at which a watchpoint came true.
+        """Go back to the last moment at which a watchpoint came true.
 
         `then` is called with True if there is such a moment, otherwise with False. When the task has finished, its `found` attribute holds
         that moment.
@@ -333,7 +333,7 @@ class History:
         return replay
 
     def preview(self, destination: Destination, then: Callable[[ClusterView], None]) -> None:
-        """Passes the view of another moment of this branch to `then`. The session stays at the present moment."""
+        """Pass the view of another moment of this branch to `then`. The session stays at the present moment."""
         self.pause()
         self.record_branch_end()
         replay = TravelTask(self.start, self.branch.acts, destination, self.keyframe_cache, self._retained)
@@ -357,12 +357,12 @@ class History:
             then()
 
     def _last_common_seq(self, branch: Branch) -> int:
-        """Returns the last event that another branch shares with this one. If no act differs, this is the last event in the log."""
+        """Return the last event that another branch shares with this one. If no act differs, this is the last event in the log."""
         parting = self.branch.last_common_seq(branch)
         return self._log.last if parting is None else parting
 
     def step_back(self, then: Callable[[], None] | None = None) -> bool:
-        """Goes back to the moment before the last event, or undoes the last act. Returns False if there is no event."""
+        """Go back to the moment before the last event, or undoes the last act. Return False if there is no event."""
         last = self.replay_run.event_tap.seq
         if last == 0:
             return False
@@ -375,7 +375,7 @@ class History:
         return True
 
     def step_back_notable(self, then: Callable[[], None] | None = None) -> bool:
-        """Goes back to the previous notable event. Returns False if none is in memory."""
+        """Go back to the previous notable event. Return False if none is in memory."""
         before = self.replay_run.seq_before_step_of(self.replay_run.event_tap.seq)
         earlier = [mark.seq for mark in self.branch.marks if mark.seq <= before and self._is_notable(mark.seq)]
         if not earlier:
@@ -390,7 +390,7 @@ class History:
     # --- acts, done and undone -------------------------------------------------------------------------------------
 
     def do(self, act: Act, *, joined: bool = False) -> int:
-        """Does an act now and returns the sequence number of its event. In the past, an act starts a new branch.
+        """Do an act now and returns the sequence number of its event. In the past, an act starts a new branch.
 
         Args:
             act: the act.
@@ -423,13 +423,13 @@ class History:
         return seq
 
     def act_undone_by_step_back(self) -> PlayedAct | None:
-        """Returns the act that a step back would undo; None if a step back would go back over an event instead."""
+        """Return the act that a step back would undo; None if a step back would go back over an event instead."""
         replay_run = self.replay_run
         act = replay_run.acts[replay_run.acts_done - 1] if replay_run.acts_done else None
         return act if act is not None and act.seq > replay_run.seq_before_step_of(replay_run.event_tap.seq) else None
 
     def act_to_undo(self) -> PlayedAct | None:
-        """Returns the first of the acts that were last done together; None if there is no act to undo."""
+        """Return the first of the acts that were last done together; None if there is no act to undo."""
         replay_run = self.replay_run
         given, at = len(self._acts_not_to_undo), replay_run.acts_done - 1
         if at < given and replay_run.acts[: replay_run.acts_done] == self._acts_not_to_undo[: replay_run.acts_done]:
@@ -439,19 +439,19 @@ class History:
         return replay_run.acts[at] if at >= 0 else None
 
     def act_to_redo(self) -> PlayedAct | None:
-        """Returns the next act of this branch; None if there is none."""
+        """Return the next act of this branch; None if there is none."""
         replay_run = self.replay_run
         return replay_run.acts[replay_run.acts_done] if self.in_the_past and replay_run.acts_done < len(replay_run.acts) else None
 
     def undo(self, then: Callable[[], None] | None = None) -> None:
-        """Goes back to just before the last act."""
+        """Go back to just before the last act."""
         undone = self.act_to_undo()
         if undone is not None:
             count = self.replay_run.acts.index(undone)
             self.go_to(Destination("the moment before the act", position=Position(undone.steps, count, undone.time)), then=then)
 
     def redo(self) -> None:
-        """Goes forward to just after the next act."""
+        """Go forward to just after the next act."""
         replay_run = self.replay_run
         if self.act_to_redo() is None:
             return
@@ -462,23 +462,23 @@ class History:
         self.go_forward(Destination("the moment after the act", position=Position(act.steps, last + 1, act.time, act.seq)))
 
     def forbid_undo_before(self) -> None:
-        """Makes the acts so far part of the start of the session, so that `undo` cannot undo them."""
+        """Make the acts so far part of the start of the session, so that `undo` cannot undo them."""
         self._acts_not_to_undo = list(self.replay_run.acts)
 
     # --- branches, bookmarks, old sessions -------------------------------------------------------------------------
 
     def go_to_branch(self, branch: Branch, then: Callable[[], None] | None = None) -> None:
-        """Goes to the end of another branch."""
+        """Go to the end of another branch."""
         self.go_to(Destination(f"branch {branch.name}", position=branch.end), branch, then)
 
     def bookmark(self, note: str) -> Bookmark:
-        """Marks the present moment."""
+        """Mark the present moment."""
         mark = Bookmark(self.branch.name, self.replay_run.position, note)
         self.bookmarks.append(mark)
         return mark
 
     def open_recording(self, old: RecordedSession, *, read_only: bool = False, at: int = -1) -> None:
-        """Starts to replay a recorded session. `continue_task` runs the slices.
+        """Start to replay a recorded session. `continue_task` runs the slices.
 
         Args:
             old: the recorded session.
@@ -502,7 +502,7 @@ class History:
         self.task_target, self.task, self._on_done = f"the end of {old.source}", opening, arrived
 
     def close(self) -> None:
-        """Ends the session at the end of its branch, even if the present moment is in the past. Completes the event log."""
+        """End the session at the end of its branch, even if the present moment is in the past. Complete the event log."""
         self.cancel_task()
         self.record_branch_end()
         if self._log.log is not None and self.in_the_past:
@@ -513,7 +513,7 @@ class History:
         self._log.close(self._branch_end.time)
 
     def dispose(self) -> None:
-        """Releases everything large after the session has ended."""
+        """Release everything large after the session has ended."""
         del self.replay_run
         self.event_buffer, self.keyframe_cache, self.on_event = EventBuffer(), KeyframeCache(), None
         self._retained = RetainedEvents(self.event_buffer, [], (0, 0, 0))
@@ -522,8 +522,8 @@ class History:
 
 
 def _nothing() -> None:
-    """Does nothing on arrival."""
+    """Do nothing on arrival."""
 
 
 def _nothing_of(found: bool) -> None:
-    """Does nothing with the result of a search."""
+    """Do nothing with the result of a search."""

@@ -13,7 +13,7 @@ STEPS_PER_CHECK: Final = 64
 
 
 def never_yield() -> bool:
-    """Returns False, so that the task runs to its end."""
+    """Return False, so that the task runs to its end."""
     return False
 
 
@@ -25,7 +25,7 @@ class IncrementalTask(Protocol):
         """The share that is done, from 0 to 1; None if it is unknown."""
 
     def advance(self, should_yield: ShouldYield = never_yield) -> bool:
-        """Runs until `should_yield` returns True. Returns whether the task has finished."""
+        """Run until `should_yield` returns True. Return whether the task has finished."""
 
     def cancel(self) -> bool:
-        """Stops the task. Returns whether the caller must treat the task as finished."""
+        """Stop the task. Return whether the caller must treat the task as finished."""

@@ -79,7 +79,7 @@ class Keyframe(ReprMixin):
     acted: tuple[int, int]
 
     def is_on_path_of(self, acts: Sequence[PlayedAct]) -> bool:
-        """Whether a session with these acts passes this keyframe."""
+        """Return whether a session with these acts passes this keyframe."""
         done = self.position.acts
         if tuple(acts[:done]) != self.acts:
             return False
@@ -87,7 +87,7 @@ class Keyframe(ReprMixin):
 
 
 def no_time() -> float:
-    """Returns 0, like a clock that stands still, so that every operation costs nothing."""
+    """Return 0, like a clock that stands still, so that every operation costs nothing."""
     return 0.0
 
 
@@ -114,7 +114,7 @@ class KeyframeCache:
         self._off = False
 
     def maybe_add(self, replay_run: ReplayRun, *, seen: bool = True) -> None:
-        """Adds a keyframe if one is due. If `seen`, a screen shows the cluster move, so the keyframe must be cheap."""
+        """Add a keyframe if one is due. If `seen`, a screen shows the cluster move, so the keyframe must be cheap."""
         if self._off or self._has_near(replay_run.steps):
             return
         started = self._clock()
@@ -163,12 +163,12 @@ class KeyframeCache:
             self._objects = self._weigh()
 
     def add_first(self, replay_run: ReplayRun) -> None:
-        """Adds the first whole keyframe of a large cluster. Later keyframes store only the changes to it."""
+        """Add the first whole keyframe of a large cluster. Later keyframes store only the changes to it."""
         if LARGE_CLUSTER_REPLICAS < _replicas(replay_run.cluster) <= MAX_REPLICAS_OF_FIRST_KEYFRAME:
             self.maybe_add(replay_run, seen=False)
 
     def _has_near(self, steps: int) -> bool:
-        """Whether a keyframe is closer than the minimum distance."""
+        """Return whether a keyframe is closer than the minimum distance."""
         keyframe = self.keyframes
         if not keyframe or steps >= keyframe[-1].position.steps + self._every:
             return False
@@ -180,7 +180,7 @@ class KeyframeCache:
         return sum(wholes.values()) + sum(keyframe.playable.cluster_snapshot.weight for keyframe in self.keyframes)
 
     def _thin_out_far_ones(self) -> None:
-        """Drops keyframes of a large cluster. The further back they are, the larger the gaps become."""
+        """Drop keyframes of a large cluster. The further back they are, the larger the gaps become."""
         while len(self.keyframes) > MAX_KEYFRAMES_OF_LARGE_CLUSTER:
             at = [keyframe.position.steps for keyframe in self.keyframes]
             inner = range(1, len(at) - 1)
@@ -188,7 +188,7 @@ class KeyframeCache:
 
 
 def _replicas(cluster: ClusterLike) -> int:
-    """Returns the approximate number of replicas of a cluster at its start; 0 unless it is a `Cluster`."""
+    """Return the approximate number of replicas of a cluster at its start; 0 unless it is a `Cluster`."""
     if not isinstance(cluster, Cluster):
         return 0
     return sum(len(topic.assignment) or topic.partitions * topic.replication_factor for topic in cluster.spec.topics)
@@ -199,7 +199,7 @@ def _steps(keyframe: Keyframe) -> int:
 
 
 def restore_run(keyframe: Keyframe, acts: Sequence[PlayedAct], event_tap: EventTap, *, in_place: bool = False) -> ReplayRun:
-    """Returns a run at the position of a keyframe. With `in_place`, restores the cluster object that the keyframe was taken of."""
+    """Return a run at the position of a keyframe. With `in_place`, restores the cluster object that the keyframe was taken of."""
     replay_run = ReplayRun(keyframe.playable.restore(event_tap, in_place=in_place), event_tap, acts)
     replay_run.restore_position(keyframe.position, keyframe.step_index.prefix(len(keyframe.step_index)), keyframe.acted)
     return replay_run

@@ -55,11 +55,11 @@ class TrackedValue(ReprMixin):
     all_events: bool = False
 
     def concerns(self, event: EventTuple) -> bool:
-        """Whether an event concerns this value."""
+        """Return whether an event concerns this value."""
         return self.value_after(event) not in (_UNRELATED, _RELOADED)
 
     def last_change(self, ring: EventRing) -> EventTuple | None:
-        """Returns the event that last changed the value; None if that event is no longer in memory."""
+        """Return the event that last changed the value; None if that event is no longer in memory."""
         found = loaded = None
         for index in range(ring.total - 1, ring.first - 1, -1):
             event = ring.at(index)
@@ -78,7 +78,7 @@ class TrackedValue(ReprMixin):
 
 
 def tracked_values_of(partition: PartitionView | None, broker: BrokerView | None) -> list[TrackedValue]:
-    """Returns the tracked values of the selected partition and broker."""
+    """Return the tracked values of the selected partition and broker."""
     cells: list[TrackedValue] = []
     if partition is not None:
         tp = partition.tp

@@ -69,7 +69,7 @@ class LogReplayTask:
         return self._compared / len(self._recording.events) if self._recording.events else 1.0
 
     def _compare(self, event: EventTuple) -> None:
-        """Compares an event with the log."""
+        """Compare an event with the log."""
         events = self._recording.events
         if not self.differs:
             if self._compared < len(events) and not agree(events[self._compared], event):
@@ -80,7 +80,7 @@ class LogReplayTask:
         self._compared += 1
 
     def cancel(self) -> bool:
-        """Ends the session after the last replayed event."""
+        """End the session after the last replayed event."""
         self._stop_at_difference("the replay stopped")
         self.replay_run.event_tap.sink = self._sink_before
         return True
@@ -90,7 +90,7 @@ class LogReplayTask:
         self.differs = f"{self._recording.source}:{line}: {how}; the session is shown up to that point"
 
     def advance(self, should_yield: ShouldYield = never_yield) -> bool:
-        """Runs until `should_yield` returns True. Returns whether the log has ended or a difference was found."""
+        """Run until `should_yield` returns True. Return whether the log has ended or a difference was found."""
         replay_run, acts = self.replay_run, self._recording.acts
         count = 0
         while not self.differs:
@@ -123,7 +123,7 @@ class LogReplayTask:
 
 
 def _difference(recorded: EventTuple, event: EventTuple) -> str:
-    """Returns the difference between an event of the log and the event of the replay."""
+    """Return the difference between an event of the log and the event of the replay."""
     begin = f"in the replay, event {recorded[0]}"
     if recorded[3] != event[3] or recorded[1] != event[1]:
         return f"{begin} is not {_shortened_sentence(recorded)} but {_shortened_sentence(event)}"

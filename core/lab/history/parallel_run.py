@@ -67,7 +67,7 @@ class ParallelRun:
         self.event_buffer.append(event)
 
     def advance_to(self, now: int, steps: int, acts: Sequence[PlayedAct], should_yield: ShouldYield = never_yield) -> bool:
-        """Runs up to a moment of the session. Returns whether it has arrived.
+        """Run up to a moment of the session. Return whether it has arrived.
 
         Args:
             now: the virtual time of the session, µs.
@@ -106,7 +106,7 @@ class ParallelRun:
                 return False
 
     def _other(self, acts: Sequence[PlayedAct]) -> bool:
-        """Whether the acts of the session differ from the acts that were done in this run."""
+        """Return whether the acts of the session differ from the acts that were done in this run."""
         done = len(self._done)
         return len(acts) < done or any(one.act != two.act or one.time != two.time for one, two in zip(self._done, acts, strict=False))
 
@@ -123,15 +123,15 @@ class ParallelRun:
         return self.replay_run.cluster.now
 
     def view(self) -> ClusterView:
-        """Returns the frozen state."""
+        """Return the frozen state."""
         return self.replay_run.cluster.view()
 
     def ended_before(self, now: int) -> int | None:
-        """Returns the virtual time at which the branch ends, µs, if it is before `now`; None otherwise."""
+        """Return the virtual time at which the branch ends, µs, if it is before `now`; None otherwise."""
         return self._end if 0 <= self._end < now else None
 
     def compare(self, event_buffer: EventBuffer, *, settled: bool = False) -> FirstDifference | None:
-        """Finds the first event that differs. Compares the events that both runs have reached and have in memory.
+        """Find the first event that differs. Compare the events that both runs have reached and have in memory.
 
         Args:
             event_buffer: the events of the session.

@@ -54,7 +54,7 @@ class PlayableSnapshot(Protocol):
         """The snapshot of the cluster."""
 
     def restore(self, sink: Callable[[EventTuple], None], *, in_place: bool = False) -> Playable:
-        """Returns a playable that continues from this state byte for byte.
+        """Return a playable that continues from this state byte for byte.
 
         Args:
             sink: receives the events.
@@ -69,13 +69,13 @@ class Playable(Protocol):
     def cluster(self) -> ClusterLike: ...
 
     def next_due(self) -> int | None:
-        """Returns the virtual time of the next event of the cluster or act of the scenario, µs; None if nothing is scheduled."""
+        """Return the virtual time of the next event of the cluster or act of the scenario, µs; None if nothing is scheduled."""
 
     def step(self) -> bool:
-        """Executes one step. Returns False if there is none."""
+        """Execute one step. Return False if there is none."""
 
     def advance_to(self, time_us: int) -> None:
-        """Executes everything that is due up to and including that virtual time, µs."""
+        """Execute everything that is due up to and including that virtual time, µs."""
 
     @property
     def stepwise(self) -> bool:
@@ -86,10 +86,10 @@ class Playable(Protocol):
         """Whether the plan has ended."""
 
     def snapshot(self) -> PlayableSnapshot | None:
-        """Returns the present state as a value; None if it cannot be captured."""
+        """Return the present state as a value; None if it cannot be captured."""
 
     def after_act(self) -> None:
-        """Reacts to an act of a person. The plan might be waiting for it."""
+        """React to an act of a person. The plan might be waiting for it."""
 
 
 @attrs.frozen(repr=False)
@@ -99,7 +99,7 @@ class PlayableClusterSnapshot(ReprMixin):
     cluster_snapshot: Snapshot[Cluster]
 
     def restore(self, sink: Callable[[EventTuple], None], *, in_place: bool = False) -> PlayableCluster:
-        """Returns a cluster that continues from this state."""
+        """Return a cluster that continues from this state."""
         return PlayableCluster(Cluster.from_snapshot(self.cluster_snapshot, sink, in_place=in_place))
 
 
@@ -112,23 +112,23 @@ class PlayableCluster(ReprMixin):
     finished: bool = False
 
     def next_due(self) -> int | None:
-        """Returns the virtual time of the next scheduled event of the cluster, µs; None if there is none."""
+        """Return the virtual time of the next scheduled event of the cluster, µs; None if there is none."""
         return self.cluster.next_time()
 
     def step(self) -> bool:
-        """Handles the next scheduled event of the cluster. Returns False if there is none."""
+        """Handle the next scheduled event of the cluster. Return False if there is none."""
         return self.cluster.step()
 
     def advance_to(self, time_us: int) -> None:
-        """Runs the cluster up to that virtual time, µs."""
+        """Run the cluster up to that virtual time, µs."""
         self.cluster.run_until(time_us)
 
     def snapshot(self) -> PlayableClusterSnapshot | None:
-        """Returns the present state; None unless the cluster is a `Cluster`."""
+        """Return the present state; None unless the cluster is a `Cluster`."""
         return PlayableClusterSnapshot(self.cluster.snapshot()) if isinstance(self.cluster, Cluster) else None
 
     def after_act(self) -> None:
-        """Does nothing, because there is no plan."""
+        """Do nothing, because there is no plan."""
 
 
 PlayableFactory = Callable[[Callable[[EventTuple], None]], Playable]

@@ -57,7 +57,7 @@ class StepIndex:
         return self._count
 
     def append(self, seq: int) -> None:
-        """Adds a step that ended at that event. Indexes that see more of the shared list are not affected."""
+        """Add a step that ended at that event. Indexes that see more of the shared list are not affected."""
         shared, count = self._all, self._count
         if count == len(shared):
             shared.append(seq)
@@ -67,17 +67,17 @@ class StepIndex:
         self._count = count + 1
 
     def prefix(self, count: int) -> StepIndex:
-        """Returns an index that ends after the first `count` entries."""
+        """Return an index that ends after the first `count` entries."""
         other = StepIndex()
         other._all, other._count = self._all, count
         return other
 
     def prefix_to(self, seq: int) -> StepIndex:
-        """Returns an index that ends with the last entry up to that event."""
+        """Return an index that ends with the last entry up to that event."""
         return self.prefix(bisect_right(self._all, seq, 0, self._count))
 
     def seq_before_step_of(self, seq: int) -> int:
-        """Returns the last event before the step that recorded event `seq`; 0 if there is none."""
+        """Return the last event before the step that recorded event `seq`; 0 if there is none."""
         index = bisect_left(self._all, seq, 0, self._count)
         return self._all[index - 1] if index > 0 else 0
 
@@ -126,7 +126,7 @@ class ReplayRun:
         return self.playable.finished
 
     def _next_recorded_act(self) -> PlayedAct | None:
-        """Returns the recorded act that is due before the next step; None if there is none."""
+        """Return the recorded act that is due before the next step; None if there is none."""
         if self.acts_done < len(self.acts) and self.acts[self.acts_done].steps <= self.steps:
             return self.acts[self.acts_done]
         return None
@@ -142,12 +142,12 @@ class ReplayRun:
         return self.by_hand and self._next_recorded_act() is None and (self.playable.finished or isinstance(self.playable, PlayableCluster))
 
     def next_due(self) -> int | None:
-        """Returns the virtual time of the next step or recorded act, µs; None if nothing is scheduled."""
+        """Return the virtual time of the next step or recorded act, µs; None if nothing is scheduled."""
         coming = self._next_recorded_act()
         return self.playable.next_due() if coming is None else max(coming.time, self.cluster.now)
 
     def step(self) -> bool:
-        """Executes the next recorded act or step. Returns False if there is none."""
+        """Execute the next recorded act or step. Return False if there is none."""
         coming = self._next_recorded_act()
         if coming is not None:
             self.move_clock(coming.time)
@@ -164,7 +164,7 @@ class ReplayRun:
         return True
 
     def repeat_steps(self, steps: int, seq: int, time_us: int, known: StepIndex) -> bool:
-        """Repeats up to `steps` steps whose events are known. Meanwhile, a cluster without a plan sends no events.
+        """Repeat up to `steps` steps whose events are known. Meanwhile, a cluster without a plan sends no events.
 
         Args:
             steps: the maximum number of steps.
@@ -192,14 +192,14 @@ class ReplayRun:
         return done > 0
 
     def advance_to(self, time_us: int) -> None:
-        """Executes everything that is due up to and including that virtual time, µs."""
+        """Execute everything that is due up to and including that virtual time, µs."""
         while (due := self.next_due()) is not None and due <= time_us:
             if not self.step():
                 break
         self.move_clock(time_us)
 
     def move_clock(self, time_us: int) -> None:
-        """Moves the clock to a virtual time, µs. It stops before the next due event or recorded act."""
+        """Move the clock to a virtual time, µs. It stops before the next due event or recorded act."""
         coming = self._next_recorded_act()
         if coming is not None:
             time_us = min(time_us, coming.time)
@@ -208,7 +208,7 @@ class ReplayRun:
             self.playable.advance_to(time_us)
 
     def finish_present_moment(self) -> None:
-        """Executes everything else that is due at the present time, so that a script can act at this moment.
+        """Execute everything else that is due at the present time, so that a script can act at this moment.
 
         A script's act comes after everything that is due by its time. Directly after an act, another act can follow at the same time.
         If events have happened since then, the next act comes 1 µs later.
@@ -227,7 +227,7 @@ class ReplayRun:
             self.move_clock(target)
 
     def do(self, act: Act, *, joined: bool = False) -> int:
-        """Does an act now and records it. Discards the recorded acts that were still to come. Returns its event's sequence number.
+        """Do an act now and records it. Discard the recorded acts that were still to come. Return its event's sequence number.
 
         Args:
             act: the act.
@@ -248,7 +248,7 @@ class ReplayRun:
         return seq
 
     def repeat_if_next(self, act: Act) -> int | None:
-        """Repeats the next recorded act if it equals `act` and is due now. Returns its sequence number; None otherwise."""
+        """Repeat the next recorded act if it equals `act` and is due now. Return its sequence number; None otherwise."""
         coming = self._next_recorded_act()
         if coming is None or coming.time != self.cluster.now or coming.act != act:
             return None
@@ -265,7 +265,7 @@ class ReplayRun:
         return seq
 
     def restore_position(self, position: Position, step_index: StepIndex, acted: tuple[int, int]) -> None:
-        """Sets the position to that of a restored keyframe."""
+        """Set the position to that of a restored keyframe."""
         self.steps, self.acts_done, self.event_tap.seq = position.steps, position.acts, position.seq
         self.step_index, self._acted = step_index, acted
 
@@ -275,5 +275,5 @@ class ReplayRun:
         return self._acted
 
     def seq_before_step_of(self, seq: int) -> int:
-        """Returns the last event before the step that recorded event `seq`; 0 if there is none."""
+        """Return the last event before the step that recorded event `seq`; 0 if there is none."""
         return self.step_index.seq_before_step_of(seq)

@@ -57,7 +57,7 @@ class SearchTask:
         self.found = self._is_found()
 
     def on_event(self, event: EventTuple, level: int) -> None:
-        """Handles an event and its level."""
+        """Handle an event and its level."""
         if self._level is not None and level >= self._level:
             self.found = True
         if self._watchpoint is not None:
@@ -78,7 +78,7 @@ class SearchTask:
         return
 
     def advance(self, should_yield: ShouldYield = never_yield) -> bool:
-        """Runs until `should_yield` returns True. Returns whether the search has ended."""
+        """Run until `should_yield` returns True. Return whether the search has ended."""
         replay_run, limit = self._replay_run, self._limit
         count = 0
         while not self.found:
@@ -99,5 +99,5 @@ class SearchTask:
         return True
 
     def cancel(self) -> bool:
-        """Stops the search at the present moment."""
+        """Stop the search at the present moment."""
         return False

@@ -97,7 +97,7 @@ class TravelTask:
         return self.destination.progress(self.replay_run)
 
     def advance(self, should_yield: ShouldYield = never_yield) -> bool:
-        """Runs until `should_yield` returns True, or to the end if it moves the shown cluster. Returns whether it has arrived."""
+        """Run until `should_yield` returns True, or to the end if it moves the shown cluster. Return whether it has arrived."""
         replay_run, destination = self.replay_run, self.destination
         if self.events_known:
             return self._advance_silently(should_yield)
@@ -116,7 +116,7 @@ class TravelTask:
         return True
 
     def _advance_silently(self, should_yield: ShouldYield) -> bool:
-        """Runs like `advance`, but sends no events, because all of them are known."""
+        """Run like `advance`, but sends no events, because all of them are known."""
         replay_run, destination, known = self.replay_run, self.destination, self._retained
         ends = known.step_index
         assert ends is not None
@@ -134,7 +134,7 @@ class TravelTask:
         return True
 
     def _arrive(self) -> None:
-        """Moves the clock to the exact time of the destination after the last step."""
+        """Move the clock to the exact time of the destination after the last step."""
         replay_run, destination = self.replay_run, self.destination
         if destination.position is not None:
             replay_run.move_clock(destination.position.time)
@@ -150,5 +150,5 @@ class TravelTask:
             self.found = self.replay_run.position
 
     def cancel(self) -> bool:
-        """Stops the journey. The session is unchanged."""
+        """Stop the journey. The session is unchanged."""
         return False

@@ -18,10 +18,10 @@ class Watchpoint:
     """Base class of watchpoints. `on_event` receives every event. `came_true` is called after every step that recorded events."""
 
     def on_event(self, event: EventTuple) -> None:
-        """Handles an event."""
+        """Handle an event."""
 
     def came_true(self, cluster: ClusterLike) -> bool:
-        """Whether the condition holds now and did not hold one step ago. The first call returns False."""
+        """Return whether the condition holds now and did not hold one step ago. The first call returns False."""
         raise NotImplementedError
 
 
@@ -80,7 +80,7 @@ class EventPattern(Protocol):
     @property
     def kind(self) -> str: ...
     def matches(self, event: EventTuple) -> bool:
-        """Whether an event of this kind matches."""
+        """Return whether an event of this kind matches."""
 
 
 class EventHappens(Watchpoint):

@@ -126,7 +126,7 @@ class IncrementalView:
         self._slow: dict[int, None] = {}  # the brokers whose disk made writes wait at the last call
 
     def is_of(self, cluster: object) -> bool:
-        """Whether this is the view of that cluster."""
+        """Return whether this is the view of that cluster."""
         return self.cluster is cluster
 
     def on_event(self, event: tuple) -> None:
@@ -172,7 +172,7 @@ class IncrementalView:
         return _NEVER_DUE
 
     def any_stale(self, some: Iterable[TopicPartition]) -> bool:
-        """Whether one of these partitions has changed since the last view."""
+        """Return whether one of these partitions has changed since the last view."""
         return self.is_stale and any(tp in self._offsets_changed or tp in self._changed for tp in some)
 
     def view(

@@ -50,13 +50,13 @@ def uncommitted_us(cluster: ClusterNodes, leading: Partition) -> int:
 
 
 def _runs(cluster: ClusterNodes, broker: int) -> bool:
-    """Whether a broker's process runs and is not paused."""
+    """Return whether a broker's process runs and is not paused."""
     node = cluster.brokers.get(broker)
     return node is not None and node.state is not BrokerState.STOPPED and node.address not in cluster.paused
 
 
 def _is_cut_from_client(cluster: ClusterNodes, broker: int, topic: str) -> bool:
-    """Whether the link between a broker and a client of the topic is cut."""
+    """Return whether the link between a broker and a client of the topic is cut."""
     links = cluster.network.links
     if not links:
         return False
@@ -65,12 +65,12 @@ def _is_cut_from_client(cluster: ClusterNodes, broker: int, topic: str) -> bool:
 
 
 def _can_fetch(cluster: ClusterNodes, follower: int, leader: int) -> bool:
-    """Whether a follower's process runs and its link to the leader is not cut."""
+    """Return whether a follower's process runs and its link to the leader is not cut."""
     return _runs(cluster, follower) and not _is_cut(cluster, broker_address(follower), broker_address(leader))
 
 
 def _is_cut(cluster: ClusterNodes, one: str, other: str) -> bool:
-    """Whether a link is cut, in one direction or both."""
+    """Return whether a link is cut, in one direction or both."""
     links = cluster.network.links
     there, back = links.get((one, other)), links.get((other, one))
     return (there is not None and there.cut) or (back is not None and back.cut)

@@ -131,7 +131,7 @@ def final_of(cls: type) -> frozenset[str]:
 
 
 def is_frozen(cls: type) -> bool:
-    """Whether the objects of a class never change. This is true for enumerations and frozen attrs classes."""
+    """Return whether the objects of a class never change. This is true for enumerations and frozen attrs classes."""
     return issubclass(cls, enum.Enum) or cls.__setattr__ is not object.__setattr__
 
 

@@ -185,7 +185,7 @@ class Snapshot(Generic[Root]):
         return sum(map(len, self._states.values()))
 
     def is_of(self, root: object) -> bool:
-        """Whether the snapshot was taken of this very object."""
+        """Return whether the snapshot was taken of this very object."""
         return self.root is root
 
     def restore(self) -> None:

@@ -44,7 +44,7 @@ class AlterPartitionManager:
         broker.timers["alter-partition-timeout"] = self._timed_out
 
     def submit(self, item: AlterPartitionItem) -> bool:
-        """Submit a change. Returns False if the partition already has a pending change (OPERATION_NOT_ATTEMPTED)."""
+        """Submit a change. Return False if the partition already has a pending change (OPERATION_NOT_ATTEMPTED)."""
         if item.tp in self.unsent:
             return False
         self.unsent[item.tp] = item

@@ -15,7 +15,7 @@ from core.kafka.messages import MetadataFetchRequest, NotController
 from core.sim.units import US_PER_MS
 
 RETRY: Final = 50 * US_PER_MS
-"""The delay before the broker asks the next voter after one that neither is the active controller nor knows which voter is, µs."""
+"""The delay before the broker asks the next voter if the last one neither is nor knows the active controller, µs."""
 
 
 class ControllerChannel:
@@ -77,7 +77,7 @@ class ControllerChannel:
             self._broker.timer(RETRY, "find-controller")
 
     def _fetch_timed_out(self, number: object) -> None:
-        """Switch to the next voter if the last metadata fetch has had no response."""
+        """Switch to the next voter if the last metadata fetch got no response."""
         if number == self._fetches:
             self.disconnect()
             self.try_next()

@@ -16,7 +16,7 @@ BACKOFF: Final = 50 * US_PER_MS
 """The delay after a response without a valid block, µs (`RPCProducerIdManager.RETRY_BACKOFF_MS`)."""
 
 PREFETCH_PERCENT: Final = 90
-"""The used part of a block at which the broker requests the next block (`RPCProducerIdManager.PID_PREFETCH_THRESHOLD`)."""
+"""The percentage of a block that is used when the broker requests the next block (`RPCProducerIdManager.PID_PREFETCH_THRESHOLD`)."""
 
 MAX_PRODUCER_ID: Final = 2**63 - 1
 """The last producer ID."""
@@ -28,7 +28,7 @@ class ProducerIdManager:
     Attributes:
         next_id: the next id.
         end: the end of the block.
-        following: (start, end) of the next block, if the broker has one already.
+        following: (start, end) of the next block, if the broker already has one.
     """
 
     __slots__ = ("_not_before", "_prefetch_at", "_waiting", "broker", "end", "following", "next_id")
@@ -65,7 +65,7 @@ class ProducerIdManager:
     def generate_producer_id(self) -> int:
         """Return a new ID; -1 if no ID is left (`ProducerIdManager#generateProducerId`).
 
-        The next block is requested when most of the present one is used, but not again before the last request had its time.
+        When most of the present block is used, request the next block, at most once per `RETRY` µs.
         """
         taken = self._take() if self.next_id < self.end else -1
         now = self.broker.journal.now
@@ -75,7 +75,7 @@ class ProducerIdManager:
         return taken
 
     def _take(self) -> int:
-        """Take the next ID. The next block follows the last ID of the present one."""
+        """Take the next ID; after the last ID of the present block, switch to the next block."""
         taken = self.next_id
         self.next_id += 1
         if self.next_id == self.end and self.following is not None:
@@ -94,7 +94,7 @@ class ProducerIdManager:
                 self.broker.timer(RETRY, "producer-ids")
 
     def _handle_block(self, response: AllocateProducerIdsResponse, _: str) -> None:
-        """Take a block, if it is valid (`RPCProducerIdManager#handleAllocateProducerIdsResponse`)."""
+        """Adopt a block if it is valid (`RPCProducerIdManager#handleAllocateProducerIdsResponse`)."""
         start, end = response.start, response.start + response.size
         if not 0 <= start < end <= MAX_PRODUCER_ID:
             self._not_before = self.broker.journal.now + BACKOFF

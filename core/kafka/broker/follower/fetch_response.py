@@ -1,8 +1,8 @@
 """A follower's handling of a fetch response, partition by partition.
 
 The follower appends the records and then updates the high watermark. It fetches corrupt records again. After an error, the partition
-backs off or truncates its log. Delayed fetches of consumers that waited for a higher high watermark on this broker are completed once per
-response.
+backs off or truncates its log. Once per response, the follower completes the delayed fetches of consumers that were waiting for its high
+watermark to advance.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """A follower's fetcher (Kafka: `ReplicaFetcherThread`, `AbstractFetcherThread`), which truncates logs and then fetches repeatedly.
 
-There is one fetcher per leader and fetcher id. It fetches those partitions of the leader that this broker follows and that are assigned to
-its id. A request names only partitions that have changed; the leader's fetch session keeps the others.
+There is one fetcher per leader and fetcher id. It fetches the leader's partitions that this broker follows and that are assigned to this
+fetcher id. A request names only partitions that have changed; the leader's fetch session keeps the others.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from core.sim.long_polling import NOT_YET, LongPoll
 from core.sim.messages import Timer
 
 tuple_of: Final = tuple.__new__
-"""Makes a NamedTuple from a tuple of its fields, in half the time that the constructor takes."""
+"""A function that makes a NamedTuple from a tuple of its fields, in half the time that the constructor takes."""
 
 FOREVER: Final = 10**15
 """A maximum wait and a minimum size that are never reached. A by-hand fetch with these limits is delayed until a command completes it."""
@@ -33,7 +33,7 @@ class Fetcher:
 
     Attributes:
         leader, number: the id of the leader, and the fetcher's number among num.replica.fetchers.
-        sends_epoch: whether fetches carry the epoch of the last record (2.7).
+        sends_epoch: whether fetches carry the epoch of the last record (since 2.7).
         states: the fetch states of the fetcher's partitions.
         failed: partitions of the broker that failed and wait for new metadata.
         in_flight: the correlation id of the request in flight; 0 if there is none.
@@ -44,8 +44,8 @@ class Fetcher:
         unsent: partitions whose state is new to the leader's session, in order. The value is the partition's part of the next fetch if that
             is already known.
         prepared: whether the values in `unsent` are known for all partitions.
-        moved: the parts of the next fetch for partitions that later responses changed. They come after those in `unsent`.
-        raised: the waiting consumers whose high watermark the present response has advanced, each with the event of that advance.
+        moved: the parts of the next fetch for partitions that fetch responses have changed; in the fetch, they follow the parts in `unsent`.
+        raised: the delayed consumer fetches whose high watermark the present response has advanced, each with the event of that advance.
         poll: the network's handle for this fetcher's fetches; it elides fetches that return nothing (`core.sim.long_polling`).
     """
 
@@ -155,14 +155,14 @@ class Fetcher:
         self.poll.withdraw()
 
     def polls_resume(self, sent_at: int, cause: int) -> None:
-        """Handle the end of the elision of fetches. The last fetch was sent at `sent_at`."""
+        """Resume real fetches after the network elided some; the last of these counts as sent at `sent_at`."""
         if sent_at != NOT_YET:
             self.sent_at, self.sent_cause = sent_at, cause
         if self.timeout_at < 0:
             self.arm_timeout()
 
     def is_idle(self) -> bool:
-        """Whether the next fetch, as far as the fetcher knows, has nothing new for the leader."""
+        """Return whether the next fetch, as far as the fetcher knows, has nothing new for the leader."""
         return bool(self.states) and not (self.full or self.unsent or self.moved or self.forgotten or self.preparing) and self.waking_at < 0
 
     def on_partition_fenced(self, tp: TopicPartition) -> None:
@@ -214,11 +214,11 @@ class Fetcher:
             self.send_next(self.broker.fetch_wait, self.broker.fetch_min_bytes, 0)
 
     def send_next(self, max_wait: int, min_bytes: int, max_records: int) -> bool:
-        """Send the next request: one for truncation points if necessary, else a fetch. Returns False if no request is due."""
+        """Send the next request: one for truncation points if necessary, else a fetch. Return False if no request is due."""
         return (bool(self.preparing) and self._request_offsets()) or self._fetch(max_wait, min_bytes, max_records)
 
     def _request_offsets(self) -> bool:
-        """Request truncation points or the bounds of the leader's log. Returns False if all such partitions are in a back-off."""
+        """Request truncation points or the bounds of the leader's log. Return False if all such partitions are in a back-off."""
         now = self.broker.journal.now
         asking = []
         lookup = None
@@ -293,7 +293,7 @@ class Fetcher:
         broker.send(self.address, request)
 
     def _would_repeat(self) -> bool:
-        """Whether the fetcher repeats the same fetch at once if the response to the present fetch is empty."""
+        """Return whether the fetcher repeats the same fetch at once if the response to the present fetch is empty."""
         broker = self.broker
         return (
             not broker.by_hand

@@ -81,7 +81,7 @@ class ReplicaFetcherManager:
     def continue_in_epoch(self, tp: TopicPartition, leader_epoch: int) -> bool:
         """Keep fetching from the same leader in a new epoch, without truncating (before KAFKA-7164).
 
-        Returns False if no fetcher follows the partition.
+        Return False if no fetcher follows the partition.
         """
         fetcher = self.fetcher_of(tp)
         if fetcher is None:
@@ -134,7 +134,7 @@ class ReplicaFetcherManager:
 
 
 def fetcher_id(tp: TopicPartition, fetchers: int) -> int:
-    """Return the id of the fetcher that follows a partition, by 31·hash(topic)+partition (`AbstractFetcherManager#getFetcherId`)."""
+    """Return the id of the fetcher that follows a partition, computed from 31·hash(topic)+partition (`AbstractFetcherManager#getFetcherId`)."""
     if fetchers == 1:
         return 0
     code = 0

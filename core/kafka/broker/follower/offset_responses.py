@@ -80,7 +80,7 @@ def handle_offsets_response(fetcher: Fetcher, response: ListOffsetsResponse) -> 
 
 
 def _must_halt(fetcher: Fetcher, tp: TopicPartition) -> bool:
-    """Whether the broker must exit instead of truncating its log (`ReplicaFetcherThread#handleOffsetOutOfRange`).
+    """Return whether the broker must exit instead of truncating its log (`ReplicaFetcherThread#handleOffsetOutOfRange`).
 
     Up to 1.1, a broker exits if the leader's log is shorter than its own and unclean election is disabled.
     """

@@ -26,14 +26,14 @@ class DelayedWrite(Protocol):
 
     @property
     def required_offset(self) -> int:
-        """The high watermark that it waits for."""
+        """The high watermark that the write waits for."""
 
     @property
     def deadline(self) -> int:
-        """The time at which it times out, µs."""
+        """The time at which the write times out, µs."""
 
     def respond(self, broker: PartitionContext, error: str, /) -> None:
-        """Report the result to whoever asked for the write."""
+        """Report the result to the sender of the write."""
 
 
 class DelayedProduce(NamedTuple):
@@ -66,7 +66,7 @@ class DelayedProduce(NamedTuple):
 
 
 class AppendCompletion(Protocol):
-    """What a part of the broker does after an append of its own, such as a transaction coordinator's."""
+    """A callback for the result of an append that a part of the broker itself makes, such as a transaction coordinator."""
 
     def append_completed(self, error: str, /) -> None:
         """Handle the result; NONE means that the records are committed."""
@@ -82,7 +82,7 @@ class DelayedAppend(NamedTuple):
     completion: AppendCompletion
 
     def respond(self, _: PartitionContext, error: str) -> None:
-        """Hand the result to the part that asked for the write."""
+        """Pass the result to the part of the broker that requested the write."""
         self.completion.append_completed(error)
 
 

@@ -49,7 +49,7 @@ class DelayedConsumerFetch:
             self.hosted.online[tp].add_consumer(self)
 
     def complete_if_enough(self) -> None:
-        """Respond if a high watermark has advanced so far that there is something to send."""
+        """Respond if a high watermark has advanced far enough that there is something to send."""
         if not self.done:
             answer = self.read()
             if answer.partitions or answer.preferred:

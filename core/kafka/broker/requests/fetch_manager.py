@@ -108,11 +108,11 @@ class FetchManager:
         self._update_silence(session)
 
     def _has_records(self, session: FetchSession) -> bool:
-        """Whether a dirty partition has records that were not sent to the follower (`DelayedFetch#tryComplete`)."""
+        """Return whether a dirty partition has records that were not sent to the follower (`DelayedFetch#tryComplete`)."""
         return any(entry.partition is not None and entry.offset < entry.partition.log.leo for entry in session.dirty)
 
     def break_silence(self) -> None:
-        """Record that any session might have something to send."""
+        """Record that every session might have something to send."""
         for session in self.sessions.values():
             session.poll.break_silence()
 
@@ -135,7 +135,7 @@ class FetchManager:
         return late
 
     def broker_epoch_is_stale(self, request: FetchRequest) -> bool:
-        """Whether this broker's metadata shows that a fetch comes from a former process of a live broker.
+        """Return whether this broker's metadata shows that a fetch comes from a former process of a live broker.
 
         Kafka: `Replica#updateFetchStateOrThrow` (KIP-903).
         """
@@ -184,13 +184,14 @@ class FetchManager:
     ) -> list[FetchedPartitionFields] | None:
         """Read partitions for a follower, and update the leader's view of the follower from its fetch (`ReplicaManager#readFromLog`).
 
-        The order is Kafka's: the read, the follower's state, the ISR (with the high watermark before this fetch), then the high watermark. The
-        response contains what is new to the follower (`CachedPartition#maybeUpdateResponseData`). A partition with more to send stays dirty.
+        The order is Kafka's: the read, the follower's state, the ISR (with the high watermark before this fetch), then the high watermark.
+        The response contains what is new to the follower (`CachedPartition#maybeUpdateResponseData`). A partition with more to send stays
+        dirty.
 
         Args:
             taken: the session's dirty partitions.
             entries: the partitions in `taken` to read.
-            arrives: whether the fetch has just arrived. A delayed fetch only reads the log, and is always completed.
+            arrives: whether the fetch has just arrived. If not, it was delayed; it then only reads the log and always completes.
             sends: whether the response goes to the follower; if not, nothing counts as sent.
 
         Returns:

@@ -123,13 +123,13 @@ class FetchSession(FollowerSession):
         return self.last_fetch_time
 
     def expires_at(self) -> int:
-        """Return the latest time when the delayed fetch is completed, µs; -1 if there is none."""
+        """Return the deadline of the delayed fetch, µs; -1 if no fetch is delayed."""
         if self.poll.elided:
             return self.poll.waits_until()
         return -1 if self.parked is None else self.deadline
 
     def polls_resume(self, arrived_at: int) -> None:
-        """Handle the end of the elision of fetches. The last fetch arrived at `arrived_at`."""
+        """Resume real fetches after the network elided some; the last of these counts as having arrived at `arrived_at`."""
         if arrived_at != NOT_YET:
             self.last_fetch_time = arrived_at
         self.purgatory.mark_possibly_late(self)

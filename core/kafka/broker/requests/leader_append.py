@@ -21,7 +21,7 @@ def append_records_to_leader(partition: Partition, sender: str, request: Produce
     """Append or refuse the records of a produce request, and respond now or later.
 
     Args:
-        guard: the number of the verification that the batch of a transaction passed (KIP-890); NO_GUARD if it needed none.
+        guard: the verification number of a transactional batch (KIP-890); NO_GUARD if the batch needed no verification.
 
     Kafka: `Partition#appendRecordsToLeader`, `ReplicaManager#appendRecords`.
     """
@@ -73,8 +73,8 @@ def append_as_coordinator(
         partition: a partition that this broker leads.
         batch: the batch, at the LEO.
         deadline: when the write times out, µs.
-        completion: called when the batch is committed or the write has failed. A write that is refused is reported at once.
-        guard: the number of the verification that a transactional batch passed (KIP-890); NO_GUARD if it needed none.
+        completion: the function to call when the batch is committed or the write has failed. A write that is refused is reported at once.
+        guard: the verification number of a transactional batch (KIP-890); NO_GUARD if the batch needed no verification.
         below_min_isr: whether the batch is appended even if the ISR is smaller than min.insync.replicas.
     """
     if partition.under_min_isr and not below_min_isr:
@@ -141,7 +141,7 @@ def _after_append(partition: Partition) -> None:
 
 
 def _respond_or_delay(partition: Partition, sender: str, request: ProduceRequest, base: int, end: int) -> None:
-    """Respond to a produce request whose batch has been appended. With acks=1, respond at once; otherwise, when the batch is committed."""
+    """Respond to a produce request whose batch has been appended. With acks=1, respond at once; otherwise, respond when the batch is committed."""
     broker, tp, term = partition.broker, partition.tp, partition.term
     assert term is not None, "a leader has a term"
     broker.account.appended(tp, broker.id, term, base, request, partition.log)
@@ -159,7 +159,7 @@ def _delay(partition: Partition, write: DelayedWrite) -> None:
 
 
 def _validate_producer_state(partition: Partition, sender: str, request: ProduceRequest, guard: int) -> bool:
-    """Whether to append an idempotent producer's batch (`UnifiedLog#analyzeAndValidateProducerState`).
+    """Return whether to append an idempotent producer's batch (`UnifiedLog#analyzeAndValidateProducerState`).
 
     The response to a duplicate contains the offsets of the first append. With acks=all, it is sent when these offsets are committed. A batch
     that is out of sequence is refused.

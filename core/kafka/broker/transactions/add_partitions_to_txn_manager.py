@@ -1,4 +1,4 @@
-"""A leader asks the transaction coordinator about a batch before it opens a transaction on a partition (KIP-890).
+"""The requests by which a leader asks the transaction coordinator about a batch that would open a transaction on a partition (KIP-890).
 
 Kafka: `AddPartitionsToTxnManager`, `ReplicaManager#maybeStartTransactionVerificationForPartition`.
 
@@ -46,7 +46,7 @@ class Verification:
 
     Attributes:
         batch: the batch.
-        completion: called with the answer.
+        completion: the function to call with the answer.
         guard: the number of the verification entry.
         since: when the batch arrived, µs.
         node: the broker that is asked.
@@ -91,11 +91,11 @@ class ProduceVerification:
 
 
 class AddPartitionsToTxnManager:
-    """One broker's questions to transaction coordinators.
+    """One broker's requests to transaction coordinators.
 
     Attributes:
-        in_flight: the questions under way by correlation ID.
-        queued: for each coordinator with a question under way, the next questions by transactional.id.
+        in_flight: the requests in flight, by correlation ID.
+        queued: for each coordinator with a request in flight, the requests to send next, by transactional.id.
     """
 
     __slots__ = ("broker", "hosted", "in_flight", "queued")
@@ -119,7 +119,7 @@ class AddPartitionsToTxnManager:
         self.queued.clear()
 
     def needs_verification(self, batch: TransactionalBatch) -> bool:
-        """Whether a transactional batch would open a transaction on its partition.
+        """Return whether a transactional batch would open a transaction on its partition.
 
         Without transaction.partition.verification.enable, the coordinator is asked only if the leader must add the partition.
         """
@@ -158,7 +158,7 @@ class AddPartitionsToTxnManager:
             self._send(verification)
 
     def _queue(self, verification: Verification) -> None:
-        """Queue a question; of several questions for one ID, keep only those with the newest epoch, one for each partition (`#addTxnData`)."""
+        """Queue a request; of several requests for one ID, keep only those with the newest epoch, one for each partition (`#addTxnData`)."""
         queue = self.queued.setdefault(verification.node, {})
         batch = verification.batch
         same_id = [each for each in queue.values() if each.batch.transactional_id == batch.transactional_id]
@@ -191,7 +191,7 @@ class AddPartitionsToTxnManager:
             self._send_queued(verification.node)
 
     def disconnected(self, node: int) -> None:
-        """Fail the questions to a coordinator, because the connection to it broke."""
+        """Fail the requests to a coordinator, because the connection to it broke."""
         for correlation in [correlation for correlation, each in self.in_flight.items() if each.node == node]:
             self._answered(self.in_flight.pop(correlation), errors.NETWORK_EXCEPTION)
         self._send_queued(node)
@@ -202,7 +202,7 @@ class AddPartitionsToTxnManager:
                 self._send(verification)
 
     def _answered(self, verification: Verification, error: str) -> None:
-        """Pass the answer on, or ask again."""
+        """Pass on the answer, or repeat the request."""
         batch, completion, broker = verification.batch, verification.completion, self.broker
         retries = error == errors.CONCURRENT_TRANSACTIONS and completion.retries_concurrent
         if retries and broker.journal.now - verification.since < MAX_RETRY:
@@ -218,7 +218,7 @@ class AddPartitionsToTxnManager:
 
 
 def _produce_error(error: str, request: ProduceRequest, *, abortable: bool) -> str:
-    """The error that a producer gets (`ReplicaManager#handleProduceAppend`)."""
+    """Return the error that a producer gets (`ReplicaManager#handleProduceAppend`)."""
     if error == errors.CONCURRENT_TRANSACTIONS and request.adds_partition:
         return error
     if error in RETRIABLE:

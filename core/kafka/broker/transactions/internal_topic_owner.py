@@ -9,10 +9,10 @@ class InternalTopicOwner(Protocol):
     """The coordinator whose state is in an internal topic."""
 
     def elected(self, partition: int, coordinator_epoch: int, /) -> None:
-        """Called when this broker becomes the leader of a partition of the topic."""
+        """Handle this broker's election as the leader of a partition of the topic."""
 
     def resigned(self, partition: int, /) -> None:
-        """Called when a change of roles leaves this broker without the leadership of a partition of the topic."""
+        """Handle the end of this broker's leadership of a partition of the topic."""
 
     def transaction_completed(self, partition: int, producer_id: int, *, commit: bool) -> None:
-        """Called when a transaction's marker on a partition of the topic is committed."""
+        """Handle the commit of a transaction's marker on a partition of the topic."""

@@ -43,7 +43,7 @@ class MarkersWrite:
         self.results: tuple[tuple[int, TopicPartition, str], ...] = ()
 
     def add(self, producer_id: int, tp: TopicPartition, error: str) -> None:
-        """Note the result of one marker; after the last one, respond."""
+        """Record the result of one marker, and respond after the last one."""
         self.results = (*self.results, (producer_id, tp, error))
         self.missing -= 1
         if not self.missing:
@@ -62,7 +62,7 @@ class MarkerAppend:
         self.commit = commit
 
     def append_completed(self, error: str) -> None:
-        """Note the result. Inform the coordinator of an internal topic that the transaction is complete on a partition of that topic."""
+        """Record the result. Inform the coordinator of an internal topic that the transaction is complete on a partition of that topic."""
         owner = self.write.owners.get(self.tp.topic)
         if error == errors.NONE and owner is not None:
             owner.transaction_completed(self.tp.partition, self.producer_id, commit=self.commit)
@@ -126,7 +126,7 @@ def _records_of_transaction(log: ReplicaLog, producer_id: int, first: int) -> tu
 
 
 def _marker_error(partition: Partition, entry: TxnMarkerEntry) -> str:
-    """The error of a marker, or NONE (`ProducerAppendInfo#appendEndTxnMarker`)."""
+    """Return the error of a marker, or NONE (`ProducerAppendInfo#appendEndTxnMarker`)."""
     if entry.producer_epoch < 0:
         return errors.UNKNOWN_SERVER_ERROR
     producers = partition.producer_state()

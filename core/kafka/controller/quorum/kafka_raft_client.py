@@ -383,7 +383,7 @@ class KafkaRaftClient:
     def _handle_fetch_request(self, request: QuorumFetchRequest, sender: str) -> None:
         """Handle a voter's fetch (`#handleFetchRequest`).
 
-        Records the voter's log end. Then sends entries, or the diverging epoch to truncate to.
+        Record the voter's log end, then send entries or the diverging epoch to truncate to.
         """
         if request.epoch > self.epoch:
             self._enter_epoch(request.epoch)

@@ -157,7 +157,7 @@ class MetadataQuorum:
         return sum(voter.active is not None and voter.active.claimed for voter in self.voters.values())
 
     def has_majority(self, paused: Sequence[str]) -> bool:
-        """Whether a running voter can exchange messages with enough other voters to form a majority."""
+        """Return whether a running voter can exchange messages with enough other voters to form a majority."""
 
         def works(name: str) -> bool:
             return self.voters[name].role is not Role.STOPPED and name not in paused

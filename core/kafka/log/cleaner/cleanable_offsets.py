@@ -110,7 +110,7 @@ def log_to_clean(log: ReplicaLog, offsets: OffsetsToClean, now: int) -> LogToCle
 
 
 def _is_due(log: ReplicaLog, bases: tuple[int, ...], first_dirty: int, now: int) -> bool:
-    """Whether the oldest dirty segment is older than max.compaction.lag.ms (`LogCleanerManager.maxCompactionDelay`)."""
+    """Return whether the oldest dirty segment is older than max.compaction.lag.ms (`LogCleanerManager.maxCompactionDelay`)."""
     until = now - log.config.max_compaction_lag_us
     return until > 0 and any(0 < first_timestamp(log, base, end) < until for base, end in _dirty_segments(bases, first_dirty))
 

@@ -26,7 +26,7 @@ class CleanedTransactions:
         self.index: list[AbortedTransaction] = []
 
     def read_batch(self, retained: RetainedBatch) -> bool:
-        """Note a batch of records. Returns True if its transaction is aborted, so that its records can be removed."""
+        """Note a batch of records. Return True if its transaction is aborted, so that its records can be removed."""
         batch = retained.batch
         self._begin_up_to(retained.end)
         if not batch.transactional:
@@ -38,7 +38,7 @@ class CleanedTransactions:
         return False
 
     def read_marker(self, retained: RetainedBatch) -> bool:
-        """Note a marker. Returns True if no batch of its transaction was read, so that the marker can be removed."""
+        """Note a marker. Return True if no batch of its transaction was read, so that the marker can be removed."""
         self._begin_up_to(retained.end)
         marker = retained.batch.marker
         if not retained.offsets or marker is None:

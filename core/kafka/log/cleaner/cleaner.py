@@ -95,7 +95,7 @@ class Pass:
         self.horizon = NO_HORIZON
 
     def run(self) -> Cleaned:
-        """Clean the log. Returns what was removed."""
+        """Clean the log. Return what was removed."""
         log, offsets, start = self.log, self.offsets, self.to_clean.first_dirty
         size = log.size
         legacy_horizon = self._legacy_horizon()
@@ -181,5 +181,5 @@ def _is_tombstone(each: RetainedBatch, offset: int) -> bool:
 
 
 def clean(to_clean: LogToClean, offsets: OffsetMap, now: int, release: Release) -> Cleaned:
-    """Clean a log with an empty map. Returns what was removed."""
+    """Clean a log with an empty map. Return what was removed."""
     return Pass(to_clean, offsets, now, release).run()

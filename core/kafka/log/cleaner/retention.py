@@ -71,7 +71,7 @@ class Retention:
         return not self.keeps_legacy_deletes
 
     def _is_last_of_producer(self, each: RetainedBatch) -> bool:
-        """Whether the state of an active producer needs the batch."""
+        """Return whether the state of an active producer needs the batch."""
         batch = each.batch
         entry = None if self.producers is None else self.producers.entries.get(batch.producer_id)
         if entry is None or batch.producer_id < 0:
@@ -85,7 +85,7 @@ class Retention:
         return is_marker and batch.producer_epoch == entry.epoch
 
     def keeps_record(self, each: RetainedBatch, offset: int) -> bool:
-        """Whether a record of the present batch stays."""
+        """Return whether a record of the present batch stays."""
         if self._discards:
             return False
         if each.batch.marker is not None or offset > self.offsets.latest_offset:

@@ -53,7 +53,7 @@ class ControllerContext:
         return usable
 
     def lacks_leader(self, tp: TopicPartition) -> bool:
-        """Whether the recorded leader of a partition cannot lead."""
+        """Return whether the recorded leader of a partition cannot lead."""
         return self.states[tp].leader not in self.may_lead(tp)
 
     def take_assignment(self, topic: str, data: tuple[ReplicaAssignment, ...]) -> None:
