@@ -202,7 +202,7 @@ class Fields(Node):
     def read(self, key: str, read: Callable[[Any], T], otherwise: D) -> T | D:
         """Return the result of `read` for the value of a key.
 
-        Returns `otherwise` if the value is missing, empty, or invalid. An invalid value is recorded as a mistake.
+        Return `otherwise` if the value is missing, empty, or invalid. An invalid value is recorded as a mistake.
         """
         node = self.get(key)
         return otherwise if node is None else node.tried(read, otherwise)

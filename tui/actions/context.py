@@ -74,7 +74,7 @@ class ActionContext(ReprMixin):
     def unclean_election(self, p: PartitionView) -> UncleanElection | None:
         """Return the outcome of unclean election for a partition.
 
-        Returns None if the partition has a leader, or if unclean election is not allowed.
+        Return None if the partition has a leader, or if unclean election is not allowed.
         """
         view = self.view
         enabled = bool(self.setting("unclean.leader.election.enable", p.tp.topic))

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def write_crash_report(loaded: LoadedSession, traceback: str) -> list[str]:
-    """Saves the session and the traceback, and returns the lines of a message for the user. This function never raises an exception."""
+    """Save the session and the traceback, and return the lines of a message for the user. This function never raises an exception."""
     what = traceback.strip().splitlines()[-1][:200] if traceback.strip() else "an error without a description"
     lines = [f"the playground failed: {what}"]
     with contextlib.suppress(Exception):
@@ -66,7 +66,7 @@ def _free_name(loaded: LoadedSession) -> Path | None:
 
 
 def _write(path: Path, text: Callable[[], str]) -> bool:
-    """Writes a complete file or no file at all. Returns whether the file was written."""
+    """Write a complete file or no file at all. Return whether the file was written."""
     partial = path.with_name(f".partial-{path.name}")
     try:
         partial.write_text(text(), encoding="utf-8")

@@ -144,7 +144,7 @@ class Playground(App[int]):
         self.add_mode(mode, opened)
 
     def use_palette(self, name: str) -> None:
-        """Switches to a palette."""
+        """Switch to a palette."""
         self.palette = name
         self.paint = palette_of(name, few=self.few_colours)
         self._plain.enabled = name == "plain"
@@ -169,7 +169,7 @@ class Playground(App[int]):
         self._ascii.enabled = wanted
 
     def open_target(self, target: PlayTarget) -> None:
-        """Ends the current session and opens another.
+        """End the current session and open another.
 
         Raises:
             KafkaError, ValueError: the cluster cannot be built; the old session then continues.
@@ -187,19 +187,19 @@ class Playground(App[int]):
         self.set_timer(STARTUP_SECONDS, self._settle_again)
 
     def _settle_again(self) -> None:
-        """Collects the garbage of the previous session and freezes the objects of the new one."""
+        """Collect the garbage of the previous session and freeze the objects of the new one."""
         self.main_screen.session.playback.settle()
         self.main_screen.garbage.cluster_replaced()
         self.main_screen.garbage.collect_when_idle()
 
     def end_session(self) -> None:
-        """Ends the session: completes its log and, if requested, saves the session as a script."""
+        """End the session: complete its log and, if requested, save the session as a script."""
         self.loaded.session.close()
         if self.loaded.record is not None:
             self.loaded.save(self.loaded.record)
 
     def on_paste(self, event: events.Paste) -> None:
-        """Handles pasted text that no input line has accepted.
+        """Handle pasted text that no input line has accepted.
 
         If a dialog is opening, it receives the text. Otherwise, a message refuses the text, because pasted text must not be treated as key
         presses.
@@ -214,36 +214,36 @@ class Playground(App[int]):
         )
 
     async def on_event(self, event: events.Event) -> None:
-        """Drops keys, clicks, and pasted text that arrive after the request to quit, because the screens can already be gone."""
+        """Drop keys, clicks, and pasted text that arrive after the request to quit, because the screens can already be gone."""
         if isinstance(event, events.InputEvent | events.Paste) and (self._exit or not self._screen_stacks.get(self.current_mode)):
             return
         await super().on_event(event)
 
     def on_key(self, event: events.Key) -> None:
-        """Passes a key that was pressed while a dialog opened to that dialog."""
+        """Pass a key that was pressed while a dialog opened to that dialog."""
         screen = self.screen
         if isinstance(screen, TypeAheadScreen) and screen.pressed_ahead(event):
             event.prevent_default()
             event.stop()
 
     def get_system_commands(self, screen: Any) -> Any:
-        """Returns no system commands, because the registry contains all commands."""
+        """Return no system commands, because the registry contains all commands."""
         empty: tuple[SystemCommand, ...] = ()
         return empty
 
     def on_mount(self) -> None:
-        """Starts to handle the signals that quit the application, and schedules the work that follows the startup."""
+        """Start to handle the signals that quit the application, and schedule the work that follows the startup."""
         if self.leaving is not None:
             self.leaving.on_request(functools.partial(self._leave_soon, asyncio.get_running_loop()))
         self.app_resume_signal.subscribe(self, lambda _: self.screen.refresh(layout=True))
         self.set_timer(STARTUP_SECONDS, self._settle)
 
     def _fatal_error(self) -> None:
-        """Keeps an uncaught error for the crash report. In contrast, Textual's own method would write the traceback to the terminal."""
+        """Keep an uncaught error for the crash report. In contrast, Textual's own method would write the traceback to the terminal."""
         self._fail(traceback.format_exc())
 
     def panic(self, *renderables: Any) -> None:
-        """Keeps an error that Textual passes as a renderable, for example an error in a style sheet or in the thread that reads keys."""
+        """Keep an error that Textual passes as a renderable, for example an error in a style sheet or in the thread that reads keys."""
         console = Console(file=io.StringIO(), width=200, record=True)
         console.print(*renderables)
         self._fail(console.export_text())
@@ -253,31 +253,31 @@ class Playground(App[int]):
         self._close_messages_no_wait()
 
     def _leave_soon(self, loop: asyncio.AbstractEventLoop, code: int) -> None:
-        """Quits with an exit code after the current callback. If the event loop is already closed, does nothing."""
+        """Quit with an exit code after the current callback. If the event loop is already closed, does nothing."""
         with contextlib.suppress(RuntimeError):
             loop.call_soon_threadsafe(self.exit, code)
 
     def _settle(self) -> None:
-        """Adds the first keyframe and freezes long-lived objects after the first screen is shown."""
+        """Add the first keyframe and freeze long-lived objects after the first screen is shown."""
         self.main_screen.session.playback.settle()
         self.main_screen.garbage.freeze_long_lived()
 
     def action_picture(self) -> None:
-        """Saves a picture that includes the open dialog."""
+        """Save a picture that includes the open dialog."""
         self.main_screen.action_do("picture")
 
     def action_copy_shown(self) -> None:
-        """Copies the text of a details dialog to the clipboard."""
+        """Copy the text of a details dialog to the clipboard."""
         if isinstance(self.screen, DetailsDialog):
             self.copy_to_clipboard(self.screen.text)
             self.main_screen.prompts.say("copied this text")
 
     def action_command_palette(self) -> None:
-        """Opens the playground's command palette. Textual calls this method for its own palette key."""
+        """Open the playground's command palette. Textual calls this method for its own palette key."""
         self.main_screen.action_do("palette")
 
     def action_leave(self) -> None:
-        """Quits from a dialog in the same way as from the main screen. If the dialog already asks whether to quit, quits immediately."""
+        """Quit from a dialog in the same way as from the main screen. If the dialog already asks whether to quit, quits immediately."""
         if isinstance(self.screen, QuestionDialog) and self.screen.asks_to_leave:
             self.exit(0)
         else:
@@ -285,7 +285,7 @@ class Playground(App[int]):
 
 
 def run_app(target: PlayTarget, display: DisplayOptions = DisplayOptions()) -> int:  # noqa: B008 (frozen)
-    """Runs the playground on a target and returns the exit code.
+    """Run the playground on a target and return the exit code.
 
     Raises:
         InputError: the cluster cannot be built, or the event log cannot be written.

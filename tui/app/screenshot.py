@@ -48,7 +48,7 @@ def _size(text: str) -> tuple[int, int]:
 
 
 def play_to(loaded: LoadedSession, until: int, timed: Sequence[tuple[int, Act]]) -> None:
-    """Runs a session up to a virtual time in µs, and performs each act at its time.
+    """Run a session up to a virtual time in µs, and perform each act at its time.
 
     Raises:
         ActRefused: an act is impossible at its time.
@@ -62,7 +62,7 @@ def play_to(loaded: LoadedSession, until: int, timed: Sequence[tuple[int, Act]])
 
 
 def _frames(loaded: LoadedSession, until: int) -> None:
-    """Runs a session to a virtual time in µs, in frames of a quarter of a virtual second."""
+    """Run a session to a virtual time in µs, in frames of a quarter of a virtual second."""
     session = loaded.session
     while session.now < until:
         session.replay_run.advance_to(min(until, session.now + SECOND // 4))
@@ -80,7 +80,7 @@ async def draw(app: Playground, size: tuple[int, int], keys: Sequence[str], titl
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Runs the command and returns the exit code."""
+    """Run the command and return the exit code."""
     parser = argparse.ArgumentParser(prog="python -m tui.app.screenshot", description="Draw the playground as an SVG picture.")
     parser.add_argument("out", type=Path, help="the file to write")
     parser.add_argument("--size", type=_size, default=(120, 40), help="columns and rows, for example 120x40")

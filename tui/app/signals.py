@@ -23,14 +23,14 @@ class LeaveRequest:
         self._leave: Callable[[int], object] | None = None
 
     def handle(self, number: int, frame: FrameType | None) -> None:
-        """Handles a termination signal."""
+        """Handle a termination signal."""
         if self.code is None:
             self.code = 128 + number
             if self._leave is not None:
                 self._leave(self.code)
 
     def on_request(self, leave: Callable[[int], object]) -> None:
-        """Registers `leave`, and calls it immediately if a signal has already arrived.
+        """Register `leave`, and call it immediately if a signal has already arrived.
 
         A signal can interrupt any code, so `leave` must only schedule work.
         """
@@ -41,7 +41,7 @@ class LeaveRequest:
 
 @contextlib.contextmanager
 def leave_on_signals() -> Iterator[LeaveRequest]:
-    """Handles termination signals while the block runs.
+    """Handle termination signals while the block runs.
 
     This has an effect only in the main thread. Signals that the process ignores stay ignored.
     """

@@ -50,7 +50,7 @@ class ActionRunner:
         self.written: dict[str, str] = {}
 
     def run(self, name: str) -> None:
-        """Runs an action, or shows why it is impossible."""
+        """Run an action, or show why it is impossible."""
         action = BY_ID[name]
         context = self.screen.context()
         reason = action.refuse(context)
@@ -66,7 +66,7 @@ class ActionRunner:
             self.execute(action.build(context))
 
     def put(self, question: Question | TextPrompt) -> None:
-        """Asks a question and performs the acts of the chosen answer."""
+        """Ask a question and perform the acts of the chosen answer."""
         if isinstance(question, TextPrompt):
             self._put_line(question)
             return
@@ -98,7 +98,7 @@ class ActionRunner:
         self.screen.prompts.ask_text(line.title, line.about, self.written.get(line.name, line.text), wrong, written)
 
     def execute(self, wanted: tuple[Act, ...]) -> None:
-        """Performs acts in order and shows the effect of the last act.
+        """Perform acts in order and show the effect of the last act.
 
         If an act is refused, shows the reason and skips the remaining acts.
         """
@@ -121,7 +121,7 @@ class ActionRunner:
         self.screen.prompts.say(said)
 
     def _follow_up(self, act: Act) -> None:
-        """Updates the screen after an act."""
+        """Update the screen after an act."""
         self.saving.unsaved += 1
         if isinstance(act, CreateTopic):
             self.selection.choose(partition=TopicPartition(act.topic, 0))
@@ -132,7 +132,7 @@ class ActionRunner:
                 self.session.playback.play()
 
     def menu(self, title: str, groups: tuple[str, ...]) -> None:
-        """Shows a menu with the actions of the given groups.
+        """Show a menu with the actions of the given groups.
 
         Each entry has the current effect of its action, or the reason why the action is impossible.
         """

@@ -25,14 +25,14 @@ class CauseFinder:
         self.time_travel = time_travel
 
     def show_or_go_back(self, seq: int) -> None:
-        """Selects an event. If the event is no longer in memory, goes back to its moment."""
+        """Select an event. If the event is no longer in memory, goes back to its moment."""
         if self.session.event_buffer.find(seq) is not None:
             self.screen.show_event(seq)
         else:
             self.time_travel.go_to_event(seq)
 
     def ask_for_reading(self) -> None:
-        """Asks for a value of the selected partition or broker, and shows the event that last changed the value."""
+        """Ask for a value of the selected partition or broker, and show the event that last changed the value."""
         context = self.screen.context()
         ring = self.session.event_buffer.ring(DETAIL)
         cells = tracked_values_of(context.partition, context.broker)

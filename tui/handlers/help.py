@@ -25,7 +25,7 @@ class ThemedApp(Protocol):
     ascii_only: bool
 
     def use_palette(self, name: str) -> None:
-        """Switches to a palette."""
+        """Switch to a palette."""
 
 
 class HelpScreens:
@@ -38,7 +38,7 @@ class HelpScreens:
         self.size_class = size_class
 
     def show_help(self) -> None:
-        """Shows every key with its current effect."""
+        """Show every key with its current effect."""
         context, size = self.screen.context(), self.screen.app.size
         width = min(156, size.width * 92 // 100) - 7
         self.screen.app.push_screen(
@@ -55,11 +55,11 @@ class HelpScreens:
         )
 
     def show_glossary(self) -> None:
-        """Shows the meaning of words and symbols."""
+        """Show the meaning of words and symbols."""
         self.explain()
 
     def explain(self, word: str = "") -> None:
-        """Shows the meaning of words and symbols, starting with the given word."""
+        """Show the meaning of words and symbols, starting with the given word."""
         self.screen.prompts.show_details("Terms and symbols", self._glossary(min(120, self.screen.room), word))
 
     def _glossary(self, width: int, first: str = "") -> list[Strip]:
@@ -67,7 +67,7 @@ class HelpScreens:
         return paint_glossary(self.loaded.release, self.screen.paint, width, zookeeper=self.screen.context().on_zookeeper, first=first)
 
     def choose_colours(self) -> None:
-        """Asks for a palette, and whether to use ASCII or glyphs. The choice applies to this session."""
+        """Ask for a palette, and whether to use ASCII or glyphs. The choice applies to this session."""
         app = self.screen.app
         assert isinstance(app, ThemedApp)
         options = [

@@ -38,14 +38,14 @@ class PlaybackControls:
         self._stepped_from = -1  # the last event before the running step; -1 if no step is running
 
     def report_notices(self) -> None:
-        """Shows the next notice of the session, and the summary of a step that has finished."""
+        """Show the next notice of the session, and the summary of a step that has finished."""
         if self.session.notices:
             self.screen.prompts.say(self.session.notices.pop(0), refused=True)
             self._stepped_from = -1
         self.report_step()
 
     def toggle_play(self) -> None:
-        """Toggles between play and pause."""
+        """Toggle between play and pause."""
         if self.session.playback.moving:
             self.session.pause()
         else:
@@ -53,19 +53,19 @@ class PlaybackControls:
         self.screen.refresh_view()
 
     def step(self) -> None:
-        """Goes forward to the next event."""
+        """Go forward to the next event."""
         self._stepped_from = self.session.replay_run.event_tap.seq
         self.session.step()
         self.screen.refresh_view()
 
     def step_notable(self) -> None:
-        """Goes forward to the next notable event."""
+        """Go forward to the next notable event."""
         self._stepped_from = self.session.replay_run.event_tap.seq
         self.session.step_to_notable()
         self.screen.refresh_view()
 
     def report_step(self) -> None:
-        """Shows the summary of a finished step, because the changes of the step are not necessarily visible in the panels."""
+        """Show the summary of a finished step, because the changes of the step are not necessarily visible in the panels."""
         if self._stepped_from < 0 or self.session.task_target is not None:
             return
         ring = self.session.event_buffer.ring(DETAIL)
@@ -77,17 +77,17 @@ class PlaybackControls:
             self.screen.prompts.say(step_summary(done))
 
     def faster(self) -> None:
-        """Selects the next higher speed."""
+        """Select the next higher speed."""
         self.session.playback.faster()
         self.screen.show_now()
 
     def slower(self) -> None:
-        """Selects the next lower speed."""
+        """Select the next lower speed."""
         self.session.playback.slower()
         self.screen.show_now()
 
     def full_speed(self) -> None:
-        """Selects the highest possible speed. If that speed is already selected, goes back to the previous speed."""
+        """Select the highest possible speed. If that speed is already selected, goes back to the previous speed."""
         if self.session.playback.speed == AS_FAST_AS_IT_CAN:
             self.session.playback.set_speed(self._speed_before)
             self.screen.prompts.say(f"back to {speed_word(self.session.playback.speed)}")

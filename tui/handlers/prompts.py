@@ -42,13 +42,13 @@ class Prompts:
         self.message: FooterMessage | None = None
 
     def say(self, text: str, *, refused: bool = False) -> None:
-        """Shows a message in the footer for `MESSAGE_SECONDS`."""
+        """Show a message in the footer for `MESSAGE_SECONDS`."""
         self.message = message = FooterMessage(text, refused)
         self.screen.set_timer(MESSAGE_SECONDS, lambda: self._unsay(message))
         self.screen.show_now()
 
     def drop_message(self) -> None:
-        """Removes the message from the footer."""
+        """Remove the message from the footer."""
         if self.message is not None:
             self.message = None
             self.screen.show_now()
@@ -58,13 +58,13 @@ class Prompts:
             self.drop_message()
 
     def ask(self, question: Question, answered: Callable[[Option | None], None], *, leaves: bool = False) -> None:
-        """Asks a question. `leaves` is True if the question asks whether to quit the playground."""
+        """Ask a question. `leaves` is True if the question asks whether to quit the playground."""
         self.screen.app.push_screen(QuestionDialog(question, self.screen.paint, asks_to_leave=leaves), answered)
 
     def ask_text(
         self, title: str, about: str, text: str, wrong: Callable[[str], str | None], then: Callable[[str], None], *, travels: bool = False
     ) -> None:
-        """Asks for a line of text. Virtual time is paused while the dialog is open.
+        """Ask for a line of text. Virtual time is paused while the dialog is open.
 
         Args:
             title: the heading.
@@ -90,5 +90,5 @@ class Prompts:
         self.screen.app.push_screen(TextLineDialog(title, about, text, wrong, self.screen.paint), written)
 
     def show_details(self, title: str, lines: Sequence[Strip]) -> None:
-        """Shows lines in a dialog."""
+        """Show lines in a dialog."""
         self.screen.app.push_screen(DetailsDialog(title, lines))

@@ -32,11 +32,11 @@ class Saving:
         self.unsaved = 0
 
     def save(self) -> None:
-        """Asks for a file name and saves the session."""
+        """Ask for a file name and save the session."""
         self.save_then(lambda: None)
 
     def save_then(self, then: Callable[[], object]) -> None:
-        """Asks for a file name, saves the session, and finally calls `then`."""
+        """Ask for a file name, save the session, and finally call `then`."""
         default = self.loaded.record or Path("session.yaml")
         about = (
             "NAME.yaml saves a scenario script (isrlab run then reproduces the same events). NAME.jsonl (compressed: NAME.jsonl.zst) "
@@ -95,7 +95,7 @@ class Saving:
             then()
 
     def copy(self) -> None:
-        """Copies the selected event, or the line that kafka-topics prints for the selected partition."""
+        """Copy the selected event, or the line that kafka-topics prints for the selected partition."""
         context = self.screen.context()
         text, what = "", ""
         if context.focus == "events" and context.event is not None:
@@ -119,7 +119,7 @@ class Saving:
         return partition_row(row, self.loaded.release).strip()
 
     def picture(self) -> None:
-        """Saves the screen as an SVG file."""
+        """Save the screen as an SVG file."""
         name = f"isrlab-{self.screen.view.now // 1_000_000}s.svg"
         try:
             write_atomically(name, self.screen.app.export_screenshot(title="isrlab"))
@@ -129,7 +129,7 @@ class Saving:
             self.screen.prompts.say(f"picture saved as {name}")
 
     def confirm_unsaved(self, title: str, label: str, key: str, go: Callable[[], object], *, leaves: bool = False) -> None:
-        """Ends the session by calling `go`. If acts would be lost, first asks whether to save them.
+        """End the session by calling `go`. If acts would be lost, first asks whether to save them.
 
         Args:
             title: the heading of the question.

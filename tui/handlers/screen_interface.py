@@ -45,13 +45,13 @@ class ScreenInterface(Protocol):
         """Return the display name of an action's key."""
 
     def show_now(self) -> None:
-        """Shows the changes in the current view."""
+        """Show the changes in the current view."""
 
     def refresh_view(self) -> None:
-        """Takes a new view and shows it."""
+        """Take a new view and show it."""
 
     def follow_events(self) -> None:
-        """Selects the newest event of the session."""
+        """Select the newest event of the session."""
 
     def show_event(self, seq: int) -> None:
-        """Selects an event on the open page if possible, otherwise in the event log."""
+        """Select an event on the open page if possible, otherwise in the event log."""

@@ -39,7 +39,7 @@ class TimeTravel:
         self.remembered_moments: list[tuple[str, ClusterView]] = []
 
     def remember_moment(self, words: str = "where you were") -> None:
-        """Remembers the current view for comparison, and removes the message from the footer."""
+        """Remember the current view for comparison, and remove the message from the footer."""
         self.screen.prompts.drop_message()
         self.remembered_moments = [
             *self.remembered_moments,
@@ -47,7 +47,7 @@ class TimeTravel:
         ][-MAX_REMEMBERED_MOMENTS:]
 
     def travel(self, destination: Destination) -> None:
-        """Goes to a destination on this branch."""
+        """Go to a destination on this branch."""
         self.remember_moment()
         self.session.travel(destination, self._has_arrived)
         self.screen.refresh_view()
@@ -56,7 +56,7 @@ class TimeTravel:
         self.screen.follow_events()
 
     def step_back(self) -> None:
-        """Goes back to just before the last event or act."""
+        """Go back to just before the last event or act."""
         undone = self.session.act_undone_by_step_back()
         self.remember_moment()
         self.session.step_back(self._has_arrived)
@@ -65,7 +65,7 @@ class TimeTravel:
             self._say_undone(undone)
 
     def undo(self) -> None:
-        """Goes back to just before the last act."""
+        """Go back to just before the last act."""
         undone = self.session.act_to_undo()
         if undone is not None:
             self.remember_moment()
@@ -77,7 +77,7 @@ class TimeTravel:
         self.screen.prompts.say(f"undone: {self.session.played_act_sentence(undone)}; to redo it, press {self.screen.key('redo')}")
 
     def redo(self) -> None:
-        """Redoes the next act of this branch."""
+        """Redo the next act of this branch."""
         again = self.session.act_to_redo()
         if again is not None:
             self.remember_moment()
@@ -86,14 +86,14 @@ class TimeTravel:
             self.screen.prompts.say(f"redone: {self.session.played_act_sentence(again)}")
 
     def step_back_notable(self) -> None:
-        """Goes back to the previous notable event."""
+        """Go back to the previous notable event."""
         self.remember_moment()
         if not self.session.step_back_notable(self._has_arrived):
             self.screen.prompts.say("there is no earlier notable event", refused=True)
         self.screen.refresh_view()
 
     def to_end(self) -> None:
-        """Goes to the end of the branch."""
+        """Go to the end of the branch."""
         self.remember_moment()
         self.session.go_to_end()
         self.screen.refresh_view()
@@ -101,11 +101,11 @@ class TimeTravel:
     # --- to a moment -----------------------------------------------------------------------------------------------
 
     def go_to(self) -> None:
-        """Asks for a moment and goes there."""
+        """Ask for a moment and go there."""
         self._ask_moment("Go to", self._moment_error, lambda text: self.travel(self._moment_of(text)))
 
     def _ask_moment(self, title: str, wrong: Callable[[str], str | None], then: Callable[[str], None]) -> None:
-        """Asks for a time or an event."""
+        """Ask for a time or an event."""
         end, selected = self.session.end, self.screen.context().event
         self.screen.prompts.ask_text(
             title,
@@ -146,7 +146,7 @@ class TimeTravel:
         return None
 
     def bookmark(self) -> None:
-        """Asks for a note and bookmarks the current moment."""
+        """Ask for a note and bookmark the current moment."""
         self.screen.prompts.ask_text(
             "Bookmark",
             f"Enter a note for {format_clock(self.screen.view.now)}, event {self.screen.view.seq}.",
@@ -161,7 +161,7 @@ class TimeTravel:
         self.screen.prompts.say(f"bookmarked: {note or format_clock(self.screen.view.now)}; to return to it, press j")
 
     def jump(self) -> None:
-        """Lists the start, the bookmarks, and the branches, and goes to the one that the user chooses."""
+        """List the start, the bookmarks, and the branches, and go to the one that the user chooses."""
         session = self.session
         goals: list[Callable[[], None]] = []
         options: list[Option] = []
@@ -215,18 +215,18 @@ class TimeTravel:
     # --- to an event -----------------------------------------------------------------------------------------------
 
     def go_to_mark(self, mark: Mark | None) -> None:
-        """Goes to a mark on the timeline."""
+        """Go to a mark on the timeline."""
         if mark is None:
             self.screen.prompts.say("choose a mark on the timeline with ← and →", refused=True)
         else:
             self.go_to_event(mark.seq)
 
     def go_to_event(self, seq: int) -> None:
-        """Goes to the moment of an event."""
+        """Go to the moment of an event."""
         self.travel(Destination(f"event {seq}", seq=seq))
 
     def go_to_time(self, time: int) -> None:
-        """Goes to a virtual time in µs."""
+        """Go to a virtual time in µs."""
         self.travel(Destination(format_clock(time), time=time))
 
     # --- conditions ------------------------------------------------------------------------------------------------
@@ -255,7 +255,7 @@ class TimeTravel:
         self.screen.prompts.ask_text(title, about, "", self._condition_error, then, travels=True)
 
     def until(self) -> None:
-        """Asks for a condition and goes forward until the condition holds."""
+        """Ask for a condition and go forward until the condition holds."""
         self._ask_condition("Stop when", self._go_until)
 
     def _go_until(self, text: str) -> None:
@@ -264,7 +264,7 @@ class TimeTravel:
         self.screen.refresh_view()
 
     def back_until(self) -> None:
-        """Asks for a condition and goes back to the last moment at which the condition became true."""
+        """Ask for a condition and go back to the last moment at which the condition became true."""
         self._ask_condition("Back to when", self._go_back_until)
 
     def _go_back_until(self, text: str) -> None:
@@ -282,7 +282,7 @@ class TimeTravel:
     # --- differences -----------------------------------------------------------------------------------------------
 
     def diff(self) -> None:
-        """Shows the differences between another moment and the current moment."""
+        """Show the differences between another moment and the current moment."""
         if not self.remembered_moments:
             self._diff_with_any()
             return
@@ -301,7 +301,7 @@ class TimeTravel:
         self.screen.prompts.ask(Question("Differences from", "Choose the moment to compare with the current one.", options), chosen)
 
     def _diff_with_any(self) -> None:
-        """Asks for the other moment and shows the differences."""
+        """Ask for the other moment and show the differences."""
         end = self.session.end
 
         def wrong(text: str) -> str | None:

@@ -27,7 +27,7 @@ class PanelScreen(ScreenInterface, Protocol):
         """Return the current frame."""
 
     def rearrange(self) -> None:
-        """Lays out the panels and shows the changes."""
+        """Lay out the panels and show the changes."""
 
 
 class Navigation:
@@ -49,7 +49,7 @@ class Navigation:
         return self.pages.page
 
     def move(self, key: str) -> None:
-        """Moves the selection in response to an arrow key: left and right for brokers, up and down for partitions or events."""
+        """Move the selection in response to an arrow key: left and right for brokers, up and down for partitions or events."""
         if self.page is not None and self.page.move(key):
             pass
         elif self.panels.timeline.has_focus and key in ("left", "right"):
@@ -68,7 +68,7 @@ class Navigation:
         self.screen.show_now()
 
     def select_by_name(self, partition: TopicPartition | None = None, broker: int | None = None) -> None:
-        """Selects a partition or broker, and removes any filter that hides the selection."""
+        """Select a partition or broker, and remove any filter that hides the selection."""
         self.selection.choose(partition, broker)
         if self.selection.words and (
             partition not in {None, *(p.tp for p in self.panels.grid.order)} or broker not in {None, *self.panels.brokers.order}
@@ -82,20 +82,20 @@ class Navigation:
             (self.panels.grid if broker is None else self.panels.brokers).focus()
 
     def next_level(self) -> None:
-        """Switches the event log to the next level."""
+        """Switch the event log to the next level."""
         if self.page is None or not self.page.filter():
             level = _LEVELS[(_LEVELS.index(self.panels.events.level) + 1) % len(_LEVELS)]
             self.panels.events.use(self.session.event_buffer.ring(level), level)
         self.screen.show_now()
 
     def follow(self) -> None:
-        """Follows the newest event."""
+        """Follow the newest event."""
         if self.page is None or not self.page.follow():
             self.panels.events.follow()
         self.screen.show_now()
 
     def zoom(self) -> None:
-        """Shows the selected item in full."""
+        """Show the selected item in full."""
         if self.page is not None:
             if self.page.enter():
                 self.screen.show_now()
@@ -117,7 +117,7 @@ class Navigation:
         self.screen.prompts.show_details(title, content)
 
     def to_cause(self) -> None:
-        """Goes from the selected event to its cause, or from a value to the event that last changed the value."""
+        """Go from the selected event to its cause, or from a value to the event that last changed the value."""
         context = self.screen.context()
         event = context.event
         if event is None or not (context.page or context.focus == "events"):
@@ -128,7 +128,7 @@ class Navigation:
             self.cause_finder.show_or_go_back(event[2])
 
     def search(self) -> None:
-        """Asks for words to filter by."""
+        """Ask for words to filter by."""
         if self.page is None:
             self.screen.prompts.ask_text(
                 "Filter partitions, brokers, and events",
@@ -141,7 +141,7 @@ class Navigation:
             self.screen.prompts.say("this screen has nothing to filter", refused=True)
 
     def filter_by(self, words: str) -> None:
-        """Lists only rows that contain the given words, and moves the selection to a listed partition and a listed broker."""
+        """List only rows that contain the given words, and move the selection to a listed partition and a listed broker."""
         self.selection.words = " ".join(words.split())
         self.panels.events.filter_by(self.selection.words)
         self.screen.show_now()
@@ -149,7 +149,7 @@ class Navigation:
         self.screen.show_now()
 
     def back(self) -> None:
-        """Goes one step back: within the page, from the page to the overview, or to the unfiltered list."""
+        """Go one step back: within the page, from the page to the overview, or to the unfiltered list."""
         if self.page is None and self.selection.words:
             self.filter_by("")
         elif self.page is None or not self.page.back():
@@ -158,7 +158,7 @@ class Navigation:
             self.screen.show_now()
 
     def open_page(self, name: str) -> Page:
-        """Opens a page."""
+        """Open a page."""
         page, other = self.pages.open(name)
         if other:
             self.screen.rearrange()
@@ -173,14 +173,14 @@ class Navigation:
         return page
 
     def leave_page(self) -> None:
-        """Returns to the overview."""
+        """Return to the overview."""
         if self.pages.close():
             self.screen.rearrange()
             self.panels.grid.focus()
         self.screen.show_now()
 
     def show_event(self, seq: int) -> None:
-        """Selects an event on the open page if possible, otherwise in the event log."""
+        """Select an event on the open page if possible, otherwise in the event log."""
         for level in (self.panels.events.level, *_LEVELS):
             if level > self.panels.events.level:
                 continue

@@ -85,7 +85,7 @@ class PageStack:
         self._pages: dict[str, Page] = {}
 
     def open(self, name: str) -> tuple[Page, bool]:
-        """Opens a page. Returns the page, and whether the page was closed until now."""
+        """Open a page. Return the page, and whether the page was closed until now."""
         page = self._pages.get(name)
         if page is None:
             page = self._pages[name] = page_type(name)(self.context)
@@ -98,7 +98,7 @@ class PageStack:
         return page, True
 
     def close(self) -> bool:
-        """Closes the open page and shows the overview. Returns whether a page was open."""
+        """Close the open page and show the overview. Return whether a page was open."""
         if self.page is None:
             return False
         self.page.closed()
@@ -106,6 +106,6 @@ class PageStack:
         return True
 
     def dispose(self) -> None:
-        """Releases all pages."""
+        """Release all pages."""
         self._pages.clear()
         self.page = None

@@ -84,7 +84,7 @@ class PanelSet:
         return self.layout is not None and self.layout.size is SizeClass.WIDE and not self.layout.scenario
 
     def place(self, layout: Layout) -> None:
-        """Moves the panels to the regions of a layout."""
+        """Move the panels to the regions of a layout."""
         self.layout = layout
         self.brokers.cards = layout.cards
         self.totals.headline = layout.totals_headline
@@ -106,7 +106,7 @@ class PanelSet:
         return [p.tp for p in shown]
 
     def show(self, frame: Frame, page: Page | None, note: FooterMessage | None, calm_frame: int) -> None:
-        """Passes each visible panel its part of a frame.
+        """Pass each visible panel its part of a frame.
 
         Args:
             frame: the frame.

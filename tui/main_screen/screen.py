@@ -160,15 +160,15 @@ class MainScreen(Screen[None]):
         return self.presenter.unclean_words(self.frame(), p)
 
     def put(self, question: Question | TextPrompt) -> None:
-        """Asks a question and performs the acts of the chosen answer."""
+        """Ask a question and perform the acts of the chosen answer."""
         self.actions.put(question)
 
     def go_to_event(self, seq: int) -> None:
-        """Goes to the moment of an event."""
+        """Go to the moment of an event."""
         self.time_travel.go_to_event(seq)
 
     def follow_events(self) -> None:
-        """Selects the newest event of the session."""
+        """Select the newest event of the session."""
         self.panels.events.use(self.session.event_buffer.ring(self.panels.events.level), self.panels.events.level)
         self.panels.events.follow()
 
@@ -199,11 +199,11 @@ class MainScreen(Screen[None]):
     # --- the panels ------------------------------------------------------------------------------------------------
 
     def compose(self) -> ComposeResult:
-        """Yields all panels. `arrange` determines their places."""
+        """Yield all panels. `arrange` determines their places."""
         yield from self.panels.all
 
     def on_mount(self) -> None:
-        """Creates the timers, lays out the panels and, if something moves, starts to draw frames."""
+        """Create the timers, lay out the panels, and start to draw frames if something moves."""
         self.selection.keep_within(self.view)
         self._frame_timer = self.set_interval(1 / self.display_options.frames, self._next_frame, pause=True)
         self._idle_timer = self.set_interval(IDLE_SECONDS, self._on_rest, pause=True)
@@ -214,7 +214,7 @@ class MainScreen(Screen[None]):
         self.call_after_refresh(self._start_or_stop_frames)
 
     def dispose(self) -> None:
-        """Releases all large objects after the session has ended, because Textual can keep a removed screen in memory."""
+        """Release all large objects after the session has ended, because Textual can keep a removed screen in memory."""
         self.session.dispose()
         self.time_travel.remembered_moments.clear()
         self.pages.dispose()
@@ -222,20 +222,20 @@ class MainScreen(Screen[None]):
         self.panels.events.use(self.session.event_buffer.ring(NOTABLE), NOTABLE)
 
     def on_resize(self, event: events.Resize) -> None:
-        """Lays out the panels."""
+        """Lay out the panels."""
         self._lay_out()
 
     def on_descendant_focus(self) -> None:
-        """Lays out the panels again, because the layout depends on the focused panel."""
+        """Lay out the panels again, because the layout depends on the focused panel."""
         self.rearrange()
 
     def rearrange(self) -> None:
-        """Lays out the panels and shows the changes."""
+        """Lay out the panels and show the changes."""
         if not self._lay_out():
             self.show_now()
 
     def _lay_out(self) -> bool:
-        """Places the panels. Returns whether the layout changed. If it did, this method has also shown everything again."""
+        """Place the panels. Return whether the layout changed. If it did, this method has also shown everything again."""
         width, height = self.app.size
         view, panels = self.view, self.panels
         layout = arrange(
@@ -277,13 +277,13 @@ class MainScreen(Screen[None]):
             self._start_or_stop_frames()
 
     def refresh_view(self) -> None:
-        """Takes a new view and shows it."""
+        """Take a new view and show it."""
         self._take_view()
         self.show_now()
         self._start_or_stop_frames()
 
     def _take_view(self) -> None:
-        """Takes a new view and updates the objects that depend on the view."""
+        """Take a new view and update the objects that depend on the view."""
         self.source.take(self.selection.partition, wide=self._shows_all)
         branch = self.session.branch
         self.loaded.history.observe(self.view, branch.name, branch.origin, self.session.lags)
@@ -300,7 +300,7 @@ class MainScreen(Screen[None]):
             self.selection.keep_within(self.view)
 
     def _start_or_stop_frames(self) -> None:
-        """Starts to draw frames if something moves or the view is incomplete, and otherwise stops."""
+        """Start to draw frames if something moves or the view is incomplete, and otherwise stop."""
         if self.session.playback.moving or self.source.has_stale or (self.page is not None and self.page.unfinished):
             self._last_frame = time.perf_counter()
             self._frame_timer.resume()
@@ -311,7 +311,7 @@ class MainScreen(Screen[None]):
             self._idle_timer.resume()
 
     def _on_rest(self) -> None:
-        """Collects garbage after some time without movement."""
+        """Collect garbage after some time without movement."""
         self._idle_timer.pause()
         self.garbage.collect_when_idle()
 
@@ -321,7 +321,7 @@ class MainScreen(Screen[None]):
         return self.page is not None and self.page.wide
 
     def show_now(self) -> None:
-        """Passes each visible panel its part of the view and writes the changes."""
+        """Pass each visible panel its part of the view and write the changes."""
         panels = self.panels
         if panels.layout is None:
             return
@@ -339,39 +339,39 @@ class MainScreen(Screen[None]):
     # --- keys and clicks -------------------------------------------------------------------------------------------
 
     def action_do(self, name: str) -> None:
-        """Runs the action of a key, or shows why it is impossible."""
+        """Run the action of a key, or show why it is impossible."""
         self.actions.run(name)
 
     def action_move(self, key: str) -> None:
-        """Moves the selection in response to an arrow key."""
+        """Move the selection in response to an arrow key."""
         if self.panels.timeline.has_focus and key in ("left", "right"):
             self.prompts.message = None  # without a headline on the timeline, the footer describes the mark
         self.navigation.move(key)
 
     def on_brokers_picked(self, message: Brokers.Picked) -> None:
-        """Selects a broker that was clicked."""
+        """Select a broker that was clicked."""
         self.selection.choose(broker=message.broker)
         self.show_now()
         if message.menu:
             self.actions.menu(f"b{message.broker}", (BROKER, NETWORK))
 
     def on_partition_grid_picked(self, message: PartitionGrid.Picked) -> None:
-        """Selects the partition and broker of a cell that was clicked."""
+        """Select the partition and broker of a cell that was clicked."""
         self.selection.choose(message.partition, message.broker)
         self.show_now()
         if message.menu:
             self.actions.menu(f"{message.partition}", (CLUSTER, CLIENTS))
 
     def on_event_log_picked(self, message: EventLog.Picked) -> None:
-        """Lays out the panels again after another event was selected."""
+        """Lay out the panels again after another event was selected."""
         self.rearrange()
 
     def on_footer_chosen(self, message: Footer.Chosen) -> None:
-        """Runs the action of a hint that was clicked."""
+        """Run the action of a hint that was clicked."""
         self.actions.run(message.action)
 
     def on_timeline_wanted(self, message: Timeline.Wanted) -> None:
-        """Goes to the event or time that was clicked on the timeline."""
+        """Go to the event or time that was clicked on the timeline."""
         if message.seq >= 0:
             self.time_travel.go_to_event(message.seq)
         else:
@@ -382,24 +382,24 @@ class MainScreen(Screen[None]):
             self.app.push_screen(TypeAheadCommandPalette(id="--command-palette"))
 
     def _leave(self) -> None:
-        """Quits the playground. If there are unsaved acts, first asks whether to save them."""
+        """Quit the playground. If there are unsaved acts, first asks whether to save them."""
         self.saving.confirm_unsaved("Quit", "quit", "q", lambda: self.app.exit(0), leaves=True)
 
     # --- pages -----------------------------------------------------------------------------------------------------
 
     def on_tabs_chosen(self, message: Tabs.Chosen) -> None:
-        """Opens the page whose tab was clicked."""
+        """Open the page whose tab was clicked."""
         if message.action == OVERVIEW:
             self.leave_page()
         else:
             self.open_page(message.action.removeprefix("screen-"))
 
     def on_page_panel_clicked(self, message: PagePanel.Clicked) -> None:
-        """Shows the changes after a click on the page."""
+        """Show the changes after a click on the page."""
         self.show_now()
 
     def start_over(self, target: PlayTarget) -> None:
-        """Ends this session and opens another. If acts are not saved, asks first."""
+        """End this session and open another. If acts are not saved, asks first."""
         self.session.pause()
         open_it = self._open_in_its_place
         self.saving.confirm_unsaved("Start another session", "start it", "g", lambda: self.call_later(open_it, target))
@@ -411,21 +411,21 @@ class MainScreen(Screen[None]):
             self.prompts.say(str(wrong), refused=True)
 
     def open_page(self, name: str) -> Page:
-        """Opens a page."""
+        """Open a page."""
         return self.navigation.open_page(name)
 
     def leave_page(self) -> None:
-        """Returns to the overview."""
+        """Return to the overview."""
         self.navigation.leave_page()
 
     def show_event(self, seq: int) -> None:
-        """Selects an event on the open page if possible, otherwise in the event log."""
+        """Select an event on the open page if possible, otherwise in the event log."""
         self.navigation.show_event(seq)
 
     def select_by_name(self, partition: TopicPartition | None = None, broker: int | None = None) -> None:
-        """Selects a partition or broker."""
+        """Select a partition or broker."""
         self.navigation.select_by_name(partition, broker)
 
     def explain(self, word: str = "") -> None:
-        """Shows the meaning of words and symbols, starting with the given word."""
+        """Show the meaning of words and symbols, starting with the given word."""
         self.help_screens.explain(word)

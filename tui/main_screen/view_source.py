@@ -30,7 +30,7 @@ class ViewSource:
         self.shown: Sequence[TopicPartition] = ()
 
     def take(self, chosen: TopicPartition | None, *, wide: bool = False) -> ClusterView:
-        """Takes a view.
+        """Take a view.
 
         The view of a small cluster at rest is exact. Any other view is incremental, with exact offsets for the partitions on the screen. A
         large cluster at rest is updated over several frames.

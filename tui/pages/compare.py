@@ -90,9 +90,9 @@ def hidden_difference(parted: FirstDifference | None) -> list[str]:
 def paint_compare(
     here: ClusterView, there: ClusterView, names: tuple[str, str], parted: FirstDifference | None, notes: Sequence[str], paint: Palette, size: tuple[int, int], top: int
 ) -> tuple[list[Strip], int]:  # fmt: skip
-    """Paints both runs with a line for each partition. Partitions that differ come first.
+    """Paint both runs with a line for each partition. Partitions that differ come first.
 
-    Returns the lines, and the number of partitions that differ.
+    Return the lines, and the number of partitions that differ.
 
     Args:
         here, there: the two states.
@@ -228,7 +228,7 @@ class ComparePage(Page):
         return f"Kafka {self.screen.view.release}" + (f", {session.branch.name}" if len(session.branches) > 1 else "")
 
     def move(self, key: str) -> bool:
-        """Scrolls through the partitions."""
+        """Scroll through the partitions."""
         by = {"up": -1, "down": 1, "pageup": -10, "pagedown": 10, "home": -100_000}.get(key)
         if by is None:
             return False
@@ -236,7 +236,7 @@ class ComparePage(Page):
         return True
 
     def enter(self) -> bool:
-        """Asks for the run to compare with."""
+        """Ask for the run to compare with."""
         screen = self.screen
         session, loaded = screen.session, screen.loaded
         makers: list[tuple[str, str, Callable[[], ParallelRun]]] = []

@@ -36,7 +36,7 @@ class HarmEntry:
 
 
 def entries_of(harm: DurabilityReport, exposed_by: Callable[[TopicPartition], int]) -> list[HarmEntry]:
-    """Returns all lines of the account, lost records first. `exposed_by` returns the event that reported a partition's exposure."""
+    """Return all lines of the account, lost records first. `exposed_by` returns the event that reported a partition's exposure."""
     return [*(HarmEntry(each, each.event) for each in harm.lost), *(HarmEntry(each, exposed_by(each.tp)) for each in harm.exposed)]
 
 
@@ -108,7 +108,7 @@ def paint_durability(
     size: tuple[int, int],
     selected: int,
 ) -> list[Strip]:
-    """Paints the account: totals, a line for each harm, and below them the cause of the selected harm."""
+    """Paint the account: totals, a line for each harm, and below them the cause of the selected harm."""
     width, height = size
     lost = sum(e.harm.records for e in entries if isinstance(e.harm, LostRecords))
     exposed = sum(e.harm.records for e in entries if isinstance(e.harm, ExposedRecords))
@@ -185,7 +185,7 @@ class DurabilityPage(Page):
     _known: tuple[object, ...] = ()
 
     def _gather(self) -> list[HarmEntry]:
-        """Returns the lines of the account. The lines are built again only if a loss or an exposure can have changed."""
+        """Return the lines of the account. The lines are built again only if a loss or an exposure can have changed."""
         screen = self.screen
         view = screen.view
         key = (screen.session.event_buffer, view.lost, view.exposed, view.seq if view.exposed else 0)
@@ -196,7 +196,7 @@ class DurabilityPage(Page):
         return self._entries
 
     def lines(self, width: int, height: int) -> list[Strip]:
-        """Returns the lines to show."""
+        """Return the lines to show."""
         entries = self._gather()
         return paint_durability(
             self.screen.view, entries, self.screen.session.event_buffer.find, self.paint, (width, height), self._selected
@@ -211,7 +211,7 @@ class DurabilityPage(Page):
         return self.screen.session.event_buffer.find(seq) if seq else None
 
     def move(self, key: str) -> bool:
-        """Selects another harm and its partition."""
+        """Select another harm and its partition."""
         by = {"up": -1, "down": 1, "pageup": -8, "pagedown": 8, "home": -len(self._entries)}.get(key)
         if by is None:
             return False
@@ -221,7 +221,7 @@ class DurabilityPage(Page):
         return True
 
     def enter(self) -> bool:
-        """Shows the event that caused the selected harm in the event log.
+        """Show the event that caused the selected harm in the event log.
 
         If the event is no longer in memory, travels back to the moment of the event.
         """

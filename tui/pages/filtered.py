@@ -11,7 +11,7 @@ from tui.pages.page import Page
 
 
 def has_words(text: str, wanted: str) -> bool:
-    """Returns whether a text contains every wanted word, regardless of case."""
+    """Return whether a text contains every wanted word, regardless of case."""
     text = text.lower()
     return all(word in text for word in wanted.lower().split())
 
@@ -31,7 +31,7 @@ class FilteredPage(Page):
     wanted = ""
 
     def search(self) -> bool:
-        """Asks for the words of the filter."""
+        """Ask for the words of the filter."""
 
         def take(text: str) -> None:
             self.wanted = text
@@ -43,7 +43,7 @@ class FilteredPage(Page):
         return True
 
     def back(self) -> bool:
-        """Clears the filter. Returns False if there is no filter to clear."""
+        """Clear the filter. Return False if there is no filter to clear."""
         if self.wanted:
             self.wanted = ""
             return True

@@ -53,14 +53,14 @@ class _Canvas:
         self.styles = [style] * width
 
     def put(self, at: int, text: str, style: Style) -> None:
-        """Overwrites cells with a text. Parts of the text that lie outside the line are ignored."""
+        """Overwrite cells with a text. Parts of the text that lie outside the line are ignored."""
         for number, char in enumerate(text):
             if 0 <= at + number < len(self.cells):
                 self.cells[at + number] = char
                 self.styles[at + number] = style
 
     def strip(self, width: int, under: Style | None) -> Strip:
-        """Returns the finished line."""
+        """Return the finished line."""
         row, at = Row(), 0
         while at < len(self.cells):
             stop = at
@@ -75,7 +75,7 @@ def paint_lane(
     steps: Sequence[LaneStep], columns: Sequence[str], before: int, paint: Palette, width: int, *,
     cursor: int = -1, chain: frozenset[int] = frozenset(), dead: frozenset[str] = frozenset(),
 ) -> list[tuple[Strip, int]]:  # fmt: skip
-    """Returns a line for each step, with the index of the step, and for each long pause, with the index -1.
+    """Return a line for each step, with the index of the step, and for each long pause, with the index -1.
 
     Args:
         steps: the steps to draw.
@@ -144,7 +144,7 @@ def _line(
 
 
 def _arrow(canvas: _Canvas, source: int, here: int, label: str, style: Style, words: Style, paint: Palette) -> None:
-    """Draws an arrow from one column to another, with its label in the middle."""
+    """Draw an arrow from one column to another, with its label in the middle."""
     low, high = min(source, here), max(source, here)
     for cell in range(low, high + 1):
         canvas.put(cell, "┼" if canvas.cells[cell] == "│" else "─", paint.muted)
@@ -182,7 +182,7 @@ class MessagesPage(Page):
         return lane
 
     def lines(self, width: int, height: int) -> list[Strip]:
-        """Returns the lines to show."""
+        """Return the lines to show."""
         paint, lane = self.paint, self._update()
         if lane is None:
             return [Row().add(" There are no partitions.", paint.muted).strip(width)]
@@ -261,7 +261,7 @@ class MessagesPage(Page):
         return self._cursor
 
     def select(self, seq: int) -> bool:
-        """Selects an event if the diagram contains it. If the event appears only at the level with fetches, switches to that level."""
+        """Select an event if the diagram contains it. If the event appears only at the level with fetches, switches to that level."""
         for level in dict.fromkeys((self._level, DETAIL)):
             self._level = level
             lane = self._update()
@@ -272,7 +272,7 @@ class MessagesPage(Page):
         return False
 
     def move(self, key: str) -> bool:
-        """Selects another event. After the last event, follows the newest event again."""
+        """Select another event. After the last event, follows the newest event again."""
         lane = self._update()
         if key in ("left", "right") or lane is None:
             return False
@@ -284,23 +284,23 @@ class MessagesPage(Page):
         return True
 
     def filter(self) -> bool:
-        """Switches to the next level: with fetches, without fetches, or only notable events."""
+        """Switch to the next level: with fetches, without fetches, or only notable events."""
         self._level = LEVELS[(LEVELS.index(self._level) + 1) % len(LEVELS)]
         return True
 
     def follow(self) -> bool:
-        """Follows the newest event again."""
+        """Follow the newest event again."""
         self._cursor = None
         return True
 
     def enter(self) -> bool:
-        """Goes to the moment of the selected event."""
+        """Go to the moment of the selected event."""
         if self._cursor is not None:
             self.screen.go_to_event(self._cursor[0])
         return True
 
     def click(self, x: int, y: int, meta: dict[str, object]) -> None:
-        """Selects the event of the clicked line."""
+        """Select the event of the clicked line."""
         if 2 <= y < 2 + len(self._shown) and self._shown[y - 2] >= 0:
             self.select(self._shown[y - 2])
 

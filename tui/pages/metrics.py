@@ -101,7 +101,7 @@ def number(value: float) -> str:
 
 
 def worst_first(lines: Sequence[MetricLine]) -> list[MetricLine]:
-    """Sorts the metrics by grade, the worst first. Metrics with the same grade keep their order."""
+    """Sort the metrics by grade, the worst first. Metrics with the same grade keep their order."""
     return sorted(lines, key=lambda line: line.grade)
 
 
@@ -115,7 +115,7 @@ def paint_metrics(
     since: int = 0,
     progress: float = 1.0,
 ) -> list[Strip]:
-    """Paints the table, scrolled to the selected metric, and below it the meaning of that metric.
+    """Paint the table, scrolled to the selected metric, and below it the meaning of that metric.
 
     Args:
         lines: the metrics, in the order to show them.
@@ -205,7 +205,7 @@ class MetricsPage(Page):
     _folded: EventMetrics | None = None
 
     def gather(self) -> list[MetricLine]:
-        """Returns all metrics with their current values, the worst first.
+        """Return all metrics with their current values, the worst first.
 
         Metrics that are computed from events are left out until all events in memory are read.
         """
@@ -232,7 +232,7 @@ class MetricsPage(Page):
         return self._folded is not None and self._folded.progress < 1
 
     def lines(self, width: int, height: int) -> list[Strip]:
-        """Returns the lines to show."""
+        """Return the lines to show."""
         lines = self.gather()
         self._order = tuple(line.metric.name for line in lines)
         if self._selected not in self._order and not self.unfinished:
@@ -244,7 +244,7 @@ class MetricsPage(Page):
         return paint_metrics(lines, brokers, self.screen.view.now, self.paint, (width, height), at, since, progress)
 
     def move(self, key: str) -> bool:
-        """Selects another metric."""
+        """Select another metric."""
         by = {"up": -1, "down": 1, "pageup": -8, "pagedown": 8, "home": -len(METRICS)}.get(key)
         if by is None or not self._order:
             return False

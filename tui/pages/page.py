@@ -121,7 +121,7 @@ class Page:
     # --- the state of a page ---------------------------------------------------------------------------------------
 
     def lines(self, width: int, height: int) -> list[Strip]:
-        """Returns the lines to show, at most `height` of them."""
+        """Return the lines to show, at most `height` of them."""
         raise NotImplementedError
 
     @property
@@ -141,42 +141,42 @@ class Page:
         return None
 
     def select(self, seq: int) -> bool:
-        """Selects an event. Returns False if the page does not show that event."""
+        """Select an event. Return False if the page does not show that event."""
         return False
 
     # --- keys and clicks -------------------------------------------------------------------------------------------
 
     def move(self, key: str) -> bool:
-        """Handles `up`, `down`, `left`, `right`, `pageup`, `pagedown`, or `home`. Returns False if the page does not use the key."""
+        """Handle `up`, `down`, `left`, `right`, `pageup`, `pagedown`, or `home`. Return False if the page does not use the key."""
         return False
 
     def enter(self) -> bool:
-        """Handles Enter, which opens the selected entry. Returns False if there is nothing to open."""
+        """Handle Enter, which opens the selected entry. Return False if there is nothing to open."""
         return False
 
     def click(self, x: int, y: int, meta: dict[str, object]) -> None:
-        """Handles a click at a cell of the page. `meta` is the metadata of the clicked text."""
+        """Handle a click at a cell of the page. `meta` is the metadata of the clicked text."""
 
     def filter(self) -> bool:
-        """Handles the key that changes how much is shown. Returns False if the page has no such filter."""
+        """Handle the key that changes how much is shown. Return False if the page has no such filter."""
         return False
 
     def search(self) -> bool:
-        """Handles the key that asks for a filter. Returns False if the page has nothing to filter."""
+        """Handle the key that asks for a filter. Return False if the page has nothing to filter."""
         return False
 
     def follow(self) -> bool:
-        """Handles the key that follows the newest event. Returns False if the page does not follow events."""
+        """Handle the key that follows the newest event. Return False if the page does not follow events."""
         return False
 
     def back(self) -> bool:
-        """Handles Escape by going one step back within the page. Returns False if the screen must close the page."""
+        """Handle Escape by going one step back within the page. Return False if the screen must close the page."""
         return False
 
     # --- scrolling -------------------------------------------------------------------------------------------------
 
     def window(self, content: list[Strip], height: int) -> list[Strip]:
-        """Returns the visible lines of the content. If more lines follow, the last visible line shows their number."""
+        """Return the visible lines of the content. If more lines follow, the last visible line shows their number."""
         self._rows, self._height = len(content), height
         self.top = max(0, min(self.top, len(content) - height))
         shown = content[self.top : self.top + height]
@@ -187,7 +187,7 @@ class Page:
         return shown
 
     def scroll(self, key: str) -> bool:
-        """Scrolls the content. Returns False if the key does not scroll."""
+        """Scroll the content. Return False if the key does not scroll."""
         by = {"pageup": -max(1, self._height - 2), "pagedown": max(1, self._height - 2), "home": -self._rows}.get(key)
         if by is None:
             return False
@@ -206,7 +206,7 @@ class PagePanel(Lines, can_focus=True):
         self.page: Page | None = None
 
     def update(self, page: Page) -> None:
-        """Shows a page."""
+        """Show a page."""
         self.page = page
         width, height = self.box
         lines = page.lines(width, height)[:height]
@@ -215,17 +215,17 @@ class PagePanel(Lines, can_focus=True):
         self.show(lines)
 
     def on_click(self, event: events.Click) -> None:
-        """Passes the click to the page."""
+        """Pass the click to the page."""
         if self.page is not None:
             self.page.click(event.x, event.y, event.style.meta)
             self.post_message(self.Clicked())
 
     def on_mouse_scroll_up(self, event: events.MouseScrollUp) -> None:
-        """Does the same as the up arrow."""
+        """Do the same as the up arrow."""
         self._scrolled("up")
 
     def on_mouse_scroll_down(self, event: events.MouseScrollDown) -> None:
-        """Does the same as the down arrow."""
+        """Do the same as the down arrow."""
         self._scrolled("down")
 
     def _scrolled(self, key: str) -> None:

@@ -176,7 +176,7 @@ def paint_partition_page(
     left: Mapping[int, str] = _NOBODY,
     unclean: str = "",
 ) -> list[Strip]:
-    """Returns all lines of the page. `broker` is the selected broker. `left` and `unclean` are the same as in `high_watermark_reasons`."""
+    """Return all lines of the page. `broker` is the selected broker. `left` and `unclean` are the same as in `high_watermark_reasons`."""
     p = detail.view
     glyph, word, style = partition_status(p, paint)
     head = Row().add(f" {p.tp}  ", paint.partition).add(f"{glyph} {word}", style).add("  leader ", paint.muted)
@@ -379,7 +379,7 @@ class PartitionPage(Page):
     name: ClassVar[str] = "partition"
 
     def lines(self, width: int, height: int) -> list[Strip]:
-        """Returns the lines to show."""
+        """Return the lines to show."""
         screen = self.screen
         tp = screen.selection.partition
         if tp is None:
@@ -389,7 +389,7 @@ class PartitionPage(Page):
         return self.window(paint_partition_page(detail, screen.view, self.paint, width, screen.selection.broker, left, unclean), height)
 
     def move(self, key: str) -> bool:
-        """Selects another partition, or scrolls."""
+        """Select another partition, or scroll."""
         if self.scroll(key):
             return True
         if key not in ("up", "down"):
@@ -402,7 +402,7 @@ class PartitionPage(Page):
         return True
 
     def enter(self) -> bool:
-        """Asks for an offset or a time, and shows the segment files of the selected broker's replica with the steps of the lookup."""
+        """Ask for an offset or a time, and show the segment files of the selected broker's replica with the steps of the lookup."""
         screen = self.screen
         tp = screen.selection.partition
         if tp is None:

@@ -64,7 +64,7 @@ def topic_of(name: str) -> str:
 
 
 def library() -> list[ScenarioEntry]:
-    """Returns all scenarios and the playground, sorted by topic."""
+    """Return all scenarios and the playground, sorted by topic."""
     headline = "Three brokers, nine partitions, two producers, and a consumer: break something."
     about = "A running cluster without a script. Kill brokers, cut links, and change settings; every event names its cause."
     found = [ScenarioEntry(FREE, "Playground", headline, about)]
@@ -88,7 +88,7 @@ def matching(entries: Sequence[ScenarioEntry], wanted: str) -> list[ScenarioEntr
 def paint_scenarios(
     entries: Sequence[ScenarioEntry], paint: Palette, size: tuple[int, int], selected: int, wanted: str, playing: str, total: int
 ) -> list[Strip]:
-    """Paints the list, and below it the description of the selected scenario."""
+    """Paint the list, and below it the description of the selected scenario."""
     width, height = size
     note = (f"filter: {wanted} · " if wanted else "") + f"{len(entries)} of {total} · / filters · ⏎ starts"
     out = [rule("Scenarios", note, width, paint.title_focused, paint.faint, paint.muted)]
@@ -193,13 +193,13 @@ class ScenariosPage(FilteredPage):
         return self.screen.loaded.title
 
     def lines(self, width: int, height: int) -> list[Strip]:
-        """Returns the lines to show."""
+        """Return the lines to show."""
         entries = self._shown()
         total = len(self._entries or ())
         return paint_scenarios(entries, self.paint, (width, height), self._at(entries), self.wanted, self.playing, total)
 
     def move(self, key: str) -> bool:
-        """Selects another scenario."""
+        """Select another scenario."""
         entries = self._shown()
         by = {"up": -1, "down": 1, "pageup": -10, "pagedown": 10, "home": -len(entries)}.get(key)
         if by is None or not entries:
@@ -208,7 +208,7 @@ class ScenariosPage(FilteredPage):
         return True
 
     def enter(self) -> bool:
-        """Asks for the release, then starts the selected scenario."""
+        """Ask for the release, then start the selected scenario."""
         entries = self._shown()
         if not entries:
             return True

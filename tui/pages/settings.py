@@ -103,7 +103,7 @@ def said(value: Value) -> str:
 def in_words(name: str, value: Value) -> str:
     """Format milliseconds or bytes with a larger unit, for example `7 days` or `1 GiB`.
 
-    Returns an empty string if the number itself is as easy to read.
+    Return an empty string if the number itself is as easy to read.
     """
     if isinstance(value, bool) or not isinstance(value, int) or value < 1_000 or value in (MAX_INT, MAX_LONG):
         return ""
@@ -192,7 +192,7 @@ def sentence_of(words: str) -> str:
 def paint_settings(
     known: list[KnownSetting], place: SettingsScope, view: ClusterView, settings: Settings, paint: Palette, size: tuple[int, int], selected: int, wanted: str
 ) -> list[Strip]:  # fmt: skip
-    """Paints the table, and below it the details of the selected setting."""
+    """Paint the table, and below it the details of the selected setting."""
     width, height = size
     where = f"on b{place.broker}" + (f" for {place.topic}" if place.topic else "")
     note = (f"filter: {wanted} · " if wanted else "") + f"{len(known)} of {len(SETTINGS)} · / filters · ⏎ edits"
@@ -303,7 +303,7 @@ class SettingsPage(FilteredPage):
         return next((n for n, each in enumerate(self._known) if each.setting.name == self._selected), 0)
 
     def lines(self, width: int, height: int) -> list[Strip]:
-        """Returns the lines to show."""
+        """Return the lines to show."""
         settings = self.screen.session.settings()
         self._known = gather(settings, self.place, self.wanted)
         at = self._at()
@@ -312,7 +312,7 @@ class SettingsPage(FilteredPage):
         return paint_settings(self._known, self.place, self.screen.view, settings, self.paint, (width, height), at, self.wanted)
 
     def move(self, key: str) -> bool:
-        """Selects another setting."""
+        """Select another setting."""
         by = {"up": -1, "down": 1, "pageup": -10, "pagedown": 10, "home": -len(SETTINGS)}.get(key)
         if by is None or not self._known:
             return False
@@ -320,7 +320,7 @@ class SettingsPage(FilteredPage):
         return True
 
     def enter(self) -> bool:
-        """Edits the selected setting. Asks for the new value and for its scope. The change is a recorded act."""
+        """Edit the selected setting. Ask for the new value and for its scope. The change is a recorded act."""
         known = next((each for each in self._known if each.setting.name == self._selected), None)
         if known is None:
             return True

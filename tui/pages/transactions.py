@@ -141,13 +141,13 @@ class TransactionsPage(Page):
     _report = TransactionReport()
 
     def lines(self, width: int, height: int) -> list[Strip]:
-        """Returns the lines to show."""
+        """Return the lines to show."""
         self._report = self.screen.session.transaction_report()
         self._selected = max(0, min(self._selected, len(self._report.held) - 1))
         return paint_transactions(self._report, self.paint, (width, height), self._selected)
 
     def move(self, key: str) -> bool:
-        """Selects another partition whose last stable offset is held back, here and in the overview."""
+        """Select another partition whose last stable offset is held back, here and in the overview."""
         by = {"up": -1, "down": 1, "pageup": -8, "pagedown": 8, "home": -len(self._report.held)}.get(key)
         if by is None or not self._report.held:
             return False
@@ -156,7 +156,7 @@ class TransactionsPage(Page):
         return True
 
     def enter(self) -> bool:
-        """Asks whether to abort the selected transaction, as `kafka-transactions abort` does."""
+        """Ask whether to abort the selected transaction, as `kafka-transactions abort` does."""
         if not self._report.held:
             return False
         held = self._report.held[self._selected]

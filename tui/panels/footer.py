@@ -27,7 +27,7 @@ class FooterMessage(ReprMixin):
 
 
 def paint_footer(hints: tuple[Hint, ...], note: FooterMessage | None, paint: Palette, width: int, last: int = 2) -> Strip:
-    """Paints the footer. The last hints (help and quit) are always shown.
+    """Paint the footer. The last hints (help and quit) are always shown.
 
     Args:
         hints: the hints, with the most important first.
@@ -75,14 +75,14 @@ class Footer(Lines):
             self.action = action
 
     def update(self, hints: tuple[Hint, ...], note: FooterMessage | None) -> None:
-        """Shows the hints or the message."""
+        """Show the hints or the message."""
         before = self._now
         self._now = now = (hints, note, self.paint, self.box.width)
         if now != before:
             self.show([paint_footer(hints, note, self.paint, self.box.width)])
 
     def on_click(self, event: events.Click) -> None:
-        """Requests the action of the clicked hint."""
+        """Request the action of the clicked hint."""
         action = event.style.meta.get("action")
         if action is not None:
             self.post_message(self.Chosen(str(action)))

@@ -16,7 +16,7 @@ Tab = tuple[str, str, str, str]
 
 
 def paint_tabs(tabs: tuple[Tab, ...], current: str, paint: Palette, width: int) -> Strip:
-    """Paints all screens with their keys and highlights the open one. If the line is too narrow, shortens the names or leaves them out."""
+    """Paint all screens with their keys and highlight the open one. If the line is too narrow, shortens the names or leaves them out."""
     if _needed(tabs) > width:
         current = next((brief for _, name, brief, _ in tabs if name == current), current)
         tabs = tuple((key, brief, brief, action) for key, _, brief, action in tabs)
@@ -52,7 +52,7 @@ class Tabs(Lines):
             self.action = action
 
     def update(self, tabs: tuple[Tab, ...], action: str) -> None:
-        """Shows the tabs. `action` is the action that opens the current screen."""
+        """Show the tabs. `action` is the action that opens the current screen."""
         painted = (tabs, action, self.box.width, id(self.paint))
         if painted == self._painted:
             return
@@ -61,7 +61,7 @@ class Tabs(Lines):
         self.show([paint_tabs(tabs, current, self.paint, self.box.width)])
 
     def on_click(self, event: events.Click) -> None:
-        """Requests the action that opens the clicked screen."""
+        """Request the action that opens the clicked screen."""
         action = event.style.meta.get("action")
         if action is not None:
             self.post_message(self.Chosen(str(action)))

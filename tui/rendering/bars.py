@@ -47,7 +47,7 @@ def _nice(number: int) -> int:
 
 
 def bar(window: Window, hw: int, leo: int, width: int) -> tuple[int, int, int]:
-    """Returns the number of cells for committed, uncommitted, and missing records. The sum of the three numbers is `width`.
+    """Return the number of cells for committed, uncommitted, and missing records. The sum of the three numbers is `width`.
 
     Args:
         window: the window of the partition.

@@ -45,7 +45,7 @@ def _length(cell: Cell) -> int:
 
 
 def widths_of(columns: Sequence[Column], rows: Sequence[Sequence[Cell]], width: int, gap: int) -> list[int]:
-    """Returns the width of each column. The width is -1 for a column that is left out."""
+    """Return the width of each column. The width is -1 for a column that is left out."""
     wanted = [
         max([cell_len(column.title), *(_length(row[number]) for row in rows)]) if not column.rest else column.least
         for number, column in enumerate(columns)
@@ -77,7 +77,7 @@ def paint_table(
     gap: int = 2,
     marks: bool = False,
 ) -> list[Strip]:
-    """Returns the lines of the table, starting with the header.
+    """Return the lines of the table, starting with the header.
 
     Args:
         columns, rows: the content of the table.

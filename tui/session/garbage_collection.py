@@ -46,13 +46,13 @@ class GarbageCollection:
         self.due = False
 
     def freeze_long_lived(self) -> None:
-        """Freezes all existing objects. From now on, the collector runs only on request."""
+        """Freeze all existing objects. From now on, the collector runs only on request."""
         if self._own:
             gc.freeze()
             gc.disable()
 
     def after_frame(self) -> None:
-        """Collects the garbage of the last frames."""
+        """Collect the garbage of the last frames."""
         self.frames += 1
         if self._own and self.frames % _NEW == 0 and not gc.isenabled():
             gc.collect(0)
@@ -62,14 +62,14 @@ class GarbageCollection:
                 self.due = True
 
     def cluster_replaced(self) -> None:
-        """Notes that a cluster was replaced. After many replacements, collects garbage immediately."""
+        """Record that a cluster was replaced. After many replacements, collects garbage immediately."""
         self.due = True
         self._left += 1
         if self._own and self._left % _CLUSTERS == 0 and not gc.isenabled():
             gc.collect()
 
     def collect_when_idle(self) -> None:
-        """Runs a full collection if one is due."""
+        """Run a full collection if one is due."""
         if self._own and self.due and not gc.isenabled():
             self.due, self.frames = False, 0
             gc.unfreeze()

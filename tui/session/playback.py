@@ -56,7 +56,7 @@ class Playback:
         return within(self._budget if isinstance(task, SearchTask) else 2 * self._budget)
 
     def frame(self, wall: float) -> None:
-        """Advances the session by one frame of `wall` seconds. While the session is paused, only continues a running task."""
+        """Advance the session by one frame of `wall` seconds. While the session is paused, only continues a running task."""
         history = self._history
         if history.task is not None:
             history.continue_task()
@@ -66,7 +66,7 @@ class Playback:
             history.keyframe_cache.maybe_add(history.replay_run)
 
     def settle(self) -> None:
-        """Adds the first keyframe. This is called after the first screen is shown."""
+        """Add the first keyframe. This is called after the first screen is shown."""
         if self._stands_here:
             self._history.keyframe_cache.add_first(self._history.replay_run)
 
@@ -81,29 +81,29 @@ class Playback:
         return self.playing or self._history.task_target is not None
 
     def play(self) -> None:
-        """Lets virtual time advance."""
+        """Let virtual time advance."""
         self._history.cancel_task()
         self.playing = True
         self._kept = [0.0, 0.0]
 
     def pause(self) -> None:
-        """Stops virtual time."""
+        """Stop virtual time."""
         self._history.cancel_task()
         self.playing = False
         self.reached = None
 
     def faster(self) -> float:
-        """Selects the next higher speed and returns it."""
+        """Select the next higher speed and return it."""
         self.set_speed(next((speed for speed in SPEEDS if speed > self.speed), self.speed))
         return self.speed
 
     def slower(self) -> float:
-        """Selects the next lower speed and returns it."""
+        """Select the next lower speed and return it."""
         self.set_speed(next((speed for speed in reversed(SPEEDS) if speed < self.speed), self.speed))
         return self.speed
 
     def set_speed(self, speed: float) -> None:
-        """Selects a speed from 0.1 to 1000, or `AS_FAST_AS_IT_CAN`."""
+        """Select a speed from 0.1 to 1000, or `AS_FAST_AS_IT_CAN`."""
         self.speed = speed
         self.reached = None
         self._kept = [0.0, 0.0]
@@ -130,7 +130,7 @@ class Playback:
             self.pause()
 
     def _play_steps(self, wall: float) -> None:
-        """Executes steps by hand, which take no virtual time. At speed 1, one step is executed per wall second."""
+        """Execute steps by hand, which take no virtual time. At speed 1, one step is executed per wall second."""
         self._debt += wall * min(self.speed, 1 / max(wall, 1e-6)) * SECOND
         replay_run = self._history.replay_run
         while self._debt >= SECOND and replay_run.stepwise:

@@ -13,7 +13,7 @@ from tui.session.scenario_state import Expected, ScenarioState, Verdict
 
 
 def scenario_state(run: Run) -> ScenarioState:
-    """Returns the state of a run for the screen."""
+    """Return the state of a run for the screen."""
     verdicts = {State.PENDING: Verdict.PENDING, State.HELD: Verdict.HELD, State.FAILED: Verdict.FAILED}
     expected = tuple(
         Expected(verdicts[check.state], check.text, check.note, check.expected, check.got, f'line {check.place.line}')

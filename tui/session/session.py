@@ -56,7 +56,7 @@ class Session(History):
         super().__init__(start, log=log, clock=time.process_time, yield_policy=self.playback.yield_policy)
 
     def pause(self) -> None:
-        """Stops virtual time."""
+        """Stop virtual time."""
         self.playback.pause()
 
     @property
@@ -198,6 +198,6 @@ class Session(History):
         return incremental_view.is_stale if some is None else incremental_view.any_stale(some)
 
     def dispose(self) -> None:
-        """Releases all large objects after the session has ended."""
+        """Release all large objects after the session has ended."""
         super().dispose()
         self._incremental_view = self._settings = None
