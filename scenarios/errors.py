@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 from typing import Final, NamedTuple
 
 MAX_SHOWN: Final = 20
-"""The largest number of mistakes in a script that are shown. Further mistakes are only counted."""
+"""The maximum number of mistakes that are shown for a script. Further mistakes are only counted."""
 
 _LONGEST: Final = 250
 _MOST_COMPARED: Final = 2_000
@@ -32,7 +32,7 @@ class Place(NamedTuple):
 
 
 class InputError(Exception):
-    """Invalid input. Its text has one line for each mistake and is meant for the person who wrote the input."""
+    """Invalid input. The message has one line for each mistake, and addresses the person who wrote the input."""
 
     @property
     def lines(self) -> tuple[str, ...]:

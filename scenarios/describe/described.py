@@ -18,11 +18,11 @@ class ElrColumn(enum.StrEnum):
     """The kind of information that a row has about eligible leader replicas (KIP-966)."""
 
     ABSENT = "columns absent"
-    """The release does not print these columns."""
+    """The release does not print the ELR columns."""
     NOT_AVAILABLE = "N/A"
-    """The tool prints these columns, but the broker does not send their values."""
+    """The tool prints the ELR columns, but the broker does not send their values."""
     LISTED = "listed"
-    """The column contains a list of broker ids, which can be empty."""
+    """The ELR columns contain lists of broker ids, which can be empty."""
 
 
 @attrs.frozen
@@ -40,7 +40,7 @@ class DescribedPartition:
         marked_for_deletion: whether the row ends with `MarkedForDeletion: true`.
         observers: the replicas that by design stay outside the ISR (`Observers` or `LiveObservers` of Confluent Server).
         offline: the replicas that are not available (`Offline` of Confluent Server); None if the column is absent.
-        aside: the columns that Kafka's own tool does not print, as (name, value); `render` omits them.
+        aside: the columns of the row that Kafka's own tool does not print, as (name, value); `render` omits these columns.
     """
 
     topic: str
@@ -65,7 +65,7 @@ class DescribedPartition:
 
     @property
     def replication_factor(self) -> int:
-        """The number of replicas, without those being added (`core.kafka.health`)."""
+        """The number of replicas, not counting those being added (`core.kafka.health`)."""
         return replication_factor(self)
 
 

@@ -21,9 +21,9 @@ T = TypeVar("T")
 
 
 def hash_order(keys: Iterable[T], hash_of: Callable[[T], int], capacity: int = DEFAULT_CAPACITY) -> list[T]:
-    """Return keys in the iteration order of a hash table. `keys` are in the order of insertion.
+    """Return keys in the order in which a hash table iterates over them. `keys` must be in insertion order.
 
-    The capacity doubles until the table is at most three quarters full. Keys in one bucket keep the order of insertion.
+    The capacity doubles until the table is at most three quarters full. Keys in the same bucket keep their insertion order.
 
     Args:
         keys: the keys, without duplicates.
@@ -42,7 +42,7 @@ def table_size_for(count: int) -> int:
 
 
 def long_hash(value: int) -> int:
-    """Return `Long#hashCode` of a number that is not negative, as an unsigned 32-bit number."""
+    """Return `Long#hashCode` of a nonnegative number, as an unsigned 32-bit number."""
     return (value ^ value >> 32) & _MASK
 
 

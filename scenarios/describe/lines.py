@@ -84,7 +84,7 @@ def column_key(name: str) -> str:
 
 
 def shown(text: str) -> str:
-    """Quote a piece of text for a message: on one line, printable, and shortened."""
+    """Quote text for a message as one short line of printable characters."""
     cut = text if len(text) <= _SHOWN else text[: _SHOWN - 3] + "..."
     return "'" + "".join(c if c.isprintable() else f"\\x{ord(c):02x}" for c in cut) + "'"
 
@@ -107,7 +107,7 @@ def split_lines(text: str, note: Callable[[int, str], None]) -> list[DescribeLin
 
 
 class _Splitter:
-    """Collects the describe lines of a text, line by line.
+    """A splitter that collects the describe lines of a text, line by line.
 
     Attributes:
         found: the describe lines so far.
@@ -115,8 +115,8 @@ class _Splitter:
         configs: the `Configs` column of `previous`, if the next line can continue this column.
         lone: a line that contains only `Topic: name`; the line is used only if the next line continues it.
         above: the topic that was described last, with its line number; a row without a topic belongs to this topic.
-        nameless: the rows that do not name their topic, as (line number of the first row, topic, number of rows), by the line number of the
-            topic.
+        nameless: the rows that do not name their topic, as (line number of the first row, topic, number of rows), keyed by the line number
+            of the topic.
     """
 
     def __init__(self, note: Callable[[int, str], None]) -> None:
@@ -203,7 +203,8 @@ class _Splitter:
         self.found.append(line)
 
     def _continues(self, bare: str) -> bool:
-        """Append a piece to the previous line if the piece begins with a known column that belongs to such a line but is not in it yet."""
+        """Append a piece to the previous line if the piece begins with a known column that such a line can have and that this line lacks.
+        """
         previous = self.previous
         first = _COLUMN.match(bare)
         if previous is None or first is None:
@@ -269,7 +270,7 @@ def _may_follow(keys: set[str]) -> frozenset[str]:
 
 @attrs.define
 class _OpenConfigs:
-    """A `Configs` column that ends a line and that the next line can continue."""
+    """A `Configs` column at the end of a line, which the next line can continue."""
 
     of_line: DescribeLine
     empty: bool

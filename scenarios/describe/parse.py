@@ -25,13 +25,13 @@ _NO_LEADER_WORDS: Final = frozenset({"none", "-1"})
 _LISTED: Final = re.compile(r"(?:\d{1,10}(?:\s*,\s*\d{1,10})*)?")
 
 MAX_NOTES: Final = 1_000
-"""The largest number of notes about single lines, and of notes about topics and columns.
+"""The maximum number of notes about single lines, and also the maximum number of notes about topics and columns.
 
-Further notes are only counted, because the wrong file can cause millions of notes.
+Further notes are only counted, because a file that is not `--describe` output can cause millions of notes.
 """
 
 _NAMED: Final = 8
-"""The number of gaps between rows that a note lists. Partitions in further gaps are only counted."""
+"""The maximum number of gaps between rows that a note lists. The partitions in further gaps are only counted."""
 
 
 def parse_describe(text: str, source: str = "<stdin>") -> DescribeImport:
@@ -186,7 +186,7 @@ class _Reader:
         return row
 
     def _check_row(self, row: DescribedPartition, line: int) -> None:
-        """Refuse a row that no cluster can have."""
+        """Reject a row that no cluster can produce."""
         name = f"{row.topic}-{row.partition}"
         if not row.replicas:
             self._refuse(line, f"{name} has no replicas", "Replicas lists at least one broker id")

@@ -1,8 +1,8 @@
 """Prints topics byte for byte as `kafka-topics --describe` prints them in a given release, with its filters.
 
 Kafka source: `TopicCommand.TopicDescription#printDescription`, `TopicCommand.PartitionDescription#printDescription` and
-`TopicCommand.DescribeOptions`. A filter suppresses the headlines. If several filters are given, a row is printed if it matches at least one
-of them. `core.kafka.health` defines the filters.
+`TopicCommand.DescribeOptions`. If a filter is given, the headlines are omitted. If several filters are given, a row is printed if it
+matches at least one of them. `core.kafka.health` defines the filters.
 """
 
 from __future__ import annotations

@@ -1,10 +1,10 @@
 """Selects and orders the topics that `kafka-topics --describe` prints.
 
 Up to 2.1, the tool read the names from ZooKeeper and printed them sorted. Since then, the tool asks the brokers and prints their answers in
-the order of a Java hash table. The first of three hash tables has a capacity for the requested names (`KafkaAdminClient#describeTopics`).
-The first table is copied to a second one, and the names are then put into a third one (`DescribeTopicsResult#allTopicNames`). If more than
-eight names fall into one bucket of a table with 64 or more buckets, Java keeps the names in a tree. The laboratory does not model the order
-of names in a tree.
+the order of a Java hash table. The names pass through three hash tables. The first table is sized for the requested names
+(`KafkaAdminClient#describeTopics`). The first table is copied to a second one, and the names are then inserted into a third one
+(`DescribeTopicsResult#allTopicNames`). If more than eight names fall into one bucket of a table with 64 or more buckets, Java keeps the
+names in a tree. The laboratory does not model the order of names in a tree.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ Some patterns take practically forever because of backtracking, both in Python a
 """
 
 _SHOWN: Final = 80
-"""The number of characters of a pattern that a message shows."""
+"""The maximum number of characters of a pattern that a message shows."""
 
 _CLASSES: Final = {
     "Lower": "a-z", "Upper": "A-Z", "Alpha": "a-zA-Z", "Digit": "0-9", "Alnum": "a-zA-Z0-9", "ASCII": r"\x00-\x7f",

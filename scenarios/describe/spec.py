@@ -3,8 +3,8 @@
 Kafka's output does not say which brokers are alive. A broker is certainly alive if it leads a partition or is in the ISR of a partition
 that has a leader. A broker that is in no ISR is assumed to be alive if a reassignment is adding all its replicas or all its replicas are
 observers, because such replicas belong outside the ISR. If the `Offline` column of Confluent Server is present, every replica that it does
-not list is on a live broker. The ISR of a partition without a leader proves nothing: the controller keeps the last member there after its
-broker has failed, and would have elected it if the broker were alive (`ReplicationControlManager`,
+not list is on a live broker. The ISR of a partition without a leader proves nothing: the controller keeps the last member in the ISR after
+its broker has failed, and would have elected it if the broker were alive (`ReplicationControlManager`,
 `KafkaController#doRemoveReplicasFromIsr`). A note reports each conclusion, and each part of the text that the cluster cannot reproduce.
 """
 
@@ -21,10 +21,10 @@ from scenarios.describe.described import DescribedPartition, DescribedTopic, Des
 from scenarios.describe.parse import missing_partitions
 
 _NAMED: Final = 8
-"""The number of partitions that a note lists. Further partitions are only counted."""
+"""The maximum number of partitions that a note lists. Further partitions are only counted."""
 
 _MOST_PLACED: Final = 100_000
-"""The largest number of partitions of a topic that can be placed on brokers if the text does not show their placement."""
+"""The maximum number of partitions of a topic that can be placed on brokers if the text does not show their placement."""
 
 _NETWORK: Final = NetworkSpec()
 
@@ -36,7 +36,7 @@ def to_cluster_spec(
     network: NetworkSpec = _NETWORK,
     pace: Pace = Pace.TIMELINE,
 ) -> tuple[ClusterSpec, tuple[str, ...]]:
-    """Return a cluster that starts as the text shows it, and notes about conclusions and omitted parts.
+    """Return a cluster in the state that the text shows, with notes about the conclusions and the omitted parts.
 
     The cluster has one broker, without a rack, for each broker id in the text.
 
@@ -45,7 +45,8 @@ def to_cluster_spec(
         settings, network, pace: the values for the cluster.
 
     Raises:
-        DescribeError: the rows of a topic omit partitions, or a topic without rows cannot be placed on the brokers in the text.
+        DescribeError: a topic has rows for only some of its partitions, or a topic without rows cannot be placed on the brokers in the
+            text.
     """
     rows = [row for topic in imported.topics for row in topic.rows]
     up = living(rows)
@@ -68,7 +69,7 @@ def to_cluster_spec(
 
 
 def living(rows: Iterable[DescribedPartition]) -> frozenset[int]:
-    """Return the brokers that are alive according to the rows."""
+    """Return the brokers that the rows show to be alive, and those that are assumed to be alive."""
     proved: set[int] = set()
     at_home: set[int] = set()
     missing: set[int] = set()

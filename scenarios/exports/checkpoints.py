@@ -24,17 +24,17 @@ from scenarios.io import text_file
 from scenarios.io.output_files import atomic_entries, cannot_be_written
 
 MAX_FILES: Final = 1_100_000
-"""The largest number of files in a tree: one for each of a million replicas, and several for each log directory."""
+"""The maximum number of files in a tree: one for each of a million replicas, and several for each log directory."""
 
 MAX_BYTES: Final = 32 * 1024 * 1024
-"""The size of the largest file in a tree, in bytes. A file with the offsets of 200,000 partitions takes a quarter of this size."""
+"""The maximum size of a file in a tree, in bytes. A file with the offsets of 200,000 partitions takes a quarter of this size."""
 
 _DEEPEST: Final = 3
 _DIRECTORY: Final = re.compile(r"broker-(\d{1,10})/log-dir-(\d{1,3})")
 _PARTITION: Final = re.compile(r"([A-Za-z0-9._-]+)-(\d{1,9})")
 
 Tree = dict[str, dict[str, str]]
-"""The contents of the files, by log directory (`broker-1/log-dir-1`) and by path within that directory."""
+"""The contents of the files, keyed by log directory (`broker-1/log-dir-1`) and then by path within that directory."""
 
 
 def tree_of(cluster: Cluster) -> Tree:

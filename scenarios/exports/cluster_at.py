@@ -1,4 +1,4 @@
-"""Builds the cluster of an event log or a scenario as it is at any moment."""
+"""Builds the cluster of an event log or a scenario in its state at a given moment."""
 
 from __future__ import annotations
 

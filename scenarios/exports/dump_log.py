@@ -25,7 +25,7 @@ SUFFIXES: Final = (LOG, OFFSET_INDEX, TIME_INDEX, TRANSACTION_INDEX, PRODUCER_SN
 
 
 def dump_lines(log: ReplicaLog, segments: Sequence[SegmentFiles], name: str, *, deep: bool) -> Iterator[str]:
-    """Yield the contents of a file.
+    """Yield the lines that kafka-dump-log prints for a file.
 
     Args:
         log: the log.

@@ -19,7 +19,7 @@ from scenarios.io.output_files import Writes
 from scenarios.logs.log_reader import LogReader
 
 PROCESS: Final = 1
-"""The process id of the session. The tracks are threads of this process."""
+"""The process id of the session in the trace. The tracks are threads of this process."""
 
 CONTROLLER: Final = 1_000_001
 PEOPLE: Final = 1_000_000
@@ -34,7 +34,7 @@ _CONTROLLERS: Final = frozenset({
 
 
 class _Tracks:
-    """Assigns thread ids to tracks by node name."""
+    """The thread ids of the tracks, assigned by node name."""
 
     def __init__(self) -> None:
         self.named: dict[str, int] = {"people": PEOPLE, "controller": CONTROLLER}

@@ -132,7 +132,7 @@ def lookup_lines(lookup: Lookup) -> Iterator[str]:
 
 
 def as_data(report: SegmentReport, segments: Sequence[SegmentFiles]) -> dict[str, Any]:
-    """Return all of this as data for `--json`. Timestamps are in ms."""
+    """Return the segments, index entries, and lookup of a report as data for `--json`. Timestamps are in ms."""
     lookup = report.lookup
     data: dict[str, Any] = {
         "partition": str(report.tp),

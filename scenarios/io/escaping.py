@@ -11,7 +11,9 @@ from typing import Final
 
 
 class _Escapes(dict[int, str | int]):
-    """A translation table for `str.translate`, filled as characters are first seen. Characters in `kept` are not escaped."""
+    """A translation table for `str.translate`. A character is added to the table when it first occurs. Characters in `kept` are not
+    escaped.
+    """
 
     def __init__(self, kept: str) -> None:
         super().__init__({ord(char): ord(char) for char in kept})

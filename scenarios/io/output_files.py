@@ -24,7 +24,7 @@ from scenarios.errors import InputError
 from scenarios.io.standard_streams import OutputLost
 
 STDOUT: Final = 1
-"""The file descriptor of stdout, which can be given by the name `-`."""
+"""The file descriptor of stdout, which the file name `-` stands for."""
 
 _STREAMS: Final = {"/dev/stdin": 0, "/dev/stdout": STDOUT, "/dev/stderr": 2}
 _DESCRIPTOR: Final = re.compile(r"/dev/fd/(\d{1,9})|/proc/self/fd/(\d{1,9})")
@@ -156,7 +156,8 @@ class OutputFile:
             self._before = None
 
     def revoke(self) -> None:
-        """Remove the file, even though it has appeared under its name. If the file that it replaced was kept, restore that file."""
+        """Remove the file, even if it has already appeared under its name. If the file that this file replaced was kept, restore that file.
+        """
         with contextlib.suppress(OSError):
             if self._before is not None:
                 os.replace(self._before, self._target)
@@ -308,7 +309,7 @@ def _put_in_place(part: Path, root: Path) -> None:
 
 
 def check_outputs(outputs: Mapping[str, str | Path | None], inputs: Iterable[str | Path | None]) -> None:
-    """Before the command starts, refuse output files that cannot be written, that are also inputs, or that two options name.
+    """Before the command starts, reject output files that cannot be written, that are also inputs, or that two options name.
 
     Args:
         outputs: the name of the output file that each option gives: None for no file, `-` for stdout.
@@ -401,7 +402,7 @@ def is_stdout(path: str | Path) -> bool:
 
 
 def refuse_stdout(option: str, path: str | Path | None, instead: str) -> None:
-    """Refuse `-` as the name of an output that cannot be written to stdout.
+    """Reject `-` as the name of an output that cannot be written to stdout.
 
     Raises:
         InputError: `path` is `-`. The message says what to use instead.

@@ -25,8 +25,8 @@ RESEND_DELAY: Final = 0.01
 
 
 class Terminated(BaseException):
-    """A termination signal arrived. This class is not derived from `KeyboardInterrupt`, because py4j catches `KeyboardInterrupt` and
-    continues.
+    """The exception for a termination signal. This class is not derived from `KeyboardInterrupt`, because py4j catches `KeyboardInterrupt`
+    and continues.
 
     Attributes:
         signal: the number of the signal.
@@ -38,7 +38,9 @@ class Terminated(BaseException):
 
 
 class _Signals:
-    """Raises `Terminated` on the first signal or, if the signal is deferred, when the outermost deferring block ends."""
+    """The state of the signal handlers. Raises `Terminated` on the first signal or, if the signal is deferred, when the outermost deferring
+    block ends.
+    """
 
     def __init__(self) -> None:
         self.blocks = 0

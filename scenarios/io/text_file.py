@@ -1,6 +1,6 @@
 """Reads text files up to a size limit, encoded in UTF-8 or, as some Windows tools do, in UTF-16.
 
-A file without an end, such as a device or a pipe that is never closed, is refused like a file that is too large.
+A file without an end, such as a device or a pipe that is never closed, is rejected in the same way as a file that is too large.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import IO, Final
 from scenarios.errors import InputError, Place, ScriptError
 
 MAX_BYTES: Final = 64 * 1024 * 1024
-"""The largest size of a text file, in bytes.
+"""The maximum size of a text file, in bytes.
 
 A cluster of 200,000 partitions, the largest that Kafka's developers report, takes 30 MB as a script or as the output of `kafka-topics
 --describe`.
@@ -23,7 +23,7 @@ _LOOKED_AT: Final = 64
 
 
 def read_bytes(path: str | Path, remedy: str = "", most: int = MAX_BYTES) -> bytes:
-    """Read the bytes of a file. `remedy` is the end of error messages and says which kind of file to use.
+    """Read the bytes of a file. `remedy` is the last part of error messages and says which kind of file to use.
 
     Raises:
         InputError: the file cannot be read, or has more bytes than `most`.

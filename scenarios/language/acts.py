@@ -2,7 +2,8 @@
 
 Acts are built from the fields and types of their classes in `core.lab.acts`, so a new act needs no change here. In scripts, field names
 have dashes, times are durations, and shares are percentages. For example, the field `loss_ppm` is written `loss: 5%`. Acts have three short
-forms. A single value is the value of the act's first field. A list of brokers means one act per broker. A list of two nodes means a link.
+forms. A single value sets the act's first field. A list of brokers stands for one act per broker. A list of two nodes stands for the link
+between them.
 """
 
 from __future__ import annotations
@@ -66,7 +67,7 @@ WORDS: Final[dict[str, tuple[str, ...]]] = {
     "delivery": tuple(map(str, Delivery)),
     "crash_after": tuple(str(step) for step in ProcessStep if step is not ProcessStep.ABORT),
 }
-"""The accepted words of each field that accepts only certain words."""
+"""The accepted words for each field that accepts only specific words."""
 
 
 def read_acts(word: str, node: Node) -> tuple[Act, ...]:
@@ -219,7 +220,7 @@ def _value(act: type[Act], name: str, node: Node) -> Any:
 
 
 def _within(node: Node, name: str, value: int) -> int:
-    """Return a time or a share. If the value is outside the bounds of its field, refuse it."""
+    """Return a time or a share. Reject a value outside the bounds of its field."""
     least, most = min_value(name), max_value(name)
     if least <= value <= most:
         return value
@@ -292,7 +293,7 @@ _EXAMPLES: Final = {
 
 
 def _example(act: type[Act]) -> str:
-    """Return an example of the shortest valid form of an act, or the names of its fields."""
+    """Return, for an error message, an example of the shortest valid form of an act, or the names of its fields."""
     if act is Set:
         return "for example 'set: {min.insync.replicas: 2}'"
     required = _required(act)

@@ -42,7 +42,7 @@ from scenarios.language.values import (
 )
 
 MAX_CONTROLLERS: Final = 15
-"""The largest number of dedicated controllers in a cluster. Clusters in production usually have three or five."""
+"""The maximum number of dedicated controllers in a cluster. Clusters in production usually have three or five."""
 
 DEFAULTS: Final = ClusterSpec(brokers=())
 """A cluster with the default values."""
@@ -330,7 +330,7 @@ def _read_network(node: Node) -> NetworkSpec:
 
 
 def _check_placement(cluster: Fields, spec: ClusterSpec, recorded: bool) -> None:
-    """Refuse an impossible replica, ISR member, or leader. The error points to the value."""
+    """Reject an impossible replica, ISR member, or leader. The error points to the value."""
     known = {broker.id for broker in spec.brokers}
     up = None if recorded else {broker.id for broker in spec.brokers if broker.up}
     topics = cluster.values.get("topics")
@@ -446,7 +446,7 @@ def _topic_as_data(topic: TopicSpec) -> dict[str, Any]:
 
 
 class _Dumper(yaml.SafeDumper):
-    """Writes short lists and mappings on one line, as people do in scripts."""
+    """A YAML dumper that writes short lists and mappings on one line, as people do in scripts."""
 
     def increase_indent(self, flow: bool = False, indentless: bool = False) -> None:
         """Indent the items of a list below its key."""

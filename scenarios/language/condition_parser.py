@@ -1,4 +1,4 @@
-"""Parses the text of a condition by recursive descent over its tokens. The parser checks every name and type."""
+"""Parses the text of a condition by recursive descent. The parser checks every name and type."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from scenarios.language.readings import BOOL, BROKER, DURATION, EPOCHS, IDS, NUM
 from scenarios.language.tokens import ConditionError, Token, tokenize
 
 _MAX_NESTING: Final = 30
-"""The deepest nesting of parentheses and `not`."""
+"""The maximum nesting depth of parentheses and `not`."""
 
 
 def parse_condition(text: str, names: Names | None = None) -> Condition:
@@ -39,7 +39,7 @@ def parse_condition(text: str, names: Names | None = None) -> Condition:
 
 
 class _Parser:
-    """Parses one condition by recursive descent over its tokens."""
+    """A recursive-descent parser for one condition."""
 
     def __init__(self, text: str, names: Names) -> None:
         self.text = text

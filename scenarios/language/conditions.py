@@ -106,11 +106,11 @@ class Condition:
         raise NotImplementedError
 
     def expected(self) -> str:
-        """Return the expected value in words."""
+        """Return, in words, the expected value."""
         return self.text
 
     def got(self, moment: Moment) -> str:
-        """Return the actual value at a moment in words."""
+        """Return, in words, the actual value at a moment."""
         raise NotImplementedError
 
     def parts(self) -> Iterator[Condition]:
@@ -225,7 +225,7 @@ def _same(got: Any, wanted: Any) -> bool:
 
 @attrs.frozen(repr=False)
 class Happened(Condition):
-    """A condition that requires an event to match or, with `never`, that no event matches."""
+    """A condition that holds if an event matches or, with `never`, if no event matches."""
 
     pattern: EventPattern
     never: bool = False
@@ -243,7 +243,7 @@ class Happened(Condition):
 
 @attrs.frozen(repr=False)
 class Order(Condition):
-    """A condition that requires matching events in a given order. Other events can occur between the matching events."""
+    """A condition that holds if matching events occur in a given order. Other events can occur between the matching events."""
 
     patterns: tuple[EventPattern, ...]
 

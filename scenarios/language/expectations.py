@@ -35,8 +35,8 @@ class Under:
         before: the first release that is not included, or None.
         since: the first release that is included, or None.
         only: the only releases that are included; empty for any release.
-        guarded: the guards that must all be in force in the release.
-        unguarded: the guards of which at least one must not be in force in the release; if empty, there is no such criterion.
+        guarded: the guards, all of which must be in force in the release.
+        unguarded: guards, at least one of which must not be in force in the release; if empty, this criterion does not apply.
     """
 
     before: str | None = None
@@ -59,7 +59,7 @@ class Under:
 
 
 ALWAYS: Final = Under()
-"""The criterion that every release meets."""
+"""A criterion that every release meets."""
 
 
 @attrs.frozen
@@ -161,7 +161,7 @@ def _listed(node: Node, names: Names, under: Under, note: str) -> tuple[Expectat
 
 
 class _Table:
-    """Reads expectations in table form."""
+    """A reader of expectations in table form."""
 
     def __init__(self, names: Names) -> None:
         self.names = names

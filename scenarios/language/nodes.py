@@ -1,8 +1,8 @@
 """Parses YAML text into nodes. Each node has its place in the file, the path of its field, and its value as written.
 
-The nodes are built from the events of the YAML parser, not by YAML's constructors. As a result, values such as `4.1` and `1_000` stay text,
-and errors point to the exact place. Scripts cannot contain duplicate keys, anchors, aliases, tags, more than one document, nesting deeper
-than `MAX_DEPTH`, or control characters.
+The nodes are built from the events of the YAML parser, not by YAML's constructors. As a result, values such as `4.1` and `1_000` remain
+text, and errors point to the exact place. Scripts cannot contain duplicate keys, anchors, aliases, tags, more than one document, nesting
+deeper than `MAX_DEPTH`, or control characters.
 """
 
 from __future__ import annotations
@@ -22,13 +22,13 @@ from scenarios.gc_disabled import gc_disabled
 from scenarios.io import text_file
 
 MAX_DEPTH: Final = 24
-"""The deepest nesting of lists and mappings. The script language needs seven levels."""
+"""The maximum nesting depth of lists and mappings. The script language needs seven levels."""
 
 MAX_ITEMS: Final = MAX_PARTITIONS
-"""The largest number of entries in a list or mapping, which is the number of partitions of the largest topic."""
+"""The maximum number of entries in a list or mapping, and therefore the maximum number of partitions of a topic."""
 
 MAX_VALUES: Final = 4_000_000
-"""The largest number of values in a script. A script that places 200,000 partitions on three replicas has 2.6 million values."""
+"""The maximum number of values in a script. A script that places 200,000 partitions on three replicas has 2.6 million values."""
 
 MAX_MISTAKES: Final = 1_000
 """The number of mistakes after which the reader stops."""
@@ -310,7 +310,7 @@ def _node_of(data: object, document: Document, path: Path, depth: int) -> Node:
 
 
 class _Builder:
-    """Builds nodes from the events of the YAML parser."""
+    """A builder of nodes from the events of the YAML parser."""
 
     def __init__(self, document: Document, events: Iterator[Any]) -> None:
         self.document = document
@@ -345,7 +345,7 @@ class _Builder:
         return self.fields(mark, path, depth)
 
     def check(self, event: Any, path: Path, depth: int) -> None:
-        """Refuse aliases, anchors, tags, and nesting that is too deep."""
+        """Reject aliases, anchors, tags, and nesting that is too deep."""
         if isinstance(event, yaml.AliasEvent):
             alias = shortened(str(event.anchor))
             raise self.error(event, path, f"the alias *{alias} is refused", "scripts cannot contain anchors or aliases; repeat the value")
@@ -358,7 +358,7 @@ class _Builder:
             raise self.error(event, "", f"more than {MAX_DEPTH} levels of nesting", "no field of a script is nested that deeply")
 
     def counted(self, event: Any, path: Path, inside: int) -> None:
-        """Count a value, and refuse it if there are too many values in the script or in the enclosing list or mapping."""
+        """Count a value, and reject it if there are too many values in the script or in the enclosing list or mapping."""
         self.count += 1
         if inside >= MAX_ITEMS:
             raise self.error(event, path, f"more than {MAX_ITEMS:,} entries", "no list or mapping of a script is that long")

@@ -1,7 +1,7 @@
 """The readings of conditions. A reading has a name, arguments, a type, and a function that takes its value from a frozen view.
 
 Readings use the snapshots of `core.lab.views.view` and the recorded events, never the running cluster. If a reading currently has no value,
-like the high watermark of a partition without a leader, its result is None. Every comparison with None is false.
+such as the high watermark of a partition without a leader, its result is None. Every comparison with None is false.
 """
 
 from __future__ import annotations
@@ -104,7 +104,9 @@ def _of_replica(take: Callable[[ReplicaView], Any]) -> Callable[..., Any]:
 
 
 def _of_contents(take: Callable[..., Any]) -> Callable[..., Any]:
-    """Return a function that reads the log of a compacted topic. Its first argument is the partition, and its last one the broker."""
+    """Return a function that reads the log of a compacted topic. The first argument of the reading is the partition, and the last one is
+    the broker.
+    """
 
     def read(moment: Moment, tp: TopicPartition, *arguments: Any) -> Any:
         broker = arguments[-1] if arguments and isinstance(arguments[-1], int) else None
@@ -204,9 +206,9 @@ def _reads_from(moment: Moment, client: str, tp: TopicPartition) -> Any:
 
 
 def _latency(share: float) -> Callable[..., Any]:
-    """Return a function that reads a percentile (nearest rank) of the time that a producer's batches waited for a response, in µs.
+    """Return a function that reads a percentile (nearest rank) of the time in µs that a producer's batches waited for a response.
 
-    If the producer gave a batch up, the batch counts with the time until that moment. A batch that is still waiting after `STALL_BOUND`
+    A batch that the producer gave up on counts with the time until the producer gave up. A batch that is still waiting after `STALL_BOUND`
     counts with its wait so far. If only acknowledged batches counted, the percentile would be too low.
     """
 
@@ -256,7 +258,7 @@ def _last_stable_offset(moment: Moment, tp: TopicPartition) -> int | None:
 
 
 ENDED: Final = "ended"
-"""The word for the step of a process whose instance has ended."""
+"""The value of the reading `process-step` for a process whose instance has ended."""
 
 _STATES: Final = tuple(str(state) for state in BrokerState)
 

@@ -77,7 +77,7 @@ DEFAULT_WITHIN: Final = 60 * SECOND
 """The time limit of an `until` whose step has no `within`, in µs."""
 
 MAX_SEED: Final = 2**63 - 1
-"""The largest seed."""
+"""The maximum seed."""
 
 _NO_CLUSTER: Final = ClusterSpec(brokers=())
 """The cluster that replaces an invalid one while the reader looks for further mistakes."""
@@ -147,7 +147,7 @@ class Scenario:
 
     @property
     def plain(self) -> bool:
-        """Whether the script is only a cluster to play with, without steps or expectations."""
+        """Whether the script only describes a cluster, without steps or expectations."""
         return not self.steps and not self.expects
 
 
@@ -267,7 +267,7 @@ def _declared(spec: ClusterSpec, acts: tuple[Act, ...]) -> Names:
 
 
 class _StepReader:
-    """Reads one step. The acts are read first, and the conditions are read when the acts of all steps are known."""
+    """A reader of one step. The acts are read first, and the conditions are read when the acts of all steps are known."""
 
     def __init__(self, node: Node, spec: ClusterSpec | None, pace: Pace) -> None:
         self.node = as_fields(node, "a step is a mapping, for example '- at: 1s' with 'kill: 2' below")
@@ -290,14 +290,14 @@ class _StepReader:
         return read_acts(self.word, node.values[self.word])
 
     def check_pace(self, pace: Pace, node: Fields) -> Pace:
-        """Refuse an act for steps by hand if the pace is not `by-hand`. Return the pace after this step."""
+        """Reject an act that is allowed only at the pace `by-hand` if the pace is different. Return the pace after this step."""
         if self.word and ACTS[self.word].by_hand and pace is not Pace.BY_HAND:
             remedy = "write a step 'pace: by-hand' before it, or 'pace: by-hand' under 'cluster', and 'steps:'"
             raise node.key_error(self.word, f"'{self.word}' is a by-hand step", remedy)
         return next((Pace(act.pace) for act in self.acts if isinstance(act, SetPace)), pace)
 
     def check_together(self, releases: Sequence[str], node: Fields) -> None:
-        """Refuse fields of an act that cannot be combined, and client settings that are invalid under any release of the script."""
+        """Reject fields of an act that cannot be combined, and client settings that are invalid under any release of the script."""
         value = node.values[self.word] if self.word else node
         for act in self.acts:
             if isinstance(act, Set) and act.topic is not None and act.broker is not None:
@@ -320,7 +320,7 @@ class _StepReader:
                 raise self._inside(value, "config").error(refusals[-1])
 
     def check_acts(self, names: Names, node: Node) -> None:
-        """Refuse an act on a topic, partition, broker, or client that the script does not declare."""
+        """Reject an act on a topic, partition, broker, or client that the script does not declare."""
         if names.topics is not None:
             with node.document.together():
                 for act in self.acts:
@@ -422,7 +422,7 @@ def releases_of(scenario: Scenario, wanted: Sequence[Release]) -> tuple[Release,
 
 
 def release_without(name: str, guards: Sequence[str]) -> Release:
-    """Return a release by name, with these additional guards switched off."""
+    """Return a release by name, with the guards in `without` also switched off."""
     release = release_named(name)
     off = [guard for guard in guards if release.has(guard)]
     return release.without(off) if off else release

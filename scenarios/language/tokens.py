@@ -8,7 +8,7 @@ from typing import Final, NamedTuple
 _TOKEN: Final = re.compile(r"\s*(?:(?P<word>-?[A-Za-z0-9_.][A-Za-z0-9_.-]*)|(?P<sign>==|!=|<=|>=|<|>|=|[()\[\]{},:/]))")
 
 MAX_LENGTH: Final = 2_000
-"""The largest number of characters in a condition."""
+"""The maximum number of characters in a condition."""
 
 
 class ConditionError(Exception):

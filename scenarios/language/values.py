@@ -19,7 +19,7 @@ from scenarios.errors import did_you_mean
 from scenarios.language.nodes import Fields, Items, Node, Text, shortened
 
 MAX_COUNT: Final = 10**12
-"""The largest count or size in a script. Larger numbers are meaningless in Kafka."""
+"""The maximum count or size in a script. Larger numbers are meaningless in Kafka."""
 
 MAX_DURATION: Final = 10 * 365 * 86_400 * SECOND
 """The longest duration in a script: ten years of virtual time, in µs."""
@@ -34,14 +34,14 @@ T = TypeVar("T")
 
 
 def as_fields(node: Node, remedy: str) -> Fields:
-    """Return a node as a mapping, or refuse it."""
+    """Return a node as a mapping. If it is not a mapping, raise an error."""
     if not isinstance(node, Fields):
         raise node.error(f"expected a mapping, not {node.what()}", remedy)
     return node
 
 
 def as_items(node: Node, remedy: str) -> Items:
-    """Return a node as a list, or refuse it."""
+    """Return a node as a list. If it is not a list, raise an error."""
     if not isinstance(node, Items):
         raise node.error(f"expected a list, not {node.what()}", remedy)
     return node
@@ -120,7 +120,7 @@ def as_ppm(node: Node) -> int:
 
 
 def as_loss(node: Node) -> int:
-    """Read the share of a link's messages that are lost, and return it in parts per million."""
+    """Read the percentage of messages that a link loses, and return it in parts per million."""
     ppm = as_ppm(node)
     if ppm > MAX_LOSS_PPM:
         most = write_ppm(MAX_LOSS_PPM)
@@ -180,7 +180,7 @@ def as_node_name(node: Node) -> str:
 
 
 def check_topic_name(node: Node, name: str) -> str:
-    """Return the name of a topic. If Kafka does not allow the name, refuse it."""
+    """Return the name of a topic. If Kafka does not allow the name, raise an error."""
     if not _TOPIC_NAME.fullmatch(name) or name in (".", ".."):
         raise node.error(f"'{shortened(name)}' is not a topic name", "use letters, digits, '.', '_', and '-', at most 249")
     return name

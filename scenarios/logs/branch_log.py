@@ -18,7 +18,7 @@ from scenarios.logs.log_writer import LogWriter
 
 
 class BranchLog:
-    """Replays a branch from its start to its end and writes its events to a file.
+    """A replay of a branch from its start to its end that writes the events to a file.
 
     Attributes:
         path: the file.

@@ -19,22 +19,22 @@ from core.lab.spec import MAX_PARTITIONS, ClusterSpec
 from scenarios.errors import did_you_mean
 
 _MOST: Final = 2**63 - 1
-"""The largest number in a log. All numbers fit into 64 bits, so that every reader can store them."""
+"""The maximum number in a log. All numbers fit into 64 bits, so that every reader can store them."""
 
 _BOUNDS: Final = {
     "skew_us": (-_MOST - 1, _MOST), "drift_ppm": (-_MOST - 1, _MOST),
     "partition": (0, MAX_PARTITIONS - 1), "partitions": (0, MAX_PARTITIONS),
 }  # fmt: skip
-"""The smallest and largest value of columns whose bounds differ from `_COUNT`."""
+"""The minimum and maximum of each column whose bounds differ from `_COUNT`."""
 
 _COUNT: Final = (-1, _MOST)
-"""The smallest and largest value of columns that are not in `_BOUNDS`. The value -1 means none."""
+"""The minimum and maximum of the columns that are not in `_BOUNDS`. The value -1 means none."""
 
 _BROKERS: Final = frozenset({"broker", "leader", "old_leader", "follower", "sender", "held_by"})
 """Columns that contain a broker id, or -1 for none. Columns of type `tuple[int, ...]` also contain broker ids."""
 
 _SHOWN: Final = 12
-"""The largest number of brokers that a message lists."""
+"""The maximum number of brokers that a message lists."""
 
 
 _INT: Final[Any] = Annotated[int, msgspec.Meta(ge=-_MOST - 1, le=_MOST)]
@@ -100,7 +100,7 @@ class _Kind(msgspec.Struct):
 
 
 class LineDecoder:
-    """Decodes lines into event tuples. The decoder must be called with all lines of a log in order.
+    """A decoder of lines into event tuples. It must be called with all lines of a log in order.
 
     Raises:
         WrongEvent: no session of the cluster can have recorded the event.

@@ -16,7 +16,7 @@ SUFFIX: Final = ".zst"
 """The suffix of a compressed log."""
 
 MAX_LINE: Final = 32 * 1024 * 1024
-"""The length of the longest line that is read, in bytes. A header that places 200,000 partitions takes half of this length."""
+"""The maximum length of a line, in bytes. A header that places 200,000 partitions takes half of this length."""
 
 _MAGIC: Final = b"\x28\xb5\x2f\xfd"
 _LEVEL: Final = 3
@@ -24,13 +24,13 @@ _CHUNK: Final = 1 << 18
 _PIECE: Final = 1 << 10
 
 MOST_PER_BYTE: Final = 300
-"""The largest accepted ratio of uncompressed to compressed size.
+"""The maximum accepted ratio of uncompressed to compressed size.
 
 Event logs have a ratio of 10 to 20, and a file of zeros has a ratio of 30,000.
 """
 
 MOST_UNPACKED: Final = 1 << 24
-"""The uncompressed size, in bytes, that is accepted whatever the ratio."""
+"""The uncompressed size, in bytes, up to which any ratio is accepted."""
 
 
 def is_packed_name(path: str | Path) -> bool:

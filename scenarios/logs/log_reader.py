@@ -21,7 +21,7 @@ from scenarios.logs.log_header import End, Header, parse_header
 
 
 class LogReader:
-    """Reads a log. The header is read when the reader is created, and the events are read during iteration.
+    """A reader of a log. The header is read when the reader is created, and the events are read during iteration.
 
     Attributes:
         header: the first line of the log.
@@ -110,9 +110,7 @@ class LogReader:
         return line
 
     def close(self) -> None:
-        """Close the file if only the header was needed.
-
-        This is unnecessary after an iteration over all events, which also closes the file.
+        """Close the file. An iteration over all events also closes the file.
         """
         self._file.close()
 

@@ -33,7 +33,7 @@ MAX_BUFFERED: Final = 20_000
 
 
 class LogWriter:
-    """Writes a session's log. The writer is called with each event tuple.
+    """A writer of a session's log. The writer is called with each event tuple.
 
     A thread writes the buffered events at least once a second. `close` writes the remaining events and the end line. If the name ends in
     `.zst`, each write is a Zstandard frame. The file appears under its name when `begin` or, without `begin`, `close` is called. An

@@ -35,8 +35,8 @@ class MetadataState:
         topics: the topics in order of creation.
         live_brokers: the brokers that are not fenced.
         release: the release under which the session ran.
-        printed_already: whether the metadata was read from the output of the tool, which keeps its order of topics and proves only for some
-            brokers that they are alive.
+        printed_already: whether the metadata was read from the output of the tool. Such metadata keeps the order of topics in that output,
+            and `live_brokers` contains only the brokers that the output proves to be alive.
     """
 
     topics: tuple[DescribedTopic, ...]

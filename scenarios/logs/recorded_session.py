@@ -1,7 +1,7 @@
 """Recorded sessions, each with its cluster and its acts at their virtual times. Sessions are read from logs and written as scripts.
 
 An `act` event contains the fields of the act as JSON (`core.lab.recorded_acts` decodes them). The event log alone is therefore enough to
-play a session again, or to save it as a script that produces the same event log.
+replay a session, or to save it as a script that produces the same event log.
 """
 
 from __future__ import annotations

@@ -40,7 +40,7 @@ class Difference:
         time: the virtual time of the earlier of the two events, in µs.
         partition: the partition of the event; '' if it has none.
         after: the last act before the difference, in words; '' if there was no act.
-        first, second: the events of the two runs at the difference; None for a run that had no further event.
+        first, second: the first event that differs in each run; None for a run that had no further event.
     """
 
     number: int
@@ -200,7 +200,7 @@ def lines(comparison: Comparison) -> list[str]:
 
 
 def _event_in_words(event: EventTuple | None, difference: Difference) -> str:
-    """Return the event of one run at the difference, in words. If both events have the same words, add the columns that differ."""
+    """Return, in words, the event of one run at the first difference. If both events have the same words, add the columns that differ."""
     if event is None:
         return "no further events"
     other = difference.second if event is difference.first else difference.first

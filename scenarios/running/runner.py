@@ -188,7 +188,8 @@ class Run:
         """Build the cluster, or continue from a saved state of a run of the same script.
 
         Args:
-            resumed: a keyframe of the cluster, the saved state of the run, and whether to restore the original cluster object in place.
+            resumed: a keyframe of the cluster, the saved state of the run, and whether to restore the cluster object itself instead of a
+                copy.
 
         Raises:
             ScriptError: the cluster cannot be built. The message contains Kafka's reason.
@@ -311,7 +312,7 @@ class Run:
 
         Args:
             time: the virtual time in µs.
-            steps: the largest number of steps to execute; a screen that plays a scenario by hand executes one step at a time.
+            steps: the maximum number of steps to execute; a screen that plays a scenario by hand executes one step at a time.
 
         Returns:
             The number of executed steps.
@@ -443,7 +444,7 @@ class Run:
             self._failure(step.place, f"{act.word} is possible", f"refused: {refused}", step.note)
 
     def _failure(self, place: Place, expected: str, got: str, note: str) -> None:
-        """Add the failure of an implicit expectation, for example of the expectation that the script's acts are possible."""
+        """Add the failure of an implicit expectation, for example the expectation that the script's acts are possible."""
         failed = Check(place, expected, note, State.FAILED, expected, got, self.cluster.now)
         pending = next((index for index, check in enumerate(self.expectations) if check.state is State.PENDING), len(self.expectations))
         self.expectations.insert(pending, failed)

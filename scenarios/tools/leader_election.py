@@ -15,7 +15,7 @@ EXCEPTIONS: Final = {
         "org.apache.kafka.common.errors.EligibleLeadersNotAvailableException: Eligible topic partition leaders are not available."
     ),
 }
-"""The two errors as the tool prints them."""
+"""The tool's two error messages, word for word."""
 
 
 def read_partitions(text: str) -> list[TopicPartition]:

@@ -41,7 +41,7 @@ class State:
 
     @staticmethod
     def of(topics: Iterable[DescribedTopic], brokers: Iterable[int], release: Release = CURRENT, *, all_known: bool = True) -> State:
-        """Build the state from described topics. If `all_known` is false, every broker that has a replica is assumed to be alive, too."""
+        """Build the state from described topics. If `all_known` is false, every broker that has a replica is also assumed to be alive."""
         rows = {TopicPartition(row.topic, row.partition): row for topic in topics for row in topic.rows}
         named = set(brokers) if all_known else {*brokers, *(replica for row in rows.values() for replica in row.replicas)}
         return State(dict(sorted(rows.items())), tuple(sorted(named)), release)
@@ -168,12 +168,12 @@ def doubles(names: Iterable[T]) -> list[T]:
 
 
 def listed(names: Sequence[object]) -> str:
-    """Return names in the format in which the tool lists them. Long lists are shortened."""
+    """Return a list of names in the tool's format. Long lists are shortened."""
     return ",".join(map(str, names[:_NAMED])) + (f" and {len(names) - _NAMED:,} more" if len(names) > _NAMED else "")
 
 
 def brief(value: object) -> str:
-    """Return a piece of JSON in the form in which messages quote it."""
+    """Return part of a JSON document as text that a message can quote."""
     try:
         written = json.dumps(value)
     except (ValueError, RecursionError):

@@ -288,5 +288,5 @@ def _hanging(each: OpenTransaction, now: int) -> tuple[object, ...]:
 
 
 def _milliseconds(time: int) -> int:
-    """Convert a time from µs to ms. In both units, -1 means that there is no time."""
+    """Convert a time from µs to ms. In both units, -1 means that the time is missing."""
     return time // US_PER_MS
