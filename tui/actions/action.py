@@ -19,7 +19,7 @@ from tui.actions.refusals import READ_ONLY, always
 Refusal = Callable[[ActionContext], str | None]
 
 SHOWN: Final = {"space": "Space", "enter": "⏎"}
-"""Keys whose display name differs from their internal name. `Action.shown` takes precedence."""
+"""The display name of each key whose display name differs from Textual's name. `Action.shown` takes precedence."""
 
 
 @attrs.frozen(repr=False)
@@ -28,7 +28,7 @@ class Action(ReprMixin):
 
     Attributes:
         id: the name of the action in keymaps and tests.
-        keys: Textual's names of the keys, of which the first is shown.
+        keys: Textual's names of the keys; only the first key is shown.
         label: two or three words for the footer and the palette.
         help: a sentence for the help screen.
         group: heading in the help screen.

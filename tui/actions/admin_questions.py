@@ -1,6 +1,6 @@
 """Questions about administration: reassignment, log directories, records, topics, and consumers.
 
-Each answer has its acts and a note. An impossible answer also has the reason.
+Each answer contains its acts and a note. An impossible answer also contains the reason why it is impossible.
 """
 
 from __future__ import annotations

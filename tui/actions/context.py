@@ -94,7 +94,7 @@ class TextPrompt(ReprMixin):
         name: key under which the last text is remembered for the next prompt.
         title, about: heading and explanation of the prompt.
         text: initial text of the first prompt.
-        acts: function that converts a text to acts, or raises ValueError if the text is invalid.
+        acts: function that converts the text to acts, or raises ValueError if the text is invalid.
     """
 
     name: str

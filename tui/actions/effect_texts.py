@@ -21,8 +21,8 @@ def _refusing(count: int) -> str:
 def _without(context: ActionContext, broker: int) -> tuple[list[PartitionView], int, int]:
     """Return the impact of losing a broker.
 
-    The result contains the partitions that the broker leads, the number of these without another live ISR member, and the number of
-    partitions whose ISR would fall below its minimum.
+    The result contains the partitions that the broker leads, the number of those partitions that have no other live ISR member, and the
+    number of partitions whose ISR would fall below its minimum.
     """
     view = context.view
     led = [p for p in view.partitions if p.leader == broker]

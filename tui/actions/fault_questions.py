@@ -1,6 +1,6 @@
 """Questions about faults: power loss, disks, slow and lossy links, held messages, and controllers.
 
-Each answer has its acts and a note. An impossible answer also has the reason.
+Each answer contains its acts and a note. An impossible answer also contains the reason why it is impossible.
 """
 
 from __future__ import annotations

@@ -11,7 +11,7 @@ from tui.actions.context import Option, Question
 
 
 class Prompter(Protocol):
-    """Shows messages and asks questions. `Prompts` documents each method."""
+    """An object that shows messages and asks questions. `Prompts` documents each method."""
 
     def say(self, text: str, *, refused: bool = False) -> None: ...
     def drop_message(self) -> None: ...

@@ -1,4 +1,4 @@
-"""Questions that actions ask. Each answer has its acts. An impossible answer also has the reason."""
+"""Questions that actions ask. Each answer contains its acts. An impossible answer also contains the reason why it is impossible."""
 
 from __future__ import annotations
 

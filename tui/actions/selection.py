@@ -72,7 +72,9 @@ class Selection:
             self.partition = listed[max(0, min(len(listed) - 1, at + by))]
 
     def move_into(self, partitions: Sequence[TopicPartition], brokers: Sequence[int]) -> None:
-        """If the selected partition is not listed, select the first listed one. Do the same for brokers."""
+        """If the selected partition is not listed, select the first listed partition. If the selected broker is not listed, select the
+        first listed broker.
+        """
         if partitions and self.partition not in partitions:
             self.partition = partitions[0]
         if brokers and self.broker not in brokers:

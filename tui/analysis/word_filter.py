@@ -16,7 +16,7 @@ _WHOLE: Final = re.compile(r"[b#]?\d+")
 
 @lru_cache(maxsize=16)
 def matcher(words: str) -> Callable[[str], bool]:
-    """Return a function that reports whether a text contains all words."""
+    """Return a function that reports whether its argument contains all words."""
     plain: list[str] = []
     whole: list[re.Pattern[str]] = []
     for word in words.lower().split():

@@ -31,7 +31,7 @@ The rank is 0 for an exact match, 1 for a prefix, 2 for a substring, and 3 for a
 
 
 def named(main_screen: MainScreen, query: str) -> list[Named]:
-    """Return the brokers, partitions, and terms whose names contain a text. Within each type, the best matches come first."""
+    """Return the brokers, partitions, and terms whose names contain the given text. Within each type, the best matches come first."""
     query = query.strip().lower()
     if not query:
         return []
@@ -83,10 +83,10 @@ def _words(main_screen: MainScreen, query: str) -> Iterator[Named]:
 
 
 class NameProvider(Provider):
-    """A provider that offers names in the command palette once the user has typed a text."""
+    """A provider that offers names in the command palette once the user has typed something."""
 
     async def search(self, query: str) -> Hits:
-        """Yield the names that match a text."""
+        """Yield the names that match the text that the user typed."""
         from tui.main_screen.screen import MainScreen
 
         main_screen = next((screen for screen in reversed(self.app.screen_stack) if isinstance(screen, MainScreen)), None)

@@ -35,7 +35,7 @@ def write_crash_report(loaded: LoadedSession, traceback: str) -> list[str]:
 
 
 def _script(loaded: LoadedSession, path: Path) -> str:
-    """Return the whole session as a script. If that fails, return a script that ends with the last act."""
+    """Return the whole session as a script. If the session cannot be saved up to its end, return a script that ends with the last act."""
     from scenarios.logs.recorded_session import session_script
     from tui.session.loading import script_name
 

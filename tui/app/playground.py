@@ -45,12 +45,12 @@ class ActionProvider(Provider):
     """A provider that offers all actions in the command palette. Impossible actions come last, each with the reason."""
 
     async def discover(self) -> Hits:
-        """Yield all actions, for the time before the user types a text."""
+        """Yield all actions, which the palette lists until the user types something."""
         for action, text, call, help_text in self._entries():
             yield DiscoveryHit(text, call, text=action.label, help=help_text)
 
     async def search(self, query: str) -> Hits:
-        """Yield the actions that match a text."""
+        """Yield the actions that match the text that the user typed."""
         matcher = self.matcher(query)
         for action, text, call, help_text in self._entries():
             score = max(matcher.match(text), matcher.match(action.id))
@@ -201,8 +201,8 @@ class Playground(App[int]):
     def on_paste(self, event: events.Paste) -> None:
         """Handle pasted text that no input line has accepted.
 
-        If a dialog is opening, it receives the text. Otherwise, a message refuses the text, because pasted text must not be treated as key
-        presses.
+        If a dialog is opening, pass the text to it. Otherwise, ignore the text and show a message, because pasted text must not be treated
+        as key presses.
         """
         event.stop()
         screen = self.screen
@@ -220,7 +220,7 @@ class Playground(App[int]):
         await super().on_event(event)
 
     def on_key(self, event: events.Key) -> None:
-        """Pass a key that was pressed while a dialog opened to that dialog."""
+        """If a key was pressed while a dialog was opening, pass the key to that dialog."""
         screen = self.screen
         if isinstance(screen, TypeAheadScreen) and screen.pressed_ahead(event):
             event.prevent_default()
@@ -232,14 +232,14 @@ class Playground(App[int]):
         return empty
 
     def on_mount(self) -> None:
-        """Start to handle the signals that quit the application, and schedule the work that follows the startup."""
+        """Begin to handle the signals that quit the application, and schedule the work that follows the startup."""
         if self.leaving is not None:
             self.leaving.on_request(functools.partial(self._leave_soon, asyncio.get_running_loop()))
         self.app_resume_signal.subscribe(self, lambda _: self.screen.refresh(layout=True))
         self.set_timer(STARTUP_SECONDS, self._settle)
 
     def _fatal_error(self) -> None:
-        """Keep an uncaught error for the crash report. In contrast, Textual's own method would write the traceback to the terminal."""
+        """Keep an uncaught error for the crash report. Textual's own method would write the traceback to the terminal."""
         self._fail(traceback.format_exc())
 
     def panic(self, *renderables: Any) -> None:
@@ -253,7 +253,7 @@ class Playground(App[int]):
         self._close_messages_no_wait()
 
     def _leave_soon(self, loop: asyncio.AbstractEventLoop, code: int) -> None:
-        """Quit with an exit code after the current callback. If the event loop is already closed, does nothing."""
+        """Quit with an exit code after the current callback. If the event loop is already closed, do nothing."""
         with contextlib.suppress(RuntimeError):
             loop.call_soon_threadsafe(self.exit, code)
 
@@ -277,7 +277,7 @@ class Playground(App[int]):
         self.main_screen.action_do("palette")
 
     def action_leave(self) -> None:
-        """Quit from a dialog in the same way as from the main screen. If the dialog already asks whether to quit, quits immediately."""
+        """Quit from a dialog in the same way as from the main screen. If the dialog already asks whether to quit, quit immediately."""
         if isinstance(self.screen, QuestionDialog) and self.screen.asks_to_leave:
             self.exit(0)
         else:

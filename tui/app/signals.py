@@ -12,7 +12,7 @@ from scenarios.io.termination_signals import SIGNALS
 
 
 class LeaveRequest:
-    """Keeps the first request to quit until a function that handles the request is registered.
+    """The first request to quit, which is kept until a function that handles it is registered.
 
     Attributes:
         code: the exit code for the signal, or None before a signal.

@@ -101,7 +101,7 @@ def _described_text(imported: DescribeImport, text: str, at: int | None, release
 
 
 def _release_of(text: str, imported: DescribeImport) -> Release:
-    """Return the newest release whose kafka-topics prints the columns that occur in a text."""
+    """Return the newest release whose kafka-topics prints the columns that occur in the text."""
     from core.kafka.release import RELEASES
     from scenarios.describe.described import ElrColumn
 

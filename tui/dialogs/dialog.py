@@ -38,7 +38,7 @@ class AnsweredOnce(AScreen[Result]):
 
     @property
     def is_abandoned(self) -> bool:
-        """Whether the user quit the playground before this screen was complete."""
+        """Whether the user quit the playground before this screen was fully built."""
         return not self.query("Input, OptionList")
 
     def dismiss(self, result: Result | None = None) -> AwaitComplete:
@@ -114,6 +114,6 @@ class Answered(TypeAheadScreen[Result], Dialog[Result]):
     """The base class of dialogs that the user answers by keys."""
 
     def on_key(self, event: events.Key) -> None:
-        """Handle a key that no widget of the dialog has used."""
+        """Handle a key that no widget of the dialog has handled."""
         if self.take_key(event):
             event.stop()

@@ -98,6 +98,6 @@ class QuestionDialog(Answered[Option | None]):
         return False
 
     def on_option_list_option_selected(self, event: OptionList.OptionSelected) -> None:
-        """Choose the answer that the user selected by Enter or a click."""
+        """Choose the answer that the user selected with Enter or a click."""
         event.stop()
         self.dismiss(self.question.options[int(event.option.id or 0)])

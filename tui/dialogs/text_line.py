@@ -32,7 +32,7 @@ class TextLineDialog(Answered[str | None]):
         Args:
             title, about: heading and description of the input.
             text: the initial text.
-            wrong: function that returns the error in a text, or None.
+            wrong: function that returns the error in the text, or None.
             paint: the styles.
         """
         super().__init__()

@@ -19,7 +19,7 @@ from tui.session.loading import LoadedSession
 
 
 class ActionRunner:
-    """Runs actions. `written` contains the text that was last entered in each prompt."""
+    """The runner of actions. `written` contains the text that was last entered in each prompt."""
 
     def __init__(
         self,
@@ -100,7 +100,7 @@ class ActionRunner:
     def execute(self, wanted: tuple[Act, ...]) -> None:
         """Perform acts in order and show the effect of the last act.
 
-        If an act is refused, shows the reason and skips the remaining acts.
+        If an act is refused, show the reason and skip the remaining acts.
         """
         if self.loaded.read_only:
             self.screen.prompts.say(READ_ONLY, refused=True)

@@ -17,7 +17,7 @@ _KEYS: Final = {"leader": "l", "isr": "i", "hw": "h", "leo": "e", "state": "b"}
 
 
 class CauseFinder:
-    """Shows the causes of events and of changed values."""
+    """The handler of the keys that show the causes of events and of changed values."""
 
     def __init__(self, session: Session, screen: ScreenInterface, time_travel: TimeTravel) -> None:
         self.session = session
@@ -25,7 +25,7 @@ class CauseFinder:
         self.time_travel = time_travel
 
     def show_or_go_back(self, seq: int) -> None:
-        """Select an event. If the event is no longer in memory, goes back to its moment."""
+        """Select an event. If the event is no longer in memory, go back to the moment of the event."""
         if self.session.event_buffer.find(seq) is not None:
             self.screen.show_event(seq)
         else:

@@ -29,7 +29,7 @@ class ThemedApp(Protocol):
 
 
 class HelpScreens:
-    """Shows the help. `size_class` returns the name of the screen's size class."""
+    """The handler of the keys for help. `size_class` returns the name of the screen's size class."""
 
     def __init__(self, loaded: LoadedSession, screen: ScreenInterface, keymap: Keymap, size_class: Callable[[], str]) -> None:
         self.loaded = loaded

@@ -34,7 +34,7 @@ class PromptScreen(Protocol):
 
 
 class Prompts:
-    """Shows messages and dialogs. `message` is the message in the footer, or None."""
+    """The messages and dialogs of a screen. `message` is the message in the footer, or None."""
 
     def __init__(self, session: Session, screen: PromptScreen) -> None:
         self.session = session
@@ -70,7 +70,7 @@ class Prompts:
             title: the heading.
             about: the description of the input.
             text: the initial text.
-            wrong: function that returns the error in a text, or None.
+            wrong: function that returns the error in the text, or None.
             then: function that is called with the text when the text is valid.
             travels: whether `then` travels through time and leaves the session paused.
         """

@@ -129,12 +129,12 @@ class Saving:
             self.screen.prompts.say(f"picture saved as {name}")
 
     def confirm_unsaved(self, title: str, label: str, key: str, go: Callable[[], object], *, leaves: bool = False) -> None:
-        """End the session by calling `go`. If acts would be lost, first asks whether to save them.
+        """End the session by calling `go`. If acts would be lost, first ask whether to save them.
 
         Args:
             title: the heading of the question.
             label: the label of the answer that does not save.
-            key: the key of that answer.
+            key: the key of the answer that does not save.
             go: function that ends the session.
             leaves: whether `go` also quits the playground.
         """

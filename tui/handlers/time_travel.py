@@ -1,4 +1,4 @@
-"""The handler of the keys that travel back in time, to a moment, to a bookmark or branch, or until a condition holds, and that compare
+"""The handler of the keys for time travel (back, to a moment, to a bookmark or branch, or until a condition holds) and for comparing
 moments.
 """
 
@@ -23,11 +23,11 @@ MOST_LISTED: Final = 30
 """The maximum number of bookmarks, and also of branches, that a question lists. The newest bookmarks come first."""
 
 MAX_REMEMBERED_MOMENTS: Final = 12
-"""The maximum number of remembered moments for comparison."""
+"""The maximum number of moments that are remembered for comparison."""
 
 
 class TimeTravel:
-    """Moves the session through time.
+    """The handler of the keys for time travel.
 
     Attributes:
         remembered_moments: (description, view) of bookmarks and of the moment before each jump, for comparison; the newest is last.

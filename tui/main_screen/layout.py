@@ -26,7 +26,7 @@ LEAST_HEIGHT: Final = 20
 """The minimum number of rows of a screen that shows panels. A smaller screen shows the minimal view."""
 
 ROOMY: Final = 16
-"""On a small screen, the minimum number of lines below the brokers with which a scenario gets five lines instead of three."""
+"""On a small screen, the minimum number of lines below the brokers for which the scenario panel has five lines instead of three."""
 
 
 class SizeClass(enum.StrEnum):

@@ -85,7 +85,7 @@ class PageStack:
         self._pages: dict[str, Page] = {}
 
     def open(self, name: str) -> tuple[Page, bool]:
-        """Open a page. Return the page, and whether the page was closed until now."""
+        """Open a page. Return the page, and whether this call opened it."""
         page = self._pages.get(name)
         if page is None:
             page = self._pages[name] = page_type(name)(self.context)

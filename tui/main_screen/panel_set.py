@@ -160,6 +160,8 @@ class PanelSet:
             self.timeline.update(frame.marks, bookmarks, now, end, mark, by_events=by_hand)
 
     def _is_due(self, turn: int, calm_frame: int) -> bool:
-        """Whether to update the page (`turn` 0) or the hints (`turn` 1) in this frame. To keep frames short, the two take turns."""
+        """Whether to update the page (`turn` 0) or the hints (`turn` 1) in this frame. To keep frames short, the page and the hints are
+        updated in different frames.
+        """
         every = max(1, round(self.presenter.display.frames / CALM_RATE))
         return calm_frame < 0 or calm_frame % every == turn % every

@@ -65,7 +65,7 @@ class Frame(ReprMixin):
 
 
 class Presenter:
-    """Computes the content of a frame."""
+    """The presenter, which computes the content of a frame."""
 
     def __init__(self, loaded: LoadedSession, display: DisplayOptions, selection: Selection) -> None:
         self.loaded = loaded

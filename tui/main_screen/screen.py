@@ -1,8 +1,7 @@
 """The main screen. In each frame, the main screen advances the session, takes one frozen view, and passes each panel its part of the view.
 
-While nothing moves, the screen stops its timer and writes nothing to the terminal, except that each key draws one frame. The screen owns
-the `Presenter`, which computes the content, the `Selection`, and the handlers of actions. The screen passes keys, clicks, and frames to
-these objects.
+While nothing moves, the screen stops its timer and writes to the terminal only when a key is pressed. The screen owns the `Presenter`,
+which computes the content, the `Selection`, and the handlers of actions. The screen passes keys, clicks, and frames to these objects.
 """
 
 from __future__ import annotations
@@ -235,7 +234,7 @@ class MainScreen(Screen[None]):
             self.show_now()
 
     def _lay_out(self) -> bool:
-        """Place the panels. Return whether the layout changed. If it did, this method has also shown everything again."""
+        """Place the panels. Return whether the layout changed. If the layout changed, everything has been shown again."""
         width, height = self.app.size
         view, panels = self.view, self.panels
         layout = arrange(
@@ -292,7 +291,7 @@ class MainScreen(Screen[None]):
         self.controls.report_notices()
 
     def _use_event_buffer(self) -> None:
-        """If time travel has replaced the session's event buffer, switches to the new one."""
+        """If time travel has replaced the session's event buffer, switch to the new one."""
         ring = self.session.event_buffer.ring(self.panels.events.level)
         if self.panels.events.ring is not ring:
             self.panels.events.use(ring, self.panels.events.level)
@@ -382,7 +381,7 @@ class MainScreen(Screen[None]):
             self.app.push_screen(TypeAheadCommandPalette(id="--command-palette"))
 
     def _leave(self) -> None:
-        """Quit the playground. If there are unsaved acts, first asks whether to save them."""
+        """Quit the playground. If there are unsaved acts, first ask whether to save them."""
         self.saving.confirm_unsaved("Quit", "quit", "q", lambda: self.app.exit(0), leaves=True)
 
     # --- pages -----------------------------------------------------------------------------------------------------
@@ -399,7 +398,7 @@ class MainScreen(Screen[None]):
         self.show_now()
 
     def start_over(self, target: PlayTarget) -> None:
-        """End this session and open another. If acts are not saved, asks first."""
+        """End this session and open another. If there are unsaved acts, first ask whether to save them."""
         self.session.pause()
         open_it = self._open_in_its_place
         self.saving.confirm_unsaved("Start another session", "start it", "g", lambda: self.call_later(open_it, target))

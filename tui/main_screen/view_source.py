@@ -17,7 +17,7 @@ MAX_AT_ONCE: Final = 150
 
 
 class ViewSource:
-    """Takes views of a session.
+    """The source of the views of a session.
 
     Attributes:
         view: the last view.
@@ -50,7 +50,7 @@ class ViewSource:
         return self.view
 
     def refresh_offsets(self, shown: Sequence[TopicPartition], chosen: TopicPartition | None, *, wide: bool = False) -> None:
-        """If partitions are now on the screen whose offsets the last view did not update, takes another view."""
+        """If the screen now shows partitions whose offsets the last view did not update, take another view."""
         self.shown = shown
         if self.view.version >= 0 and self.session.is_view_stale(shown):
             self.take(chosen, wide=wide)

@@ -188,7 +188,7 @@ class ComparePage(Page):
     _arrived = False
 
     def lines(self, width: int, height: int) -> list[Strip]:
-        """Within the time budget of a frame, advances the other run toward this moment, and returns the lines to show."""
+        """Within the time budget of a frame, advance the other run toward this moment, and return the lines to show."""
         screen, paint = self.screen, self.paint
         session = screen.session
         if self.second is None:

@@ -223,7 +223,7 @@ class DurabilityPage(Page):
     def enter(self) -> bool:
         """Show the event that caused the selected harm in the event log.
 
-        If the event is no longer in memory, travels back to the moment of the event.
+        If the event is no longer in memory, travel back to the moment of the event.
         """
         if self._entries:
             seq = self._entries[self._selected].event

@@ -11,7 +11,7 @@ from tui.pages.page import Page
 
 
 def has_words(text: str, wanted: str) -> bool:
-    """Return whether a text contains every wanted word, regardless of case."""
+    """Return whether text contains every wanted word, regardless of case."""
     text = text.lower()
     return all(word in text for word in wanted.lower().split())
 

@@ -73,7 +73,7 @@ def _styles(paint: Palette) -> tuple[Style, ...]:
 
 
 def paint_logs(detail: PartitionDetail, paint: Palette, width: int) -> list[Strip]:
-    """Paint a line of offsets and a line for each replica. If records are exposed or lost, also paints a line for those records."""
+    """Paint a line of offsets and a line for each replica. If records are exposed or lost, also paint a line for those records."""
     scale = Scale.of(detail, max(10, width - LABEL - 12))
     leader = next((replica for replica in detail.view.replica_views if replica.broker == detail.view.leader), None)
     lines = [_offsets(scale, None if leader is None else leader.hw, paint, width)]

@@ -53,7 +53,7 @@ class _Canvas:
         self.styles = [style] * width
 
     def put(self, at: int, text: str, style: Style) -> None:
-        """Overwrite cells with a text. Parts of the text that lie outside the line are ignored."""
+        """Overwrite cells with text. Parts of the text that lie outside the line are ignored."""
         for number, char in enumerate(text):
             if 0 <= at + number < len(self.cells):
                 self.cells[at + number] = char
@@ -84,7 +84,7 @@ def paint_lane(
         paint, width: the styles, and the width in cells.
         cursor: index of the selected step.
         chain: sequence numbers of the events that led to the selected event.
-        dead: nodes without a process at the first step.
+        dead: nodes that have no process at the first step.
     """
     at = dict(zip(columns, centres(len(columns), width), strict=True))
     gone = set(dead)
@@ -261,7 +261,7 @@ class MessagesPage(Page):
         return self._cursor
 
     def select(self, seq: int) -> bool:
-        """Select an event if the diagram contains it. If the event appears only at the level with fetches, switches to that level."""
+        """Select an event if the diagram contains it. If the event appears only at the level with fetches, switch to that level."""
         for level in dict.fromkeys((self._level, DETAIL)):
             self._level = level
             lane = self._update()
@@ -272,7 +272,7 @@ class MessagesPage(Page):
         return False
 
     def move(self, key: str) -> bool:
-        """Select another event. After the last event, follows the newest event again."""
+        """Select another event. After the last event, follow the newest event again."""
         lane = self._update()
         if key in ("left", "right") or lane is None:
             return False
@@ -306,7 +306,7 @@ class MessagesPage(Page):
 
 
 def _dead(steps: Sequence[LaneStep]) -> frozenset[str]:
-    """Return the brokers without a process after some steps."""
+    """Return the brokers that have no process after the given steps."""
     gone = set()
     for step in steps:
         if step.event[3] == "broker-stopped":

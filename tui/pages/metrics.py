@@ -26,7 +26,7 @@ BARS: Final = "▁▂▃▄▅▆▇█"
 """The heights of a sparkline, from low to high."""
 
 RECENT: Final = 60_000_000
-"""The period, in µs, whose increase determines the grade of a count."""
+"""The period, in µs, over which the increase of a count determines the grade of the count."""
 
 MOST_EVENTS: Final = 2_000
 """The maximum number of events that one frame reads."""

@@ -158,7 +158,7 @@ class Page:
         """Handle a click at a cell of the page. `meta` is the metadata of the clicked text."""
 
     def filter(self) -> bool:
-        """Handle the key that changes how much is shown. Return False if the page has no such filter."""
+        """Handle the key that changes how much is shown. Return False if the page does not use the key."""
         return False
 
     def search(self) -> bool:
@@ -199,7 +199,7 @@ class PagePanel(Lines, can_focus=True):
     """The widget that shows a page, below the tabs."""
 
     class Clicked(Message):
-        """The message that the user clicked or scrolled the page, so that its content can have changed."""
+        """The message that is sent after the user clicked or scrolled the page, because its content can have changed."""
 
     def __init__(self, paint: Palette, *, id: str) -> None:
         super().__init__(paint, id=id)

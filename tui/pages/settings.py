@@ -185,7 +185,7 @@ def takes_effect(setting: Setting) -> str:
 
 
 def sentence_of(words: str) -> str:
-    """Return a text with its first letter capitalized and a period added. All other letters keep their case."""
+    """Return the text with its first letter capitalized and a period added. All other letters keep their case."""
     return words[:1].upper() + words[1:] + "."
 
 
@@ -320,7 +320,7 @@ class SettingsPage(FilteredPage):
         return True
 
     def enter(self) -> bool:
-        """Edit the selected setting. Ask for the new value and for its scope. The change is a recorded act."""
+        """Edit the selected setting. Ask for the new value and for its scope. The change is recorded as an act."""
         known = next((each for each in self._known if each.setting.name == self._selected), None)
         if known is None:
             return True

@@ -1,4 +1,6 @@
-"""The panel with the brokers and the controller. If there is room, each broker is shown as a card, otherwise as a chip of one line."""
+"""The panel with the brokers and the controller. If there is room, each broker is shown as a card. Otherwise, each broker is shown as a
+one-line chip.
+"""
 
 from __future__ import annotations
 
@@ -222,7 +224,7 @@ def _in_a_word(faults: Sequence[str]) -> str:
 
 
 def _links_in_all(view: ClusterView, paint: Palette) -> tuple[str, Style]:
-    """Return a text with the numbers of directed links that are cut, that are held, and that are slow or lossy, and a style."""
+    """Return text that counts the directed links that are cut, held, and slow or lossy, with the style of the text."""
     counts = ((len(view.cut_links), "cut"), (len(view.held_links), "held"), (len(view.changed_links), "slow/lossy"))
     words = ", ".join(f"{count} {word}" for count, word in counts if count)
     if words:
@@ -300,7 +302,7 @@ class Brokers(Lines, can_focus=True):
     """The widget of the brokers panel. A click selects a broker. A right click also opens a menu of actions."""
 
     class Picked(Message):
-        """The user clicked a broker. `menu` is True for the right button."""
+        """The message that the user clicked a broker. `menu` is True for the right button."""
 
         def __init__(self, broker: int, menu: bool = False) -> None:
             super().__init__()

@@ -20,7 +20,7 @@ from tui.rendering.palette import Palette
 from tui.rendering.rows import Row, blank, rule, short_number
 
 ALWAYS: Final = 2
-"""The number of items that get room before all other items, namely acknowledged records and lost records."""
+"""The number of items that come before all others: acknowledged records and lost records."""
 
 Parts = list[tuple[str, Style]]
 

@@ -47,7 +47,7 @@ _NAMES: Final = {
     "link-cut": ("1 link cut", "{} links cut"),
     "link-healed": ("1 link healed", "{} links healed"),
 }
-"""The singular and plural texts for the counts of consequences, the worst first. Only these kinds of events are folded."""
+"""The singular and plural texts for the counts of consequences, the worst first. The only kinds of events that are folded."""
 
 _HEADS: Final[dict[str, Callable[[EventTuple], str]]] = {
     "broker-fenced": lambda e: f"b{e[4]} fenced",
@@ -68,7 +68,7 @@ class Group:
     Attributes:
         head: the cause, or the first consequence if the cause is not listed.
         members: the consequences.
-        alone: the groups of the consequences that have lines of their own, while the consequences are too few to be folded.
+        alone: the groups for the separate lines of the consequences, while there are too few consequences to fold.
         opened: whether the consequences are listed below their line.
     """
 

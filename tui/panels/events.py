@@ -224,7 +224,7 @@ class EventLog(Lines, can_focus=True):
     """
 
     class Picked(Message):
-        """The user moved the selection. `event` is None if the log follows the newest event again."""
+        """The message that the user moved the selection. `event` is None if the log follows the newest event again."""
 
         def __init__(self, event: EventTuple | None) -> None:
             super().__init__()

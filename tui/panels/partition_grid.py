@@ -173,7 +173,7 @@ _GLYPH: Final = 2
 
 
 class PartitionsInOrder(Sequence[PartitionView]):
-    """The partitions of a view, in an order that was computed before."""
+    """The partitions of a view, in a precomputed order."""
 
     __slots__ = ("_places", "_views")
 
@@ -203,7 +203,7 @@ def _said(p: PartitionView) -> tuple[object, ...]:
 
 
 class GridPainter:
-    """Paints the grid and caches painted rows."""
+    """The painter of the grid, which caches painted rows."""
 
     def __init__(self, paint: Palette) -> None:
         self.paint = paint
@@ -394,7 +394,7 @@ class PartitionGrid(Lines, can_focus=True):
     """
 
     class Picked(Message):
-        """The user clicked a cell. `menu` is True for the right button."""
+        """The message that the user clicked a cell. `menu` is True for the right button."""
 
         def __init__(self, partition: TopicPartition, broker: int | None, menu: bool = False) -> None:
             super().__init__()

@@ -16,7 +16,7 @@ Tab = tuple[str, str, str, str]
 
 
 def paint_tabs(tabs: tuple[Tab, ...], current: str, paint: Palette, width: int) -> Strip:
-    """Paint all screens with their keys and highlight the open one. If the line is too narrow, shortens the names or leaves them out."""
+    """Paint all screens with their keys and highlight the open one. If the line is too narrow, shorten the names or leave them out."""
     if _needed(tabs) > width:
         current = next((brief for _, name, brief, _ in tabs if name == current), current)
         tabs = tuple((key, brief, brief, action) for key, _, brief, action in tabs)
@@ -45,7 +45,7 @@ class Tabs(Lines):
     _painted: object = None
 
     class Chosen(Message):
-        """The user clicked a screen."""
+        """The message that the user clicked the tab of a screen."""
 
         def __init__(self, action: str) -> None:
             super().__init__()

@@ -105,7 +105,7 @@ LEAST_EVENTS: Final = 20
 
 
 HEADED: Final = 3
-"""The minimum number of lines with which the timeline has a headline, which describes the selected mark.
+"""The minimum number of lines for which the timeline has a headline, which describes the selected mark.
 
 Without a headline, the footer describes the mark.
 """
@@ -270,7 +270,7 @@ class Timeline(Lines, can_focus=True):
     """
 
     class Wanted(Message):
-        """The user wants to go to an event (`seq`), or to a time in µs if `seq` is -1."""
+        """The message that the user wants to go to an event (`seq`), or to a time in µs if `seq` is -1."""
 
         def __init__(self, time: int, seq: int = -1) -> None:
             super().__init__()

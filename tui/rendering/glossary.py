@@ -217,7 +217,7 @@ def _controller(zookeeper: bool) -> str:
 
 
 def states_of_partitions() -> tuple[Term, ...]:
-    """Return the states of a partition with their symbols. The states are ordered from the worst, except that divergence comes last."""
+    """Return the states of a partition with their symbols. The states are ordered from worst to best, except that divergence comes last."""
     looks = ((states.STATUS_LOOKS[status], STATES[status]) for status in PartitionStatus)
     terms = [Term(f"{glyph} {word}", "", text, role) for (glyph, word, role), text in looks]
     return (*terms, Term("≠ diverged", "", "Replicas have different records at the same offsets.", "bad"))

@@ -117,9 +117,8 @@ class Row:
 
 
 _over: dict[int, tuple[Style, dict[int, tuple[Style | None, Style]]]] = {}
-"""The sum of two styles, by the identity of the lower and the upper style.
-
-The cache holds references to both styles, so that their identities stay unique.
+"""The sums of two styles, keyed by the identities of the lower and the upper style. The cache holds references to both styles, so that
+their identities remain unique.
 """
 
 _MOST_PAIRS: Final = 4_096

@@ -33,7 +33,7 @@ _CLUSTERS: Final = 8
 
 
 class GarbageCollection:
-    """Controls the collector if the playground has its own process. In a process that is shared with other code, does nothing.
+    """The control of the garbage collector. If the playground shares its process with other code, the methods do nothing.
 
     Attributes:
         frames: number of frames since the last full collection.
@@ -62,7 +62,7 @@ class GarbageCollection:
                 self.due = True
 
     def cluster_replaced(self) -> None:
-        """Record that a cluster was replaced. After many replacements, collects garbage immediately."""
+        """Record that a cluster was replaced. After many replacements, collect garbage immediately."""
         self.due = True
         self._left += 1
         if self._own and self._left % _CLUSTERS == 0 and not gc.isenabled():

@@ -33,7 +33,7 @@ If a frame is later than this, for example because the machine was asleep, only 
 
 
 class Playback:
-    """Advances a history as wall time passes.
+    """The playback, which advances a history as wall time passes.
 
     Attributes:
         playing: whether virtual time advances on its own.
@@ -56,7 +56,7 @@ class Playback:
         return within(self._budget if isinstance(task, SearchTask) else 2 * self._budget)
 
     def frame(self, wall: float) -> None:
-        """Advance the session by one frame of `wall` seconds. While the session is paused, only continues a running task."""
+        """Advance the session by one frame of `wall` seconds. While the session is paused, only continue a running task."""
         history = self._history
         if history.task is not None:
             history.continue_task()
@@ -130,7 +130,9 @@ class Playback:
             self.pause()
 
     def _play_steps(self, wall: float) -> None:
-        """Execute steps by hand, which take no virtual time. At speed 1, one step is executed per wall second."""
+        """Execute the steps of a cluster at the pace `by-hand`, which take no virtual time. At speed 1, one step is executed per wall
+        second.
+        """
         self._debt += wall * min(self.speed, 1 / max(wall, 1e-6)) * SECOND
         replay_run = self._history.replay_run
         while self._debt >= SECOND and replay_run.stepwise:

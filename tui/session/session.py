@@ -136,7 +136,7 @@ class Session(History):
         )
 
     def run_so_far(self) -> RunSoFar:
-        """Return the progress of this session, which a parallel run must repeat."""
+        """Return the progress of this session, which the other run of a comparison must repeat."""
         replay_run = self.replay_run
         return RunSoFar(
             replay_run.steps,

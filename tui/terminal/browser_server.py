@@ -41,7 +41,7 @@ TAB_BYTES: Final = 9
 _HOST: Final = re.compile(r"([A-Za-z0-9._-]{1,255}|\[[0-9A-Fa-f:.%]{2,60}\])(:\d{1,5})?")
 
 _BEHIND_TOKEN: Final = re.compile(r"|ws|[A-Za-z0-9_-]{12}/|ws/[A-Za-z0-9_-]{12}")
-"""The valid paths behind the token: the path for new tabs, the path of each tab, and the paths of the websockets."""
+"""The valid paths after the token: the path for new tabs, the path of each tab, and the paths of the websockets."""
 
 HEADERS: Final = {
     "Content-Security-Policy": "default-src 'none'; script-src 'self' 'unsafe-inline'; style-src 'self' 'unsafe-inline'; "
@@ -215,7 +215,7 @@ class PlayServer(Server):
             )
 
     def _refuse_others(self, request: web.Request) -> None:
-        """Refuse a request for another host name, because such a request can be a DNS rebinding attack by a page of another site."""
+        """Reject a request for another host name, because it can be a DNS rebinding attack by a page of another site."""
         if _HOST.fullmatch(request.headers.get("Host", "")) is None:
             raise web.HTTPBadRequest(text="the Host header is not a valid host")
         asked = urlsplit(f"//{request.host}").hostname

@@ -34,11 +34,11 @@ class HangupSafeFile:
         return self._file.fileno()
 
     def write(self, text: str) -> None:
-        """Write a text, or do nothing after a failed write."""
+        """Write text. After a failed write, do nothing."""
         self._try(self._file.write, text)
 
     def flush(self) -> None:
-        """Flush the file, or do nothing after a failed write."""
+        """Flush the file. After a failed write, do nothing."""
         self._try(self._file.flush)
 
     def _try(self, do: Callable[..., object], *arguments: str) -> None:

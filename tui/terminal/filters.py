@@ -48,7 +48,7 @@ _ASCII: Final = str.maketrans(
 
 
 def to_ascii(text: str) -> str:
-    """Return a text in ASCII that is as wide on the screen as the original."""
+    """Convert text to ASCII of the same width on the screen."""
     if text.isascii():
         return text
     replaced = text.translate(_ASCII)
@@ -66,7 +66,7 @@ class AsciiFilter(LineFilter):
     """A filter that replaces characters that are not ASCII."""
 
     def apply(self, segments: list[Segment], background: Color) -> list[Segment]:
-        """Return the segments with ASCII text."""
+        """Return the segments with their text converted to ASCII."""
         return [
             segment if segment.text.isascii() else Segment(to_ascii(segment.text), segment.style, segment.control) for segment in segments
         ]

@@ -21,7 +21,7 @@ REPLACEMENT = "·"
 
 
 def plain_text(text: str, style: Style | str = "") -> Text:
-    """Return a text for a widget, with its line breaks, without markup, and with control characters escaped."""
+    """Return text for a widget. Line breaks are kept, markup has no effect, and control characters are escaped."""
     return Text(escape_text(text), style)
 
 
