@@ -203,8 +203,7 @@ class _Splitter:
         self.found.append(line)
 
     def _continues(self, bare: str) -> bool:
-        """Append a piece to the previous line if the piece begins with a known column that such a line can have and that this line lacks.
-        """
+        """Append a piece to the previous line if the piece begins with a known column that such a line can have and that this line lacks."""
         previous = self.previous
         first = _COLUMN.match(bare)
         if previous is None or first is None:

@@ -156,8 +156,7 @@ class OutputFile:
             self._before = None
 
     def revoke(self) -> None:
-        """Remove the file, even if it has already appeared under its name. If the file that this file replaced was kept, restore that file.
-        """
+        """Remove the file, even if it has already appeared under its name. If the file that this file replaced was kept, restore that file."""
         with contextlib.suppress(OSError):
             if self._before is not None:
                 os.replace(self._before, self._target)

@@ -110,8 +110,7 @@ class LogReader:
         return line
 
     def close(self) -> None:
-        """Close the file. An iteration over all events also closes the file.
-        """
+        """Close the file. An iteration over all events also closes the file."""
         self._file.close()
 
     def problem(self) -> str:
