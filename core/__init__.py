@@ -7,7 +7,7 @@ read frozen snapshots of the state from `core.lab.views.view`.
 
 
 def is_compiled() -> bool:
-    """Return whether the hot modules are extension modules, built by `compile_core.py`."""
+    """Return whether `compile_core.py` has compiled the performance-critical modules to extension modules."""
     from core.sim import journal
 
     return not str(journal.__file__).endswith(".py")

@@ -6,7 +6,7 @@ broker counts the partitions that it leads, with the effective min.insync.replic
 prints and the setting as written, and includes leaderless partitions (`described_*`). The command of the same name, the grid's filters, and
 the counts beside the grid use this second definition.
 
-`status_of` is the status of a partition as its clients experience it. Screens, readings, and sweeps use it, and reports use its words.
+`status_of` is the status of a partition as its clients experience it. Screens, readings, and sweeps use it, and reports use the same words.
 The controller learns late that a broker is gone. Until then, its metadata names a dead leader, or an ISR with a dead member. A status
 therefore follows from the metadata *and* from the actual state of processes and links. While an ISR member does not fetch, nothing is
 committed: the leader accepts writes with acks=1, but writes with acks=all wait. Such a partition is *stalled*, although the metadata

@@ -158,7 +158,9 @@ class ListOffsetsRequest(NamedTuple):
 
 
 class ListOffsetsResponse(NamedTuple):
-    """The earliest and the latest offset. The latest offset is the LEO for a replica, and the high watermark for a consumer.
+    """The response to ListOffsets: the earliest and the latest offset.
+
+    The latest offset is the LEO for a replica, and the high watermark for a consumer.
 
     With OFFSET_NOT_AVAILABLE (KIP-207), only the earliest offset is valid. `found` is the offset of the first record at or after
     the requested time; NO_OFFSET if there is none or the request names no time.
@@ -184,7 +186,7 @@ class MetadataRequest(NamedTuple):
 
 
 class MetadataResponse(NamedTuple):
-    """The (leader, leader epoch) of each partition, from the broker's metadata cache; empty for an unknown topic."""
+    """The response to a metadata request: (leader, leader epoch) of each partition; empty for an unknown topic."""
 
     correlation: int
     topic: str
@@ -254,7 +256,7 @@ class InitProducerIdRequest(NamedTuple):
 
 
 class InitProducerIdResponse(NamedTuple):
-    """A unique producer id. Its epoch starts with 0."""
+    """The response with a unique producer id, whose epoch starts at 0."""
 
     correlation: int
     producer_id: int
@@ -306,7 +308,7 @@ class BrokerRegistrationRequest(NamedTuple):
 
 
 class BrokerRegistrationResponse(NamedTuple):
-    """The broker epoch of a registered broker, or an error."""
+    """The response to a registration: the broker epoch, or an error."""
 
     error: str
     broker_epoch: int
@@ -355,7 +357,7 @@ class MetadataFetchRequest(NamedTuple):
 
 
 class MetadataFetchResponse(NamedTuple):
-    """The exclusive end of the committed metadata log."""
+    """The response to a metadata fetch: the exclusive end of the committed metadata log."""
 
     end: int
 
@@ -367,7 +369,7 @@ class AllocateProducerIdsRequest(NamedTuple):
 
 
 class AllocateProducerIdsResponse(NamedTuple):
-    """A block of `size` producer ids that starts with `start`."""
+    """The response with a block of `size` producer ids that starts with `start`."""
 
     start: int
     size: int
@@ -442,7 +444,7 @@ class PeriodicWrite(NamedTuple):
 
 
 class QuorumEntry(NamedTuple):
-    """One entry of a voter's log: a write, the controller epoch in which it was appended, and the seq of the event that caused it."""
+    """One entry of a voter's log: a write, the controller epoch in which it was appended, and the sequence number of the event that caused it."""
 
     epoch: int
     write: object
@@ -450,7 +452,10 @@ class QuorumEntry(NamedTuple):
 
 
 class VoteRequest(NamedTuple):
-    """A candidate's request for a vote, with the end of its log. If `pre` is true, it only asks whether it would get the vote (KIP-996)."""
+    """A candidate's request for a vote, with the end of its log.
+
+    If `pre` is true, the candidate only asks whether it would get the vote (KIP-996).
+    """
 
     epoch: int
     candidate: str
@@ -487,7 +492,7 @@ class QuorumFetchRequest(NamedTuple):
 
 
 class QuorumFetchResponse(NamedTuple):
-    """Entries from the requested offset, or the diverging epoch and the end to which the voter truncates its log.
+    """The response to a voter's fetch: entries from the requested offset, or the diverging epoch and the end to which the voter truncates its log.
 
     If the sender is not the leader, `error` is set.
     """

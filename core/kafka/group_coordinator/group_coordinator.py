@@ -30,7 +30,7 @@ class GroupCoordinator:
     """The group coordinator of one broker.
 
     Attributes:
-        groups: the groups that it coordinates.
+        groups: the groups that the broker coordinates.
     """
 
     __slots__ = ("broker", "groups")
@@ -53,7 +53,7 @@ class GroupCoordinator:
     # --- leadership of __consumer_offsets --------------------------------------------------------------------------
 
     def elected(self, partition: int, coordinator_epoch: int) -> None:
-        """Coordinate the groups of a partition (`#onElection`)."""
+        """Start to coordinate the groups of a partition (`#onElection`)."""
         self.groups.begin_loading(partition, coordinator_epoch)
 
     def resigned(self, partition: int) -> None:
@@ -65,7 +65,7 @@ class GroupCoordinator:
         self.groups.transaction_completed(partition, producer_id, commit=commit)
 
     def reset(self) -> None:
-        """Forget everything, because the process ended."""
+        """Drop all state, because the process has ended."""
         self.groups.reset()
 
     # --- OffsetCommit ----------------------------------------------------------------------------------------------
@@ -106,7 +106,7 @@ class GroupCoordinator:
     # --- TxnOffsetCommit -------------------------------------------------------------------------------------------
 
     def _commit_in_transaction(self, request: TxnOffsetCommitRequest, sender: str) -> None:
-        """Write offsets that count when the transaction of a producer is committed (`#handleTxnCommitOffsets`)."""
+        """Write offsets that take effect when the producer's transaction is committed (`#handleTxnCommitOffsets`)."""
         release = self.broker.release
         membership = request.membership if release.transactional_commits_name_members else NOT_A_MEMBER
         error = self._commit_error(request.group, membership, errors.ILLEGAL_GENERATION, transactional=True)

@@ -35,7 +35,7 @@ class GroupCache:
         self.groups = {}
 
     def group(self, name: str) -> GroupMetadata:
-        """Return a group. Create it if it is unknown."""
+        """Return a group, which is created if it is unknown."""
         group = self.groups.get(name)
         if group is None:
             group = self.groups[name] = GroupMetadata(name)
@@ -83,7 +83,7 @@ class GroupMetadataManager:
         broker.timers["load-groups"] = self._load
 
     def reset(self) -> None:
-        """Forget everything, because the process ended."""
+        """Drop all state, because the process has ended."""
         self.caches.clear()
         self.loading.clear()
 

@@ -29,7 +29,7 @@ NOT_A_MEMBER: Final = GroupMembership()
 
 
 class OffsetCommitRequest(NamedTuple):
-    """A consumer commits offsets outside of a transaction."""
+    """A consumer's request to commit offsets outside of a transaction."""
 
     correlation: int
     client: str
@@ -46,7 +46,7 @@ class OffsetCommitResponse(NamedTuple):
 
 
 class TxnOffsetCommitRequest(NamedTuple):
-    """A producer commits offsets in its transaction.
+    """A producer's request to commit offsets in its transaction.
 
     Attributes:
         correlation: the correlation ID.
@@ -77,7 +77,7 @@ class TxnOffsetCommitResponse(NamedTuple):
 
 
 class OffsetFetchRequest(NamedTuple):
-    """A client asks for the committed offsets of a group.
+    """A client's request for the committed offsets of a group.
 
     Attributes:
         correlation: the correlation ID.
@@ -93,7 +93,7 @@ class OffsetFetchRequest(NamedTuple):
 
 
 class OffsetFetchResponse(NamedTuple):
-    """The committed offsets. Each item is (partition, offset, leader epoch, error). If `error` is not NONE, there are no items."""
+    """The response to an OffsetFetch. Each item is (partition, offset, leader epoch, error). If `error` is not NONE, there are no items."""
 
     correlation: int
     error: str

@@ -1,7 +1,7 @@
 """One commit of offsets on its way into `__consumer_offsets` (Kafka: `GroupMetadataManager#storeOffsets`).
 
-Outside of a transaction, the offsets count when their records are committed. In a transaction, they are pending from their append on, until the
-marker of the transaction.
+Outside of a transaction, the offsets take effect when their records are committed. In a transaction, they are pending from their append
+until the transaction's marker.
 """
 
 from __future__ import annotations
@@ -32,10 +32,10 @@ APPEND_ERRORS: Final = {
     errors.MESSAGE_TOO_LARGE: errors.UNKNOWN_SERVER_ERROR,
     errors.NETWORK_EXCEPTION: errors.COORDINATOR_LOAD_IN_PROGRESS,
 }
-"""The error that a client gets for an error of the log or of the verification (`OffsetMetadataManager`, `GroupCoordinatorService`)."""
+"""The errors that a client gets, by the error of the log or of the verification (`OffsetMetadataManager`, `GroupCoordinatorService`)."""
 
 FOREVER: Final = 10**15
-"""A time after the end of virtual time, µs: the write itself does not time out."""
+"""A virtual time that is never reached, µs: the write itself does not time out."""
 
 
 class OffsetCommit:
@@ -155,7 +155,10 @@ class OffsetCommit:
             self.broker.account.offset_committed(group.name, tp, stored.committed.offset, journal.cause)
 
     def timed_out(self) -> None:
-        """Respond with an error, because offsets.commit.timeout.ms has elapsed. The offsets still count when their records are committed."""
+        """Respond with an error, because offsets.commit.timeout.ms has elapsed.
+
+        The offsets still take effect when their records are committed.
+        """
         self._respond(APPEND_ERRORS[errors.REQUEST_TIMED_OUT])
 
     def _respond(self, error: str) -> None:

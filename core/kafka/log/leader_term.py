@@ -49,7 +49,7 @@ BatchFields = tuple[int, int, int, str, int, int, int, int, int, bool, object]
 
 
 timestamp_of: Final = itemgetter(Batch._fields.index("timestamp"))
-"""Returns the timestamp of a `BatchFields`."""
+"""A function that returns the timestamp of a `BatchFields`."""
 
 
 class Term:
@@ -65,7 +65,7 @@ class Term:
         latest: the last batch in the form that a fetch carries; most fetches read it.
         stamped: whether some timestamps come from producers with wrong clocks, so that timestamps can decrease.
         has_producer_ids: whether some batches carry a producer ID.
-        compacted: whether this is what log compaction left of a term (`CompactedTerm`).
+        compacted: whether log compaction has removed parts of the term (`CompactedTerm`).
     """
 
     __slots__ = ("_ends", "_totals", "bytes", "compacted", "epoch", "has_producer_ids", "latest", "leader", "stamped", "written")

@@ -28,10 +28,10 @@ class LogConfig(ReprMixin):
         segment_index_bytes: the size of the offset index and of the time index of the active segment; a full index starts the next segment.
         compact: whether cleanup.policy contains `compact`.
         delete: whether cleanup.policy contains `delete`, so that retention applies.
-        min_cleanable_ratio: the part of a log's bytes that must be dirty, and more, before the log is cleaned.
+        min_cleanable_ratio: the fraction of dirty bytes above which a log is cleaned.
         delete_retention_us: the minimum time that a tombstone or a marker stays in the cleaned part of a log, µs.
-        min_compaction_lag_us: the time during which a record is not cleaned, µs.
-        max_compaction_lag_us: the time after which a record is cleaned although few bytes are dirty, µs.
+        min_compaction_lag_us: the minimum age at which a record can be cleaned, µs.
+        max_compaction_lag_us: the age at which a record is cleaned even if few bytes are dirty, µs.
     """
 
     segment_bytes: int = 1_073_741_824
@@ -82,4 +82,4 @@ class LogConfig(ReprMixin):
 
 
 DEFAULT: Final = LogConfig()
-"""The defaults of Kafka."""
+"""Kafka's defaults."""

@@ -62,7 +62,7 @@ def marker_error(entry: ProducerStateEntry | None, epoch: int, coordinator_epoch
     Args:
         entry: the state of the producer; None if the log does not know it.
         epoch: the producer epoch of the marker.
-        coordinator_epoch: the epoch of the coordinator that writes it.
+        coordinator_epoch: the epoch of the coordinator that writes the marker.
         must_rise: whether the producer epoch must be greater than that of an open transaction (KIP-1228).
     """
     if entry is None:

@@ -66,11 +66,11 @@ class ProducerStateManager:
 
     Attributes:
         release: the rules of the release.
-        entries: by producer ID, in order of first appearance.
+        entries: the state of each producer by producer ID, in order of first appearance.
         ongoing: the producer ID of each open transaction, by its first offset, in ascending order.
         unreplicated: the transactions whose marker is at or above the high watermark: the marker's offset, by the first offset of the
             transaction.
-        verifications: the verification entries by producer ID (3.6).
+        verifications: the verification entries by producer ID (since 3.6).
         aborted: the transaction index of all segments, in the order of the markers (`TransactionIndex`).
         snapshots: the snapshot files, in ascending order of their offsets.
         end_offset: the end of the part of the log that the state covers (`mapEndOffset`).
@@ -158,7 +158,7 @@ class ProducerStateManager:
         return known.guard
 
     def verifies(self, producer_id: int, guard: int) -> bool:
-        """Return whether a guard is still that of the producer's verification entry."""
+        """Return whether a guard is still the one in the producer's verification entry."""
         known = self.verifications.get(producer_id)
         return known is not None and known.guard == guard
 
@@ -222,7 +222,8 @@ class ProducerStateManager:
         """Return the producers as DescribeProducers shows them (`UnifiedLog#activeProducers`).
 
         Args:
-            now: the present time, µs; producers that a periodic check has removed by then are left out. None means that no check has run.
+            now: the present time, µs; producers that a periodic check has removed by this time are left out. None means that no check has
+                run.
             expiration: the time after which an idle producer expires, µs.
         """
         return tuple(
@@ -248,7 +249,7 @@ class ProducerStateManager:
     def has_late_transaction(self, now: int, max_timeout: int) -> bool:
         """Return whether the oldest open transaction has been idle for longer than any timeout allows (`#hasLateTransaction`).
 
-        The metric PartitionsWithLateTransactionsCount counts such partitions (3.2).
+        The metric PartitionsWithLateTransactionsCount counts such partitions (since 3.2).
 
         Args:
             now: the present time, µs.
@@ -271,7 +272,7 @@ class ProducerStateManager:
     def remove_expired_if_due(self, now: int, expiration: int, interval: int = EXPIRATION_CHECK) -> None:
         """Do what the periodic checks would have done up to now.
 
-        There is no timer. The state only changes with an append, so whoever reads the state first runs the last check that was due.
+        There is no timer: the state changes only with an append, so each reader first runs the last check that was due.
         """
         if self._checked == CHECK_NOW:
             self.remove_expired(now, expiration)
@@ -324,7 +325,7 @@ class ProducerStateManager:
     def truncate_and_reload(self, log_start: int, offset: int, *, restarted: bool = False) -> None:
         """Go back to the newest snapshot up to an offset, or to the log start. The log then replays its batches from `end_offset` on.
 
-        Without a truncation, only a new process does so. Kafka: `ProducerStateManager#truncateAndReload`.
+        Without a truncation, this happens only in a new process. Kafka: `ProducerStateManager#truncateAndReload`.
         """
         if offset == self.end_offset and not restarted:
             return

@@ -1,4 +1,4 @@
-"""What a log knows of one producer (Kafka: `ProducerStateEntry`, `BatchMetadata`, `VerificationStateEntry`)."""
+"""What a log knows about one producer (Kafka: `ProducerStateEntry`, `BatchMetadata`, `VerificationStateEntry`)."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ NUM_BATCHES_TO_RETAIN: Final = 5
 """The number of batches kept for each producer (`ProducerStateEntry.NUM_BATCHES_TO_RETAIN`)."""
 
 MAX_SEQUENCE: Final = 2**31 - 1
-"""The last sequence number; 0 follows."""
+"""The largest sequence number; the next one is 0."""
 
 NO_SEQUENCE: Final = -1
 """No sequence number: nothing was appended in this producer epoch, or the batch is not idempotent."""
@@ -85,7 +85,7 @@ class ProducerStateEntry:
         return None
 
     def change_epoch(self, epoch: int) -> None:
-        """Begin another epoch: the batches of the former one are forgotten (`ProducerStateEntry#maybeUpdateProducerEpoch`)."""
+        """Begin another epoch, and forget the batches of the former one (`ProducerStateEntry#maybeUpdateProducerEpoch`)."""
         if epoch != self.epoch:
             self.epoch = epoch
             self.batches.clear()
@@ -105,7 +105,7 @@ class ProducerStateEntry:
 
 
 class VerificationStateEntry:
-    """A transactional batch waits for the coordinator to verify its partition (KIP-890, `VerificationStateEntry`).
+    """The state of a verification: transactional batches wait until the coordinator has verified their partition (KIP-890, `VerificationStateEntry`).
 
     Attributes:
         guard: the number of the verification; an append with another number fails.
@@ -129,7 +129,7 @@ class VerificationStateEntry:
         self.begins_at_0 = begins_at_0
 
     def update(self, sequence: int, epoch: int) -> None:
-        """Note another batch: a lower sequence or a higher epoch replaces the known one (`#maybeUpdateLowestSequenceAndEpoch`)."""
+        """Register another batch: a lower sequence or a higher epoch replaces the known one (`#maybeUpdateLowestSequenceAndEpoch`)."""
         if epoch > self.epoch:
             self.epoch, self.lowest_sequence = epoch, sequence
         elif epoch == self.epoch:

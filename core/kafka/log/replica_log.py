@@ -41,7 +41,7 @@ class ReplicaLog:
         producers: the state of the producers, up to `producers.end_offset`; None while no batch with a producer ID is known.
         recovery_point: the offset below which all records are flushed to disk and survive a power loss.
         last_flush: the time when the flush scheduler last flushed the log, µs.
-        last_append: the seq of the event that last moved the LEO, as far as this process knows.
+        last_append: the sequence number of the event that last moved the LEO, as far as this process knows.
         flush_at: the LEO at which the number of unflushed records triggers a flush; None if it never does.
     """
 
@@ -126,7 +126,7 @@ class ReplicaLog:
     # --- segments --------------------------------------------------------------------------------------------------
 
     def known_segments(self) -> tuple[tuple[int, ...], int]:
-        """Return the base offsets and the recovery point that `roll` would find. The log is not changed."""
+        """Return the base offsets and the recovery point that `roll` would find, without changing the log."""
         known = (self.first_offset,) if self.bases is None else self.bases
         bases = rolled(known, self.physical_runs(known[-1]), self.config)
         return bases, max(self.recovery_point, bases[-1])
@@ -301,7 +301,7 @@ class ReplicaLog:
         return self.epochs.end_offset_for(epoch, self.leo)
 
     def truncate_to(self, offset: int) -> bool:
-        """Truncate the log to a new LEO. Return True if records were removed (`UnifiedLog#truncateTo`).
+        """Truncate the log to a new LEO. Return True if this removed records (`UnifiedLog#truncateTo`).
 
         If `offset` is at or above the LEO, no records are removed. Epoch entries at the LEO, from leaderships without records, are removed.
         """
@@ -360,12 +360,12 @@ class ReplicaLog:
         return producers
 
     def _replay_producers(self, producers: ProducerStateManager, end: int) -> None:
-        """Advance a state of the producers to an offset."""
+        """Bring a producer state up to an offset."""
         producers.replay(self.producer_batches(producers.end_offset, end))
         producers.end_offset = end
 
     def ensure_producer_state(self) -> ProducerStateManager:
-        """Like `producer_state`, but creates an empty state if no batch has a producer ID yet."""
+        """Return `producer_state`, or an empty state if no batch has a producer ID yet."""
         producers = self.producer_state()
         if producers is None:
             producers = self.producers = ProducerStateManager(self.leo, self.release)
@@ -415,7 +415,7 @@ class ReplicaLog:
                     producers.snapshots = state.snapshots
 
     def last_stable_offset(self) -> int:
-        """Return the exclusive bound of what consumers with isolation level read_committed can read (`UnifiedLog#lastStableOffset`)."""
+        """Return the offset below which consumers with isolation level read_committed can read (`UnifiedLog#lastStableOffset`)."""
         high_watermark = self.high_watermark
         producers = self.producer_state()
         if producers is None:

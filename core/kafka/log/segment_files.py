@@ -39,7 +39,7 @@ class PositionedBatch(NamedTuple):
     Attributes:
         batch: the batch.
         start: its first offset in the log.
-        end: the offset after its last one in the log. A log can have only a part of a batch, if a fetch was limited.
+        end: the offset after its last record in the log. A log can have only a part of a batch, if a fetch was limited.
         position: its position in the file.
         bytes: its size in the file.
         leader_epoch: the epoch of the leader that appended it.
@@ -68,12 +68,12 @@ class PositionedBatch(NamedTuple):
 
     @property
     def timestamp(self) -> int:
-        """The timestamp of its records, ms."""
+        """The timestamp of the batch's records, ms."""
         return self.batch.timestamp // US_PER_MS
 
     @property
     def wire_size(self) -> int:
-        """Its size in Kafka's format."""
+        """The size of the batch in Kafka's format."""
         return wire_size(self.batch, self.records, self.bytes)
 
 

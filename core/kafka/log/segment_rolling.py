@@ -48,7 +48,7 @@ def rolled(bases: tuple[int, ...], runs: tuple[Run, ...], config: LogConfig) -> 
 
 
 def _rolled_batch_by_batch(bases: tuple[int, ...], runs: tuple[Run, ...], config: LogConfig) -> tuple[int, ...]:
-    """Like `rolled`, but visits every batch, because each batch affects whether an index is full."""
+    """Return the same as `rolled`, but visit every batch, because each batch affects whether an index is full."""
     found = [*bases]
     indexes, since = SegmentIndexes(found[-1], config), -1
     for run in runs:

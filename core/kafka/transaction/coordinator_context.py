@@ -13,7 +13,7 @@ from core.sim.journal import Journal
 
 
 class Completion(Protocol):
-    """What the coordinator does after an append."""
+    """A callback for the result of an append."""
 
     def append_completed(self, error: str, /) -> None:
         """Handle the result; NONE means that the records are committed."""
@@ -61,13 +61,13 @@ class CoordinatorContext(Protocol):
         """Return a new correlation ID."""
 
     def topic_leaders(self, topic: str, /) -> tuple[tuple[int, int], ...]:
-        """(leader, leader epoch) of each partition according to this broker's metadata; empty for an unknown topic."""
+        """Return (leader, leader epoch) of each partition according to this broker's metadata; empty for an unknown topic."""
 
     def is_alive(self, broker: int, /) -> bool:
         """Return whether a broker is alive according to this broker's metadata."""
 
     def append_internally(self, tp: TopicPartition, make: Callable[[int], BatchFields], timeout: int, completion: Completion, /) -> None:
-        """Append a batch to a partition that this broker leads, with acks=all. `make` gets the offset of the batch."""
+        """Append a batch to a partition that this broker leads, with acks=all. `make` makes the batch for a given offset."""
 
     def contents(self, tp: TopicPartition, /) -> tuple[Any, ...]:
         """Return the contents of the records of an internal partition, from the log start to the LEO."""

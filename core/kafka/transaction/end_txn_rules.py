@@ -1,4 +1,4 @@
-"""The answers of a coordinator to EndTxn, by the state of the transactional.id (Kafka: `TransactionCoordinator#endTransaction`)."""
+"""A coordinator's answers to EndTxn, which depend on the state of the transactional.id (Kafka: `TransactionCoordinator#endTransaction`)."""
 
 from __future__ import annotations
 

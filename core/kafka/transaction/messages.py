@@ -9,7 +9,7 @@ from core.kafka.log.control_record import EndTransactionMarker
 
 
 class FindCoordinatorRequest(NamedTuple):
-    """A client asks for the coordinator of a transactional.id, or of a group (`group` is true)."""
+    """A client's request for the coordinator of a transactional.id, or of a group if `group` is true."""
 
     correlation: int
     key: str
@@ -17,7 +17,7 @@ class FindCoordinatorRequest(NamedTuple):
 
 
 class FindCoordinatorResponse(NamedTuple):
-    """The broker that coordinates the key; `broker` is -1 if there is an error."""
+    """The response to FindCoordinator: the broker that coordinates the key; -1 if there is an error."""
 
     correlation: int
     key: str
@@ -26,7 +26,7 @@ class FindCoordinatorResponse(NamedTuple):
 
 
 class InitTransactionalIdRequest(NamedTuple):
-    """InitProducerId with a transactional.id.
+    """A producer's InitProducerId request with a transactional.id.
 
     Attributes:
         correlation: the correlation id.
@@ -48,7 +48,7 @@ class InitTransactionalIdRequest(NamedTuple):
 
 
 class InitTransactionalIdResponse(NamedTuple):
-    """The producer ID and epoch to use; -1 if there is an error."""
+    """The response to InitProducerId: the producer ID and epoch to use; -1 if there is an error."""
 
     correlation: int
     error: str
@@ -57,7 +57,7 @@ class InitTransactionalIdResponse(NamedTuple):
 
 
 class AddPartitionsToTxnRequest(NamedTuple):
-    """A client, or a leader, adds partitions to a transaction.
+    """A request by a client or a leader to add partitions to a transaction.
 
     Attributes:
         correlation: the correlation id.
@@ -79,7 +79,7 @@ class AddPartitionsToTxnRequest(NamedTuple):
 
 
 class AddPartitionsToTxnResponse(NamedTuple):
-    """(partition, error) for each partition."""
+    """The result of AddPartitionsToTxn: (partition, error) for each partition."""
 
     correlation: int
     transactional_id: str
@@ -87,7 +87,7 @@ class AddPartitionsToTxnResponse(NamedTuple):
 
 
 class AddOffsetsToTxnRequest(NamedTuple):
-    """A client adds the partition of `__consumer_offsets` that belongs to a group."""
+    """A client's request to add the partition of `__consumer_offsets` that holds a group."""
 
     correlation: int
     transactional_id: str
@@ -104,7 +104,7 @@ class AddOffsetsToTxnResponse(NamedTuple):
 
 
 class EndTxnRequest(NamedTuple):
-    """A client ends a transaction; `commit` is false for an abort. `version` is the transaction.version of the client."""
+    """A client's request to end a transaction; `commit` is false for an abort. `version` is the transaction.version of the client."""
 
     correlation: int
     transactional_id: str
@@ -135,14 +135,14 @@ class TxnMarkerEntry(NamedTuple):
 
 
 class WriteTxnMarkersRequest(NamedTuple):
-    """A coordinator, or an administrator, writes markers."""
+    """A request by a coordinator or an administrator to write markers."""
 
     correlation: int
     entries: tuple[TxnMarkerEntry, ...]
 
 
 class WriteTxnMarkersResponse(NamedTuple):
-    """(producer ID, partition, error) for each marker."""
+    """The result of WriteTxnMarkers: (producer ID, partition, error) for each marker."""
 
     correlation: int
     results: tuple[tuple[int, TopicPartition, str], ...]

@@ -35,8 +35,8 @@ class TransactionCoordinator:
     """The transaction coordinator of one broker.
 
     Attributes:
-        states: the transactional.ids that it coordinates.
-        markers: the markers that it has to write.
+        states: the transactional.ids that the broker coordinates.
+        markers: the markers that the coordinator has to write.
     """
 
     __slots__ = ("_timers_armed", "broker", "markers", "states")
@@ -82,7 +82,7 @@ class TransactionCoordinator:
     # --- leadership of __transaction_state -------------------------------------------------------------------------
 
     def elected(self, partition: int, coordinator_epoch: int) -> None:
-        """Coordinate the IDs of a partition; finish the transactions whose result is decided (`#onElection`)."""
+        """Start to coordinate the IDs of a partition, and finish the transactions whose result is decided (`#onElection`)."""
         self.markers.remove_partition(partition)
         cache = self.states.load(partition, coordinator_epoch)
         if not self._timers_armed and not self.broker.by_hand:
@@ -99,10 +99,10 @@ class TransactionCoordinator:
             self.markers.remove_partition(partition)
 
     def transaction_completed(self, partition: int, producer_id: int, *, commit: bool) -> None:
-        """Do nothing: transactions do not write to `__transaction_state`."""
+        """Do nothing, because no transaction writes to `__transaction_state`."""
 
     def reset(self) -> None:
-        """Forget everything, because the process ended."""
+        """Drop all state, because the process has ended."""
         self.states.caches.clear()
         self.markers.reset()
         self._timers_armed = False
@@ -192,7 +192,7 @@ class TransactionCoordinator:
         )
 
     def _fenced(self, about: tuple[int, str, InitTransactionalIdRequest], error: str) -> None:
-        """The abort of a predecessor's transaction is decided. The producer asks again until the abort is complete."""
+        """Respond after the abort of a predecessor's transaction is decided. The producer asks again until the abort is complete."""
         coordinator_epoch, sender, request = about
         self._aborted_by_coordinator((coordinator_epoch, request.transactional_id), error)
         self._respond_init(sender, request, errors.CONCURRENT_TRANSACTIONS if error == errors.NONE else error)
@@ -248,7 +248,7 @@ class TransactionCoordinator:
     def _respond_add_partitions(
         self, sender: str, request: AddPartitionsToTxnRequest, error: str, unknown: frozenset[TopicPartition] = frozenset()
     ) -> None:
-        """Respond. If some partitions are unknown, nothing was attempted for the others."""
+        """Respond. If some partitions are unknown, the others get OPERATION_NOT_ATTEMPTED."""
         error = self._refuse("AddPartitionsToTxn", request.transactional_id, error)
         other = errors.OPERATION_NOT_ATTEMPTED if unknown else error
         results = tuple((tp, error if tp in unknown else other) for tp in request.partitions)
@@ -257,7 +257,7 @@ class TransactionCoordinator:
     # --- AddOffsetsToTxn -------------------------------------------------------------------------------------------
 
     def _add_offsets(self, request: AddOffsetsToTxnRequest, sender: str) -> None:
-        """Add the partition of `__consumer_offsets` that belongs to a group (`KafkaApis#handleAddOffsetsToTxnRequest`)."""
+        """Add the partition of `__consumer_offsets` that holds a group (`KafkaApis#handleAddOffsetsToTxnRequest`)."""
         tp = self._offsets_partition(request.group)
         added = AddPartitionsToTxnRequest(request.correlation, request.transactional_id, request.producer_id, request.producer_epoch, (tp,))
         error = self._add_partitions_error(added)
@@ -313,7 +313,7 @@ class TransactionCoordinator:
         self.states.append(request.transactional_id, self._coordinator_epoch(request.transactional_id), transit, "ended", (sender, request))
 
     def _ended(self, about: tuple[str, EndTxnRequest], error: str) -> None:
-        """The decision is committed: answer the producer, and write the markers."""
+        """Respond to the producer and write the markers, because the decision is committed."""
         sender, request = about
         metadata = self.states.get(request.transactional_id)
         self._respond_end(sender, request, error, metadata)

@@ -1,6 +1,6 @@
-"""Writes the markers of decided transactions, and completes the transactions (Kafka: `TransactionMarkerChannelManager`).
+"""The writing of the markers of decided transactions, and the completion of the transactions (Kafka: `TransactionMarkerChannelManager`).
 
-Only one request at a time is under way to each broker. It carries the markers of all transactions for the partitions that the broker leads.
+Only one request to each broker is in flight at a time. It carries the markers of all transactions for the partitions that the broker leads.
 Markers are repeated until each partition has one, so a partition can get more than one.
 """
 
@@ -69,8 +69,8 @@ class TransactionMarkerChannelManager:
     """The markers that one coordinator has to write.
 
     Attributes:
-        pending: by transactional.id.
-        in_flight: the request under way to each broker: (correlation, entries).
+        pending: the decided transactions that wait for markers, by transactional.id.
+        in_flight: the request in flight to each broker: (correlation, entries).
     """
 
     __slots__ = ("_retry_armed", "broker", "in_flight", "pending", "states")
@@ -91,7 +91,7 @@ class TransactionMarkerChannelManager:
         broker.timers["transaction-completion"] = self._complete
 
     def reset(self) -> None:
-        """Forget everything, because the process ended."""
+        """Drop all state, because the process has ended."""
         self.pending.clear()
         self.in_flight.clear()
         self._retry_armed = False
@@ -116,7 +116,7 @@ class TransactionMarkerChannelManager:
     # --- sending ---------------------------------------------------------------------------------------------------
 
     def _send_all(self) -> None:
-        """Send the missing markers to each broker to which no request is under way."""
+        """Send the missing markers to each broker without a request in flight."""
         by_broker: dict[int, list[TxnMarkerEntry]] = {}
         waits = False
         for pending in list(self.pending.values()):

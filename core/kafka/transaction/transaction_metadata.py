@@ -50,10 +50,10 @@ class TransactionMetadata:
         previous_producer_id: the producer ID before the epochs were exhausted.
         next_producer_id: the producer ID that replaces an exhausted one when the transaction is complete (transaction.version 2).
         producer_epoch: the epoch of the current producer.
-        last_producer_epoch: the epoch before the last bump, by which the retry of an InitProducerId is recognized. It is not stored.
+        last_producer_epoch: the epoch before the last bump, which identifies the retry of an InitProducerId. It is not stored.
         timeout_us: transaction.timeout.ms of the producer, µs.
         state: the state that the log holds.
-        partitions: the transaction's partitions that are not known to have their marker, in the order in which they were added.
+        partitions: the transaction's partitions whose marker is not confirmed yet, in the order in which they were added.
         start_time: the time of the first partition of the transaction, µs; -1 if it has none.
         update_time: the time of the last change, µs.
         client_version: the transaction.version of the client that added the partitions.
@@ -176,7 +176,7 @@ class TransactionMetadata:
 
         Args:
             now: the present time, µs.
-            bump_again: whether the epoch rises even if it already rose for an earlier attempt that failed (before 2.6).
+            bump_again: whether the epoch rises again if it already rose for an earlier attempt that failed (before 2.6).
 
         Raises:
             ValueError: the epoch cannot rise.
@@ -251,7 +251,7 @@ class TransactionMetadata:
     # --- completing a transition -----------------------------------------------------------------------------------
 
     def complete_transition(self, target: TransactionTransit) -> None:
-        """Make the target the state, because it is in the log (`TransactionMetadata#completeTransitionTo`).
+        """Make the target the current state, because it is in the log (`TransactionMetadata#completeTransitionTo`).
 
         Raises:
             ValueError: this target is not the pending one.

@@ -1,7 +1,7 @@
 """The answers of brokers to ListTransactions and DescribeTransactions, and the search for hanging transactions (KIP-664).
 
-Nothing here changes a state. Kafka: `TransactionStateManager#listTransactionStates`, `TransactionCoordinator#handleDescribeTransactions`,
-`TransactionsCommand.FindHangingTransactionsCommand`.
+The functions in this module change nothing. Kafka: `TransactionStateManager#listTransactionStates`,
+`TransactionCoordinator#handleDescribeTransactions`, `TransactionsCommand.FindHangingTransactionsCommand`.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ def list_transactions(
     """Return the transactional IDs of a coordinator, by partition of `__transaction_state`. An ID that is being removed is not listed.
 
     Args:
-        states: the transactional IDs of a broker.
+        states: the transactional IDs that a broker coordinates.
         now: the present time, µs.
         producer_ids: the producer IDs to list; all if this is empty.
         longer_than: only transactions that began more than this many µs ago; -1 for all. An ID without a start is always listed (3.8).

@@ -1,7 +1,7 @@
 """The transactional.ids that a broker coordinates, and their log (Kafka: `TransactionStateManager`).
 
 A broker coordinates the IDs of each partition of `__transaction_state` that it leads. The leader epoch of that partition is the coordinator
-epoch. The cache is loaded from the local log when the leadership begins, and dropped when it ends.
+epoch. The broker loads its cache from the local log when its leadership begins, and drops the cache when its leadership ends.
 """
 
 from __future__ import annotations
@@ -40,14 +40,14 @@ APPEND_ERRORS: Final = {
     errors.KAFKA_STORAGE_ERROR: errors.NOT_COORDINATOR,
     errors.MESSAGE_TOO_LARGE: errors.UNKNOWN_SERVER_ERROR,
 }
-"""The error that a client gets for an error of the transaction log (`TransactionStateManager#appendTransactionToLog`)."""
+"""The errors that a client gets, by the error of the transaction log (`TransactionStateManager#appendTransactionToLog`)."""
 
 
 class Coordinator(Protocol):
     """What a state manager needs from its coordinator."""
 
     def continue_with(self, step: str, about: Any, error: str, /) -> None:
-        """Perform the step that follows a write; `error` is NONE if the state was written."""
+        """Perform the step after a write; `error` is NONE if the state was written."""
 
 
 class CoordinatorCache:
@@ -64,7 +64,7 @@ class CoordinatorCache:
 
 
 class TransactionLogAppend:
-    """A state that is being written to the transaction log, and the step that follows.
+    """A state that is being written to the transaction log, and the step after the write.
 
     Attributes:
         retries: whether the state stays pending after COORDINATOR_NOT_AVAILABLE, because the caller writes it again.
@@ -94,7 +94,7 @@ class TransactionLogAppend:
         self.retries = retries
 
     def append_completed(self, error: str) -> None:
-        """Make the transition or give it up, then perform the step that follows."""
+        """Make or abandon the transition, then perform the next step."""
         self.manager.append_completed(self, error)
 
 
@@ -202,7 +202,7 @@ class TransactionStateManager:
     def append(
         self, transactional_id: str, coordinator_epoch: int, transit: TransactionTransit, step: str, about: object, *, retries: bool = False
     ) -> None:
-        """Write a prepared state to the log, then perform the step that follows (`#appendTransactionToLog`)."""
+        """Write a prepared state to the log, then perform the next step (`#appendTransactionToLog`)."""
         check_transit(transit)
         partition = self.partition_for(transactional_id)
         write = TransactionLogAppend(self, partition, coordinator_epoch, transactional_id, transit, step, about, retries=retries)
@@ -218,7 +218,7 @@ class TransactionStateManager:
         self.broker.append_internally(TopicPartition(TRANSACTION_STATE_TOPIC, partition), batch, transit.timeout_us, write)
 
     def append_completed(self, write: TransactionLogAppend, error: str) -> None:
-        """Handle the result of a write: only a committed state becomes the state of the ID."""
+        """Handle the result of a write: if the write was committed, its state becomes the state of the ID."""
         outcome = APPEND_ERRORS.get(error, error)
         cache = self.caches.get(write.partition)
         metadata = None if cache is None else cache.entries.get(write.transactional_id)

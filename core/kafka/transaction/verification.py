@@ -8,7 +8,7 @@ from core.kafka.ids import TopicPartition
 
 
 class TransactionalBatch(Protocol):
-    """What a leader asks the transaction coordinator about."""
+    """A batch that a leader asks the transaction coordinator about."""
 
     @property
     def tp(self) -> TopicPartition:
@@ -47,11 +47,11 @@ class OffsetsBatch(NamedTuple):
 
 
 class VerificationCompletion(Protocol):
-    """What a leader does after the answer of the transaction coordinator."""
+    """A callback for the answer of the transaction coordinator."""
 
     @property
     def retries_concurrent(self) -> bool:
-        """Whether the leader asks again for a while after CONCURRENT_TRANSACTIONS, instead of the client."""
+        """Whether the leader, instead of the client, repeats the request for a while after CONCURRENT_TRANSACTIONS."""
 
     def verified(self, error: str, guard: int, /) -> None:
         """Handle the answer. If `error` is NONE, the batch can be appended with this guard."""

@@ -18,7 +18,7 @@ ANY_VERSION: Final = -1
 
 
 class Create(NamedTuple):
-    """Create a znode. `sequential` appends an increasing number of ten digits to its name."""
+    """The creation of a znode. `sequential` appends an increasing number of ten digits to its name."""
 
     path: str
     data: object = None
@@ -27,7 +27,7 @@ class Create(NamedTuple):
 
 
 class SetData(NamedTuple):
-    """Write to a znode if it has this version."""
+    """A write to a znode, which fails unless the znode has this version."""
 
     path: str
     data: object
@@ -35,27 +35,27 @@ class SetData(NamedTuple):
 
 
 class Delete(NamedTuple):
-    """Delete a znode."""
+    """The deletion of a znode."""
 
     path: str
 
 
 class GetData(NamedTuple):
-    """Read a znode. `watch` requests one notification when the znode is created, changed, or deleted."""
+    """A read of a znode. `watch` requests one notification when the znode is created, changed, or deleted."""
 
     path: str
     watch: bool = False
 
 
 class GetChildren(NamedTuple):
-    """Return the names of a znode's children, in order of creation. `watch` requests one notification when they change."""
+    """A read of the names of a znode's children, in order of creation. `watch` requests one notification when these change."""
 
     path: str
     watch: bool = False
 
 
 class Multi(NamedTuple):
-    """Perform a write only if another znode has the given version (a ZooKeeper multi of a check and a write)."""
+    """A write that happens only if another znode has the given version (a ZooKeeper multi of a check and a write)."""
 
     checked: str
     version: int
@@ -86,7 +86,7 @@ class Result(NamedTuple):
 
 
 class ConnectRequest(NamedTuple):
-    """Open a session. `timeout` is in µs."""
+    """A request to open a session. `timeout` is in µs."""
 
     timeout: int
 
@@ -115,7 +115,7 @@ class SessionResponse(NamedTuple):
 
 
 class CloseRequest(NamedTuple):
-    """Close a session, which deletes its ephemeral znodes at once."""
+    """A request to close a session, which deletes its ephemeral znodes at once."""
 
     session: int
 

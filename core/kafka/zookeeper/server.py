@@ -1,7 +1,7 @@
 """ZooKeeper as one node that never fails: a tree of znodes, conditional writes, sessions, ephemeral znodes, and one-shot watches.
 
-A session lasts as long as ZooKeeper hears from its client within the session timeout. When the session expires, its ephemeral znodes are
-deleted and their watches fire. A controller learns of a broker's failure only in this way.
+A session expires when ZooKeeper has not heard from its client for the session timeout. Its ephemeral znodes are then deleted, and their
+watches fire. A controller learns of a broker's failure only in this way.
 """
 
 from __future__ import annotations
@@ -192,7 +192,7 @@ class ZooKeeper(Node):
         self.reply(sender, SessionResponse(request.session, request.xid, OK, results))
 
     def apply(self, op: Op, session: Session | None = None) -> Result:
-        """Perform one operation. Without a session, it is an operation of an administrator's tool."""
+        """Perform one operation. An operation without a session comes from an administrator's tool."""
         if isinstance(op, Multi):
             checked = self.znodes.get(op.checked)
             if checked is None or checked.version != op.version:

@@ -1,8 +1,8 @@
 """A broker in ZooKeeper mode. It registers with an ephemeral znode, gets its roles from the controller, and can be the controller itself.
 
 Every request of a controller carries the controller epoch. A broker refuses a request whose epoch is older than the newest epoch that the
-broker has seen (STALE_CONTROLLER_EPOCH). Therefore, the requests of a controller that does not know that it has been replaced have no
-effect.
+broker has seen (STALE_CONTROLLER_EPOCH). Therefore, requests have no effect if they come from a controller that does not know that it has
+been replaced.
 """
 
 from __future__ import annotations
@@ -153,7 +153,7 @@ class ZooKeeperBroker(Broker):
         self.channel.epoch = 0
 
     def bounce(self, keep: tuple[tuple[TopicPartition, int], ...], *, clean: bool) -> None:
-        """In by-hand mode, restart the process so quickly that its session survives. The controller then sends the broker its roles."""
+        """Restart the process in by-hand mode, so quickly that its session survives. The controller then sends the broker its roles."""
         super().stop("power-loss" if keep else "shutdown" if clean else "killed")
         if keep:
             self.lose_unflushed(keep)

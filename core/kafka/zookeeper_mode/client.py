@@ -27,7 +27,7 @@ from core.kafka.zookeeper.protocol import (
 from core.sim.units import US_PER_MS
 
 Callback = Callable[..., None]
-"""A function that is called with the results and then the arguments given to `submit`."""
+"""A function that is called with the results, followed by the arguments given to `submit`."""
 
 PINGS_PER_TIMEOUT: int = 3
 """The number of pings within one session timeout, as in ZooKeeper's own client."""

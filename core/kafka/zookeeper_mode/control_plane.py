@@ -40,7 +40,7 @@ class ZooKeeperReplication(TopicRegistry):
     booting = True
 
     def attach(self, zookeeper: ZooKeeper, nodes: dict[int, ZooKeeperBroker], seed: int) -> None:
-        """Connect to ZooKeeper and to the broker processes. The processes provide the state that ZooKeeper does not contain."""
+        """Connect to ZooKeeper and to the broker processes. The processes provide state that ZooKeeper does not contain."""
         self.zookeeper = zookeeper
         self.nodes = nodes
         self._placement = RandomStream(f"{seed}:placement")
@@ -133,7 +133,7 @@ class ZooKeeperReplication(TopicRegistry):
     def elect_leaders(self, tp: TopicPartition | None, election: ElectionMode) -> list[tuple[TopicPartition, str]]:
         """Request elections in ZooKeeper. Return an error code for each partition.
 
-        An unnecessary election is refused at once. The events show the results of the others.
+        An unnecessary election is refused at once. The events show the results of the other elections.
         """
         wanted = []
         answers = []

@@ -114,7 +114,7 @@ class AddPartitionsToTxnManager:
         broker.timers["verify-again"] = self._ask
 
     def reset(self) -> None:
-        """Forget everything, because the process ended."""
+        """Drop all state, because the process has ended."""
         self.in_flight.clear()
         self.queued.clear()
 

@@ -49,7 +49,7 @@ def cleanable_offsets(log: ReplicaLog, checkpoint: int | None, now: int, release
 
 
 def _first_unstable(log: ReplicaLog, release: Release) -> int:
-    """Return the first offset that cannot be cleaned because of transactions or, since KAFKA-13194, the high watermark; NO_OFFSET if none."""
+    """Return the first offset that cannot be cleaned because of transactions or, since KAFKA-13194, the high watermark; NO_OFFSET if there is none."""
     if release.cleans_below_high_watermark:
         return log.last_stable_offset()
     producers = log.producer_state()
@@ -57,7 +57,7 @@ def _first_unstable(log: ReplicaLog, release: Release) -> int:
 
 
 def _dirty_segments(bases: tuple[int, ...], first_dirty: int) -> list[tuple[int, int]]:
-    """Return the segments from the one that contains the first dirty offset on, without the active segment."""
+    """Return the segments, starting with the one that contains the first dirty offset, without the active segment."""
     first = max(bisect_right(bases, first_dirty) - 1, 0)
     return [*zip(bases[first:-1], bases[first + 1 :], strict=True)]
 
@@ -83,7 +83,7 @@ class LogToClean(NamedTuple):
 
     @property
     def ratio(self) -> float:
-        """The share of the bytes that is dirty, from 0 to 1."""
+        """The fraction of dirty bytes, from 0 to 1."""
         total = self.clean_bytes + self.cleanable_bytes
         return self.cleanable_bytes / total if total else 0.0
 

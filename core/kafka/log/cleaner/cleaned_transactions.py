@@ -1,6 +1,6 @@
-"""The transactions that the cleaner meets on its way through a log (Kafka: `CleanedTransactionMetadata`).
+"""The transactions that the cleaner encounters while it reads a log (Kafka: `CleanedTransactionMetadata`).
 
-The cleaner drops the records of aborted transactions, and keeps a marker at least as long as records of its transaction are left.
+The cleaner drops the records of aborted transactions, and keeps a marker at least as long as any record of its transaction remains.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ class CleanedTransactions:
         self.index: list[AbortedTransaction] = []
 
     def read_batch(self, retained: RetainedBatch) -> bool:
-        """Note a batch of records. Return True if its transaction is aborted, so that its records can be removed."""
+        """Register a batch of records. Return True if its transaction is aborted, so that the records can be removed."""
         batch = retained.batch
         self._begin_up_to(retained.end)
         if not batch.transactional:
@@ -38,7 +38,7 @@ class CleanedTransactions:
         return False
 
     def read_marker(self, retained: RetainedBatch) -> bool:
-        """Note a marker. Return True if no batch of its transaction was read, so that the marker can be removed."""
+        """Register a marker. Return True if no batch of its transaction was read, so that the marker can be removed."""
         self._begin_up_to(retained.end)
         marker = retained.batch.marker
         if not retained.offsets or marker is None:

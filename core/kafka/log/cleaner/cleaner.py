@@ -1,8 +1,8 @@
 """One pass of the cleaner through one log (Kafka: `Cleaner#doClean`).
 
-The pass reads the dirty part of the log and notes the last offset of each key. Then it copies the segments from the first one on, without
-records whose key has a newer record, without the records of aborted transactions, and without tombstones and markers that have been kept
-long enough.
+The pass reads the dirty part of the log and records the last offset of each key. Then it copies the segments, starting with the first one.
+It leaves out records whose key has a newer record, records of aborted transactions, and tombstones and markers that have been kept long
+enough.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ def held_batches(log: ReplicaLog, start: int, end: int) -> Iterator[tuple[Run, R
 
 
 def build_offset_map(log: ReplicaLog, start: int, end: int, offsets: OffsetMap) -> None:
-    """Note the last offset of each key in [start, end), until the map is full (`Cleaner#buildOffsetMap`).
+    """Record the last offset of each key in [start, end), until the map is full (`Cleaner#buildOffsetMap`).
 
     Records of aborted transactions, markers, and records without keys do not enter the map.
     """
@@ -135,7 +135,7 @@ class Pass:
             producers.aborted = [*transactions.index, *(entry for entry in producers.aborted if entry.last_offset >= end)]
 
     def _left_of(self, each: RetainedBatch, retention: Retention) -> RetainedBatch | None:
-        """Return what remains of a batch; None if nothing does (`MemoryRecords#filterTo`)."""
+        """Return what remains of a batch; None if nothing remains (`MemoryRecords#filterTo`)."""
         kept, marker_without_data = retention.of_batch(each)
         offsets = each.offsets
         if kept is not BatchRetention.DELETE:

@@ -65,7 +65,10 @@ def _varint_bytes(value: int) -> int:
 
 
 def _readable(each: RetainedBatch) -> Batch:
-    """Return a batch with the content of the records that are left. A marker without record says nothing about its producer anymore."""
+    """Return a batch with the content of the records that are left.
+
+    A marker without its record no longer identifies the state of its producer.
+    """
     batch, offsets, _ = each
     if batch.marker is not None:
         return batch if offsets else batch._replace(producer_id=-1)
@@ -75,7 +78,7 @@ def _readable(each: RetainedBatch) -> Batch:
 
 
 class CompactedTerm(Term):
-    """The batches that are left of a term in a cleaned log. They never change.
+    """The batches of a term that are left in a cleaned log. They never change.
 
     Attributes:
         source: the term as its leader wrote it.
@@ -154,7 +157,7 @@ class CompactedTerm(Term):
 
 
 def retained_within(term: Term, start: int, end: int) -> list[RetainedBatch]:
-    """Return what a run [start, end) of a term holds of its batches."""
+    """Return the parts of a term's batches that are in a run [start, end)."""
     if isinstance(term, CompactedTerm):
         return term.retained_within(start, end)
     return [

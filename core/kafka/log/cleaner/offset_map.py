@@ -35,7 +35,7 @@ class OffsetMap:
         return len(self._offsets)
 
     def put(self, key: object, offset: int) -> bool:
-        """Set the last offset of a key. Return False if the map is full, even if it has the key."""
+        """Set the last offset of a key. Return False if the map is full, even if the map already contains the key."""
         if len(self._offsets) >= self.capacity:
             return False
         self._offsets[key] = offset

@@ -61,7 +61,7 @@ class SegmentIndexes:
         self.size += size
 
     def close(self) -> None:
-        """Close the segment: the time index gets its last entry, and the files are cut (`LogSegment#onBecomeInactiveSegment`)."""
+        """Close the segment: the time index gets its last entry, and the files are trimmed to their entries (`LogSegment#onBecomeInactiveSegment`)."""
         if self.times.entries < self.times.max_entries:
             self.times.maybe_append(self.max_timestamp, self.offset_of_max, skip_full_check=True)
         self.offsets.trim_to_valid_size()

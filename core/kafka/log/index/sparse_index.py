@@ -100,9 +100,9 @@ class SparseIndex:
         del self.values[count:]
 
     def resize(self, max_bytes: int) -> None:
-        """Give the file another size, but keep its entries (`AbstractIndex#resize`)."""
+        """Resize the file, but keep its entries (`AbstractIndex#resize`)."""
         self.max_entries = max(max_bytes // self.entry_bytes, self.entries)
 
     def trim_to_valid_size(self) -> None:
-        """Cut the file to its entries, as a roll and a shutdown do (`AbstractIndex#trimToValidSize`)."""
+        """Trim the file to its entries, as a roll and a shutdown do (`AbstractIndex#trimToValidSize`)."""
         self.resize(self.size)

@@ -26,7 +26,7 @@ MAX_RECORD_OVERHEAD: Final = 21
 
 
 def zigzag(value: int) -> int:
-    """Map a signed number to an unsigned one: 0, -1, 1, -2 become 0, 1, 2, 3."""
+    """Return the zigzag encoding of a signed number: 0, -1, 1, -2 become 0, 1, 2, 3."""
     return value * 2 if value >= 0 else -value * 2 - 1
 
 
@@ -132,7 +132,7 @@ def wire_size(batch: Batch, records: int, size: int) -> int:
     """Return the size of a batch of the model in Kafka's format, uncompressed, as it is on disk and on the network.
 
     The model knows only the total size of the records. The values have that size in equal parts, the keys are null, and the timestamps are
-    equal. A control batch has 78 bytes. Batches of internal topics already count the format in `bytes`.
+    equal. A control batch has 78 bytes. For batches of internal topics, `bytes` already includes the overhead of the format.
 
     Args:
         batch: the batch.

@@ -71,7 +71,7 @@ class BrokerChanges(ControllerComponent):
         self.reassignments.resume(self.queue.done, begin=new)
 
     def send_roles(self, broker: int) -> None:
-        """In by-hand mode, send roles to a broker whose process restarted without losing its session."""
+        """Send roles, in by-hand mode, to a broker whose process restarted without losing its session."""
         self.queue.put(self._read_states_of_broker, broker)
 
     def _read_states_of_broker(self, broker: int) -> None:

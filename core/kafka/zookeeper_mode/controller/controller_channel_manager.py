@@ -1,7 +1,7 @@
 """The connections from a ZooKeeper-mode controller to the brokers (Kafka: `ControllerChannelManager`, `RequestSendThread`).
 
-Only one request to each broker is in flight at a time. It is sent again until the broker responds, and only then is the next one sent. If
-a broker's znode is deleted, its queue is dropped. When the controller resigns, all queues are dropped.
+Only one request to each broker is in flight at a time. The request is repeated until the broker responds, and only then is the next one
+sent. If a broker's znode is deleted, its queue is dropped. When the controller resigns, all queues are dropped.
 """
 
 from __future__ import annotations

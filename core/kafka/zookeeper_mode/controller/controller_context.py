@@ -23,8 +23,8 @@ class ControllerContext:
         states: the last known state of each partition.
         offline: the replicas in failed log directories, by broker (ordered sets; Kafka: `replicasOnOfflineDirs`).
         offline_partitions: the partitions that have lost their leader and have no other (state OfflinePartition; ordered set). When a broker
-            starts, only these partitions get a leader. They do not include a partition whose leader was removed by a reassignment. Such a
-            partition gets a leader when another broker fails, a new controller starts, or an administrator requests an election.
+            starts, only these partitions get a leader. A partition whose leader was removed by a reassignment is not among them; it gets a
+            leader when another broker fails, a new controller starts, or an administrator requests an election.
     """
 
     def __init__(self) -> None:

@@ -1,6 +1,6 @@
 """The controller's event queue, which handles one event at a time (Kafka: `ControllerEventManager`).
 
-An event that reads or writes ZooKeeper continues when the response arrives. The next event starts only after that.
+An event that reads or writes ZooKeeper continues when the response arrives. The next event starts only when the present one is complete.
 """
 
 from __future__ import annotations

@@ -1,4 +1,7 @@
-"""ISR changes in a ZooKeeper-mode controller. Leaders write and publish them (before 2.7) or propose them with AlterIsr (KIP-497)."""
+"""ISR changes in a ZooKeeper-mode controller.
+
+Before 2.7, leaders write and publish them; since then, leaders propose them with AlterIsr (KIP-497).
+"""
 
 from __future__ import annotations
 

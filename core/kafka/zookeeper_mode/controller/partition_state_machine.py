@@ -1,7 +1,7 @@
 """Leader and ISR changes of partitions (Kafka: `PartitionStateMachine`, `ReplicaStateMachine`).
 
 A change is first written to ZooKeeper. The write succeeds only if this broker is still the controller and no other process has changed the
-partition. Then the brokers are informed.
+partition. After the write, the brokers are informed.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ class PartitionStateMachine(ControllerComponent):
     def _change(
         self, tps: list[TopicPartition], decide: Decide, reason: str, batch: _Batch | None, callback: Callback, about: tuple[object, ...]
     ) -> None:
-        """Like `change`; with `batch`, nothing is sent yet, and `callback` gets the batch with the new changes as its first argument."""
+        """Proceed like `change`. If there is a `batch`, send nothing yet, and pass it with the new changes to `callback` as the first argument."""
         if tps:
             self.queue.submit((GetData(state_path(tp)) for tp in tps), self._states_read, tps, decide, reason, batch, callback, about)
         else:
@@ -128,7 +128,7 @@ class PartitionStateMachine(ControllerComponent):
         return _decision(offline_partition_leader_election(state.replicas, state.isr, live, unclean_enabled=unclean))
 
     def elect_unclean_for_offline(self, tp: TopicPartition, state: PartitionRegistration) -> Decision | None:
-        """Like `elect_for_offline`, but with unclean election enabled (`OfflinePartitionLeaderElectionStrategy(allowUnclean = true)`)."""
+        """Elect like `elect_for_offline`, but with unclean election enabled (`OfflinePartitionLeaderElectionStrategy(allowUnclean = true)`)."""
         live = self.context.may_lead(tp)
         if state.leader in live:
             return None
