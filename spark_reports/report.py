@@ -36,13 +36,13 @@ from spark_reports.tables.result import Report, Result
 from spark_reports.thread_pool import pool_of
 
 SHOWN_ROWS: Final = 100
-"""The largest number of rows of a table on the terminal.
+"""The maximum number of rows of a table on the terminal.
 
 If a table has more rows, the worst rows are shown. Output files contain all rows.
 """
 
 JSON_ROWS: Final = 10_000
-"""The largest number of rows of a table in a JSON document."""
+"""The maximum number of rows of a table in a JSON document."""
 
 BRIEF_BYTES: Final = 1 << 30
 """The total size of logs, in bytes, below which Java's optimizing compiler takes more time than it saves.

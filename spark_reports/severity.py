@@ -25,7 +25,7 @@ STATE_WORDS: Final[Mapping[PartitionStatus, str]] = {
 }
 """The values of `state` columns.
 
-No value stands for a leader that does not serve clients, because such intervals appear in the windows without reads and writes.
+There is no value for a leader that does not serve clients, because such intervals appear in the windows without reads and writes.
 """
 
 RANKS: Final[Mapping[str, tuple[str, ...]]] = {
@@ -33,7 +33,7 @@ RANKS: Final[Mapping[str, tuple[str, ...]]] = {
     "status": ("open", "waits for marker", "hanging"),
     "what": ("diverged", "duplicated", "exposed", "lost, seen", "lost", "stalled", "writes", "reads"),
 }
-"""For each column, its texts from the least severe to the most severe. A text that is not listed ranks below all listed texts."""
+"""For each text column, its values from the least severe to the most severe. A value that is not listed ranks below all listed values."""
 
 LEAST: Final = "-"
 """The prefix of a column whose smallest value is the worst."""
@@ -53,7 +53,7 @@ def sql_order(worst: Sequence[str], keys: Sequence[str]) -> list[Column]:
 
 
 def sorted_rows(rows: Sequence[tuple[object, ...]], columns: Sequence[str], worst: Sequence[str]) -> list[tuple[object, ...]]:
-    """Sort rows, which are in the order of their keys, so that the worst rows come first."""
+    """Sort rows so that the worst rows come first. The given rows must be in the order of their keys."""
     places = [(columns.index(name.removeprefix(LEAST)), -1 if name.startswith(LEAST) else 1, RANKS.get(name)) for name in worst]
 
     def grade(row: tuple[object, ...]) -> list[tuple[bool, float]]:

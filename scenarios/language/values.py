@@ -22,7 +22,7 @@ MAX_COUNT: Final = 10**12
 """The maximum count or size in a script. Larger numbers are meaningless in Kafka."""
 
 MAX_DURATION: Final = 10 * 365 * 86_400 * SECOND
-"""The longest duration in a script: ten years of virtual time, in µs."""
+"""The maximum duration in a script: ten years of virtual time, in µs."""
 
 MILLION: Final = 1_000_000
 

@@ -2,7 +2,8 @@
 
 A small report spends most of its time on preparing queries, not on running queries. Therefore, only two queries, which aggregate the
 frequent events, use generated code. A second session of the same Spark processes the remaining rows (about ten thousand). The second
-session interprets its plans and keeps all rows in one partition, because generating code and shuffling would take longer than they save.
+session interprets its query plans and keeps all rows in one partition, because generating code and shuffling would take more time than they
+save.
 """
 
 from __future__ import annotations
@@ -40,16 +41,16 @@ PARALLEL_SUMMARIES: Final = 3
 """The number of summaries that are computed at the same time."""
 
 CHARTED_PARTITIONS: Final = 60
-"""The number of partitions with a chart in an HTML report, which are shared among the sessions with charts."""
+"""The maximum number of partitions with a chart in an HTML report, for all sessions with charts together."""
 
 CHARTED_PARTITIONS_EACH: Final = 5
-"""The smallest number of partitions with a chart in each of the sessions with charts."""
+"""The number of partitions with a chart that a session can always have, even if there are many sessions with charts."""
 
 CHARTED_SESSIONS: Final = 12
-"""The largest number of sessions with charts in an HTML report. The report shows charts of the worst sessions."""
+"""The maximum number of sessions with charts in an HTML report. The report shows charts of the worst sessions."""
 
 CHART_ROWS: Final = 12_000
-"""The largest number of rows for each kind of chart."""
+"""The maximum number of rows for each kind of chart."""
 
 Progress = Callable[[str], None]
 """A function that reports the current step to the user."""
@@ -57,13 +58,13 @@ Progress = Callable[[str], None]
 
 @attrs.frozen
 class Computation:
-    """The computation of the summaries of some logs.
+    """The computation of the summaries of the given logs.
 
     Attributes:
         inputs: the inputs of the summaries.
         logs: the logs of the sessions.
-        wanted: the largest number of rows to show for each table, or 0 to show only the tables `sessions` and `overview`.
-        write: the functions that write each table.
+        wanted: the maximum number of rows to show for each table, or 0 to show only the tables `sessions` and `overview`.
+        write: the functions that are called to write each table.
         progress: the function that shows progress.
     """
 
@@ -175,8 +176,8 @@ def compute_tables(loaded: LoadedLogs, wanted: int, write: Sequence[Write], char
     """Compute every table of the sessions and, if `charts` is set, the rows for charts.
 
     Args:
-        wanted: the largest number of rows to show for each table, or 0 to show only the tables `sessions` and `overview`.
-        write: the functions that write each table.
+        wanted: the maximum number of rows to show for each table, or 0 to show only the tables `sessions` and `overview`.
+        write: the functions that are called to write each table.
     """
     sessions = session_table(loaded.interpreting, loaded.logs)
     if loaded.interpreting is loaded.frames.events.sparkSession:

@@ -35,10 +35,10 @@ class LoadedLogs:
 
     Attributes:
         frames: the events of the usable sessions.
-        interpreting: the Spark session that interprets its plans, for small numbers of rows.
+        interpreting: the Spark session that interprets its query plans, for small numbers of rows.
         found: the kinds of events that occur among the infrequent events.
         logs: the usable sessions.
-        refused: the number of unusable sessions, each of which was reported.
+        refused: the number of unusable sessions, all of which have been reported.
     """
 
     frames: EventFrames
@@ -64,7 +64,7 @@ def load_logs(
     links: Path | None,
     print_error: PrintLine,
 ) -> LoadedLogs:
-    """Load all JSON Lines in one pass and all datasets in another, and find the usable sessions.
+    """Load all JSON Lines files in one pass and all datasets in another, and find the usable sessions.
 
     Args:
         here: the logs on this machine that are not staged.

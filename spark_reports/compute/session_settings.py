@@ -1,5 +1,5 @@
-"""Spark settings for reports, which use two Spark sessions: one generates code and handles many rows, and the other interprets its plans
-and handles few rows.
+"""Spark settings for reports. A report uses two Spark sessions: one generates code and handles many rows, and the other interprets its
+query plans and handles few rows.
 """
 
 from __future__ import annotations
@@ -13,14 +13,14 @@ if TYPE_CHECKING:
 
 
 SMALL_EVENTS: Final = 20_000
-"""The largest number of events for which interpreting plans is faster than generating and compiling code for them."""
+"""The maximum number of events for which interpreting query plans is faster than generating and compiling code for them."""
 
 INTERPRETED: Final = {
     "spark.sql.codegen.wholeStage": "false",
     "spark.sql.codegen.factoryMode": "NO_CODEGEN",
     "spark.sql.shuffle.partitions": "1",
 }
-"""The settings of the session that interprets its plans, for few rows."""
+"""The settings of the session that interprets its query plans, for few rows."""
 
 
 def spark_settings(master: str) -> dict[str, str]:
@@ -37,7 +37,7 @@ def spark_settings(master: str) -> dict[str, str]:
 
 
 def interpreting_session(spark: SparkSession) -> SparkSession:
-    """Return a second session of the same Spark that interprets its plans.
+    """Return a second session of the same Spark that interprets its query plans.
 
     If Spark does not run in the JVM of this process, return the given session.
     """

@@ -34,9 +34,9 @@ class FoundLogs:
 def find_logs(paths: Iterable[str | Path]) -> FoundLogs:
     """Find the logs at `paths`. A path that occurs twice counts once.
 
-    A directory means all its `*.jsonl` and `*.jsonl.zst` files, sorted by name, and, if it is a dataset, its sessions. A pattern (`*`, `?`,
-    `[…]`) means all matching files, unless a file has exactly that name. An address (`hdfs:`, `s3a:` …) means JSON Lines if it ends in
-    `.jsonl`, otherwise a dataset. A path after `file:` is on this machine.
+    A directory stands for all its `*.jsonl` and `*.jsonl.zst` files, sorted by name, and, if it is a dataset, for its sessions. A pattern
+    (`*`, `?`, `[…]`) stands for all matching files, unless a file has exactly that name. An address (`hdfs:`, `s3a:` …) stands for JSON
+    Lines if it ends in `.jsonl`, otherwise for a dataset. A path with the prefix `file:` is on this machine.
 
     Raises:
         ReportError: a directory or a pattern contains no log.
@@ -67,7 +67,7 @@ def find_logs(paths: Iterable[str | Path]) -> FoundLogs:
 
 
 def is_remote(text: str) -> bool:
-    """Whether a text is an address (`hdfs:`, `s3a:` …) that only Spark can read. A path after `file:` is on this machine."""
+    """Whether the text is an address (`hdfs:`, `s3a:` …) that only Spark can read. A path with the prefix `file:` is on this machine."""
     return _ADDRESS.match(text) is not None and not text.lower().startswith("file:")
 
 

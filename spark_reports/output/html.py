@@ -22,13 +22,13 @@ from spark_reports.tables.comparison import MOST, for_people
 from spark_reports.tables.result import Report, Result
 
 ROWS: Final = 300
-"""The largest number of rows of a table on the page. The Parquet files have all rows."""
+"""The maximum number of rows of a table on the page. The Parquet files have all rows."""
 
 ALWAYS: Final = 4
-"""The number of figures that the page shows even if they are zero, namely lost records and the times for which clients were blocked."""
+"""The number of figures that the page shows even if they are zero: lost records, and the times for which clients were blocked."""
 
 CURVES: Final = 24
-"""The largest number of high watermark charts for each session."""
+"""The maximum number of high watermark charts for each session."""
 
 _NUMBER: Final = ' class="n" data-n'
 _HERE: Final = Path(__file__).parent

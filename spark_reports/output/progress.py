@@ -17,7 +17,7 @@ _CLEAR: Final = "\r\x1b[K"
 
 
 class Progress:
-    """Shows the progress of a report. A quiet instance shows nothing."""
+    """The progress of a report. A quiet instance shows nothing."""
 
     def __init__(self, out: IO[str], *, quiet: bool) -> None:
         self._out = out

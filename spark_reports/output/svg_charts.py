@@ -22,7 +22,7 @@ LANE: Final = 44
 """The height of a partition's lane, which shows the leader, the ISR, and the availability."""
 
 SEGMENTS: Final = 4_000
-"""The largest number of bars in a chart. If there were more bars, the shortest harmless bars are merged into their neighbors."""
+"""The maximum number of bars in a chart. If there are too many bars, the shortest harmless bars are merged into their neighbors."""
 
 CURVE: Final = (300, 88)
 """The width and height of a high watermark chart."""
@@ -131,7 +131,7 @@ def timeline(states: Sequence[Row], windows: Sequence[Row], end_us: int) -> str:
 def curve(points: Sequence[Row], end_us: int, held: Sequence[Row] = ()) -> str:
     """Return a chart of the high watermark and the log end of a partition's leader, from rows of the table `curves`.
 
-    The rows of the table `held` add the last stable offset while transactions held it back.
+    The rows of the table `held` add the last stable offset for the intervals in which transactions held it back.
     """
     width, height = CURVE
     left, bottom = 4, height - 16
@@ -270,10 +270,10 @@ def _shortened(name: str) -> str:
 
 
 def _p(percent: float) -> str:
-    """Return a position on the time axis, written with few characters."""
+    """Format a position on the time axis with as few characters as possible."""
     return f"{percent:.2f}".rstrip("0").rstrip(".") + "%"
 
 
 def _n(number: float) -> str:
-    """Return a coordinate, written with few characters."""
+    """Format a coordinate with as few characters as possible."""
     return f"{number:.1f}".removesuffix(".0")

@@ -1,6 +1,6 @@
 """Turns lines of event logs into rows.
 
-`schema` defines the columns. `lines_to_rows` parses the logs on this machine with Arrow. `remote_lines_to_rows` parses the other logs with
-Spark, which are logs that only the executors can read and logs that Arrow refuses. `staging` and `dataset` write and read rows as Parquet,
-`frames` combines all sources, and `rows_to_lines` turns rows back into lines.
+`schema` defines the columns. `lines_to_rows` parses the logs on this machine with Arrow. `remote_lines_to_rows` uses Spark to parse all
+other logs: those that only the executors can read, and those that Arrow cannot parse. `staging` and `dataset` write and read rows as
+Parquet, `frames` combines all sources, and `rows_to_lines` turns rows back into lines.
 """

@@ -1,6 +1,6 @@
 """Turns lines of logs into rows with Spark, and marks lines that are not events.
 
-This module parses logs that only the executors can read, and logs that Arrow refuses (`lines_to_rows`).
+This module parses logs that only the executors can read, and logs that Arrow cannot parse (`lines_to_rows`).
 """
 
 from __future__ import annotations
@@ -75,7 +75,7 @@ def remote_lines_to_rows(
 
 
 def _missing_columns(kinds: Collection[str], columns: Collection[str]) -> str:
-    """Return SQL that is true if a row lacks one of `columns` that its kind requires.
+    """Return an SQL condition that is true if a row lacks one of `columns` that its kind requires.
 
     The condition is a single string instead of several Column objects, because creating each Column object takes milliseconds.
     """

@@ -13,8 +13,8 @@ if TYPE_CHECKING:
 def row_to_line() -> Column:
     """Return the expression for the line of an event, as `scenarios.logs.line_encoder.encode_event` writes it.
 
-    The columns that a kind does not have are null, and `to_json` omits them. Therefore, kinds can share an expression if no two columns
-    have opposite orders in them.
+    The columns that a kind does not have are null, and `to_json` omits them. Therefore, kinds can share an expression unless two columns
+    appear in opposite orders in these kinds.
     """
     from pyspark.sql import functions as F
 

@@ -14,7 +14,7 @@ _TAIL_LINES: Final = 15
 
 
 def reason_of(failure: Exception) -> str:
-    """Return the reason of a failure in one line. For a Java exception, the reason is the message of the innermost exception."""
+    """Return the reason for a failure on one line. For a Java exception, the reason is the message of the innermost exception."""
     lines = [line.strip() for line in str(failure).strip().splitlines()]
     causes = [line.removeprefix("Caused by: ").removeprefix(": ") for line in lines if line.startswith(("Caused by: ", ": "))]
     return (causes or lines or [type(failure).__name__])[-1 if causes else 0]

@@ -56,7 +56,7 @@ def read_conf(given: Iterable[str]) -> dict[str, str]:
     """Read Spark settings in the form of `--conf`, for example `spark.executor.memory=2g`.
 
     Raises:
-        ReportError: a text is not a Spark setting.
+        ReportError: an item is not a Spark setting.
     """
     settings = {}
     for text in given:
@@ -68,10 +68,10 @@ def read_conf(given: Iterable[str]) -> dict[str, str]:
 
 
 def check_master(master: str) -> None:
-    """Refuse a master that is invalid or does not answer. This check is necessary because Spark itself would try to connect for minutes.
+    """Reject a master that is invalid or does not answer. This check is necessary because Spark itself would try to connect for minutes.
 
     Raises:
-        ReportError: the master is refused. The message contains examples of valid masters, or the address that does not answer.
+        ReportError: the master is rejected. The message contains examples of valid masters, or the address that does not answer.
     """
     if not _MASTER.fullmatch(master):
         remedy = did_you_mean(master, _MASTERS, f"for example {', '.join(_MASTERS[1:5])}")

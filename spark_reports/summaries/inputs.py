@@ -53,8 +53,8 @@ class SummaryInputs:
         infrequent: the infrequent events, which are cached because most summaries need no other events.
         sessions: a row for each session (`schema.session_schema`).
         found: the event kinds that occur among `infrequent` (`occurring_kinds`), and possibly more kinds.
-        states_once, unserved_once, stalled_once, event_counts_once, lag_counts_once, transactions_once, held_once: the sources of the
-            properties with these names.
+        states_once, unserved_once, stalled_once, event_counts_once, lag_counts_once, transactions_once, held_once: the shared values behind
+            the properties of the same names without `_once`.
         single_partition: whether all frames except `events` have a single partition, so that nothing needs to be shuffled.
     """
 

@@ -10,7 +10,7 @@ import attrs
 from spark_reports.tables.result import Result
 
 MOST: Final = 8
-"""The largest number of sessions that are compared."""
+"""The maximum number of sessions that are compared."""
 
 
 OVERVIEW: Final = "overview"
@@ -18,7 +18,7 @@ OVERVIEW: Final = "overview"
 
 
 def for_people(tables: Sequence[Result]) -> list[Result]:
-    """Return the tables for people.
+    """Return the tables in the form in which people read them.
 
     If there is a comparison, the overview is omitted. Otherwise, the figures of a single session become rows of the overview.
     """

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
 PART_ROWS: Final = 200_000
-"""The largest number of rows in one file."""
+"""The maximum number of rows in one file."""
 
 Write = Callable[[str, "DataFrame"], None]
 """A function that writes a table under a name. The rows that the function receives are sorted, with one partition for each file."""

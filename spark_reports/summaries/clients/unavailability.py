@@ -22,7 +22,7 @@ _PARTITION: Final = ("session", "topic", "partition")
 
 
 def _marks(condition: Column, reason: Column | str, what: tuple[str, ...]) -> Column:
-    """Return marks with the reason, one for each element of `what`. If the condition does not hold, the result is null."""
+    """Return an array that pairs each element of `what` with the reason, or null if the condition does not hold."""
     why = F.lit(reason) if isinstance(reason, str) else reason
     return F.when(condition, F.array(*(F.struct(F.lit(one).alias("what"), why.alias("why")) for one in what)))
 

@@ -1,6 +1,6 @@
 """The transactions of each partition: those that a marker ended, and those that are open at the end of the log.
 
-An event log does not say that a transaction opens on a partition. It follows from three kinds of events:
+An event log does not record when a transaction opens on a partition. This follows from three kinds of events:
 
 - `transaction-begun` says which producer ID a producer has. Every batch of such a producer belongs to a transaction.
 - `marker-appended` says where a transaction began and where it ended.
@@ -34,10 +34,10 @@ _END: Final = 2**62
 def partition_transactions(events: DataFrame, infrequent: DataFrame) -> DataFrame:
     """Return the transactions of partitions.
 
-    The rows are `session, topic, partition, producer_id, transactional_id, first_offset, marker_offset, seq, since_us, valid_from, valid_to`.
-    `marker_offset` is null for a transaction that is open at the end. Only an open transaction has `transactional_id` and `since_us`, which
-    is the time of its first batch. `seq` is the event of the marker or of the first batch. The transaction counts for the leaders that
-    were elected from the event `valid_from` on and before the event `valid_to` (null: until the end).
+    The rows are `session, topic, partition, producer_id, transactional_id, first_offset, marker_offset, seq, since_us, valid_from,
+    valid_to`. `marker_offset` is null for a transaction that is open at the end. Only an open transaction has `transactional_id` and
+    `since_us`, which is the time of its first batch. `seq` is the event of the marker or of the first batch. The transaction counts for
+    leaders that were elected at or after the event `valid_from` and before the event `valid_to` (null means until the end).
 
     Args:
         events: all events; only their `append` events are used.

@@ -13,7 +13,7 @@ from spark_reports.summaries.intermediate.partition_states import PARTITION
 from spark_reports.summaries.summary import Summary, count_if, table_schema
 
 FLAP_US: Final = 60 * SECOND
-"""The longest time outside the ISR that counts as flapping, in µs."""
+"""The maximum time outside the ISR that counts as flapping, in µs."""
 
 
 def _compute(inputs: SummaryInputs) -> DataFrame:

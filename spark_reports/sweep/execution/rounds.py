@@ -95,7 +95,7 @@ def sweep_runs(
 
 
 class _ChunkSizes:
-    """Determines the sizes of chunks, which depend on the time that earlier runs took."""
+    """The sizes of chunks, which depend on the time that earlier runs took."""
 
     def __init__(self, parallel: int) -> None:
         self.parallel = parallel

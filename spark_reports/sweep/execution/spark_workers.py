@@ -1,7 +1,7 @@
 """Executes chunks on Spark. Each chunk is a row of a small DataFrame, and a Python function turns the chunk into its result.
 
 A job executes several chunks. Two jobs run at the same time, so that the tasks of the second job fill the cores when the first job runs out
-of tasks. The result of each run is a text of several hundred bytes. The code uses only DataFrames and plain Python functions. Therefore,
+of tasks. The result of each run is a string of several hundred bytes. The code uses only DataFrames and plain Python functions. Therefore,
 the code also works on Spark Connect, and executors need neither pandas nor Arrow.
 """
 
@@ -81,7 +81,7 @@ class SparkWorkers:
 
 
 def _only(grid: Grid, cells: set[int]) -> Grid:
-    """Return a grid without its text and with only the needed cells. These cells keep their numbers."""
+    """Return a copy of a grid with only the needed cells and without its text. The cells keep their numbers."""
     import attrs
 
     stub = attrs.evolve(grid.cells[0], producers=())

@@ -26,7 +26,7 @@ class Workers(Protocol):
 
 
 class ThisProcess:
-    """Workers that consist of only this process, which executes one chunk after another."""
+    """A single worker, which is this process. It executes one chunk after another."""
 
     parallel = 1
 

@@ -39,7 +39,7 @@ class ProducerLoad:
 
 @attrs.frozen
 class FaultWindow:
-    """Defines the windows of a long horizon that are simulated, which are the windows around faults.
+    """The windows around faults, which are the only parts of a long horizon that are simulated.
 
     Attributes:
         before: the warm-up before the first fault of a window.
@@ -62,7 +62,7 @@ class Cell:
 
     Attributes:
         number: the number of the cell, from 1.
-        name: the name in tables, which is the cell's own name or is made up of its values of the varied settings.
+        name: the name in tables, which is the cell's own name or consists of the values that the cell varies.
         values: the values that the cell varies, as pairs of word and value.
         release: the Kafka release.
         spec: the cluster, with the cell's settings.

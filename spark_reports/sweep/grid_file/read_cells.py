@@ -27,7 +27,7 @@ from spark_reports.sweep.grid_file.read_workload import ACKS
 from spark_reports.sweep.simulation.episodes import episodes_of
 
 MAX_SIZE: Final = 50_000
-"""The maximum of the number of partitions plus twice the number of brokers, summed over all cells.
+"""The maximum total size of all cells. The size of a cell is its number of partitions plus twice its number of brokers.
 
 The sum is limited because the sweep builds every cell's cluster once before it starts.
 """
@@ -35,7 +35,7 @@ The sum is limited because the sweep builds every cell's cluster once before it 
 
 @attrs.frozen
 class _Draft:
-    """A cell to which not all values have been applied yet."""
+    """An unfinished cell, to which values are applied one by one."""
 
     spec: ClusterSpec
     producers: tuple[ProducerLoad, ...]
@@ -192,7 +192,7 @@ def _size(cell: Cell) -> int:
 
 
 def _check_cell(cell: Cell, seen: dict[object, int], place: Node) -> None:
-    """Refuse a duplicate or impossible cell. Only the first such cell is reported, because most of the others fail for the same reason."""
+    """Reject a duplicate or impossible cell. Only the first such cell is reported, because most of the others fail for the same reason."""
     key = (cell.release.name, cell.spec, cell.producers)
     if key in seen:
         raise place.error(f"cell {cell.number} is the same as cell {seen[key]}", "each cell must be different")

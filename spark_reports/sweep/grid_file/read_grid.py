@@ -24,7 +24,7 @@ from spark_reports.sweep.grid_file.read_workload import read_positive_duration, 
 from spark_reports.sweep.simulation.draw_faults import dedicated_controllers
 
 MAX_WHOLE: Final = 30 * 86_400 * SECOND
-"""The longest horizon that is simulated completely, µs. In a day, three idle brokers produce several hundred thousand events."""
+"""The maximum horizon that is simulated completely, µs. In a day, three idle brokers produce several hundred thousand events."""
 
 _ROOT: Final = ("sweep", "about", "cluster", "workload", "consume", "faults", "horizon", "around", "vary", "cells")
 
@@ -39,7 +39,7 @@ def load_grid(path: str | Path) -> Grid:
 
 
 def read_grid(text: str, source: str) -> Grid:
-    """Read the grid that a text describes. Error messages name the text by `source`.
+    """Read a grid from text. Error messages name the text by `source`.
 
     Raises:
         ScriptError: the grid is invalid. A `ScriptMistakes` error contains all mistakes.

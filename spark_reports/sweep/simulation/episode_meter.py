@@ -4,7 +4,7 @@ The state that clients experience is determined by `core.lab.views.partition_hea
 whenever something relevant has changed. A partition cannot be read while its status is not readable. If the workload writes with acks=all,
 the partition cannot be written while its status is not served. While the partition is *stalled*, such writes wait instead of failing. The
 times without writes and the stalled times do not overlap. A high watermark that does not advance is reported only after `STALL_BOUND`. Like
-the tables of a report, the meter counts such a time from its beginning.
+the tables of a report, the meter counts such a stall from its beginning.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from spark_reports.sweep.simulation.histogram import Histogram
 ACKS_ALL: Final = ("all", "-1")
 
 _MANY: Final = 2**31 - 1
-"""A number of steps that is larger than any number of steps between two events."""
+"""More steps than can occur between two events."""
 
 _AFFECTS_ALL: Final = (
     "broker-stopped",
@@ -192,7 +192,7 @@ class EpisodeMeter:
     def _moved(self, tp: TopicPartition, now: int) -> None:
         """Record that a high watermark has advanced or is no longer relevant.
 
-        If it had not advanced for too long, writes were waiting all that time.
+        If the high watermark had not advanced for longer than `STALL_BOUND`, writes were waiting all that time.
         """
         since = self._uncommitted.pop(tp, now)
         if now - since <= STALL_BOUND or not self._begun:

@@ -1,7 +1,7 @@
 """Histograms that count values in buckets of a fixed relative width. The counts of several runs can be added exactly, in any order.
 
-Each value below 64 has its own bucket. From 64 on, each power of two has 32 buckets. When a value is read back, it is the middle of its
-bucket, with an error of at most 1.6%.
+Each value below 64 has its own bucket. From 64 on, each power of two has 32 buckets. A value is read back as the middle of its bucket, with
+an error of at most 1.6%.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import attrs
 _BITS: Final = 6
 
 RELATIVE_ERROR: Final = 1 / 64
-"""The largest relative error of a percentile."""
+"""The maximum relative error of a percentile."""
 
 
 def bucket_of(value: int) -> int:

@@ -33,7 +33,7 @@ class Run:
         unclean: the number of unclean elections.
         read_down_us, write_down_us, stalled_us: the time without reads, the time without writes, and, in addition to the time without
             writes, the time in which acks=all writes waited, µs; each is a sum over partitions.
-        not_whole: the number of episodes after which the cluster did not recover in time.
+        not_whole: the number of episodes at whose end the cluster had not recovered.
         unanswered: the number of records without an answer at the end of an episode.
         latencies: the produce latencies of acknowledged records, µs, as pairs of bucket and count.
         waits: the times for which the other records waited until they were given up or the episode ended, µs, as pairs of bucket and count.
@@ -116,7 +116,7 @@ def simulate_run(grid: Grid, cell: Cell, seed: int) -> Run:
 
 @attrs.frozen
 class Chunk:
-    """Runs that a worker executes together, which are the seeds from `first` to `last` (both included) of a cell."""
+    """The runs that a worker executes together: those of one cell with the seeds from `first` to `last` (inclusive)."""
 
     cell: int
     first: int
