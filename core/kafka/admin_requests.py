@@ -24,7 +24,7 @@ class ElectionMode(enum.StrEnum):
 
 
 class AlterConfig(NamedTuple):
-    """Change a setting of a topic or a broker, or of the whole cluster if `topic` and `broker` are None (`IncrementalAlterConfigs`)."""
+    """A request to change a setting of a topic or a broker, or of the whole cluster if `topic` and `broker` are None (`IncrementalAlterConfigs`)."""
 
     name: str
     value: str
@@ -33,13 +33,13 @@ class AlterConfig(NamedTuple):
 
 
 class CreateTopic(NamedTuple):
-    """Create a topic (`CreateTopics`)."""
+    """A request to create a topic (`CreateTopics`)."""
 
     topic: TopicSpec
 
 
 class CreatePartitions(NamedTuple):
-    """Increase the number of partitions of a topic (`CreatePartitions`).
+    """A request to increase the number of partitions of a topic (`CreatePartitions`).
 
     Attributes:
         topic: the topic.
@@ -53,21 +53,21 @@ class CreatePartitions(NamedTuple):
 
 
 class ElectLeaders(NamedTuple):
-    """Elect the leader of one partition, or of all partitions if `partition` is None (`ElectLeaders`)."""
+    """A request to elect the leader of one partition, or of all partitions if `partition` is None (`ElectLeaders`)."""
 
     mode: ElectionMode
     partition: TopicPartition | None
 
 
 class AlterPartitionReassignment(NamedTuple):
-    """Move a partition to other replicas, or cancel its reassignment if `replicas` is None (`AlterPartitionReassignments`)."""
+    """A request to move a partition to other replicas, or to cancel its reassignment if `replicas` is None (`AlterPartitionReassignments`)."""
 
     partition: TopicPartition
     replicas: tuple[int, ...] | None
 
 
 class UnregisterBroker(NamedTuple):
-    """Remove a broker's registration (`UnregisterBroker`)."""
+    """A request to remove a broker's registration (`UnregisterBroker`)."""
 
     broker: int
 

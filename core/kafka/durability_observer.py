@@ -86,4 +86,7 @@ class DurabilityObserver(Protocol):
         """Record that a group coordinator committed or loaded an offset; `event` is the sequence number of its event."""
 
     def process_checked(self, group: str, source: str, output: str, copies: int) -> None:
-        """Record that a process of a group begins another round, which is a moment to look for input that was processed twice, half, or never."""
+        """Record that a process of a group begins another round.
+
+        At this moment, the account checks which input was processed twice, only in part, or never.
+        """

@@ -47,7 +47,7 @@ class ClusterNodes(Simulation):
         seed: the seed of its random streams.
         release: the rules in force: those of the release, with the features that the spec turns on or off.
         by_hand: whether the cluster is in by-hand mode (`core.lab.by_hand_mode` switches it).
-        delivers_at_once: whether an act in by-hand mode includes everything that it leads to. If not, the caller chooses what happens next
+        delivers_at_once: whether an act in by-hand mode includes all of its effects. If not, the caller chooses what happens next
             (`core.sim.exploration.choices`).
         zookeeper: whether the cluster runs with ZooKeeper.
         account: the durability account.
@@ -152,7 +152,7 @@ class ClusterNodes(Simulation):
         return self.controller.active
 
     def submit_admin_request(self, request: AdminRequest) -> None:
-        """Have the active controller handle an administrator's request. In a quorum, this happens after the request is committed."""
+        """Pass an administrator's request to the active controller. In a quorum, the request is handled after it is committed."""
         active = None if self.quorum is None else self.quorum.active()
         if active is None:
             handle_admin_request(self.controller, request)
@@ -181,6 +181,6 @@ class ClusterNodes(Simulation):
         return client if isinstance(client, Process) else None
 
     def records_in_hand(self, group: str) -> tuple[PolledRecords, ...]:
-        """Return the records that the running processes of a group have polled and not finished."""
+        """Return the records that the running processes of a group have polled but not finished."""
         processes = [client for client in self.clients.values() if isinstance(client, Process)]
         return tuple(each for process in processes if process.running and process.does.group == group for each in process.polled)

@@ -230,7 +230,7 @@ class DurabilityAccount:
         electable_brokers_changed: the function to call when the set of electable brokers might have changed, for any partition.
         requests_may_repeat: whether a proxy can repeat requests of producers.
         processing: the account of processes.
-        records_in_hand: the function that returns the records that the running processes of a group have polled and not finished.
+        records_in_hand: the function that returns the records that the running processes of a group have polled but not finished.
     """
 
     __slots__ = (
@@ -484,7 +484,7 @@ class DurabilityAccount:
         self.processing.offset_committed(group, tp, offset, event)
 
     def process_checked(self, group: str, source: str, output: str, copies: int) -> None:
-        """Report the input of a group that was processed twice, half, or never."""
+        """Report the input of a group that was processed twice, only in part, or never."""
         self.processing.check(Processing(group, source, output, copies), self.leader_logs(), self.records_in_hand(group))
 
     def leader_logs(self) -> dict[TopicPartition, ReplicaLog]:

@@ -1,4 +1,4 @@
-"""The logs that partitions start with (`PartitionSpec.logs`), to reproduce a moment of a real cluster.
+"""The logs that partitions start with (`PartitionSpec.logs`), which reproduce a moment of a real cluster.
 
 The records in these logs were written before the start. Two replicas hold the same record at an offset if they have the same
 leader epoch there. Records below the leader's high watermark count as acknowledged. If a later leader lacks them, they are lost.

@@ -1,8 +1,8 @@
-"""The account of processes: which output records each input record has, and which input was processed twice, half, or never.
+"""The account of processes: which output records each input record has, and which input was processed twice, only in part, or never.
 
-A batch that a process wrote says which input records it comes from (`core.kafka.clients.processed_records`). The account reads these batches in
-the logs of the leaders, so it is exact at every moment. An output record counts if consumers with isolation level read_committed see it. All
-processes of a group count as one, because they share their input.
+A batch that a process wrote says which input records it comes from (`core.kafka.clients.processed_records`). The account reads these
+batches in the logs of the leaders, so it is exact at every moment. An output record counts if consumers with isolation level read_committed
+see it. All processes of a group count as one, because they share their input.
 
 There are three kinds of harm:
 
@@ -10,7 +10,7 @@ There are three kinds of harm:
 - An input record is *half visible* if only some of its output records are visible, and the others are not in an open transaction.
 - An input record was *never processed* if the committed offset is above it and it has no output record.
 
-The input records that a running process has polled and not finished do not count as half visible or never processed.
+The input records that a running process has polled but not finished do not count as half visible or never processed.
 
 What is below the last stable offset of a log does not change, unless the log is truncated. Therefore, each part of a log is read once
 (`core.lab.processed_logs`).
@@ -41,7 +41,7 @@ Logs = dict[TopicPartition, ReplicaLog]
 
 
 class Processing(NamedTuple):
-    """What the processes of a group do, as far as the account needs it.
+    """The parts of the configuration of a group's processes that the account needs.
 
     Attributes:
         group: the group.
@@ -57,7 +57,7 @@ class Processing(NamedTuple):
 
 
 class Harm(NamedTuple):
-    """Input offsets [start, end) that were processed twice, half, or never, and the event behind it.
+    """Input offsets [start, end) that were processed twice, only in part, or never, and the event behind it.
 
     Attributes:
         kind: `twice`, `half`, or `never`.
@@ -79,7 +79,7 @@ class Harm(NamedTuple):
 
 
 class Counts(NamedTuple):
-    """Numbers of input records.
+    """The numbers of input records.
 
     Attributes:
         input: the number of visible input records.
@@ -165,7 +165,7 @@ class GroupAccount:
         return found
 
     def is_behind(self, tp: TopicPartition, log: StableLog) -> bool:
-        """Return whether this account has read a log that was truncated since."""
+        """Return whether this account has read a log that has been truncated since then."""
         return tp in self.taken and self.taken[tp][0] is not log
 
     def take(self, tp: TopicPartition, log: StableLog, group: str) -> None:
@@ -203,7 +203,7 @@ class ProcessingAccount:
         self.groups = {}
 
     def offset_committed(self, group: str, tp: TopicPartition, offset: int, event: int) -> None:
-        """Note a committed offset. An offset that a new coordinator loads is already known, unless its commit was not seen."""
+        """Record a committed offset. An offset that a new coordinator loads is already known, unless its commit was not seen."""
         commits = self.commits.setdefault((group, tp), AppendOnlyList())
         if not commits or commits[-1][0] != offset:
             commits.append((offset, event))
@@ -245,7 +245,7 @@ class ProcessingAccount:
         return group
 
     def outputs(self, processing: Processing, logs: Logs) -> tuple[OutputRecords, ...]:
-        """Return all output records of a group that the logs hold, by partition: first the stable ones, then the others."""
+        """Return all output records of a group in the logs, by partition: first the stable records, then the others."""
         return tuple(
             output
             for tp, log in logs.items()
@@ -260,9 +260,9 @@ class ProcessingAccount:
         """Count the input records of a group.
 
         Args:
-            processing: what the group does.
+            processing: the configuration of the group's processes.
             logs: the logs of the leaders.
-            in_hand: the records that running processes have polled and not finished.
+            in_hand: the records that running processes have polled but not finished.
         """
         group = self._group(processing, logs)
         undecided = _undecided(processing, logs)

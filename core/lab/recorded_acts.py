@@ -1,4 +1,4 @@
-"""Reads acts from their form in the journal. This is the inverse of `core.lab.act_handlers.act_arguments`."""
+"""The reading of acts from the form in which the journal records them. This is the inverse of `core.lab.act_handlers.act_arguments`."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from core.lab.acts import ACTS, Act
 T = TypeVar("T")
 
 Reader = Callable[[object], object]
-"""A function that converts a JSON value to the value of a field. It raises TypeError or ValueError if it cannot."""
+"""A function that converts a JSON value to the value of a field. It raises TypeError or ValueError if the conversion is impossible."""
 
 
 def recorded_act(word: str, arguments: str) -> Act:

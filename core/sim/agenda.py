@@ -36,7 +36,7 @@ class Entry(NamedTuple):
 
 
 _new_entry: Final = tuple.__new__
-"""Creates an `Entry` without the generated constructor, which would take half of the time of an `add`."""
+"""A function that creates an `Entry` without the generated constructor, which would take half of the time of an `add`."""
 
 
 MAX_PER_MOMENT: Final = 100_000

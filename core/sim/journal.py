@@ -1,4 +1,4 @@
-"""The journal gives each event a sequence number, virtual time, and cause. It passes the event to a sink as a plain tuple."""
+"""The journal, which gives each event a sequence number, a virtual time, and a cause, and passes the event to a sink as a plain tuple."""
 
 from __future__ import annotations
 

@@ -2,7 +2,7 @@
 
 A message takes the link's latency plus jitter. For each loss that is drawn, it also takes a retransmission timeout, which doubles each
 time: below the protocol, TCP repeats what is lost. On a cut link, messages wait until the link heals, because TCP keeps
-retransmitting. Messages are dropped if the sender gives up the connection or if a process at either end dies. A process that does not run
+retransmitting. Messages are dropped if the sender closes the connection or if a process at either end dies. A process that does not run
 refuses connections at once.
 
 TCP delivers messages once and in order. But a proxy between a client and a server can repeat a request (`proxied`), or spread
@@ -72,7 +72,7 @@ class Network:
         proxied: the types of messages that a proxy can repeat or reorder.
         alive: whether a node's process runs, by address.
         deaths: the number of times that each process has died. A connection's ticket depends on it.
-        disconnects: the number of times that the opener of a connection gave it up, by (opener, other).
+        disconnects: the number of times that the opener of a connection closed it, by (opener, other).
         zero_latency: whether messages take no time on any link, as in by-hand mode.
         lose_next: the directions that lose their next message for good, in by-hand mode.
         polls: the long polls over the network. Their elision ends before a link or connection changes.
@@ -147,7 +147,7 @@ class Network:
         return ticket == self.ticket(sender, node, reply=bool(ticket & 1))
 
     def disconnect(self, opener: str, other: str) -> None:
-        """Give up a connection from its opener's side. Messages that are in transit or waiting on it are dropped.
+        """Close a connection from the side that opened it. Messages that are in transit or waiting on it are dropped.
 
         Messages of the opener that `hold` holds back are an exception. They are in the network already, and TCP delivers what was sent before
         the connection was closed.

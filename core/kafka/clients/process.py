@@ -230,7 +230,7 @@ class Process(Producer):
             self._begin(following)
 
     def _check_input(self) -> None:
-        """Let the account check whether input records were processed twice, half, or never.
+        """Let the account check whether input records were processed twice, only in part, or never.
 
         Only the first rounds after a start or a return to the committed offsets can do harm.
         """

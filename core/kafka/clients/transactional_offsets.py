@@ -14,7 +14,7 @@ NOT_OWNED: Final = frozenset({errors.ILLEGAL_GENERATION, errors.UNKNOWN_MEMBER_I
 
 
 class CommitOffsets(TxnRequest):
-    """Commit the offsets of a group when the transaction is committed."""
+    """A request to commit the offsets of a group with the transaction."""
 
     __slots__ = ("membership", "offsets")
 
@@ -46,7 +46,7 @@ class CommitOffsets(TxnRequest):
 
 
 class AddOffsets(TxnRequest):
-    """Add the partition of `__consumer_offsets` that holds a group to the transaction (before transaction.version 2)."""
+    """A request to add the partition of `__consumer_offsets` that holds a group to the transaction (before transaction.version 2)."""
 
     __slots__ = ("commit",)
 

@@ -149,7 +149,7 @@ class TxnRequest(metaclass=ABCMeta):
 
 
 class FindCoordinator(TxnRequest):
-    """Ask any broker for the coordinator of a transactional.id or a group (`FindCoordinatorHandler`)."""
+    """A request to any broker for the coordinator of a transactional.id or a group (`FindCoordinatorHandler`)."""
 
     __slots__ = ("key",)
 
@@ -175,7 +175,7 @@ class FindCoordinator(TxnRequest):
 
 
 class InitProducerId(TxnRequest):
-    """Ask for a producer ID, or for the next epoch after an abort (`InitProducerIdHandler`).
+    """A request for a producer ID, or for the next epoch after an abort (`InitProducerIdHandler`).
 
     Attributes:
         producer_id: the producer's current ID; -1 if it has none.
@@ -209,7 +209,7 @@ class InitProducerId(TxnRequest):
 
 
 class AddPartitions(TxnRequest):
-    """Add partitions to the transaction before the first batch of each is sent (`AddPartitionsToTxnHandler`)."""
+    """A request to add partitions to the transaction before the first batch of each is sent (`AddPartitionsToTxnHandler`)."""
 
     __slots__ = ("partitions",)
 
@@ -226,7 +226,7 @@ class AddPartitions(TxnRequest):
         )
 
     def answered(self, manager: RequestContext, response: AddPartitionsToTxnResponse) -> None:
-        """Note the partitions, or repeat the request; a refused partition fails the transaction."""
+        """Record the added partitions, or repeat the request; a refused partition fails the transaction."""
         found = [error for _, error in response.results if error not in (errors.NONE, errors.OPERATION_NOT_ATTEMPTED)]
         if errors.CONCURRENT_TRANSACTIONS in found:
             first = not manager.partitions and manager.release.retries_first_partition_soon
@@ -244,7 +244,7 @@ class AddPartitions(TxnRequest):
 
 
 class EndTxn(TxnRequest):
-    """Commit or abort the transaction (`EndTxnHandler`)."""
+    """A request to commit or abort the transaction (`EndTxnHandler`)."""
 
     __slots__ = ("commit",)
 

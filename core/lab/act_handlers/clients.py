@@ -62,7 +62,7 @@ def _producer_config(cluster: ClusterNodes, act: acts.Produce | acts.Load) -> Cl
 def producer_named(
     cluster: ClusterNodes, name: str, topic: str, acks_value: int, config: ClientConfig, *, idempotent: bool = False
 ) -> Producer:
-    """Return the producer of that name. Create it if it does not exist."""
+    """Return the producer of that name, which is created if it does not exist."""
     known = cluster.nodes.get(name)
     if known is None:
         producer = Producer(name, topic, acks_value, tuple(cluster.brokers), cluster.network, cluster.journal, cluster.account)

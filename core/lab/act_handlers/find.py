@@ -1,4 +1,4 @@
-"""Looks up the nodes and topics that an act names. If a node or topic does not exist, `ActRefused` lists the existing ones."""
+"""Lookups of the nodes and topics that an act names. If a node or topic does not exist, `ActRefused` lists the existing ones."""
 
 from __future__ import annotations
 

@@ -20,7 +20,7 @@ from core.sim.errors import ActRefused
 
 
 def _config(cluster: ClusterNodes, act: acts.StartProcess) -> ProcessConfig:
-    """Return what the process does.
+    """Return the configuration of the process.
 
     Raises:
         ActRefused: a word of the act is wrong, or the release has no transactions.

@@ -14,7 +14,7 @@ from core.lab.history.replay_run import ReplayRun, StepIndex
 from core.sim.repr_mixin import ReprMixin
 
 MAX_STEPS_IN_PLACE: Final = 16_000
-"""The number of steps or events that are repeated in one go. They take about a tenth of a second, which nobody notices."""
+"""The number of steps or events that are repeated in one go. This takes about a tenth of a second, which nobody notices."""
 
 OBJECTS_PER_STEP: Final = 4
 """The number of objects that the restoration of a keyframe can create in the time that one step or event takes."""
@@ -22,12 +22,12 @@ OBJECTS_PER_STEP: Final = 4
 
 @attrs.frozen(repr=False)
 class RetainedEvents(ReprMixin):
-    """Those events of a branch that are still in memory.
+    """The events of a branch that are still in memory.
 
     Attributes:
         event_buffer: the events.
         acts: the acts of the branch.
-        place: `Position.place` of the last moment that they cover.
+        place: `Position.place` of the last moment that the events cover.
         step_index: the last event of each step.
     """
 

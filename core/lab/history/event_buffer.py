@@ -32,7 +32,7 @@ REFUSAL_SERIES_GAP: Final = 5 * SECOND
 
 
 CHUNK: Final = 512
-"""The number of events that a ring stores, shares, and drops together."""
+"""The number of events in a chunk. A ring stores, shares, and drops the events of a chunk together."""
 
 _seq: Final = itemgetter(0)
 

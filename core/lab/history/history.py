@@ -161,7 +161,7 @@ class History:
     # --- tasks -----------------------------------------------------------------------------------------------------
 
     def start_task(self, what: str, task: IncrementalTask, arrived: Callable[[], None]) -> None:
-        """Start a task and runs its first slice.
+        """Start a task and run its first slice.
 
         Args:
             what: the target in words.
@@ -213,7 +213,7 @@ class History:
     # --- forward ---------------------------------------------------------------------------------------------------
 
     def run_until(self, time_us: int | None, should_yield: ShouldYield = never_yield) -> None:
-        """Execute everything that is due up to a virtual time, µs. If the time is None, runs without end.
+        """Execute everything that is due up to a virtual time, µs. If the time is None, run without end.
 
         Stop early if `should_yield` returns True, the plan ends, or the cluster waits for acts in by-hand mode.
         """
@@ -249,7 +249,7 @@ class History:
         self._begin_search(what, SearchTask(self.replay_run, self.keyframe_cache, level=level, limit=self.limit))
 
     def go_forward(self, destination: Destination) -> None:
-        """Go forward to a destination. Repeat the known future first, and then plays on."""
+        """Go forward to a destination. Repeat the known future first, and then play on."""
         self.pause()
         self._begin_search(destination.what, SearchTask(self.replay_run, self.keyframe_cache, destination=destination, limit=self.limit))
 
@@ -362,7 +362,7 @@ class History:
         return self._log.last if parting is None else parting
 
     def step_back(self, then: Callable[[], None] | None = None) -> bool:
-        """Go back to the moment before the last event, or undoes the last act. Return False if there is no event."""
+        """Go back to the moment before the last event, or undo the last act. Return False if there is no event."""
         last = self.replay_run.event_tap.seq
         if last == 0:
             return False
@@ -390,7 +390,7 @@ class History:
     # --- acts, done and undone -------------------------------------------------------------------------------------
 
     def do(self, act: Act, *, joined: bool = False) -> int:
-        """Do an act now and returns the sequence number of its event. In the past, an act starts a new branch.
+        """Do an act now, and return the sequence number of its event. In the past, an act starts a new branch.
 
         Args:
             act: the act.

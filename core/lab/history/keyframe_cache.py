@@ -79,7 +79,7 @@ class Keyframe(ReprMixin):
     acted: tuple[int, int]
 
     def is_on_path_of(self, acts: Sequence[PlayedAct]) -> bool:
-        """Return whether a session with these acts passes this keyframe."""
+        """Return whether a session with these acts passes through this keyframe."""
         done = self.position.acts
         if tuple(acts[:done]) != self.acts:
             return False
@@ -199,7 +199,7 @@ def _steps(keyframe: Keyframe) -> int:
 
 
 def restore_run(keyframe: Keyframe, acts: Sequence[PlayedAct], event_tap: EventTap, *, in_place: bool = False) -> ReplayRun:
-    """Return a run at the position of a keyframe. With `in_place`, restores the cluster object that the keyframe was taken of."""
+    """Return a run at the position of a keyframe. With `in_place`, restore the cluster object that the keyframe was taken of."""
     replay_run = ReplayRun(keyframe.playable.restore(event_tap, in_place=in_place), event_tap, acts)
     replay_run.restore_position(keyframe.position, keyframe.step_index.prefix(len(keyframe.step_index)), keyframe.acted)
     return replay_run

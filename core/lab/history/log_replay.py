@@ -1,4 +1,4 @@
-"""Opens a recorded session. The replay repeats the acts of the session at their times and compares every event with the log.
+"""The opening of a recorded session. The replay repeats the acts of the session at their times and compares every event with the log.
 
 The session can then be stepped through, rewound, and branched like a session that was just played. If a different version of the
 program or an edited line leads to a different event, opening stops. The session then ends before that event.

@@ -71,7 +71,7 @@ class ParallelRun:
 
         Args:
             now: the virtual time of the session, µs.
-            steps: the number of steps of the session, which is the measure in by-hand mode.
+            steps: the number of steps of the session, which measures its progress in by-hand mode.
             acts: the acts of the session so far.
             should_yield: returns whether to pause.
         """

@@ -49,7 +49,7 @@ class StepIndex:
     __slots__ = ("_all", "_count")
 
     def __init__(self, seq: int = 0) -> None:
-        """Start a list. `seq` is the last event before the first step; 0 if there is none."""
+        """Create a list with one entry or none. `seq` is the last event before the first step; 0 if there is none."""
         self._all = array("q", [seq] if seq else [])
         self._count = len(self._all)
 
@@ -227,7 +227,7 @@ class ReplayRun:
             self.move_clock(target)
 
     def do(self, act: Act, *, joined: bool = False) -> int:
-        """Do an act now and records it. Discard the recorded acts that were still to come. Return its event's sequence number.
+        """Do an act now and record it. Discard the recorded acts that were still to come. Return the sequence number of the act's event.
 
         Args:
             act: the act.

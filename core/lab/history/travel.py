@@ -1,4 +1,4 @@
-"""Travel to any moment of a branch. A journey restores a keyframe or starts again, and then repeats the session in slices.
+"""Travel to any moment of a branch. A journey restores a keyframe or starts the session again, and then repeats it in slices.
 
 The session stays at its present moment until the task finishes, so the screen can show progress and a person can cancel.
 """
@@ -116,7 +116,7 @@ class TravelTask:
         return True
 
     def _advance_silently(self, should_yield: ShouldYield) -> bool:
-        """Run like `advance`, but sends no events, because all of them are known."""
+        """Run like `advance`, but send no events, because all of them are known."""
         replay_run, destination, known = self.replay_run, self.destination, self._retained
         ends = known.step_index
         assert ends is not None

@@ -88,7 +88,7 @@ _structure_of: Final = operator.attrgetter(
 )  # fmt: skip
 
 _NEVER_DUE: Final = 2**62
-"""A time past the end of virtual time."""
+"""A virtual time that is never reached."""
 
 Counts = tuple[int, int, int, int, int, int]
 """The numbers of records: accepted, acknowledged, lost, duplicated, lost after acknowledgment, and lost after a consumer read them."""

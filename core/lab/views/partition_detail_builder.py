@@ -1,4 +1,4 @@
-"""Builds a `PartitionDetail` from a running cluster. It reads the nodes and changes nothing."""
+"""The builder of `PartitionDetail`. It reads the nodes of a running cluster and changes nothing."""
 
 from __future__ import annotations
 

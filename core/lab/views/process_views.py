@@ -35,25 +35,25 @@ def process_views(cluster: ClusterNodes) -> tuple[ProcessView, ...]:
 
 
 def processing_of(process: Process) -> Processing:
-    """Return what the group of a process does, as the durability account sees it."""
+    """Return the configuration of a process's group, as the durability account sees it."""
     does = process.does
     return Processing(does.group, does.source, does.output, does.copies)
 
 
 def process_counts(cluster: ClusterNodes, process: Process) -> Counts:
-    """Count the input records of a process and of the others of its group."""
+    """Count the input records of a process and of the other processes in its group."""
     account = cluster.account
     return account.processing.counts(processing_of(process), account.leader_logs(), cluster.records_in_hand(process.does.group))
 
 
 def process_harms(cluster: ClusterNodes, process: Process) -> tuple[Harm, ...]:
-    """Return which input records of a process, or of the others of its group, were processed twice, half, or never."""
+    """Return which input records of a process, or of the other processes in its group, were processed twice, only in part, or never."""
     account = cluster.account
     return account.processing.harms(processing_of(process), account.leader_logs(), cluster.records_in_hand(process.does.group))
 
 
 def process_outputs(cluster: ClusterNodes, process: Process) -> tuple[OutputRecords, ...]:
-    """Return the output of a process and of the others of its group, with the input that it comes from."""
+    """Return the output of a process and of the other processes in its group, with the input that it comes from."""
     return cluster.account.processing.outputs(processing_of(process), cluster.account.leader_logs())
 
 

@@ -340,7 +340,7 @@ class ClusterView(ReprMixin):
         voters: the voters of the metadata quorum; empty if there is none.
         changed_links: the directed links that are slower than the others, or that lose, duplicate, or reorder more; sorted.
         loss_ppm: the share of messages that every link loses, parts per million.
-        latency_us, jitter_us: the latency and jitter of every link that nobody has changed.
+        latency_us, jitter_us: the latency and jitter of every link that is not in `changed_links`.
         unclean_check_us: the time until the KRaft controller checks for unclean elections; -1 if no check is scheduled.
         groups, processes: the groups with offsets, and the processes.
         version: the version of an `IncrementalView`; -1 if unknown. Views with the same version differ only in offsets, counters, and ages.

@@ -1,4 +1,4 @@
-"""Builds the frozen views of `core.lab.views.view` from a running cluster. It reads all nodes and changes nothing."""
+"""The builder of the frozen views of `core.lab.views.view`. It reads all nodes of a running cluster and changes nothing."""
 
 from __future__ import annotations
 

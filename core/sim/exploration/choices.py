@@ -16,7 +16,7 @@ from core.sim.simulation import Simulation
 
 
 class Choice(NamedTuple):
-    """Something that can happen next.
+    """An event or act that can happen next.
 
     Attributes:
         name: the name of the choice. It is the same in every run, and unique among the choices of one moment.
