@@ -74,7 +74,7 @@ def _entries(count: int) -> str:
 
 
 def heading(report: SegmentReport) -> list[str]:
-    """Return the lines above the table: the offsets of the log, and its settings."""
+    """Return the lines above the table: the offsets and the settings of the log."""
     count = len(report.rows) + report.omitted
     return [
         f"{report.tp} on b{report.broker}: {count} {'segment' if count == 1 else 'segments'}, log start offset {report.log_start}, high "

@@ -141,7 +141,7 @@ def _partition_of(value: Node, topic: Node | None) -> TopicPartition:
 
 
 def _settings(node: Fields) -> tuple[Act, ...]:
-    """Read `set: {min.insync.replicas: 2, topic: orders}`. Each setting becomes one act."""
+    """Read an act such as `set: {min.insync.replicas: 2, topic: orders}`. Each setting becomes one act."""
     with node.document.together():
         topic = node.read("topic", lambda one: check_topic_name(one, as_text(one)), None)
         broker = node.read("broker", as_broker, None)

@@ -85,7 +85,7 @@ class _Unpacked(io.RawIOBase):
         self._came = False
         """Whether any content has been returned."""
         self._most = MOST_UNPACKED
-        """The number of uncompressed bytes that are still accepted. This number grows with each compressed byte that is read."""
+        """The number of uncompressed bytes that are still accepted. The number grows with each compressed byte that is read."""
 
     def readable(self) -> bool:
         return True

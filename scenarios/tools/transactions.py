@@ -248,8 +248,8 @@ def _asked(broker: int | None) -> str:
 
 
 def _listed(broker: Broker, now: int, longer_than: int) -> list[TransactionMetadata]:
-    """Return the transactional IDs of a coordinator in the order in which it lists them: by partition of `__transaction_state`, each of
-    which has its own hash table.
+    """Return the transactional IDs of a coordinator in the order in which the coordinator lists them. The IDs are grouped by partition of
+    `__transaction_state`, because each partition has its own hash table.
     """
     states = broker.transactions.states
     by_partition: dict[int, list[TransactionMetadata]] = {number: [] for number in hash_order(sorted(states.caches), int)}

@@ -44,7 +44,7 @@ CHARTED_PARTITIONS: Final = 60
 """The maximum number of partitions with a chart in an HTML report, for all sessions with charts together."""
 
 CHARTED_PARTITIONS_EACH: Final = 5
-"""The number of partitions with a chart that a session can always have, even if there are many sessions with charts."""
+"""Even if many sessions have charts, each of them can have charts of this number of partitions."""
 
 CHARTED_SESSIONS: Final = 12
 """The maximum number of sessions with charts in an HTML report. The report shows charts of the worst sessions."""
@@ -92,7 +92,8 @@ class Computation:
         return Report(found, totals, *self._drawn(overview, tables))
 
     def _finish(self, summary: Summary) -> tuple[Table, Result | None]:
-        """Compute and write the table of a summary. Return the table, and the rows to show or, if no rows are to be shown, None.
+        """Compute and write the table of a summary. Return the table and the rows to show, or None instead of the rows if no rows are
+        shown.
 
         A table that is read more than once is cached.
         """

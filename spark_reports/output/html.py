@@ -22,7 +22,7 @@ from spark_reports.tables.comparison import MOST, for_people
 from spark_reports.tables.result import Report, Result
 
 ROWS: Final = 300
-"""The maximum number of rows of a table on the page. The Parquet files have all rows."""
+"""The maximum number of rows of a table on the page. The Parquet files contain all rows."""
 
 ALWAYS: Final = 4
 """The number of figures that the page shows even if they are zero: lost records, and the times for which clients were blocked."""

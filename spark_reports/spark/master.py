@@ -1,6 +1,6 @@
 """Checks whether a Spark master is valid, whether it is on this machine, and whether it answers.
 
-Also reads the Spark settings of `--conf`.
+This module also reads the Spark settings of `--conf`.
 """
 
 from __future__ import annotations

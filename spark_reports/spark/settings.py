@@ -25,7 +25,7 @@ SETTINGS: Final[dict[str, str]] = {
     "spark.sql.session.timeZone": "UTC",
     "spark.sql.caseSensitive": "true",
 }
-"""Settings for every master. A Spark Connect server accepts only the settings that start with `spark.sql.`."""
+"""Settings that apply to every master. A Spark Connect server accepts only the settings that start with `spark.sql.`."""
 
 _LOG4J: Final = """\
 rootLogger.level = error

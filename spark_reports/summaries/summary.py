@@ -32,8 +32,8 @@ class Summary:
 
     Attributes:
         name: the name of the dataset, and of the table in JSON.
-        title: the question in a few words, for people.
-        notes: the meaning of the columns, for people.
+        title: the question, in a few words.
+        notes: an explanation of the columns.
         kinds: the event kinds that the table needs.
         columns: the event columns that the table needs, apart from `session`, `seq`, `t`, `cause`, and `kind`.
         schema: the schema of the table; columns that end in `_us` are in µs.

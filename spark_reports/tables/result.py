@@ -1,4 +1,4 @@
-"""A finished table after it has left Spark, in the form in which the output shows it."""
+"""A finished table, fetched from Spark, in the form that the output shows."""
 
 from __future__ import annotations
 

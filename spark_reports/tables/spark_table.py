@@ -29,7 +29,7 @@ Write = Callable[[str, "DataFrame"], None]
 
 @attrs.frozen
 class Table:
-    """The rows of a table, in Spark.
+    """A table whose rows are in Spark.
 
     Attributes:
         name, title, notes, worst: the same values as in `Result`.

@@ -61,13 +61,13 @@ class ActionContext(ReprMixin):
 
     @property
     def the_broker(self) -> BrokerView:
-        """The selected broker, for actions that are impossible without one."""
+        """The selected broker. Actions use this property only if a broker is selected."""
         assert self.broker is not None
         return self.broker
 
     @property
     def the_partition(self) -> PartitionView:
-        """The selected partition, for actions that are impossible without one."""
+        """The selected partition. Actions use this property only if a partition is selected."""
         assert self.partition is not None
         return self.partition
 

@@ -25,7 +25,7 @@ DELAYS: Final = (
 
 
 def _others(context: ActionContext) -> list[int]:
-    """Return the other brokers. Brokers with a replica of the selected partition come first."""
+    """Return all brokers except the selected one. Brokers with a replica of the selected partition come first."""
     broker = context.the_broker
     replicas = context.partition.replicas if context.partition is not None else ()
     others = [b.id for b in context.view.brokers if b.id != broker.id]

@@ -39,7 +39,7 @@ class EventMetrics:
 
     @property
     def progress(self) -> float:
-        """The fraction of events in memory that have been processed, from 0 to 1. At 1, the values are up to date."""
+        """The fraction of events in memory that have been processed, from 0 to 1. If the fraction is 1, the values are up to date."""
         return 1 - len(self._waiting) / self._whole if self._waiting else 1.0
 
     def update(self, event_buffer: EventBuffer, now: int, most: int | None = None) -> None:

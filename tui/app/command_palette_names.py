@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from tui.main_screen.screen import MainScreen
 
 MOST_NAMED: Final = 20
-"""The maximum number of names of one type to offer. If there are more, the user can type a longer text to see fewer names."""
+"""The maximum number of names of one type to offer. If there are more names, the user can type more characters to narrow the search."""
 
 WHOLE: Final = 1_000.0
 """The score of an exact match, which is higher than the score of any other match."""

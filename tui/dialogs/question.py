@@ -28,7 +28,7 @@ LEAST_ROOM: Final = 20
 
 
 class Answers(OptionList):
-    """The list of answers to a question. It can be empty."""
+    """The list of answers to a question, which can be empty."""
 
     def _move_page(self, direction: int) -> None:
         with contextlib.suppress(LookupError):  # Textual's list cannot scroll by a page before its first layout, or if it is empty

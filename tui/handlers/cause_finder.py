@@ -1,4 +1,4 @@
-"""Finds causes: the cause of an event, and the event that last changed a value."""
+"""Finds the cause of an event, and the event that last changed a value."""
 
 from __future__ import annotations
 

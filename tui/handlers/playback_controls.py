@@ -29,7 +29,7 @@ def step_summary(events: Sequence[EventTuple]) -> str:
 
 
 class PlaybackControls:
-    """The playback controls of the session."""
+    """The handler of the keys for play, pause, step, and speed."""
 
     def __init__(self, session: Session, screen: ScreenInterface) -> None:
         self.session = session

@@ -1,7 +1,7 @@
 """The main screen. In each frame, the main screen advances the session, takes one frozen view, and passes each panel its part of the view.
 
-While nothing moves, the screen stops its timer and writes to the terminal only when a key is pressed. The screen owns the `Presenter`,
-which computes the content, the `Selection`, and the handlers of actions. The screen passes keys, clicks, and frames to these objects.
+While nothing moves, the screen stops its timer and writes to the terminal only when a key is pressed. The screen owns the `Selection`, the
+handlers of actions, and the `Presenter`, which computes the content. The screen passes keys, clicks, and frames to these objects.
 """
 
 from __future__ import annotations
@@ -234,7 +234,7 @@ class MainScreen(Screen[None]):
             self.show_now()
 
     def _lay_out(self) -> bool:
-        """Place the panels. Return whether the layout changed. If the layout changed, everything has been shown again."""
+        """Place the panels. Return whether the layout changed. If the layout changed, show everything again."""
         width, height = self.app.size
         view, panels = self.view, self.panels
         layout = arrange(

@@ -17,7 +17,7 @@ MAX_AT_ONCE: Final = 150
 
 
 class ViewSource:
-    """The source of the views of a session.
+    """The source of a session's views.
 
     Attributes:
         view: the last view.

@@ -1,6 +1,6 @@
 """Kafka's metrics under their JMX names, with their history.
 
-Metrics that show a problem come first. Otherwise, the metrics are in the order of `METRICS`.
+Metrics that show a problem come first. All other metrics are in the order of `METRICS`.
 """
 
 from __future__ import annotations

@@ -287,7 +287,7 @@ def _chips(
 
 
 def _shown(view: ClusterView) -> tuple[object, ...]:
-    """Return all data of a view that the panel shows. A heartbeat is included only when it is late."""
+    """Return everything in a view that the panel shows. A heartbeat is included only when it is late."""
     return (
         [
             (b.id, b.state, b.fenced, b.leaders, b.replicas, b.metadata_offset, b.broker_epoch, b.silent_us // 100_000 if b.silent_us > _LATE else 0,

@@ -1,4 +1,6 @@
-"""The differences between two moments in the brokers, in the totals, and in each partition's leader, epoch, ISR, HW, LEO, and lost records."""
+"""The differences between two moments. They concern the brokers, the totals, and each partition's leader, epoch, ISR, HW, LEO, and lost
+records.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The lines of the event log, which lists all events of a ring buffer, events that match some words, or notable events with their
+"""The lines of the event log, which lists all events of a ring buffer, the events that match a filter, or notable events with their
 consequences folded.
 
 When a broker that leads 90 partitions dies, 90 elections follow at the same moment. The log shows these elections as one line, for example
@@ -68,7 +68,7 @@ class Group:
     Attributes:
         head: the cause, or the first consequence if the cause is not listed.
         members: the consequences.
-        alone: the groups for the separate lines of the consequences, while there are too few consequences to fold.
+        alone: a separate group for each consequence, as long as there are too few consequences to fold.
         opened: whether the consequences are listed below their line.
     """
 

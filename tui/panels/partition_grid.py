@@ -195,7 +195,7 @@ class PartitionsInOrder(Sequence[PartitionView]):
 
 
 def _said(p: PartitionView) -> tuple[object, ...]:
-    """Return all data of a partition that its row shows."""
+    """Return everything about a partition that its row shows."""
     return (
         p.status, p.diverged, p.leader, p.leader_epoch, p.partition_epoch, p.isr, p.replicas, p.min_isr,
         [(replica.leo, replica.hw, replica.role, replica.in_isr, replica.alive, replica.broker) for replica in p.replica_views],
@@ -320,7 +320,7 @@ class GridPainter:
         return row.strip(width, (self.paint.cursor if focused else self.paint.row) if selected else None)
 
     def _beginning(self, p: PartitionView, columns: Columns, selected: bool) -> Part:
-        """Return the part of a row before its replicas. This part does not depend on offsets."""
+        """Return the part of a row that precedes the replicas. This part does not depend on offsets."""
         paint = self.paint
         glyph, word, style = partition_status(p, paint)
         key = (columns, selected, id(paint), word, p.leader, p.leader_epoch, p.partition_epoch, p.isr, len(p.replicas), p.min_isr)

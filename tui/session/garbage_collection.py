@@ -33,7 +33,7 @@ _CLUSTERS: Final = 8
 
 
 class GarbageCollection:
-    """The control of the garbage collector. If the playground shares its process with other code, the methods do nothing.
+    """The playground's control of Python's garbage collector. If the playground shares its process with other code, the methods do nothing.
 
     Attributes:
         frames: number of frames since the last full collection.

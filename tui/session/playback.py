@@ -2,7 +2,7 @@
 
 Each frame, virtual time advances by the wall time since the previous frame, multiplied by the speed. The work of a frame has a time budget,
 so that key presses never have to wait. If the budget is too small for the selected speed, the session runs slower and does not make up for
-the lost time. `reached` is then the actual speed.
+the lost time. In this case, `reached` is the actual speed.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ FRAME_BUDGET: Final = 0.012
 MAX_FRAME: Final = 0.25
 """The maximum wall time of one frame, in seconds.
 
-If a frame is later than this, for example because the machine was asleep, only this time counts.
+If more time has passed, for example because the machine was asleep, the rest of that time does not count.
 """
 
 

@@ -1,8 +1,8 @@
 """Writes the lines that panels paint directly to the terminal, for speed.
 
-Textual's compositor cuts every line of the screen wherever a widget begins or ends, and renders the pieces one by one. This work is most of
-the cost of a repaint. Panels do not overlap, so the lines that a panel paints can be written unchanged. If a notification covers panels, or
-if a gap between panels must be painted, Textual's compositor is used.
+Textual's compositor cuts every line of the screen wherever a widget begins or ends, and renders the pieces one by one. This work accounts
+for most of the cost of a repaint. Panels do not overlap, so the lines that a panel paints can be written unchanged. If a notification
+covers panels, or if a gap between panels must be painted, Textual's compositor is used.
 
 This module depends on internals of Textual that can change with any version: `CompositorUpdate`; the attributes `render_update`, `clear`,
 `visible_widgets`, `root`, and `_dirty_regions` of `Compositor`; `Screen._compositor`; `App._display` and `App._batch_count`. If these
@@ -29,7 +29,7 @@ Places = Sequence[tuple[Widget, Region]]
 
 
 class PaintedUpdate(CompositorUpdate):
-    """An update of the screen that consists of pieces that panels have painted."""
+    """A screen update that consists of pieces painted by panels."""
 
     def __init__(self, pieces: Sequence[Piece]) -> None:
         self.pieces = pieces
@@ -114,5 +114,5 @@ def is_open(screen: Screen[None]) -> bool:
 
 
 def write(screen: Screen[None], pieces: Sequence[Piece]) -> None:
-    """Write pieces to the terminal now."""
+    """Write pieces to the terminal immediately."""
     screen.app._display(screen, PaintedUpdate(pieces))

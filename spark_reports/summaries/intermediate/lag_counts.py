@@ -19,7 +19,7 @@ _OWN_END: Final = (
     "CASE WHEN kind IN ('append', 'follower-append') THEN to_offset WHEN kind IN ('truncated', 'unflushed-lost') THEN from_offset "
     "WHEN kind = 'log-restarted' THEN new_offset ELSE offset END"
 )
-"""The log end offset that the broker of an event has after the event."""
+"""The log end offset of the event's broker after the event."""
 
 
 def lag_counts(events: DataFrame) -> DataFrame:

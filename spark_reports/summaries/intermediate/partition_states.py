@@ -1,8 +1,8 @@
 """The committed states of each partition, from one `partition-changed` event to the next.
 
 A state also ends when min.insync.replicas changes, because that setting decides whether the partition accepts acks=all writes. The value of
-the topic takes precedence over the value of the cluster, and the default is 1. Values of single brokers are ignored. Since 3.7, the value
-is limited to the number of replicas.
+the topic takes precedence over the value of the cluster, and the default is 1. Values that are set for single brokers are ignored. Since
+3.7, the value is limited to the number of replicas.
 """
 
 from __future__ import annotations
@@ -28,30 +28,31 @@ MIN_ISR: Final = "min.insync.replicas"
 
 
 def offline() -> Column:
-    """Return the condition that no broker leads the partition (`core.kafka.health.is_offline`)."""
+    """Return a condition that is true if no broker leads the partition (`core.kafka.health.is_offline`)."""
     return F.col("leader") < 0
 
 
 def under_replicated() -> Column:
-    """Return the condition that a partition with a leader has fewer in-sync replicas than replicas.
+    """Return a condition that is true if a partition with a leader has fewer in-sync replicas than replicas.
 
-    Replicas that are being added do not count. The same condition in the engine is `core.kafka.health.is_under_replicated`.
+    Replicas that are being added do not count. The simulation uses the equivalent `core.kafka.health.is_under_replicated`.
     """
     return ~offline() & (F.size("isr") < F.size("replicas") - F.size("adding"))
 
 
 def under_min() -> Column:
-    """Return the condition that a partition with a leader has fewer in-sync replicas than the effective min.insync.replicas.
+    """Return a condition that is true if a partition with a leader has fewer in-sync replicas than the effective min.insync.replicas.
 
-    The same condition in the engine is `core.kafka.health.is_under_min_isr`.
+    The simulation uses the equivalent `core.kafka.health.is_under_min_isr`.
     """
     return ~offline() & (F.size("isr") < F.col("min_isr"))
 
 
 def at_min() -> Column:
-    """Return the condition that an under-replicated partition has exactly as many in-sync replicas as the effective min.insync.replicas.
+    """Return a condition that is true if an under-replicated partition has exactly as many in-sync replicas as the effective
+    min.insync.replicas.
 
-    The same condition in the engine is `PartitionStatus.AT_MIN_ISR`.
+    The simulation uses the equivalent `PartitionStatus.AT_MIN_ISR`.
     """
     return under_replicated() & (F.size("isr") == F.col("min_isr"))
 
@@ -62,7 +63,7 @@ CONDITIONS: Final = {
     PartitionStatus.AT_MIN_ISR: at_min,
     PartitionStatus.UNDER_REPLICATED: under_replicated,
 }
-"""The conditions of those states that depend on metadata alone."""
+"""The conditions of the states that depend only on metadata."""
 
 
 def worst_state() -> Column:

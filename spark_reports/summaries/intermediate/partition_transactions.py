@@ -36,8 +36,9 @@ def partition_transactions(events: DataFrame, infrequent: DataFrame) -> DataFram
 
     The rows are `session, topic, partition, producer_id, transactional_id, first_offset, marker_offset, seq, since_us, valid_from,
     valid_to`. `marker_offset` is null for a transaction that is open at the end. Only an open transaction has `transactional_id` and
-    `since_us`, which is the time of its first batch. `seq` is the event of the marker or of the first batch. The transaction counts for
-    leaders that were elected at or after the event `valid_from` and before the event `valid_to` (null means until the end).
+    `since_us`, which is the time of its first batch. `seq` is the sequence number of the event of the marker or of the first batch. The
+    transaction counts for leaders that were elected at or after the event `valid_from` and before the event `valid_to` (null means until
+    the end).
 
     Args:
         events: all events; only their `append` events are used.
@@ -113,9 +114,9 @@ def _open_transactions(rows: DataFrame) -> DataFrame:
 
 
 def _with_elections(rows: DataFrame, leaders: DataFrame) -> DataFrame:
-    """Add `valid_from`, the last election before the transaction whose leader lacks its first offset, and `valid_to`.
-
-    `valid_to` is the first election after the transaction whose leader lacks its marker; null if there is none.
+    """Add the columns `valid_from` and `valid_to`. `valid_from` is the last earlier election of a leader whose log lacks the first offset
+    of the transaction, or 0 if there is none. `valid_to` is the first later election of a leader whose log lacks the marker of the
+    transaction, or null if there is none.
     """
     others = leaders.select(*PARTITION, F.col("seq").alias("election"), F.col("offset").alias("log_end"))
     columns = rows.columns

@@ -24,7 +24,7 @@ FORMAT: Final = 1
 MARK: Final = "sweep.json"
 CHUNKS: Final = "chunks"
 PACKAGES: Final = ("core", "spark_reports/sweep/grid", "spark_reports/sweep/simulation")
-"""The packages that the numbers of a run depend on, in addition to the grid."""
+"""The packages on which the results of a run depend, in addition to the grid."""
 
 
 def code_identity() -> str:

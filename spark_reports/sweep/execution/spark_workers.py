@@ -104,13 +104,13 @@ def _cores(spark: SparkSession) -> int:
 
 
 def to_text(finished: FinishedChunk) -> str:
-    """Return a finished chunk as one JSON text."""
+    """Encode a finished chunk as JSON."""
     chunk = finished.chunk
     data = {"chunk": [chunk.cell, chunk.first, chunk.last], "seconds": finished.seconds, "runs": [as_row(run) for run in finished.runs]}
     return json.dumps(data, separators=(",", ":"))
 
 
 def from_text(text: str) -> FinishedChunk:
-    """Return the finished chunk that a JSON text contains."""
+    """Decode a finished chunk from JSON."""
     data: dict[str, Any] = json.loads(text)
     return FinishedChunk(Chunk(*data["chunk"]), tuple(from_row(row) for row in data["runs"]), data["seconds"])

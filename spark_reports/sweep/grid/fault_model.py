@@ -16,7 +16,7 @@ class FaultKind(enum.StrEnum):
     CRASH = "crash"
     """A broker's process dies and starts again later."""
     POWER_LOSS = "power-loss"
-    """A broker's machine loses power, and unflushed data is gone."""
+    """A broker's machine loses power, and its unflushed data is lost."""
     PAUSE = "pause"
     """A broker's process is paused."""
     SLOW_DISK = "slow-disk"

@@ -120,7 +120,7 @@ _CHANGES: Final[dict[str, Change]] = {
     "replication-factor": _set_factor,
     "control-plane": _set_plane,
 }
-"""The words that a cell can vary in addition to Kafka's settings, in the order of application."""
+"""The words that a cell can vary in addition to Kafka's settings, in the order in which their values are applied."""
 
 
 def read_cells(root: Fields, spec: ClusterSpec, producers: tuple[ProducerLoad, ...]) -> Iterator[Cell]:
@@ -242,7 +242,7 @@ def _written(node: Node) -> str:
 
 
 def _try_out(cell: Cell, place: Node) -> None:
-    """Build the cell's cluster and start its workload once, so that refusals by Kafka are reported before the sweep starts."""
+    """Build the cell's cluster and start its workload once, so that settings that Kafka refuses are reported before the sweep starts."""
     try:
         cell.spec.check()
         cluster = Cluster(cell.spec, cell.release)

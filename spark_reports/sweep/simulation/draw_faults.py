@@ -45,7 +45,7 @@ FaultAct = Act | HealLinks
 
 @attrs.frozen
 class DrawnFault:
-    """A fault of a seed.
+    """A fault that was drawn for a seed.
 
     Attributes:
         kind: the kind of fault.

@@ -1,8 +1,8 @@
 """Divides the horizon of a run into episodes: windows around faults, which are simulated one by one.
 
 A healthy cluster loses no records and keeps no client waiting. Therefore, only the windows around faults are simulated if the horizon is
-long. A window lasts from a warm-up before its first fault to some time after the end of its last fault. Windows that touch form one
-episode, and their faults interact. Each episode begins with a healthy cluster and empty logs.
+long. A window lasts from a warm-up before its first fault to some time after the end of its last fault. Adjacent windows form one episode,
+in which their faults can interact. Each episode begins with a healthy cluster and empty logs.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from spark_reports.sweep.simulation.draw_faults import DrawnFault, FaultAct, dra
 START_GRAIN: Final = 10 * SECOND
 """Episodes begin at multiples of this time, µs. Loads change at multiples of `LOAD_GRAIN`.
 
-A fault can come at any µs, so that faults meet every phase of the periods of producers and brokers.
+A fault can begin at any µs, so that faults occur in every phase of the periodic work of producers and brokers.
 """
 
 LOAD_GRAIN: Final = 10 * US_PER_MS
@@ -142,7 +142,7 @@ def _loads(load: ProducerLoad, acts_of_faults: list[tuple[int, FaultAct]], aroun
 
 
 def _merged(intervals: list[tuple[int, int]]) -> list[tuple[int, int]]:
-    """Return the intervals, widened to multiples of `LOAD_GRAIN`, with intervals that touch merged."""
+    """Widen the intervals to multiples of `LOAD_GRAIN`, merge adjacent intervals, and return the result."""
     found: list[tuple[int, int]] = []
     for start, end in sorted(intervals):
         begin, until = max(0, start) // LOAD_GRAIN * LOAD_GRAIN, -(-end // LOAD_GRAIN) * LOAD_GRAIN
