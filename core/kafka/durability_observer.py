@@ -56,7 +56,7 @@ class DurabilityObserver(Protocol):
         """Record that a consumer received records."""
 
     def transaction_aborted(self, tp: TopicPartition, records: tuple[FetchedRange, ...], /) -> None:
-        """Record that a leader appended the marker that aborts these records."""
+        """Record that a leader appended the marker that aborts some records."""
 
     def log_truncated(self, tp: TopicPartition, broker: int, before: tuple[Run, ...], old: int, leo: int, event: int) -> None:
         """Record that a truncation or a power loss moved a log's end from `old` to `leo`. `before` is the log's former content."""

@@ -3,7 +3,7 @@
 All code that shows, counts, or reports such a condition uses these functions. For three of these conditions, Kafka has two definitions. A
 broker counts the partitions that it leads, with the effective min.insync.replicas (`is_under_replicated`, `is_under_min_isr`,
 `is_at_min_isr`). Metrics, condition readings, reports, and `status_of` use this definition. `kafka-topics --describe` uses the rows that it
-prints and the setting as written, and includes leaderless partitions (`described_*`). The command of the same name, the grid's filters, and
+prints and the setting as written, and includes leaderless partitions (`described_*`). isrlab's `describe` command, the grid's filters, and
 the counts beside the grid use this second definition.
 
 `status_of` is the status of a partition as its clients experience it. Screens, readings, and sweeps use it, and reports use the same words.

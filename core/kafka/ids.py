@@ -14,7 +14,7 @@ NO_OFFSET: Final = -1
 """Kafka's undefined offset."""
 
 PRODUCER_ID_BLOCK_SIZE: Final = 1_000
-"""The number of producer ids in a block that the controller gives to a broker (`ProducerIdsBlock`)."""
+"""The number of producer IDs in a block that the controller gives to a broker (`ProducerIdsBlock`)."""
 
 CONTROLLER: Final = "controller"
 """The network address of a controller without a quorum."""

@@ -35,7 +35,7 @@ class FetchRequest(NamedTuple):
     """A follower's fetch (KIP-227).
 
     Attributes:
-        correlation: the correlation id.
+        correlation: the correlation ID.
         follower: the broker id of the follower.
         fetcher: the number of its fetcher.
         broker_epoch: the broker epoch of the follower.
@@ -98,7 +98,7 @@ class FetchResponse(NamedTuple):
     """The response to a follower's fetch. It contains only partitions that have changed.
 
     Attributes:
-        correlation: the correlation id.
+        correlation: the correlation ID.
         fetcher: the number of the follower's fetcher.
         error: FETCH_SESSION_ID_NOT_FOUND if the leader does not have the session.
         partitions: the parts of the response for each partition.
@@ -197,7 +197,7 @@ class ProduceRequest(NamedTuple):
     """A producer's request to append a batch to one partition.
 
     Attributes:
-        correlation: the correlation id.
+        correlation: the correlation ID.
         producer: the producer's name.
         tp: the partition.
         records: the number of records.
@@ -249,14 +249,14 @@ class ProduceResponse(NamedTuple):
 
 
 class InitProducerIdRequest(NamedTuple):
-    """An idempotent producer's request for a producer id, to any broker. `producer` is the producer's name, for the journal."""
+    """An idempotent producer's request for a producer ID, to any broker. `producer` is the producer's name, for the journal."""
 
     correlation: int
     producer: str
 
 
 class InitProducerIdResponse(NamedTuple):
-    """The response with a unique producer id, whose epoch starts at 0."""
+    """The response with a unique producer ID, whose epoch starts at 0."""
 
     correlation: int
     producer_id: int
@@ -363,13 +363,13 @@ class MetadataFetchResponse(NamedTuple):
 
 
 class AllocateProducerIdsRequest(NamedTuple):
-    """A broker's request for a block of producer ids."""
+    """A broker's request for a block of producer IDs."""
 
     broker: int
 
 
 class AllocateProducerIdsResponse(NamedTuple):
-    """The response with a block of `size` producer ids that starts with `start`."""
+    """The response with a block of `size` producer IDs that starts with `start`."""
 
     start: int
     size: int

@@ -114,7 +114,7 @@ class Release(ReprMixin):
         order: the release's position in time, only for comparisons in the table of defaults.
         unknown_producer: the response to a batch whose producer the log does not know, if the batch does not begin with sequence number 0.
         marker_only_is_unknown: a producer that has only a marker left in the log gets UNKNOWN_PRODUCER_ID (KAFKA-7298, 2.0.1 to 2.4).
-        retained_batches: how many batches of each producer a leader recognizes as duplicates (KAFKA-5494, 1.0).
+        retained_batches: the number of batches of each producer that a leader recognizes as duplicates (KAFKA-5494, 1.0).
         markers_have_timestamps: a marker counts as activity of its producer. Before that, a producer that has only a marker left expires at
             the next check (KAFKA-9144, 2.4.1).
         producers_outlive_segments: a log knows a producer until it expires. Before that, the log forgets a producer when the segment of the
@@ -123,13 +123,13 @@ class Release(ReprMixin):
             without records, and an ABORT gets an entry in the transaction index (KAFKA-10702, 2.8).
         producer_expiration_setting: the setting after which a leader forgets an idle producer (KIP-854, 3.4).
         transactions: producers can have a transactional.id, and consumers an isolation level (KIP-98, 0.11).
-        idempotent_in_flight: how many batches per partition an idempotent producer can have in flight (KAFKA-5494, 1.0).
-        retries_first_partition_soon: a producer repeats the first AddPartitionsToTxn of a transaction after 20 ms while the former transaction
-            is completed (KAFKA-5477, 1.0).
+        idempotent_in_flight: the number of batches per partition that an idempotent producer can have in flight (KAFKA-5494, 1.0).
+        retries_first_partition_soon: a producer repeats the first AddPartitionsToTxn of a transaction after 20 ms while the former
+            transaction is completed (KAFKA-5477, 1.0).
         bumps_producer_epoch: a producer that does not know the fate of a batch continues in another epoch (KIP-360, 2.5). Before that, an
             idempotent producer gets another producer ID, and the error is fatal to a transactional producer.
-        producer_fenced: coordinators answer a fenced producer with PRODUCER_FENCED, so INVALID_PRODUCER_EPOCH from a leader is not fatal anymore
-            (KIP-588, 2.7).
+        producer_fenced: coordinators answer a fenced producer with PRODUCER_FENCED, so INVALID_PRODUCER_EPOCH from a leader is not fatal
+            anymore (KIP-588, 2.7).
         invalid_transition_is_fatal: an impossible change of the state of a transactional producer is fatal (KAFKA-14831, 3.6).
         unknown_producer_is_fatal: INVALID_PRODUCER_ID_MAPPING is fatal to a transactional producer again (KIP-1050, 4.1).
         end_txn_epoch_must_match: the producer epoch of an EndTxn must equal that of the coordinator (KAFKA-9600, 2.6).
@@ -140,14 +140,17 @@ class Release(ReprMixin):
             (KIP-890, 3.6).
         verifies_current_epoch: a leader refuses a batch of an old producer epoch without asking the coordinator (KAFKA-18042, 4.1).
         checks_epoch_before_guard: a leader checks the producer epoch of a batch before its verification guard (KAFKA-19690, 4.1.1).
-        transaction_abortable: a batch that fails this verification gets TRANSACTION_ABORTABLE; before that, INVALID_TXN_STATE (KIP-890, 3.8).
-        answers_producer_fenced: a coordinator answers PRODUCER_FENCED to a fenced producer; before that, INVALID_PRODUCER_EPOCH (KIP-588, 2.7).
+        transaction_abortable: a batch that fails the verification of its transaction gets TRANSACTION_ABORTABLE; before that,
+        INVALID_TXN_STATE (KIP-890, 3.8).
+        answers_producer_fenced: a coordinator answers PRODUCER_FENCED to a fenced producer; before that, INVALID_PRODUCER_EPOCH (KIP-588,
+        2.7).
         ignores_late_marker_answers: a coordinator ignores the answer to a marker of a former coordinator epoch. Before that, the answer can
             make it forget the markers of the present epoch, and the transaction never completes (KAFKA-16352, 3.8).
         expires_uninitialized_ids: a transactional ID that never got a producer epoch expires like any other (KAFKA-14880, 3.4.1).
-        transaction_feature: the release has the feature `transaction.version`, which a cluster can raise or lower (4.0, `core.kafka.features`).
-        transaction_version: the feature level `transaction.version` of a new cluster; with 2, each transaction has its own producer epoch, and
-            leaders add partitions to transactions (KIP-890, 4.0).
+        transaction_feature: the release has the feature `transaction.version`, which a cluster can raise or lower (4.0,
+        `core.kafka.features`).
+        transaction_version: the feature level `transaction.version` of a new cluster; with 2, each transaction has its own producer epoch,
+            and leaders add partitions to transactions (KIP-890, 4.0).
         marker_epoch_must_rise: with transaction.version 2, the epoch of a marker must be greater than the producer's (KIP-1228, 4.2).
         skips_markers_of_offline_partitions: a coordinator assumes that a partition without a leader has been deleted, and skips its marker
             (KAFKA-20734, 4.3).
@@ -186,8 +189,7 @@ class Release(ReprMixin):
             2.4; reverted in 2.6, KAFKA-9952).
         halts_on_truncation: if a broker's log is longer than that of its leader, the broker halts instead of truncating it, unless unclean
             leader election is enabled (up to 1.1, KAFKA-2015).
-        halved_isr_check: `isr-expiration` runs every half of replica.lag.time.max.ms (0.10.2); before that, once per
-            replica.lag.time.max.ms.
+        halved_isr_check: `isr-expiration` runs twice per replica.lag.time.max.ms (0.10.2); before that, once.
         caught_up_as_of_last_fetch: a follower whose fetch reaches the LEO that the leader had at the previous fetch counts as caught up at
             the time of that fetch (KAFKA-4485, 0.10.2). Before that, only a fetch from the log end counts, so a follower can leave the ISR
             although it is never far behind.
@@ -213,8 +215,8 @@ class Release(ReprMixin):
         request_time_leo: the leader takes a follower's LEO from its fetch offset, not from the records sent to it (in all Kafka releases).
         ignores_diverging_fetch: a fetch whose response is a diverging epoch does not count as progress (KAFKA-13141).
         recovery_state: an uncleanly elected leader is marked RECOVERING (KIP-704, 3.2).
-        survives_failed_dir: a broker with a failed log directory continues with its other directories (KIP-112, 1.0). In KRaft this requires 3.7;
-            before that, a KRaft broker can have only one log directory (KIP-858).
+        survives_failed_dir: a broker with a failed log directory continues with its other directories (KIP-112, 1.0). In KRaft this
+            requires 3.7; before that, a KRaft broker can have only one log directory (KIP-858).
         fences_periodically: the KRaft controller checks for stale brokers eight times per session timeout, so it fences up to an eighth of
             the timeout late (KAFKA-17793, 4.0). Before that, it checks when the oldest session can have expired.
         elects_unclean_later: the KRaft controller periodically checks whether unclean leader election has become enabled (KAFKA-12670,
@@ -229,13 +231,13 @@ class Release(ReprMixin):
             not late (before 0.9, KAFKA-1546).
         zookeeper: the controller is a broker elected through ZooKeeper (here before 3.3); otherwise it is the leader of the KRaft quorum.
         takes_out_dead_at_start: a new ZooKeeper controller removes dead brokers from ISRs and leaderships (KAFKA-3143, 2.3). Before that,
-            only the controller that is active when they fail removes them.
-        alters_reassignments: a running reassignment can be canceled or replaced (KIP-455, 2.4). Before that, the tool does not start one while
-                another one is running.
+        only the controller that is active when the brokers fail removes them.
+        alters_reassignments: a running reassignment can be canceled or replaced (KIP-455, 2.4). Before that, the tool does not start a
+        reassignment while another one is running.
         dead_target: the result of a reassignment to a broker that is not alive.
         leader_writes_isr: a leader writes its ISR to ZooKeeper itself, and the controller learns of it later (before 2.7, KIP-497).
-        publishes_isr_changes: a leader that writes its ISR publishes the change in /isr_change_notification (KAFKA-1367, 0.9). Before that, the controller
-            learns only of partitions that are being reassigned.
+        publishes_isr_changes: a leader that writes its ISR publishes the change in /isr_change_notification (KAFKA-1367, 0.9). Before that,
+            the controller learns only of partitions that are being reassigned.
         validates_positions: a consumer that learns of a new leader asks for the end offset of the last read record's epoch. If that offset is
             below the consumer's position, the consumer goes back to it (KIP-320's consumer, 2.3).
         finds_by_time: ListOffsets finds the first record at or after a timestamp (KIP-79, 0.10.1). Before that, it uses the modification
@@ -247,11 +249,11 @@ class Release(ReprMixin):
         transactions_tool: the release has `kafka-transactions` (KIP-664, 3.0).
         transactions_tool_filters_duration: `kafka-transactions list` has the option `--duration-filter` (KIP-994, 3.8).
         describe_asks_brokers: `kafka-topics` asks the brokers (2.2), lists topics in the order of a hash table, and fails if `--topic`
-            matches no topic. Before that, it reads ZooKeeper, sorts the topics, and prints nothing in that case.
+            matches no topic. Before that, it reads ZooKeeper, sorts the topics, and prints nothing if no topic matches.
         describe_topic_id: `kafka-topics --describe` prints TopicId (2.8).
         describe_elr: `kafka-topics --describe` prints Elr and LastKnownElr (3.8).
         describe_spaced: `kafka-topics --describe` prints `Topic: t` in the headline; before 2.2, `Topic:t`.
-        describe_no_leader: the text that `kafka-topics --describe` prints for no leader: `none`, or `-1` before 0.11.
+        describe_no_leader: the text that `kafka-topics --describe` prints if a partition has no leader: `none`, or `-1` before 0.11.
     """
 
     name: str

@@ -10,10 +10,10 @@ from core.sim.clock import MILLION
 from core.sim.units import SECOND
 
 SIGNED: Final = frozenset({"skew", "drift_ppm"})
-"""Fields of acts that can be negative."""
+"""The fields of acts that can be negative."""
 
 MAX_DRIFT_PPM: Final = MILLION // 2
-"""The largest drift of a clock, parts per million: it runs at most 50% too fast or 50% too slow."""
+"""The largest drift of a clock, parts per million: a clock runs at most 50% too fast or too slow."""
 
 MAX_DISK_DELAY: Final = 10 * SECOND
 """The longest time that a slow disk takes for a write, µs: a third of replica.socket.timeout.ms."""

@@ -385,9 +385,9 @@ class Produce(Act, word="produce", does="produce a burst of records"):
     config: tuple[tuple[str, str], ...] = ()
     """Kafka settings of a new producer, by name (`core.kafka.clients.client_config`)."""
     keys: str = ""
-    """The keys of the records, with commas, or the number of keys; empty if the records have no keys."""
+    """The keys of the records, separated by commas, or the number of keys; empty if the records have no keys."""
     value: str = ""
-    """The value of records with keys; empty if each record has a number as its value."""
+    """The value of records with keys; if empty, each record's value is its number."""
 
 
 @attrs.frozen(eq=False, repr=False)
@@ -408,7 +408,7 @@ class Load(Act, word="load", does="produce steadily until stop-load"):
     config: tuple[tuple[str, str], ...] = ()
     """Kafka settings of a new producer, by name (`core.kafka.clients.client_config`)."""
     keys: str = ""
-    """The keys of the records, with commas, or the number of keys; empty if the records have no keys."""
+    """The keys of the records, separated by commas, or the number of keys; empty if the records have no keys."""
 
 
 @attrs.frozen(eq=False, repr=False)
@@ -544,7 +544,10 @@ class StopProcess(Act, word="stop-process", does="stop a process, which first ab
 
 @attrs.frozen(eq=False, repr=False)
 class KillProcess(Act, word="kill-process", does="kill a process (kill -9)"):
-    """Kill a process. Its transaction stays open until another instance with the same transactional.id starts, or until it exceeds transaction.timeout.ms."""
+    """Kill a process.
+
+    Its transaction stays open until another instance with the same transactional.id starts, or until it exceeds transaction.timeout.ms.
+    """
 
     process: str = "process"
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 def switch(cluster: ClusterNodes, *, by_hand: bool) -> None:
-    """Switch a cluster with one KRaft controller to by-hand mode, or back to running by itself."""
+    """Switch a cluster with one KRaft controller to by-hand mode or back."""
     if by_hand:
         cluster.network.polls.interrupt_all()
     _set_mode(cluster, by_hand=by_hand)

@@ -10,7 +10,7 @@ There are two levels of harm:
   kept the record leads again, the record counts as recovered.
 
 `lost` counts each lost record once. `lost_acknowledged` counts those that were acknowledged to their producer (acks 1 or all).
-`lost_read` counts those that a consumer has read. A record can count in both.
+`lost_read` counts those that a consumer has read. A record can count in both totals.
 """
 
 from __future__ import annotations
@@ -70,11 +70,11 @@ class Loss(NamedTuple):
 
 
 def _ignore(*_: object) -> None:
-    """Do nothing. This is the callback of an account without a cluster."""
+    """Do nothing, because the account has no cluster."""
 
 
 def _none(_: str) -> tuple[PolledRecords, ...]:
-    """Return no records. This is the callback of an account without a cluster."""
+    """Return no records, because the account has no cluster."""
     return ()
 
 
@@ -154,7 +154,7 @@ class PartitionAccount:
         return {} if self.losses is None else self.losses.shortened
 
     def note_losses(self) -> Losses:
-        """Return the losses of the partition. Create them if there are none."""
+        """Return the losses of the partition, which are created if there are none."""
         if self.losses is None:
             self.losses = Losses()
         return self.losses
@@ -390,7 +390,7 @@ class DurabilityAccount:
                 self._compare_with_leader(tp, account)
 
     def transaction_aborted(self, tp: TopicPartition, records: tuple[FetchedRange, ...]) -> None:
-        """Record that a leader appended the marker that aborts these records."""
+        """Record that a leader appended the marker that aborts some records."""
         aborted = self.of(tp).aborted
         for each in records:
             held = aborted.get(each.term)
@@ -399,7 +399,7 @@ class DurabilityAccount:
             held.add(each.start, each.end)
 
     def log_truncated(self, tp: TopicPartition, broker: int, before: tuple[Run, ...], old: int, leo: int, event: int) -> None:
-        """Record that truncation or a power loss cut a broker's log from the end `old` to `leo`. `before` is its former content."""
+        """Record that truncation or a power loss cut a broker's log from the end `old` to `leo`. `before` is the log's former content."""
         losses = self.of(tp).note_losses()
         cuts = losses.cuts.setdefault(broker, [])
         cuts.extend(RemovedRecords(run.term, max(run.start, leo), run.end, event) for run in before if run.end > leo)
@@ -439,7 +439,7 @@ class DurabilityAccount:
             self.check_exposure(tp)
 
     def started_following(self, tp: TopicPartition, broker: int, log: ReplicaLog, leader: int) -> None:
-        """Record that a follower received its first response from a leader. Its log should now be a prefix of the leader's log."""
+        """Record that a follower received its first response from a leader. The follower's log should now be a prefix of the leader's log."""
         account = self.of(tp)
         if account.log is None or account.leader != leader or account.log is log:
             return

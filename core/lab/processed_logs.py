@@ -17,7 +17,7 @@ class OutputRecords(NamedTuple):
     """The output of one batch: the input that it comes from, and where it is.
 
     Attributes:
-        content: which input records the batch comes from.
+        content: the input records that the batch comes from.
         tp: the output partition.
         base: the offset of the output record for `content.start`.
         visible: whether consumers with read_committed see the records.

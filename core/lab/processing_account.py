@@ -57,7 +57,7 @@ class Processing(NamedTuple):
 
 
 class Harm(NamedTuple):
-    """Input offsets [start, end) that were processed twice, only in part, or never, and the event behind it.
+    """The input offsets [start, end) that were processed twice, only in part, or never, and the event behind this.
 
     Attributes:
         kind: `twice`, `half`, or `never`.
@@ -283,7 +283,7 @@ class ProcessingAccount:
         return total
 
     def _never(self, processing: Processing, tp: TopicPartition, part: SourceAccount, present: OffsetSet, waiting: OffsetSet) -> OffsetSet:
-        """Return the input offsets below the committed offset without output."""
+        """Return the input offsets that are below the committed offset and have no output."""
         return present.within(0, self.committed(processing.group, tp)).minus(part.some()).minus(waiting)
 
     def harms(self, processing: Processing, logs: Logs, in_hand: tuple[PolledRecords, ...] = ()) -> tuple[Harm, ...]:
@@ -326,7 +326,7 @@ def _undecided(processing: Processing, logs: Logs) -> list[OutputRecords]:
 
 
 def _waiting(tp: TopicPartition, undecided: Iterable[OutputRecords], in_hand: Iterable[PolledRecords]) -> OffsetSet:
-    """Return the input offsets of a partition whose output is not complete yet: it is undecided, or a process has them in hand."""
+    """Return the input offsets of a partition whose output is not complete yet: either the output is undecided, or a process has not finished the input."""
     waiting = OffsetSet.of((each.start, each.end) for each in in_hand if each.tp == tp)
     for output in undecided:
         if output.content.source == tp:

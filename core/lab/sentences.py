@@ -22,10 +22,10 @@ def sentence(event: EventTuple) -> str:
 _BEFORE_TOPIC: Final = {"produce": "to", "load": "on", "set": "for", "consume": "", "create-topic": "", "init-transactions": "on"}
 
 _DURATIONS: Final = frozenset({"delay", "every", "jitter", "latency", "since", "skew"})
-"""Fields of acts that are durations in µs."""
+"""The fields of acts that are durations in µs."""
 
 _ONE_WAY: Final = frozenset({"hold", "release"})
-"""Acts that apply only to messages from the first node to the second."""
+"""The acts that apply only to messages from the first node to the second."""
 
 _SHOWN_DEFAULTS: Final = {
     "acks": "producer", "stop-load": "producer", "stop-consume": "consumer", "elect": "election", "init-transactions": "producer",

@@ -78,7 +78,7 @@ class PolledServer(Protocol):
         """End the elision. The last request arrived at `arrived_at`; `NOT_YET` if none has arrived since the elision began."""
 
     def wait(self, request: object, arrived_at: int, cause: int) -> None:
-        """Let a request wait for news. It arrived at `arrived_at`, because of the event `cause`."""
+        """Let a request wait for news. The request arrived at `arrived_at`, because of the event `cause`."""
 
     def empty_answer(self, request: object) -> object:
         """Return the answer to a request that has waited without news."""

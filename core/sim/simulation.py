@@ -20,7 +20,7 @@ class Simulation:
     """A running simulation.
 
     Attributes:
-        journal: records events; holds virtual time.
+        journal: the journal, which records events and holds virtual time.
         agenda: the entries that are due.
         network: the links between the nodes.
         nodes: the nodes, by address.

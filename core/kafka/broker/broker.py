@@ -443,13 +443,13 @@ class Broker(BrokerContext):
             self._ask_to_register()
 
     def request_producer_ids(self) -> None:
-        """Ask the controller for a block of producer ids."""
+        """Ask the controller for a block of producer IDs."""
         self.channel.send(AllocateProducerIdsRequest(self.id))
 
     # --- transactions ----------------------------------------------------------------------------------------------
 
     def _find_coordinator(self, request: FindCoordinatorRequest, sender: str) -> None:
-        """Name the broker that coordinates a transactional.id or a group (`KafkaApis#handleFindCoordinatorRequest`)."""
+        """Respond with the broker that coordinates a transactional.id or a group (`KafkaApis#handleFindCoordinatorRequest`)."""
         leaders = self.topic_leaders(GROUP_METADATA_TOPIC if request.group else TRANSACTION_STATE_TOPIC)
         leader = leaders[partition_for(request.key, len(leaders))][0] if leaders else NO_LEADER
         available = leader != NO_LEADER and self.is_alive(leader)

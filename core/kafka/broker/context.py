@@ -86,7 +86,7 @@ class BrokerContext(PartitionContext):
         self.fetch_timeout = 0
 
     def next_correlation(self) -> int:
-        """Return a new correlation id of this broker."""
+        """Return a new correlation ID of this broker."""
         self._correlation += 1
         return self._correlation
 
@@ -213,7 +213,7 @@ class BrokerContext(PartitionContext):
 
     @abstractmethod
     def request_producer_ids(self) -> None:
-        """Ask the controller for a block of producer ids."""
+        """Ask the controller for a block of producer IDs."""
 
     @abstractmethod
     def controller_request_timed_out(self) -> None:

@@ -32,7 +32,7 @@ class HostedPartitions:
         self.offline = {}
 
     def reset(self) -> None:
-        """Forget all partitions, because the process ended."""
+        """Forget all partitions, because the process has ended."""
         self.online.clear()
         self.offline.clear()
 

@@ -1,4 +1,4 @@
-"""Changes of a broker's role in a partition, and the delayed operations that they complete.
+"""Changes to a broker's role in a partition, and the delayed operations that they complete.
 
 Kafka: `Partition#makeLeader`, `#makeFollower`.
 """
@@ -96,7 +96,7 @@ def _apply_registration(partition: Partition, registration: PartitionRegistratio
 
 
 def _complete_delayed_operations(partition: Partition) -> None:
-    """Complete the operations that wait for this broker as leader. Produce requests fail, and fetch responses report the new leader."""
+    """Complete the operations that wait at this broker as the leader. Produce requests fail, and fetch responses report the new leader."""
     _refuse_delayed_produce(partition, errors.NOT_LEADER_OR_FOLLOWER)
     _complete_fetches(partition)
 
@@ -127,7 +127,10 @@ def _refuse_delayed_produce(partition: Partition, error: str) -> None:
 
 
 def _complete_fetches(partition: Partition) -> None:
-    """Complete the delayed fetches of a former leadership. Their senders detect the change by the leader epoch or the leader's id."""
+    """Complete the delayed fetches that arrived under a former leadership.
+
+    Their senders detect the change by the leader epoch or the leader's id.
+    """
     for entry in partition.sessions:
         entry.session.mark_dirty(entry)
         entry.session.complete()

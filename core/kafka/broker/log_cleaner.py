@@ -37,14 +37,14 @@ class LogCleaner:
         self.dirtiest = 0.0
 
     def arm(self) -> None:
-        """Set the timer of the next run, unless it is set or no log is compacted."""
+        """Set the timer of the next run, unless it is already set or no log is compacted."""
         broker = self.broker
         if not self.armed and not broker.by_hand and any(config.compact for config in broker.log_configs.values()):
             self.armed = True
             broker.timer(broker.settings.us("log.cleaner.backoff.ms", broker=broker.id), "log-cleaner")
 
     def run(self) -> None:
-        """Clean logs until none has enough to clean, the dirtiest first (`LogCleaner.CleanerThread#doWork`)."""
+        """Clean logs, the dirtiest first, until none has enough to clean (`LogCleaner.CleanerThread#doWork`)."""
         while True:
             found = self.logs_to_clean()
             self.dirtiest = max((part.ratio for _, part in found), default=0.0)

@@ -31,7 +31,7 @@ class LogDirectories:
         unreported: failed directories that the controller has not confirmed yet (ordered set).
         unassigned: replicas whose directory the controller does not know yet (ordered set).
         slow: the duration of each write, µs; 0 if writes take no time.
-        busy_until: the time when the slow disk has finished all of its writes, µs.
+        busy_until: the time when the slow disk will have finished all of its writes, µs.
     """
 
     __slots__ = ("_channel", "_undelayed", "broker", "busy_until", "copy_speed", "disk", "slow", "unassigned", "unreported")
@@ -61,7 +61,7 @@ class LogDirectories:
         )
 
     def reset(self) -> None:
-        """Forget all pending work, because the process ended."""
+        """Forget all pending work, because the process has ended."""
         self.unreported.clear()
         self.unassigned.clear()
         self.busy_until = 0

@@ -56,10 +56,10 @@ _STAY_PENDING: Final = frozenset(
         errors.NEW_LEADER_ELECTED,
     }
 )
-"""Errors in response to an ISR proposal after which the change stays pending until the leader gets new metadata."""
+"""The errors in response to an ISR proposal after which the change stays pending until the leader gets new metadata."""
 
 _REVERT: Final = frozenset({errors.OPERATION_NOT_ATTEMPTED, errors.INELIGIBLE_REPLICA})
-"""Errors in response to an ISR proposal after which the leader returns to the committed ISR."""
+"""The errors in response to an ISR proposal after which the leader reverts to the committed ISR."""
 
 
 class Partition:

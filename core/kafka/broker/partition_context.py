@@ -23,7 +23,7 @@ class IsrChanges(Protocol):
         """Submit a change. Return False if the partition already has a pending change (OPERATION_NOT_ATTEMPTED)."""
 
     def reset(self) -> None:
-        """Forget all changes, because the process ended."""
+        """Forget all changes, because the process has ended."""
 
     def disconnected(self) -> None:
         """Handle a broken connection to the controller."""

@@ -104,7 +104,7 @@ class ReplicaManager:
         )
 
     def reset(self) -> None:
-        """Forget all state except the disk, because the process ended."""
+        """Forget all state except the disk, because the process has ended."""
         self.hosted.reset()
         self.broker.behind.clear()
         self.consumer_fetches.clear()
@@ -214,7 +214,7 @@ class ReplicaManager:
         return tuple(answers.items())
 
     def _role_changed(self, partition: Partition) -> None:
-        """Inform the coordinator of an internal topic that this broker leads a partition of it, or no longer does."""
+        """Inform the coordinator of an internal topic that this broker now leads, or no longer leads, a partition of the topic."""
         owner = self.coordinators.get(partition.tp.topic)
         if owner is not None:
             if partition.is_leader:

@@ -24,5 +24,5 @@ def cumulative_weights(queue_lengths: Sequence[int]) -> tuple[int, ...] | None:
 
 
 def choose_partition(weights: Sequence[int], number: int) -> int:
-    """Return the index of the partition for a random number (`BuiltInPartitioner#nextPartition`). Only the remainder of the number counts."""
+    """Return the index of the partition for a random number (`BuiltInPartitioner#nextPartition`). The number is taken modulo the total weight."""
     return bisect_right(weights, number % weights[-1])

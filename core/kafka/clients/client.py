@@ -110,7 +110,7 @@ class Client(Node, metaclass=ABCMeta):
         self._reconnect[node] = (self.journal.now + backoff, backoff)
 
     def next_correlation(self) -> int:
-        """Return the next correlation id."""
+        """Return the next correlation ID."""
         self._correlation += 1
         return self._correlation
 

@@ -39,7 +39,7 @@ class TransactionalClient(Protocol):
         """Call a timer after a delay, µs."""
 
     def next_correlation(self) -> int:
-        """Return a new correlation id."""
+        """Return a new correlation ID."""
 
     def reconnect_time(self, node: str, /) -> int:
         """Return the time when a broken connection is tried again, µs."""
@@ -69,7 +69,7 @@ class CoordinatorRequests:
         coordinators: the coordinator by (key, whether the key is a group).
         waiting: the requests to send, in the order of their priorities.
         in_flight: the request in flight or about to be sent after its back-off; None if there is none.
-        correlation: the correlation id of the request in flight; 0 during a back-off.
+        correlation: the correlation ID of the request in flight; 0 during a back-off.
         node: the address of the broker that the request in flight was sent to.
     """
 
@@ -99,7 +99,7 @@ class CoordinatorRequests:
         self.enqueue(request)
 
     def look_up_coordinator(self, key: str, group: bool) -> None:
-        """Forget a coordinator, and ask for it again (`TransactionManager#lookupCoordinator`)."""
+        """Forget a coordinator, and look it up again (`TransactionManager#lookupCoordinator`)."""
         self.coordinators.pop((key, group), None)
         if not any(isinstance(each, FindCoordinator) and (each.key, bool(each.group)) == (key, group) for each in self.waiting):
             self.enqueue(FindCoordinator(key, key if group else ""))
@@ -131,7 +131,7 @@ class CoordinatorRequests:
         client.timer(client.config.request_timeout + POLL_DELAY, "transaction-timeout", self.correlation)
 
     def take_answered(self, correlation: int) -> TxnRequest | None:
-        """Return the request in flight if it has this correlation id, and record that it is no longer in flight; None otherwise."""
+        """Return the request in flight if it has this correlation ID, and record that it is no longer in flight; None otherwise."""
         request = self.in_flight
         if request is None or correlation != self.correlation:
             return None

@@ -50,7 +50,7 @@ class Owner(Protocol):
     """What the consumer needs from its process."""
 
     def next_correlation(self) -> int:
-        """Return a new correlation id, which no other request of the process has."""
+        """Return a new correlation ID, which no other request of the process has."""
 
     def shared_connection_lost(self, node: str, /) -> None:
         """Handle a connection to a broker that broke or that the consumer closed."""
@@ -77,9 +77,9 @@ class GroupConsumer(Consumer):
         offsets: the offsets of the call `COMMIT_OFFSETS`.
         error: the error of the last call; NONE if it succeeded.
         polls: whether the application waits for records.
-        fetched: the records that are fetched and not polled yet, in the order of their arrival.
+        fetched: the records that are fetched but not polled yet, in the order of their arrival.
         consumed: the next offset to commit, by partition.
-        correlation: the correlation id of the request to a coordinator that is in flight; 0 if there is none.
+        correlation: the correlation ID of the request to a coordinator that is in flight; 0 if there is none.
         node: the broker that this request was sent to.
     """
 
@@ -135,7 +135,7 @@ class GroupConsumer(Consumer):
         super().timer(delay, TIMER_PREFIX + name, about)
 
     def next_correlation(self) -> int:
-        """Return a correlation id that no other request of the process has."""
+        """Return a correlation ID that no other request of the process has."""
         return self.owner.next_correlation()
 
     def connection_lost(self, node: str) -> None:
@@ -230,7 +230,7 @@ class GroupConsumer(Consumer):
         self.call, self.error = GroupCall.NOTHING, error
 
     def _handle_offsets(self, response: OffsetFetchResponse, _: str) -> None:
-        """Begin at the committed offsets; a partition without one begins where auto.offset.reset says."""
+        """Begin at the committed offsets; for a partition without a committed offset, begin where auto.offset.reset says."""
         if not self._is_answer(response):
             return
         error = next((each[3] for each in response.offsets if each[3] != errors.NONE), response.error)
@@ -265,7 +265,7 @@ class GroupConsumer(Consumer):
         self._fetch_all()
 
     def _fetch_all(self) -> None:
-        """Send fetches only while the application waits for records."""
+        """Send fetches, but only while the application waits for records."""
         if self.polls and not self.fetched and self.call is GroupCall.NOTHING:
             super()._fetch_all()
 

@@ -8,14 +8,14 @@ Records = tuple[tuple[str, str | None], ...]
 """The key and the value of each record. The value of a tombstone is None."""
 
 TOMBSTONE: Final = "none"
-"""The word for a record without a value."""
+"""The text that stands for the missing value of a tombstone."""
 
 MAX_KEYS: Final = 100_000
 """The largest number of distinct keys."""
 
 
 class KeyedRecords(NamedTuple):
-    """A rule for the keys and values of records: records get the keys in turn, and all get `value`, or their own number if `value` is empty."""
+    """A rule for the keys and values of records: each record gets the next key in turn, and gets `value` or, if that is empty, its own number."""
 
     keys: tuple[str, ...]
     value: str

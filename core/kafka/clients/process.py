@@ -232,7 +232,7 @@ class Process(Producer):
     def _check_input(self) -> None:
         """Let the account check whether input records were processed twice, only in part, or never.
 
-        Only the first rounds after a start or a return to the committed offsets can do harm.
+        Only the first rounds after a start or after a return to the committed offsets can cause this.
         """
         if self.checks:
             self.checks -= 1

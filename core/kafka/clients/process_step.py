@@ -23,7 +23,7 @@ class ProcessStep(enum.StrEnum):
     INIT = "init"
     """Get a producer ID, which fences former instances (initTransactions)."""
     FETCH_OFFSETS = "fetch-offsets"
-    """Ask for the committed offsets of the group, and begin there."""
+    """Fetch the committed offsets of the group, and start reading there."""
     POLL = "poll"
     """Wait for input records."""
     BEGIN = "begin"

@@ -21,7 +21,7 @@ class ProducerBatch:
         sent_at: the time when the batch was last sent, µs.
         sent_to: the address of the broker that the batch was last sent to.
         attempt: the number of attempts so far.
-        correlation: the correlation id of the last request.
+        correlation: the correlation ID of the last request.
         connecting: whether the batch was sent over a connection that was not established yet.
         connection_failures: the number of attempts that failed without a connection.
         producer_id: the producer ID of the sequence numbers; -1 without idempotence.

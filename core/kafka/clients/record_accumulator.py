@@ -24,7 +24,7 @@ class RecordAccumulator(Client, metaclass=ABCMeta):
     Attributes:
         acks: the acks of new batches: 0, 1, or -1 for all.
         queues: the batches to send, by partition.
-        in_flight: the batches that wait for a response, by correlation id.
+        in_flight: the batches that wait for a response, by correlation ID.
         exponential_backoff: whether the retry back-off doubles (KIP-580) and ends when a new leader is known (KAFKA-15415), since 3.7.
         sent: the number of records produced.
         timeout_check_armed: whether the timer of the next timeout check is armed.

@@ -1,7 +1,7 @@
 """The sending of a producer's batches (Kafka: `Sender`, `RecordAccumulator`): acks, retries until delivery.timeout.ms, and the order in each partition.
 
 Without idempotence, if the first attempt of a batch was appended, a retry appends the batch again. The durability account counts such
-records as duplicated. With idempotence, the producer gets a producer id from a broker and numbers the records of each partition
+records as duplicated. With idempotence, the producer gets a producer ID from a broker and numbers the records of each partition
 (`core.kafka.clients.producer_sequences`), so leaders recognize a retry (`core.kafka.log.producer_state`).
 """
 
@@ -73,7 +73,7 @@ class Sender(RecordAccumulator):
 
     @property
     def producer_id(self) -> int:
-        """The producer id; -1 while the producer has none."""
+        """The producer ID; -1 while the producer has none."""
         return NONE if self.sequences is None else self.sequences.producer_id
 
     # --- sending ---------------------------------------------------------------------------------------------------
@@ -146,7 +146,7 @@ class Sender(RecordAccumulator):
     # --- idempotence -----------------------------------------------------------------------------------------------
 
     def _request_producer_id(self, node: str) -> None:
-        """Request a producer id from a broker, at most once per request timeout (InitProducerId)."""
+        """Request a producer ID from a broker, at most once per request timeout (InitProducerId)."""
         if not self._id_asked or self.journal.now - self._id_asked >= self.config.request_timeout:
             self._id_asked = max(self.journal.now, 1)
             self.send(node, InitProducerIdRequest(self.next_correlation(), self.name))

@@ -326,7 +326,7 @@ class TransactionManager:
         self.requests.retry(request, backoff)
 
     def look_up_coordinator(self, key: str, group: bool) -> None:
-        """Forget a coordinator, and ask for it again."""
+        """Forget a coordinator, and look it up again."""
         self.requests.look_up_coordinator(key, group)
 
     def found_coordinator(self, key: str, group: bool, node: str) -> None:
@@ -410,7 +410,7 @@ class TransactionManager:
         return error in FATAL_WITHOUT_BUMP and not self.release.bumps_producer_epoch
 
     def _require_bump(self) -> None:
-        """With transaction.version 2, the coordinator changes the epoch anyway."""
+        """Require another epoch after the abort, unless the coordinator changes the epoch anyway (transaction.version 2)."""
         self.bump_required = self.bump_required or (self.release.bumps_producer_epoch and self.version < 2)
 
     def _become_abortable(self, error: str) -> None:

@@ -76,7 +76,7 @@ class RequestContext(Protocol):
         """Record the coordinator of a transactional.id or a group."""
 
     def look_up_coordinator(self, key: str, group: bool, /) -> None:
-        """Forget a coordinator, and ask for it again."""
+        """Forget a coordinator, and look it up again."""
 
     def retry(self, request: TxnRequest, /, backoff: int = RETRY_BACKOFF) -> None:
         """Send a request again after a back-off, µs."""

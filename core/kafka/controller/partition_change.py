@@ -250,7 +250,7 @@ def build_partition_change(
 
 
 def merge(partition: PartitionRegistration, change: PartitionChange) -> PartitionRegistration:
-    """Return the partition after a record (Kafka: `PartitionRegistration#merge`).
+    """Return the partition with a record applied (Kafka: `PartitionRegistration#merge`).
 
     The partition epoch rises by one. The leader epoch rises by one if the record has the leader field.
     """

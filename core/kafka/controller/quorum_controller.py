@@ -65,7 +65,7 @@ class QuorumController(Node):
         heartbeats: the heartbeat state of the brokers.
         replication: the partitions and topics.
         last_contact: the arrival time of each broker's last heartbeat, µs.
-        next_producer_id: the start of the next block of producer ids.
+        next_producer_id: the start of the next block of producer IDs.
         scheduled: the due time of each scheduled periodic task, µs.
         active: the address of the active controller.
     """
@@ -336,7 +336,7 @@ class QuorumController(Node):
         self._waiting_fetches[request.broker] = request.offset
 
     def _allocate_producer_ids(self, request: AllocateProducerIdsRequest, sender: str) -> None:
-        """Assign the next block of producer ids to a broker (`ProducerIdControlManager#generateNextProducerId`)."""
+        """Assign the next block of producer IDs to a broker (`ProducerIdControlManager#generateNextProducerId`)."""
         start, self.next_producer_id = self.next_producer_id, self.next_producer_id + PRODUCER_ID_BLOCK_SIZE
         self.reply(sender, AllocateProducerIdsResponse(start, PRODUCER_ID_BLOCK_SIZE))
 
@@ -349,7 +349,7 @@ class QuorumController(Node):
     """The number of controllers that consider themselves active."""
 
     controller_epoch = 0
-    """Always 0, because this single controller never fails over."""
+    """The controller epoch, which is always 0, because this single controller never fails over."""
 
     def leaders(self, topic: str) -> tuple[tuple[int, int], ...]:
         """Return (leader, leader epoch) for each partition of a topic."""

@@ -82,7 +82,7 @@ class OffsetCommit:
 
     @property
     def retries_concurrent(self) -> bool:
-        """The client, not the broker, repeats the commit after CONCURRENT_TRANSACTIONS."""
+        """Whether the broker repeats the commit after CONCURRENT_TRANSACTIONS; always False, because the client does."""
         return False
 
     @property

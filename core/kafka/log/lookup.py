@@ -160,7 +160,7 @@ def _scanned(segment: SegmentFiles, first: int, found: PositionedBatch, at: int,
 
 
 def _fetched(segment: SegmentFiles, found: PositionedBatch, offset: int, max_bytes: int, steps: list[LookupStep]) -> Lookup:
-    """Answer a fetch that starts with a batch."""
+    """Answer a fetch that starts with a given batch."""
     available = segment.size - found.position
     size = min(max(max_bytes, found.bytes), available)
     first = segment.batch_at(found.position)

@@ -37,10 +37,10 @@ LATE_TRANSACTION_BUFFER: Final = 300_000 * US_PER_MS
 """How long after transaction.max.timeout.ms a transaction counts as late, µs (`ProducerStateManager.LATE_TRANSACTION_BUFFER_MS`)."""
 
 NO_GUARD: Final = 0
-"""No verification: the batch is not part of a transaction, or its transaction is open on the partition."""
+"""The guard of a batch that needs no verification: it is not part of a transaction, or its transaction is open on the partition."""
 
 CHECK_NOW: Final = -1
-"""The producers were loaded in a new process, or after a truncation: the next check is due at once."""
+"""The time of the last check if the producers were loaded in a new process or after a truncation: the next check is due at once."""
 
 
 class ActiveProducer(NamedTuple):

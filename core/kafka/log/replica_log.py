@@ -81,7 +81,7 @@ class ReplicaLog:
         self._flush_after(self.recovery_point)
 
     def append_as_leader(self, term: Term, batch: BatchFields) -> Column:
-        """Append a batch of this replica's own leadership. Return the new LEO (`UnifiedLog#appendAsLeader`)."""
+        """Append a batch as the leader. Return the new LEO (`UnifiedLog#appendAsLeader`)."""
         end = term.append(batch)
         if term is not self.tail:
             self._begin_run(term)
@@ -426,7 +426,7 @@ class ReplicaLog:
         return min(max(first, self._base_of_log_start()), high_watermark)
 
     def _base_of_log_start(self) -> int:
-        """Return the first offset of the batch that holds the log start: deleting records inside a batch does not split the batch."""
+        """Return the first offset of the batch that holds the log start, because the deletion of records inside a batch does not split the batch."""
         if not self.log_start < self.leo:
             return self.log_start
         term = self.terms[bisect_right(self.starts, self.log_start) - 1]
@@ -521,7 +521,7 @@ class ReplicaLog:
 
 
 def _originals(runs: tuple[Run, ...]) -> tuple[Run, ...]:
-    """Return runs of the terms as their leaders wrote them."""
+    """Return the runs with their terms as the leaders wrote them."""
     found: list[Run] = []
     for start, end, term in runs:
         if found and found[-1].term is term.origin:

@@ -29,7 +29,7 @@ class InitTransactionalIdRequest(NamedTuple):
     """A producer's InitProducerId request with a transactional.id.
 
     Attributes:
-        correlation: the correlation id.
+        correlation: the correlation ID.
         producer: the producer's name, for the journal.
         transactional_id: the transactional.id.
         timeout_us: transaction.timeout.ms, µs.
@@ -60,7 +60,7 @@ class AddPartitionsToTxnRequest(NamedTuple):
     """A request by a client or a leader to add partitions to a transaction.
 
     Attributes:
-        correlation: the correlation id.
+        correlation: the correlation ID.
         transactional_id: the transactional.id.
         producer_id: the producer ID.
         producer_epoch: the producer epoch.

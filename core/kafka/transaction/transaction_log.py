@@ -27,7 +27,7 @@ def partition_for(key: str, partitions: int) -> int:
 
 
 def java_hash(text: str) -> int:
-    """Java's `String#hashCode`, as an unsigned 32-bit number."""
+    """Return Java's `String#hashCode`, as an unsigned 32-bit number."""
     value = 0
     units = text.encode("utf-16-be", "surrogatepass")
     for high, low in zip(units[::2], units[1::2], strict=True):

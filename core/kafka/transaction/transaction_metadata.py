@@ -13,10 +13,10 @@ from core.kafka.ids import TopicPartition
 from core.kafka.transaction.transaction_state import VALID_PREVIOUS_STATES, TransactionState
 
 NO_PRODUCER_ID: Final = -1
-"""No producer ID."""
+"""The value that means no producer ID."""
 
 NO_PRODUCER_EPOCH: Final = -1
-"""No producer epoch."""
+"""The value that means no producer epoch."""
 
 MAX_EPOCH: Final = 2**15 - 1
 """The largest producer epoch.

@@ -26,7 +26,7 @@ REASSIGNMENT: Final = "/admin/reassign_partitions"
 """The path of the znode that contains the reassignments that an administrator has requested."""
 
 PRODUCER_IDS: Final = "/latest_producer_id_block"
-"""The path of the znode that contains the end of the last block of producer ids that a broker has taken."""
+"""The path of the znode that contains the end of the last block of producer IDs that a broker has taken."""
 
 
 class PartitionState(NamedTuple):

@@ -146,7 +146,7 @@ class ZooKeeperBroker(Broker):
         self._shutdown_tries = 0
 
     def stop(self, how: str) -> None:
-        """End the process. Its session lasts until it expires, unless it was closed."""
+        """End the process. The session of the process lasts until it expires, unless it was closed."""
         self.zk.reset()
         self.kafka_controller.reset()
         super().stop(how)
@@ -229,7 +229,7 @@ class ZooKeeperBroker(Broker):
             self.kafka_controller.config_changed(change)
 
     def request_producer_ids(self) -> None:
-        """Take a block of producer ids from ZooKeeper (`ZkProducerIdManager#generateNewProducerIdBlock`)."""
+        """Take a block of producer IDs from ZooKeeper (`ZkProducerIdManager#generateNewProducerIdBlock`)."""
         self.zk.submit((GetData(paths.PRODUCER_IDS),), self._producer_ids_read)
 
     def _producer_ids_read(self, results: tuple[Result, ...]) -> None:

@@ -79,7 +79,7 @@ class ZooKeeperIsrManager:
         """Do nothing, because these writes do not go through the controller."""
 
     def session_expired(self) -> None:
-        """Return each partition with a pending write to its last known ISR, because the response might never arrive."""
+        """Revert each partition with a pending write to its last known ISR, because the response might never arrive."""
         unsent, self.unsent = self.unsent, {}
         for tp, item in unsent.items():
             partition = self._partitions.get(tp)

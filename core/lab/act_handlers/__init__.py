@@ -1,6 +1,6 @@
 """The execution of acts on a cluster.
 
-For each act, its handler first checks whether the act is possible. Then the `act` event is recorded, and the handler does the act.
+For each act, its handler first checks whether the act is possible. Then the `act` event is recorded, and the handler performs the act.
 An impossible act is refused before anything changes, with a message that says what would be possible.
 """
 
@@ -45,7 +45,7 @@ _HANDLERS: Final[find.Handlers] = {
 
 
 def execute(cluster: ClusterNodes, act: acts.Act) -> int:
-    """Check an act, record it, and do it.
+    """Check an act, record it, and perform it.
 
     Everything else that is due at this moment happens first. Therefore, the time of an act alone determines its place in a run.
 

@@ -17,11 +17,14 @@ from core.lab.cluster_nodes import ClusterNodes
 from core.sim.errors import ActRefused
 
 MAX_KEYED: Final = 1_000_000
-"""The largest number of records with keys that one act produces, because each of them is kept."""
+"""The largest number of records with keys that one act produces, because each of them is kept in memory."""
 
 
 def _check_idempotence(cluster: ClusterNodes, act: acts.Produce | acts.Load, acks_value: int) -> None:
-    """Check Kafka's rule (`ProducerConfig#postProcessAndValidateIdempotenceConfigs`). A producer cannot change its idempotence."""
+    """Check Kafka's rule for idempotent producers (`ProducerConfig#postProcessAndValidateIdempotenceConfigs`).
+
+    A producer cannot change its idempotence.
+    """
     known = cluster.producer(act.producer)
     idempotent = act.idempotence if known is None else known.idempotent
     if idempotent and acks_value != -1:

@@ -85,7 +85,7 @@ class Branch(ReprMixin):
         return [(event[1], recorded_act(event[4], event[5])) for event in self.act_events]
 
     def last_common_seq(self, other: Branch) -> int | None:
-        """Return the last event that two branches share; None if no act distinguishes them."""
+        """Return the sequence number of the last event that two branches share; None if no act distinguishes them."""
         at = 0
         for one, two in zip(self.acts, other.acts, strict=False):
             if one != two:

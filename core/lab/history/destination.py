@@ -14,7 +14,7 @@ from core.lab.history.replay_run import ReplayRun, StepIndex
 from core.sim.repr_mixin import ReprMixin
 
 MAX_STEPS_IN_PLACE: Final = 16_000
-"""The number of steps or events that are repeated in one go. This takes about a tenth of a second, which nobody notices."""
+"""The maximum number of steps or events that are repeated without a pause, which takes about a tenth of a second."""
 
 OBJECTS_PER_STEP: Final = 4
 """The number of objects that the restoration of a keyframe can create in the time that one step or event takes."""

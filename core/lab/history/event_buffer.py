@@ -85,7 +85,7 @@ class EventRing:
         return self._last[after] if after >= 0 else self._full[after // CHUNK][after % CHUNK]
 
     def since(self, index: int) -> list[EventTuple]:
-        """Return the events from an index on that are in memory."""
+        """Return the events in memory, starting at an index."""
         after = max(index, self.first) - self._begin
         if after >= 0:
             return self._last[after:]

@@ -357,7 +357,10 @@ class History:
             then()
 
     def _last_common_seq(self, branch: Branch) -> int:
-        """Return the last event that another branch shares with this one. If no act differs, this is the last event in the log."""
+        """Return the sequence number of the last event that another branch shares with this one.
+
+        If no act differs, this is the last event in the log.
+        """
         parting = self.branch.last_common_seq(branch)
         return self._log.last if parting is None else parting
 
@@ -513,7 +516,7 @@ class History:
         self._log.close(self._branch_end.time)
 
     def dispose(self) -> None:
-        """Release everything large after the session has ended."""
+        """Release all large objects after the session has ended."""
         del self.replay_run
         self.event_buffer, self.keyframe_cache, self.on_event = EventBuffer(), KeyframeCache(), None
         self._retained = RetainedEvents(self.event_buffer, [], (0, 0, 0))

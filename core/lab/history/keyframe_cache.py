@@ -22,7 +22,10 @@ CPU_SHARE_OF_DELTAS: Final = 0.055
 """The share of CPU time for keyframes that store only the changes since the last whole keyframe."""
 
 MAX_SECONDS_BETWEEN_KEYFRAMES: Final = 0.016
-"""The maximum CPU time between two such keyframes, seconds. With this limit, going back takes no longer than a frame."""
+"""The maximum CPU time between two keyframes that store only changes, seconds.
+
+With this limit, a step back takes no longer than one frame of the screen.
+"""
 
 MAX_CPU_SHARE: Final = 0.055
 """The share of CPU time up to which `MAX_SECONDS_BETWEEN_KEYFRAMES` holds."""
@@ -40,7 +43,7 @@ MAX_OBJECTS: Final = 500_000
 """The maximum number of objects in all keyframes together. An object takes about 150 bytes."""
 
 LARGE_CLUSTER_REPLICAS: Final = 3_000
-"""A cluster with more replicas is large.
+"""A cluster with more replicas than this counts as large.
 
 A whole keyframe of a large cluster takes longer than a few frames. The first one is taken when the first screen is shown. More are taken
 only while the session travels through time and no screen shows the cluster move. Keyframes that store only changes can be taken at any
@@ -51,13 +54,13 @@ MAX_REPLICAS_OF_FIRST_KEYFRAME: Final = 20_000
 """The number of replicas above which the first keyframe needs more than 60 MB and is taken only when it is needed."""
 
 CPU_SHARE_OF_LARGE_CLUSTER: Final = 0.003
-"""The share of CPU time for keyframes of a large cluster that a screen shows. Each takes longer than a frame."""
+"""The share of CPU time for keyframes of a large cluster that a screen shows. Each of these keyframes takes longer than a frame."""
 
 MAX_KEYFRAMES_OF_LARGE_CLUSTER: Final = 4
-"""The maximum number of keyframes of a large cluster. With 30,000 replicas, one needs about 40 MB."""
+"""The maximum number of keyframes of a large cluster. With 30,000 replicas, each of them needs about 40 MB."""
 
 CPU_SHARE_WHILE_TRAVELLING: Final = 0.2
-"""The share of CPU time for keyframes while the session travels through time. They shorten the next journey."""
+"""The share of CPU time for keyframes while the session travels through time. These keyframes shorten the next journey."""
 
 
 @attrs.frozen(repr=False)

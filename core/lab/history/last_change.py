@@ -33,7 +33,7 @@ ValueAfter = Callable[[EventTuple], object]
 _UNRELATED: Final = object()
 
 _RELOADED: Final = object()
-"""The value when a starting process loads its replicas from disk. The event carries no offsets."""
+"""The placeholder for the value of a replica that a starting process loads from disk, because the event carries no offsets."""
 
 
 @attrs.frozen(repr=False)

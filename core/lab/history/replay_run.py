@@ -49,7 +49,7 @@ class StepIndex:
     __slots__ = ("_all", "_count")
 
     def __init__(self, seq: int = 0) -> None:
-        """Create a list with one entry or none. `seq` is the last event before the first step; 0 if there is none."""
+        """Create a list with one entry or none. `seq` is the sequence number of the last event before the first step; 0 if there is none."""
         self._all = array("q", [seq] if seq else [])
         self._count = len(self._all)
 
@@ -77,7 +77,7 @@ class StepIndex:
         return self.prefix(bisect_right(self._all, seq, 0, self._count))
 
     def seq_before_step_of(self, seq: int) -> int:
-        """Return the last event before the step that recorded event `seq`; 0 if there is none."""
+        """Return the sequence number of the last event before the step that recorded event `seq`; 0 if there is none."""
         index = bisect_left(self._all, seq, 0, self._count)
         return self._all[index - 1] if index > 0 else 0
 
@@ -275,5 +275,5 @@ class ReplayRun:
         return self._acted
 
     def seq_before_step_of(self, seq: int) -> int:
-        """Return the last event before the step that recorded event `seq`; 0 if there is none."""
+        """Return the sequence number of the last event before the step that recorded event `seq`; 0 if there is none."""
         return self.step_index.seq_before_step_of(seq)

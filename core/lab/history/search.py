@@ -74,7 +74,7 @@ class SearchTask:
 
     @property
     def progress(self) -> None:
-        """None, because the end of a search is unknown."""
+        """The progress, which is None, because the end of a search is unknown."""
         return
 
     def advance(self, should_yield: ShouldYield = never_yield) -> bool:

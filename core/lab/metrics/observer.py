@@ -461,7 +461,7 @@ class MetricsObserver:
         return f"clientId=ReplicaFetcherThread-{fetcher_id(tp, fetchers)}-{leader}"
 
     def _producer_ids(self, broker: int, now: int) -> int:
-        """Return the number of producer ids in a broker's logs. An id counts once per log (`ReplicaManager#producerIdCount`)."""
+        """Return the number of producer IDs in a broker's logs. An ID counts once per log (`ReplicaManager#producerIdCount`)."""
         expiration = self._settings.us(self._release.producer_expiration_setting)
         return sum(
             first <= partition.leo[broker] and now - last < expiration

@@ -63,7 +63,7 @@ class SegmentReport:
         settings: the settings that determine the files, with their values.
         rows: the segments, oldest first, or only the newest and those that the lookup reads.
         omitted: the number of older segments without a row.
-        lookup: the lookup that was asked for; None if none was.
+        lookup: the requested lookup; None if there is none.
     """
 
     tp: TopicPartition

@@ -25,7 +25,7 @@ FieldValue = Any
 """The value of a field, of any type."""
 
 ATOMS: Final = frozenset({int, str, bool, float, bytes, type(None), type, types.ModuleType})
-"""Types whose values never change and refer to no other object."""
+"""The types whose values never change and refer to no other object."""
 
 
 class Declared(NamedTuple):

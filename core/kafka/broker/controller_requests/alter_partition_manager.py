@@ -23,7 +23,7 @@ class AlterPartitionManager:
 
     Attributes:
         unsent: pending changes by partition, in order of submission.
-        in_flight: the correlation id of the request in flight; 0 if there is none.
+        in_flight: the correlation ID of the request in flight; 0 if there is none.
     """
 
     __slots__ = ("_broker", "_channel", "_partitions", "in_flight", "unsent")
@@ -52,7 +52,7 @@ class AlterPartitionManager:
         return True
 
     def reset(self) -> None:
-        """Forget all changes, because the process ended."""
+        """Forget all changes, because the process has ended."""
         self.unsent.clear()
         self.in_flight = 0
 

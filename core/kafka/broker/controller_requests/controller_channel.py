@@ -46,7 +46,7 @@ class ControllerChannel:
             broker.timers.update({"controller-silent": self._fetch_timed_out, "find-controller": self._retry})
 
     def reset(self) -> None:
-        """Forget pending retries, because the process ended."""
+        """Forget pending retries, because the process has ended."""
         self._fetches += 1
         self._retry_armed = False
 

@@ -1,4 +1,4 @@
-"""The producer ids of a broker, which come in blocks from the controller (Kafka: `RPCProducerIdManager`, `ProducerIdControlManager`)."""
+"""The producer IDs of a broker, which come in blocks from the controller (Kafka: `RPCProducerIdManager`, `ProducerIdControlManager`)."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ MAX_PRODUCER_ID: Final = 2**63 - 1
 
 
 class ProducerIdManager:
-    """One broker's producer ids.
+    """One broker's producer IDs.
 
     Attributes:
-        next_id: the next id.
+        next_id: the next ID.
         end: the end of the block.
         following: (start, end) of the next block, if the broker already has one.
     """
@@ -49,13 +49,13 @@ class ProducerIdManager:
         broker.timers.update({"producer-ids": self._request_block})
 
     def reset(self) -> None:
-        """Forget the blocks, because the process ended. Their remaining ids are never assigned."""
+        """Forget the blocks, because the process has ended. Their remaining IDs are never assigned."""
         self.next_id = self.end = self._prefetch_at = self._not_before = 0
         self.following = None
         self._waiting.clear()
 
     def _init_producer_id(self, request: InitProducerIdRequest, sender: str) -> None:
-        """Assign a new id, in epoch 0, to a producer without transactions (`TransactionCoordinator#handleInitProducerId`)."""
+        """Assign a new ID, in epoch 0, to a producer without transactions (`TransactionCoordinator#handleInitProducerId`)."""
         self._waiting.append((sender, request))
         if self.next_id < self.end:
             self._assign_ids()

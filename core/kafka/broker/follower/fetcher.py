@@ -36,7 +36,7 @@ class Fetcher:
         sends_epoch: whether fetches carry the epoch of the last record (since 2.7).
         states: the fetch states of the fetcher's partitions.
         failed: partitions of the broker that failed and wait for new metadata.
-        in_flight: the correlation id of the request in flight; 0 if there is none.
+        in_flight: the correlation ID of the request in flight; 0 if there is none.
         sent_at, sent_cause: the time when that request was sent, and its cause.
         timeout_at: the time when the armed timer checks the request for a timeout; -1 if none is armed, for example while fetches are elided.
         preparing: partitions that first need a truncation point or the bounds of the leader's log (ordered set).

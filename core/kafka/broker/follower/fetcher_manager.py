@@ -42,7 +42,7 @@ class ReplicaFetcherManager:
         broker.timers.update({"fetcher-wake": self._fetcher_wake, "fetcher-watch": self._fetcher_timeout})
 
     def reset(self) -> None:
-        """Forget all fetchers, because the process ended."""
+        """Forget all fetchers, because the process has ended."""
         self.fetchers.clear()
         self.failed_partitions.clear()
 
@@ -70,7 +70,7 @@ class ReplicaFetcherManager:
         return next((fetcher for fetcher in self.fetchers.values() if tp in fetcher.states), None)
 
     def forget_failure(self, tp: TopicPartition) -> None:
-        """Forget that a partition failed, because its metadata changed or the partition is removed (`FailedPartitions#removeAll`)."""
+        """Forget that a partition failed, because its metadata changed or the partition was removed (`FailedPartitions#removeAll`)."""
         self.failed_partitions.pop(tp, None)
 
     def withdraw_idle_fetches(self) -> None:

@@ -28,7 +28,7 @@ class DelayedConsumerFetch:
         self.done = False
 
     def read(self) -> ConsumerFetchResponse:
-        """Return the response as of now. It omits partitions with nothing new, and partitions that another replica should serve."""
+        """Return the response at this moment. It omits partitions with nothing new, and partitions that another replica should serve."""
         broker, hosted, rack = self.broker, self.hosted, self.request.rack
         found = []
         preferred = []

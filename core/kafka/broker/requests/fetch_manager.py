@@ -50,7 +50,7 @@ class FetchManager:
         broker.timers.update({"fetch-expiry": self._fetch_expired})
 
     def reset(self) -> None:
-        """Forget all sessions, because the process ended."""
+        """Forget all sessions, because the process has ended."""
         self.sessions.clear()
         self.possibly_late.clear()
 
@@ -66,7 +66,10 @@ class FetchManager:
                 session.parked = None
 
     def _fetch(self, request: FetchRequest, sender: str) -> None:
-        """Serve a follower's fetch (`ReplicaManager#fetchMessages`). If there is something to send, respond at once; otherwise, delay it."""
+        """Serve a follower's fetch (`ReplicaManager#fetchMessages`).
+
+        If there is something to send, respond at once; otherwise, delay the fetch.
+        """
         correlation, follower, fetcher, _, full, changed, forgotten, max_wait, _, _, _, _ = request
         session = self.sessions.get((follower, fetcher))
         if full:

@@ -93,7 +93,7 @@ def append_as_coordinator(
 
 
 def _transaction_error(partition: Partition, batch: BatchFields, guard: int) -> str:
-    """Return the error of one of the broker's own transactional batches, or NONE. Its sequence numbers do not matter.
+    """Return the error of one of the broker's own transactional batches, or NONE. The sequence numbers of the batch do not matter.
 
     Kafka: `ProducerAppendInfo#maybeValidateDataBatch` with `AppendOrigin.COORDINATOR`. Markers are checked before this function is called.
     """
@@ -141,7 +141,10 @@ def _after_append(partition: Partition) -> None:
 
 
 def _respond_or_delay(partition: Partition, sender: str, request: ProduceRequest, base: int, end: int) -> None:
-    """Respond to a produce request whose batch has been appended. With acks=1, respond at once; otherwise, respond when the batch is committed."""
+    """Respond to a produce request whose batch has been appended.
+
+    With acks=1, respond at once; otherwise, respond when the batch is committed.
+    """
     broker, tp, term = partition.broker, partition.tp, partition.term
     assert term is not None, "a leader has a term"
     broker.account.appended(tp, broker.id, term, base, request, partition.log)
@@ -188,7 +191,7 @@ def _validate_producer_state(partition: Partition, sender: str, request: Produce
 
 
 def delete_records(partition: Partition, offset: int) -> None:
-    """Delete the records below `offset`; if it is -1, below the high watermark (DeleteRecords, `Partition#deleteRecordsOnLeader`)."""
+    """Delete the records below `offset`, or below the high watermark if `offset` is -1 (DeleteRecords, `Partition#deleteRecordsOnLeader`)."""
     log, tp, journal, me = partition.log, partition.tp, partition.broker.journal, partition.broker.id
     target = log.high_watermark if offset == -1 else offset
     old = log.log_start

@@ -74,7 +74,7 @@ class ProduceVerification:
 
     @property
     def retries_concurrent(self) -> bool:
-        """With transaction.version 2, the leader asks again on behalf of the producer."""
+        """Whether the leader repeats the request on behalf of the producer, as it does with transaction.version 2."""
         return self.request.adds_partition
 
     def verified(self, error: str, guard: int) -> None:

@@ -6,7 +6,7 @@ from typing import Protocol
 
 
 class InternalTopicOwner(Protocol):
-    """The coordinator whose state is in an internal topic."""
+    """A coordinator that keeps its state in an internal topic."""
 
     def elected(self, partition: int, coordinator_epoch: int, /) -> None:
         """Handle this broker's election as the leader of a partition of the topic."""

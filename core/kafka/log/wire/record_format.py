@@ -44,7 +44,7 @@ def decode_varint(data: bytes, at: int = 0) -> tuple[int, int]:
     """Decode a number, and return it with the index after its last byte (`ByteUtils#readVarlong`).
 
     Raises:
-        ValueError: the data end within the number, or the number has more than 64 bits.
+        ValueError: the data ends inside the number, or the number has more than 64 bits.
     """
     rest, shift = 0, 0
     while True:

@@ -121,7 +121,10 @@ class BrokerChanges(ControllerComponent):
     # --- log directories -------------------------------------------------------------------------------------------
 
     def process_log_dir_event_notification(self) -> None:
-        """Read the names of brokers that reported a failed log directory (`#processLogDirEventNotification`). Then ask for their replicas."""
+        """Read the names of brokers that reported a failed log directory (`#processLogDirEventNotification`).
+
+        Then ask these brokers for their replicas.
+        """
         self.queue.submit((GetChildren(paths.LOG_DIR_EVENTS, watch=True),), self._log_dir_events_listed)
 
     def _log_dir_events_listed(self, results: tuple[Result, ...]) -> None:

@@ -37,7 +37,7 @@ class _Channel:
 
     Attributes:
         queue: the requests, each with the event that caused it; the first one is in flight if `correlation` is not 0.
-        correlation: the correlation id of the request in flight; 0 if there is none.
+        correlation: the correlation ID of the request in flight; 0 if there is none.
     """
 
     queue: deque[tuple[ControlRequest, int]] = attrs.field(factory=deque)

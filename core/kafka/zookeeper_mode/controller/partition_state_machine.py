@@ -51,7 +51,10 @@ class PartitionStateMachine(ControllerComponent):
     def _change(
         self, tps: list[TopicPartition], decide: Decide, reason: str, batch: _Batch | None, callback: Callback, about: tuple[object, ...]
     ) -> None:
-        """Proceed like `change`. If there is a `batch`, send nothing yet, and pass it with the new changes to `callback` as the first argument."""
+        """Proceed like `change`.
+
+        If there is a `batch`, send nothing yet, and pass it with the new changes to `callback` as the first argument.
+        """
         if tps:
             self.queue.submit((GetData(state_path(tp)) for tp in tps), self._states_read, tps, decide, reason, batch, callback, about)
         else:
@@ -156,7 +159,7 @@ class PartitionStateMachine(ControllerComponent):
         return _decision(reassign_partition_leader_election(state.replicas, state.isr, live))
 
     def mark_partitions_offline(self) -> None:
-        """Mark the partitions whose leader can no longer lead as offline (`KafkaController#onReplicasBecomeOffline`)."""
+        """Mark as offline the partitions whose leader can no longer lead (`KafkaController#onReplicasBecomeOffline`)."""
         self.context.offline_partitions.update((tp, None) for tp in self.context.states if self.context.lacks_leader(tp))
 
     def trigger_online_state_change(self, reason: str, callback: Callback, *about: object) -> None:

@@ -16,7 +16,7 @@ class LeaderAndIsrRequest(NamedTuple):
         controller_epoch: the controller epoch.
         items: (partition, state, cause) for each partition.
         live: the live brokers.
-        correlation: the correlation id.
+        correlation: the correlation ID.
     """
 
     controller: int
@@ -34,7 +34,7 @@ class LeaderAndIsrResponse(NamedTuple):
         error: the error of the whole request.
         items: (partition, error) for each partition. The error is KAFKA_STORAGE_ERROR if the replica's log directory is offline, or
             STALE_CONTROLLER_EPOCH if the leader epoch is not newer.
-        correlation: the correlation id.
+        correlation: the correlation ID.
     """
 
     controller_epoch: int
@@ -75,7 +75,7 @@ class ControlledShutdownRequest(NamedTuple):
 
 
 class ControlledShutdownResponse(NamedTuple):
-    """The number of partitions that the broker still leads, or an error if the receiver is not the controller."""
+    """The response to a controlled shutdown: the number of partitions that the broker still leads, or an error if the receiver is not the controller."""
 
     error: str
     remaining: int
