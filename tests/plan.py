@@ -20,7 +20,7 @@ import attrs
 
 from tests.import_graph import ROOT, circles, import_graph, modules
 
-BANDS: Final = ("tui", "spark_reports", "scenarios", "core/lab", "core/kafka", "core/sim")
+BANDS: Final = ("tui", "spark_reports", "scenarios", "core/lab", "core/models", "core/kafka", "core/sim")
 """The frames of the picture, in the order in which they may import one another. A module belongs to the last whose folder it is in."""
 
 WIDTH: Final = 1040
@@ -50,13 +50,13 @@ _STYLE: Final = """
   .arrow { fill: none; stroke: #8390a8; stroke-width: 1.4 } .head { fill: #8390a8 }
   .road { fill: none; stroke: #4a5670; stroke-width: 2.5 } .roadhead { fill: #4a5670 }
   .tui { fill: #dfeafd; stroke: #7ea6e8 } .spark_reports { fill: #fde9d6; stroke: #e0a668 } .scenarios { fill: #e3f3e1; stroke: #84bd7d }
-  .lab { fill: #efe4fa; stroke: #b08fd8 } .kafka { fill: #fbe1e6; stroke: #dd8c9d } .sim { fill: #dff3f3; stroke: #72b9ba }
+  .lab { fill: #efe4fa; stroke: #b08fd8 } .kafka { fill: #fbe1e6; stroke: #dd8c9d } .models { fill: #fdf0d0; stroke: #d3aa4b } .sim { fill: #dff3f3; stroke: #72b9ba }
   @media (prefers-color-scheme: dark) {
     .page { fill: #11151d } .band { fill: #181d27; stroke: #343c4c } .core { fill: #141923; stroke: #39435a }
     text { fill: #e6eaf2 } .quiet { fill: #9ba6ba } .file { fill: #a4afc3 } .files { stroke: #566078 }
     .arrow { stroke: #77839b } .head { fill: #77839b } .road { stroke: #aab6cf } .roadhead { fill: #aab6cf }
     .tui { fill: #1c2c4a; stroke: #4f7cc4 } .spark_reports { fill: #402c18; stroke: #b97f40 } .scenarios { fill: #1d3520; stroke: #579350 }
-    .lab { fill: #30234a; stroke: #8763b8 } .kafka { fill: #43202a; stroke: #b95d72 } .sim { fill: #153839; stroke: #45898a }
+    .lab { fill: #30234a; stroke: #8763b8 } .kafka { fill: #43202a; stroke: #b95d72 } .models { fill: #3f3315; stroke: #a5832f } .sim { fill: #153839; stroke: #45898a }
   }
 """
 
@@ -268,7 +268,9 @@ def plan() -> str:
     inner = (WIDTH - 2 * MARGIN - 2 * PADDING - MARGIN) // 2
     lab = lay_out("core/lab", rows["core/lab"], MARGIN + PADDING, core + HEADING, inner)
     kafka = lay_out("core/kafka", rows["core/kafka"], lab.x + inner + MARGIN, core + HEADING, inner)
-    sim = lay_out("core/sim", rows["core/sim"], lab.x, max(lab.y + lab.height, kafka.y + kafka.height) + BAND_GAP, 2 * inner + MARGIN)
+    models = lay_out("core/models", rows["core/models"], lab.x, lab.y + lab.height + BAND_GAP, inner)
+    below = max(models.y + models.height, kafka.y + kafka.height) + BAND_GAP
+    sim = lay_out("core/sim", rows["core/sim"], lab.x, below, 2 * inner + MARGIN)
     bottom = sim.y + sim.height + PADDING
 
     middle = scenarios.x + scenarios.width // 2
@@ -279,7 +281,8 @@ def plan() -> str:
         _road((middle, spark.y + spark.height), (middle, scenarios.y - 6)),
         _road((middle, scenarios.y + scenarios.height), (middle, core - 6)),
         _road((lab.x + lab.width, lab.y + 20), (kafka.x - 6, kafka.y + 20)),
-        _road((lab.x + lab.width // 2, lab.y + lab.height), (lab.x + lab.width // 2, sim.y - 6)),
+        _road((lab.x + lab.width // 2, lab.y + lab.height), (lab.x + lab.width // 2, models.y - 6)),
+        _road((models.x + models.width // 2, models.y + models.height), (models.x + models.width // 2, sim.y - 6)),
         _road((kafka.x + kafka.width // 2, kafka.y + kafka.height), (kafka.x + kafka.width // 2, sim.y - 6)),
     ]
     out = [
@@ -299,7 +302,7 @@ def plan() -> str:
         _text(MARGIN + PADDING, core + 23, "title", "core"),
         _text(MARGIN + PADDING + 44, core + 23, "quiet", "imports only the standard library and attrs"),
     ]
-    for band in (tui, spark, scenarios, lab, kafka, sim):
+    for band in (tui, spark, scenarios, lab, models, kafka, sim):
         out += _band(band, rows[band.name])
     return "\n".join([*out, *roads, "</svg>"]) + "\n"
 

@@ -1,0 +1,171 @@
+"""The account of what clients asked and were told. It sees only what clients see; the counts follow from it.
+
+"Before" compares the completion of one request with the invocation of another, so requests that overlap never count as stale.
+"""
+
+from __future__ import annotations
+
+from typing import Final, NamedTuple
+
+from core.models import events
+from core.models.messages import NOTHING, Row
+from core.sim.journal import Journal
+from core.sim.state.append_only_list import AppendOnlyList
+
+OK: Final = "ok"
+FAIL: Final = "fail"
+UNKNOWN: Final = "unknown"
+
+
+class WriteRecord(NamedTuple):
+    """A write that ended.
+
+    Attributes:
+        probe: whether it was an attempt of a probe. Probes measure availability only.
+        event: the sequence number of the event that ended it.
+    """
+
+    client: str
+    row: Row
+    invoked: int
+    ended: int
+    outcome: str
+    probe: bool
+    event: int
+
+
+class ReadRecord(NamedTuple):
+    """A read that ended.
+
+    Attributes:
+        row: the row that it returned; `NOTHING` if there was none or if it failed.
+        acked, own, before: the versions that had been acknowledged, acknowledged to this client, and read by this client when the read
+            was invoked.
+        stale_us: how long the version after the returned one had been acknowledged, µs.
+        unacknowledged: whether the write of the row had not been acknowledged when the read ended.
+    """
+
+    client: str
+    server: str
+    key: str
+    row: Row
+    invoked: int
+    ended: int
+    outcome: str
+    probe: bool
+    acked: int
+    own: int
+    before: int
+    stale_us: int
+    unacknowledged: bool
+    event: int
+
+    @property
+    def stale(self) -> int:
+        """How many acknowledged versions the value is behind."""
+        return max(0, self.acked - self.row.version) if self.outcome == OK else 0
+
+    @property
+    def own_missing(self) -> int:
+        """How many versions that this client itself was told are written the value is behind."""
+        return max(0, self.own - self.row.version) if self.outcome == OK else 0
+
+    @property
+    def backward(self) -> int:
+        """How many versions the value is behind an earlier read of the same client."""
+        return max(0, self.before - self.row.version) if self.outcome == OK else 0
+
+
+class Floor(NamedTuple):
+    """The versions that a read must not be behind, taken when it is invoked."""
+
+    acked: int
+    own: int
+    before: int
+
+
+class Account:
+    """What clients asked and were told.
+
+    Attributes:
+        writes, reads: the requests that ended, in the order in which they ended.
+        versions: the number of versions that were sent, by key.
+        uids: the number of uids that were given out.
+        requests: the number of requests that were sent.
+        acked: the highest acknowledged version, by key.
+        acked_times: the times of the acknowledgments of each key's versions, by key and version.
+        own: the highest version that was acknowledged to a client, by client and key.
+        before: the highest version that a client has read, by client and key.
+        oks: the uids of acknowledged rows.
+    """
+
+    __slots__ = ("acked", "acked_times", "before", "journal", "oks", "own", "reads", "requests", "uids", "versions", "writes")
+
+    journal: Final[Journal]
+    writes: Final[AppendOnlyList[WriteRecord]]
+    reads: Final[AppendOnlyList[ReadRecord]]
+
+    def __init__(self, journal: Journal) -> None:
+        self.journal = journal
+        self.writes = AppendOnlyList()
+        self.reads = AppendOnlyList()
+        self.versions: dict[str, int] = {}
+        self.uids = 0
+        self.requests = 0
+        self.acked: dict[str, int] = {}
+        self.acked_times: dict[tuple[str, int], int] = {}
+        self.own: dict[tuple[str, str], int] = {}
+        self.before: dict[tuple[str, str], int] = {}
+        self.oks: dict[int, Row] = {}
+
+    def new_request(self) -> int:
+        """Return a new number of a request."""
+        self.requests += 1
+        return self.requests
+
+    def new_row(self, key: str) -> Row:
+        """Return the next version of a key."""
+        self.uids += 1
+        self.versions[key] = version = self.versions.get(key, 0) + 1
+        return Row(key, version, self.uids)
+
+    def floor(self, client: str, key: str) -> Floor:
+        """Return what a read that is invoked now must not be behind."""
+        return Floor(self.acked.get(key, 0), self.own.get((client, key), 0), self.before.get((client, key), 0))
+
+    def write_ended(self, client: str, row: Row, invoked: int, outcome: str, reason: str, *, probe: bool) -> None:
+        """Record the end of a write."""
+        journal = self.journal
+        now = journal.now
+        event = journal.emit(events.WriteEnded.kind, client, row.key, row.version, outcome, now - invoked, reason)
+        self.writes.append(WriteRecord(client, row, invoked, now, outcome, probe, event))
+        if outcome == OK:
+            self.oks[row.uid] = row
+            self.acked_times[row.key, row.version] = now
+            self.acked[row.key] = max(self.acked.get(row.key, 0), row.version)
+            own = (client, row.key)
+            self.own[own] = max(self.own.get(own, 0), row.version)
+
+    def read_ended(
+        self, client: str, server: str, key: str, row: Row, invoked: int, floor: Floor, outcome: str, reason: str, *, probe: bool
+    ) -> None:
+        """Record the end of a read."""
+        journal = self.journal
+        now = journal.now
+        stale_us = 0
+        ok = outcome == OK
+        if ok and row.version < floor.acked:
+            later = (self.acked_times.get((key, version)) for version in range(row.version + 1, floor.acked + 1))
+            stale_us = invoked - min(time for time in later if time is not None)
+        unacknowledged = ok and row.version > 0 and row.uid not in self.oks
+        record = ReadRecord(
+            client, server, key, row if ok else NOTHING, invoked, now, outcome, probe, *floor, stale_us, unacknowledged, 0
+        )  # fmt: skip
+        event = journal.emit(
+            events.ReadEnded.kind, client, key, server, outcome, row.version, record.stale, record.own_missing, record.backward,
+            unacknowledged, reason,
+        )  # fmt: skip
+        self.reads.append(record._replace(event=event))
+        if ok:
+            mine = (client, key)
+            self.before[mine] = max(self.before.get(mine, 0), row.version)

@@ -1,0 +1,179 @@
+"""The acts that apply to all models. Each is a frozen class with one word. A model refuses what makes no sense in it, with the reason."""
+
+from __future__ import annotations
+
+from typing import ClassVar, Final
+
+import attrs
+
+from core.sim.units import format_duration
+
+
+@attrs.frozen
+class Act:
+    """Base of all acts."""
+
+    word: ClassVar[str] = ""
+
+    def text(self) -> str:
+        """Return the act in words."""
+        raise NotImplementedError
+
+
+@attrs.frozen
+class Kill(Act):
+    """Kill a server's process. Its files survive."""
+
+    word = "kill"
+    server: str
+
+    def text(self) -> str:
+        return f"kill the process of {self.server}"
+
+
+@attrs.frozen
+class Restart(Act):
+    """Start the process of a dead server."""
+
+    word = "restart"
+    server: str
+
+    def text(self) -> str:
+        return f"start {self.server} again"
+
+
+@attrs.frozen
+class Pause(Act):
+    """Pause a server's process, as SIGSTOP or a long garbage collection does."""
+
+    word = "pause"
+    server: str
+
+    def text(self) -> str:
+        return f"pause the process of {self.server}"
+
+
+@attrs.frozen
+class Resume(Act):
+    """Resume a paused process."""
+
+    word = "resume"
+    server: str
+
+    def text(self) -> str:
+        return f"resume the process of {self.server}"
+
+
+@attrs.frozen
+class Cut(Act):
+    """Cut the link between two nodes in both directions.
+
+    Attributes:
+        closes: whether both ends notice that their connections are closed. If not, messages disappear silently until the link heals.
+    """
+
+    word = "cut"
+    a: str
+    b: str
+    closes: bool = False
+
+    def text(self) -> str:
+        return f"cut the link between {self.a} and {self.b}" + (" and close its connections" if self.closes else "")
+
+
+@attrs.frozen
+class Heal(Act):
+    """Heal the link between two nodes."""
+
+    word = "heal"
+    a: str
+    b: str
+
+    def text(self) -> str:
+        return f"heal the link between {self.a} and {self.b}"
+
+
+@attrs.frozen
+class Isolate(Act):
+    """Cut all links of a server except those to some clients, which can then reach no other server.
+
+    Attributes:
+        clients: the clients that are cut off together with the server.
+        closes: as in `Cut`.
+    """
+
+    word = "isolate"
+    server: str
+    clients: tuple[str, ...] = ()
+    closes: bool = False
+
+    def text(self) -> str:
+        company = f" together with {', '.join(self.clients)}" if self.clients else ""
+        return f"cut {self.server} off{company}" + (" and close its connections" if self.closes else "")
+
+
+@attrs.frozen
+class HealAll(Act):
+    """Heal all links."""
+
+    word = "heal-all"
+
+    def text(self) -> str:
+        return "heal all links"
+
+
+@attrs.frozen
+class PowerLoss(Act):
+    """Cut the power of several machines at the same moment."""
+
+    word = "power-loss"
+    servers: tuple[str, ...]
+
+    def text(self) -> str:
+        return f"cut the power of {', '.join(self.servers)}"
+
+
+@attrs.frozen
+class SlowLink(Act):
+    """Set the latency of the link between two nodes."""
+
+    word = "slow-link"
+    a: str
+    b: str
+    latency: int
+
+    def text(self) -> str:
+        return f"set the latency between {self.a} and {self.b} to {format_duration(self.latency)}"
+
+
+@attrs.frozen
+class SlowDisk(Act):
+    """Set how long a write to a server's own log takes."""
+
+    word = "slow-disk"
+    server: str
+    write_time: int
+
+    def text(self) -> str:
+        return f"let a write to the log of {self.server} take {format_duration(self.write_time)}"
+
+
+@attrs.frozen
+class Promote(Act):
+    """Make a server the one that takes writes, by an operator's decision.
+
+    Attributes:
+        server: the server; empty for the model's best choice.
+        accept_data_loss: whether the operator accepts that acknowledged writes disappear.
+    """
+
+    word = "promote"
+    server: str = ""
+    accept_data_loss: bool = False
+
+    def text(self) -> str:
+        return f"promote {self.server or 'the best copy'}" + (" and accept the loss of data" if self.accept_data_loss else "")
+
+
+ACTS: Final = (Kill, Restart, Pause, Resume, Cut, Heal, Isolate, HealAll, PowerLoss, SlowLink, SlowDisk, Promote)
+"""The acts of all models."""

@@ -1,0 +1,22 @@
+"""The models by name, and the sentences of their events."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from core.models import events
+from core.models.mysql import events as mysql_events
+from core.models.mysql.system import MySQL
+from core.models.system import ReplicationSystem
+from core.sim.events import Event, EventTuple
+
+MODELS: Final[dict[str, type[ReplicationSystem]]] = {each.model: each for each in (MySQL,)}
+"""The models by name."""
+
+KINDS: Final[dict[str, type[Event]]] = {each.kind: each for each in (*events.COMMON, *mysql_events.EVENTS)}
+"""The kinds of events by name."""
+
+
+def sentence(event: EventTuple) -> str:
+    """Return the sentence of an event."""
+    return KINDS[event[3]](*event[4:]).sentence()

@@ -1,0 +1,135 @@
+"""The events of the MySQL model."""
+
+from __future__ import annotations
+
+from core.sim.events import DETAIL, NOTABLE, Event
+from core.sim.units import format_duration
+
+
+class BinlogWritten(Event, kind="binlog-written", source="MYSQL_BIN_LOG::ordered_commit", level=DETAIL):
+    """A transaction was written to the binary log."""
+
+    server: str
+    gtid: str
+    key: str
+    version: int
+
+    def sentence(self) -> str:
+        return f"{self.server} writes {self.gtid} (version {self.version} of {self.key}) to its binary log"
+
+
+class RelayLogWritten(Event, kind="relay-log-written", source="queue_event", level=DETAIL):
+    """A replica received a transaction."""
+
+    server: str
+    gtid: str
+    waiting: int
+
+    def sentence(self) -> str:
+        return f"{self.server} receives {self.gtid}; {self.waiting} received and not yet applied"
+
+
+class Applied(Event, kind="applied", source="Slave_worker::slave_worker_exec_event", level=DETAIL):
+    """A replica applied a transaction: readers see it."""
+
+    server: str
+    gtid: str
+
+    def sentence(self) -> str:
+        return f"{self.server} applies {self.gtid}, so reads at {self.server} see it"
+
+
+class ReplicaConnected(Event, kind="replica-connected", source="Binlog_sender::init"):
+    """A replica connected to its source."""
+
+    source_server: str
+    replica: str
+    missing: int
+
+    def sentence(self) -> str:
+        return f"{self.replica} connects to {self.source_server}, which sends it {self.missing} missing transactions"
+
+
+class ReplicationStopped(Event, kind="replication-stopped", source="error 1236, 1062", level=NOTABLE):
+    """Replication of a replica stopped with an error."""
+
+    server: str
+    error: int
+    reason: str
+
+    def sentence(self) -> str:
+        return f"replication of {self.server} stops with error {self.error}: {self.reason}"
+
+
+class SemiSyncOff(Event, kind="semi-sync-off", source="ReplSemiSyncMaster::switch_off", level=NOTABLE):
+    """A source fell back to asynchronous replication."""
+
+    server: str
+    waiters: int
+    waited_us: int
+
+    def sentence(self) -> str:
+        if self.waited_us:
+            return (
+                f"{self.server} falls back to asynchronous replication: a commit has waited {format_duration(self.waited_us)} for a replica; "
+                f"{self.waiters} waiting commits are acknowledged without one"
+            )
+        return f"{self.server} falls back to asynchronous replication at once: too few replicas are connected"
+
+
+class SemiSyncOn(Event, kind="semi-sync-on", source="ReplSemiSyncMaster::try_switch_on", level=NOTABLE):
+    """A source waits for replicas again."""
+
+    server: str
+
+    def sentence(self) -> str:
+        return f"{self.server} is semi-synchronous again: its replicas have caught up with its last commit"
+
+
+class Promoted(Event, kind="mysql-promoted", level=NOTABLE):
+    """A replica became the source, by an operator's decision."""
+
+    server: str
+    received: int
+    applied: int
+
+    def sentence(self) -> str:
+        waiting = self.received - self.applied
+        first = f"; it first applies the {waiting} it has received and not applied" if waiting else ""
+        return f"an operator makes {self.server} the source; it has received {self.received} transactions{first}"
+
+
+class Writable(Event, kind="mysql-writable", level=NOTABLE):
+    """A promoted server accepts writes."""
+
+    server: str
+
+    def sentence(self) -> str:
+        return f"{self.server} has applied its relay log and accepts writes"
+
+
+class RelayLogDropped(Event, kind="relay-log-dropped", source="relay_log_recovery", level=NOTABLE):
+    """A server dropped transactions that it had received but not applied."""
+
+    server: str
+    dropped: int
+
+    def sentence(self) -> str:
+        return f"{self.server} drops {self.dropped} transactions that it had received but not applied"
+
+
+class BinlogTailLost(Event, kind="binlog-tail-lost", source="sync_binlog", level=NOTABLE):
+    """A loss of power took the end of a binary log."""
+
+    server: str
+    lost: int
+
+    def sentence(self) -> str:
+        return f"{self.lost} transactions at the end of the binary log of {self.server} had not reached its disk and are gone"
+
+
+EVENTS = (
+    BinlogWritten, RelayLogWritten, Applied, ReplicaConnected, ReplicationStopped, SemiSyncOff, SemiSyncOn, Promoted, Writable, RelayLogDropped,
+    BinlogTailLost,
+)  # fmt: skip
+"""The kinds of events of the model."""

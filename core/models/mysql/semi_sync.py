@@ -1,0 +1,66 @@
+"""Semi-synchronous replication at the source: which commits wait, and when the source stops waiting (`ReplSemiSyncMaster`)."""
+
+from __future__ import annotations
+
+from core.models.mysql.settings import MySQLSettings
+
+
+class SemiSync:
+    """The state of semi-synchronous replication at a source.
+
+    Attributes:
+        on: whether commits wait. After a time-out, the source is asynchronous until its replicas have caught up.
+        acked: for each replica, the number of transactions at the start of the binary log that it has acknowledged.
+        failed_sends: for each replica whose connection broke, the number of transactions that were sent to it since. The source notices
+            the broken connection at the second.
+        waiting: the commits that wait: the place in the binary log, and the time at which the wait began.
+    """
+
+    __slots__ = ("acked", "failed_sends", "on", "settings", "waiting")
+
+    def __init__(self, settings: MySQLSettings) -> None:
+        self.settings = settings
+        self.on = settings.semi_sync
+        self.acked: dict[str, int] = {}
+        self.failed_sends: dict[str, int] = {}
+        self.waiting: dict[int, int] = {}
+
+    def connected(self, replica: str, acked: int) -> None:
+        """A replica connected. It has everything up to `acked`."""
+        self.acked[replica] = acked
+        self.failed_sends.pop(replica, None)
+
+    def broken(self, replica: str) -> None:
+        """The connection to a replica broke. The source does not notice before it sends."""
+        if replica in self.acked:
+            self.failed_sends.setdefault(replica, 0)
+
+    def sent(self) -> None:
+        """A transaction was sent to all replicas."""
+        for replica in self.failed_sends:
+            self.failed_sends[replica] += 1
+
+    @property
+    def known_replicas(self) -> int:
+        """The number of replicas that the source takes for connected (Rpl_semi_sync_source_clients)."""
+        return sum(self.failed_sends.get(replica, 0) < 2 for replica in self.acked)
+
+    def must_wait(self) -> bool:
+        """Whether a commit must wait for acknowledgments. Returns False also when the source is to switch off (`switches_off`)."""
+        return self.on and not self.switches_off()
+
+    def switches_off(self) -> bool:
+        """Whether too few replicas are connected for a source that does not wait for absent ones."""
+        settings = self.settings
+        return self.on and not settings.wait_no_replica and self.known_replicas < settings.wait_for_replica_count
+
+    def acknowledged(self) -> int:
+        """Return the number of transactions that enough replicas have acknowledged: the count-th best position."""
+        count = self.settings.wait_for_replica_count
+        positions = sorted(self.acked.values(), reverse=True)
+        return positions[count - 1] if len(positions) >= count else 0
+
+    def released(self) -> list[int]:
+        """Return the places of the waiting commits that enough replicas have acknowledged, in order."""
+        enough = self.acknowledged()
+        return [index for index in self.waiting if index < enough]

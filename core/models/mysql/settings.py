@@ -1,0 +1,57 @@
+"""The settings of the MySQL model, with MySQL's names and defaults."""
+
+from __future__ import annotations
+
+from enum import Enum
+
+import attrs
+
+from core.sim.units import SECOND, US_PER_MS
+
+
+class WaitPoint(Enum):
+    """When a semi-synchronous source waits for acknowledgments (rpl_semi_sync_source_wait_point)."""
+
+    AFTER_SYNC = "AFTER_SYNC"
+    AFTER_COMMIT = "AFTER_COMMIT"
+
+
+@attrs.frozen
+class MySQLSettings:
+    """The settings.
+
+    Attributes:
+        replicas: the number of replicas.
+        semi_sync: rpl_semi_sync_source_enabled and rpl_semi_sync_replica_enabled on all servers.
+        wait_point: rpl_semi_sync_source_wait_point.
+        timeout: rpl_semi_sync_source_timeout, µs: how long a commit waits before the source falls back to asynchronous replication.
+        wait_for_replica_count: rpl_semi_sync_source_wait_for_replica_count.
+        wait_no_replica: rpl_semi_sync_source_wait_no_replica: whether a commit waits even if too few replicas are connected.
+        sync_binlog: 1 to sync the binary log at each commit, 0 to leave it to the operating system.
+        os_flush: how often the operating system writes its cache to disk, µs.
+        relay_log_recovery: whether a replica that restarts drops what it has received but not applied.
+        read_only: super_read_only on the replicas.
+        auto_increment: whether each row also gets the next number of its table as its primary key. The keys of two sources then collide.
+        net_timeout: replica_net_timeout, µs: when a replica takes a silent connection for dead. The source sends a heartbeat after half of
+            it.
+        connect_retry: SOURCE_CONNECT_RETRY, µs.
+        apply_time: how long a replica takes to apply a transaction, µs. It applies one after the other.
+        mariadb: whether servers follow MariaDB where it differs: a replica asks from one position instead of by a set of GTIDs, and
+            drops what it has received but not applied when it restarts.
+    """
+
+    replicas: int = 2
+    semi_sync: bool = False
+    wait_point: WaitPoint = WaitPoint.AFTER_SYNC
+    timeout: int = 10 * SECOND
+    wait_for_replica_count: int = 1
+    wait_no_replica: bool = True
+    sync_binlog: int = 1
+    os_flush: int = 5 * SECOND
+    relay_log_recovery: bool = False
+    read_only: bool = False
+    auto_increment: bool = False
+    net_timeout: int = 60 * SECOND
+    connect_retry: int = 60 * SECOND
+    apply_time: int = 2 * US_PER_MS
+    mariadb: bool = False

@@ -1,0 +1,181 @@
+"""A MySQL source with its replicas, and what an operator does with them."""
+
+from __future__ import annotations
+
+from typing import Final
+
+import attrs
+
+from core.models import acts
+from core.models.mysql.server import MySQLServer
+from core.models.mysql.settings import MySQLSettings
+from core.models.mysql.transactions import Gtid
+from core.models.system import ReplicationSystem
+from core.sim.errors import ActRefused
+from core.sim.journal import Sink, null_sink
+
+
+@attrs.frozen
+class PromoteAtOnce(acts.Act):
+    """Make a replica the source without waiting until its relay log is applied.
+
+    Attributes:
+        drop_relay_log: whether to drop what it has received and not applied (RESET REPLICA). Otherwise, it applies this later.
+    """
+
+    word = "promote-at-once"
+    server: str
+    drop_relay_log: bool = False
+
+    def text(self) -> str:
+        return f"promote {self.server} at once" + (" and drop its relay log" if self.drop_relay_log else "")
+
+
+@attrs.frozen
+class Follow(acts.Act):
+    """Have a server replicate from a source, or start replication again."""
+
+    word = "follow"
+    server: str
+    source: str
+
+    def text(self) -> str:
+        return f"have {self.server} replicate from {self.source}"
+
+
+@attrs.frozen
+class Rebuild(acts.Act):
+    """Replace the data of a server by that of the source, and have it replicate from there."""
+
+    word = "rebuild"
+    server: str
+
+    def text(self) -> str:
+        return f"rebuild {self.server} from the source"
+
+
+@attrs.frozen
+class PurgeBinlogs(acts.Act):
+    """Delete the present binary logs of a server."""
+
+    word = "purge-binlogs"
+    server: str
+
+    def text(self) -> str:
+        return f"purge the binary logs of {self.server}"
+
+
+class MySQL(ReplicationSystem):
+    """A source `n1` and its replicas `n2`, `n3`, and so on.
+
+    Attributes:
+        source: the server that the operator last made the source.
+    """
+
+    model = "mysql"
+    READS = ("committed",)
+
+    __slots__ = ("settings", "source")
+
+    settings: Final[MySQLSettings]
+
+    def __init__(self, settings: MySQLSettings | None = None, seed: int = 0, sink: Sink = null_sink) -> None:
+        super().__init__(seed, sink)
+        self.settings = settings = settings or MySQLSettings()
+        names = tuple(f"n{number}" for number in range(1, settings.replicas + 2))
+        self.source = names[0]
+        for name in names:
+            source = "" if name == self.source else self.source
+            self.add_server(MySQLServer(name, names, source, settings, self.network, self.journal))
+        for name in names:
+            if name != self.source:
+                source_server = self.server(self.source)
+                source_server.dumps[name] = frozenset()
+                source_server.semi_sync.connected(name, 0)
+        for server in self.servers.values():
+            assert isinstance(server, MySQLServer)
+            source, server.source = server.source, ""
+            server.begin()
+            server.source = source
+
+    def server(self, name: str) -> MySQLServer:
+        """Return a server."""
+        server = self.servers[name]
+        assert isinstance(server, MySQLServer)
+        return server
+
+    def authority(self) -> str:
+        return self.source if self.network.alive[self.source] else ""
+
+    def errant(self, name: str) -> list[Gtid]:
+        """Return the GTIDs that a server has executed and the source hasn't."""
+        return sorted(self.server(name).executed - self.server(self.source).executed)
+
+    def best_replica(self) -> str:
+        """Return the running replica that has received the most."""
+        running = [name for name in self.running() if name != self.source]
+        return max(running, key=lambda name: self.server(name).received(), default="")
+
+    def check(self, act: acts.Act) -> None:
+        super().check(act)
+        match act:
+            case PromoteAtOnce(server) | Follow(server) | Rebuild(server) | PurgeBinlogs(server) if not self.network.alive[server]:
+                raise ActRefused(f"the process of {server} does not run")
+            case PromoteAtOnce(server) if server == self.source:
+                raise ActRefused(f"{server} is the source already")
+            case Follow(server, source) if server == source:
+                raise ActRefused(f"{server} cannot replicate from itself")
+            case Rebuild(server) if server == self.source:
+                raise ActRefused(f"{server} is the source; only replicas can be rebuilt")
+
+    def check_promotion(self, act: acts.Promote) -> None:
+        name = act.server or self.best_replica()
+        if not name:
+            raise ActRefused("no replica runs that could be promoted")
+        if not self.network.alive[name]:
+            raise ActRefused(f"the process of {name} does not run")
+        if name == self.source:
+            raise ActRefused(f"{name} is the source already")
+
+    def promote(self, act: acts.Promote) -> None:
+        self._promote(act.server or self.best_replica(), drain=True)
+
+    def execute(self, act: acts.Act) -> None:
+        match act:
+            case PromoteAtOnce(name, drop):
+                if drop:
+                    self.server(name).drop_relay_log()
+                self._promote(name, drain=False)
+            case Follow(name, source):
+                self.server(name).follow(source)
+            case Rebuild(name):
+                self.server(name).clone(self.server(self.source).binlog)
+                self.server(name).follow(self.source)
+            case PurgeBinlogs(name):
+                self.server(name).purged = len(self.server(name).binlog)
+            case _:
+                super().execute(act)
+
+    def _promote(self, name: str, *, drain: bool) -> None:
+        """Promote a replica, and point to it the other replicas and the clients that can reach it."""
+        former, self.source = self.source, name
+        self.server(name).promote(drain=drain)
+        for other in self.running():
+            if other not in (name, former) and not self.is_cut(other, name):
+                self.server(other).follow(name)
+        for client in self.clients.values():
+            if not self.is_cut(client.address, name):
+                client.servers = (name,)
+                client.target = name
+
+    def is_cut(self, a: str, b: str) -> bool:
+        """Whether the link between two nodes is cut."""
+        link = self.network.links.get((a, b))
+        return link is not None and link.cut
+
+    def repair(self) -> None:
+        """Also have all servers replicate from the present source, as a careless operator does."""
+        super().repair()
+        for name in self.running():
+            if name != self.source and self.server(name).source != self.source:
+                self.do(Follow(name, self.source))

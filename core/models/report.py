@@ -1,0 +1,174 @@
+"""The counts of a run, which are defined in the same way for all models.
+
+Lost writes, dirty reads, and divergence compare what clients were told with the final state. Call `counts` only after the
+faults have ended and the system is at rest.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+
+import attrs
+
+from core.models.account import FAIL, OK, UNKNOWN, Account, ReadRecord, WriteRecord
+from core.models.messages import Row
+
+
+@attrs.frozen
+class Outage:
+    """An interval without successful probes: from the invocation of the first that failed to the completion of the next that succeeded.
+
+    Attributes:
+        start, end: the two times, µs. If no probe succeeds afterwards, the end is the end of the last probe.
+    """
+
+    start: int
+    end: int
+
+    @property
+    def length(self) -> int:
+        """How long it lasts, µs."""
+        return self.end - self.start
+
+
+@attrs.frozen
+class Report:
+    """The counts of a run. Requests of probes count only in the outages.
+
+    Attributes:
+        acked, failed, unknown: the numbers of writes by outcome.
+        lost: the acknowledged writes that are not in the final state.
+        phantom: the refused writes that are in the final state.
+        unknown_present, unknown_absent: the writes of unknown outcome that are, and are not, in the final state.
+        duplicates: the rows that are in the final state more than once, without the first of each.
+        reads: the number of reads that returned a value.
+        stale, own_broken, backward: the reads that were behind the acknowledged writes, behind the client's own writes, and behind an
+            earlier read of the same client.
+        stale_because_lost: the stale reads that missed only writes that are lost in the end.
+        stale_versions: the most versions that a read was behind.
+        stale_us: the longest time for which a version that a read missed had been acknowledged, µs.
+        unacknowledged: the reads that returned a row before its write was acknowledged.
+        dirty: the reads that returned a row that is not in the final state.
+        divergence: the places at which a copy differs from the authoritative one, summed over the copies.
+        write_outages, read_outages: the intervals without successful probes.
+        latencies: the times that acknowledged writes took, sorted, µs.
+        bytes_sent: the bytes that servers sent to each other.
+        lost_rows: the rows that are lost.
+    """
+
+    acked: int
+    failed: int
+    unknown: int
+    lost: int
+    phantom: int
+    unknown_present: int
+    unknown_absent: int
+    duplicates: int
+    reads: int
+    stale: int
+    own_broken: int
+    backward: int
+    stale_because_lost: int
+    stale_versions: int
+    stale_us: int
+    unacknowledged: int
+    dirty: int
+    divergence: int
+    write_outages: tuple[Outage, ...]
+    read_outages: tuple[Outage, ...]
+    latencies: tuple[int, ...]
+    bytes_sent: int
+    lost_rows: tuple[Row, ...]
+
+    @property
+    def write_unavailable_us(self) -> int:
+        """The sum of the write outages, µs."""
+        return sum(each.length for each in self.write_outages)
+
+    @property
+    def read_unavailable_us(self) -> int:
+        """The sum of the read outages, µs."""
+        return sum(each.length for each in self.read_outages)
+
+    def latency(self, share: float) -> int:
+        """Return a percentile of the write latencies, µs; 0 if nothing was acknowledged."""
+        return self.latencies[min(len(self.latencies) - 1, int(share * len(self.latencies)))] if self.latencies else 0
+
+
+def counts(
+    account: Account, final: Sequence[Row], places: Mapping[object, Row], copies: Iterable[Mapping[object, Row]], bytes_sent: int
+) -> Report:
+    """Return the counts for a final state.
+
+    Args:
+        account: what clients asked and were told.
+        final: the rows of the authoritative copy.
+        places: these rows by place.
+        copies: the rows of each other live copy by place.
+        bytes_sent: the bytes that servers sent to each other.
+    """
+    found = Counter(row.uid for row in final)
+    writes = [each for each in account.writes if not each.probe]
+    reads = [each for each in account.reads if not each.probe and each.outcome == OK]
+    by_outcome = {outcome: [each for each in writes if each.outcome == outcome] for outcome in (OK, FAIL, UNKNOWN)}
+    lost = [each.row for each in by_outcome[OK] if each.row.uid not in found]
+    present = sum(each.row.uid in found for each in by_outcome[UNKNOWN])
+    stale = [each for each in reads if each.stale]
+    return Report(
+        acked=len(by_outcome[OK]),
+        failed=len(by_outcome[FAIL]),
+        unknown=len(by_outcome[UNKNOWN]),
+        lost=len(lost),
+        phantom=sum(each.row.uid in found for each in by_outcome[FAIL]),
+        unknown_present=present,
+        unknown_absent=len(by_outcome[UNKNOWN]) - present,
+        duplicates=sum(count - 1 for count in found.values()),
+        reads=len(reads),
+        stale=len(stale),
+        own_broken=sum(each.own_missing > 0 for each in reads),
+        backward=sum(each.backward > 0 for each in reads),
+        stale_because_lost=_because_lost(stale, lost, account),
+        stale_versions=max((each.stale for each in stale), default=0),
+        stale_us=max((each.stale_us for each in stale), default=0),
+        unacknowledged=sum(each.unacknowledged for each in reads),
+        dirty=sum(each.row.version > 0 and each.row.uid not in found for each in reads),
+        divergence=sum(differing(places, copy) for copy in copies),
+        write_outages=outages([each for each in account.writes if each.probe]),
+        read_outages=outages([each for each in account.reads if each.probe]),
+        latencies=tuple(sorted(each.ended - each.invoked for each in by_outcome[OK])),
+        bytes_sent=bytes_sent,
+        lost_rows=tuple(lost),
+    )
+
+
+def differing(one: Mapping[object, Row], other: Mapping[object, Row]) -> int:
+    """Return the number of places that two copies hold differently, including those that only one holds."""
+    return sum(one.get(place) != other.get(place) for place in {**one, **other})
+
+
+def outages(probes: Sequence[WriteRecord | ReadRecord]) -> tuple[Outage, ...]:
+    """Return the intervals without successful probes."""
+    found = []
+    start = -1
+    last = 0
+    for each in sorted(probes, key=lambda probe: (probe.invoked, probe.ended)):
+        last = max(last, each.ended)
+        if each.outcome != OK:
+            start = each.invoked if start < 0 else start
+        elif start >= 0:
+            found.append(Outage(start, each.ended))
+            start = -1
+    if start >= 0:
+        found.append(Outage(start, last))
+    return tuple(found)
+
+
+def _because_lost(stale: Sequence[ReadRecord], lost: Iterable[Row], account: Account) -> int:
+    gone = {(row.key, row.version) for row in lost}
+    acked = account.acked_times
+    count = 0
+    for each in stale:
+        missed = [(each.key, version) for version in range(each.row.version + 1, each.acked + 1) if (each.key, version) in acked]
+        count += all(place in gone for place in missed)
+    return count

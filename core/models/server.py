@@ -1,0 +1,120 @@
+"""A server of any model: a process with a disk, which answers clients."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Final
+
+import attrs
+
+from core.models.messages import NOTHING, Row, wire_bytes
+from core.sim.journal import Journal
+from core.sim.network import Network
+from core.sim.node import Node
+from core.sim.units import US_PER_MS
+
+
+@attrs.frozen
+class CopyView:
+    """A server's copy at a moment.
+
+    Attributes:
+        name, role, running: the server, what it is now in the model's own words, and whether its process runs.
+        term: the term that it knows; 0 if the model has none.
+        stored: the number of rows that it has received.
+        durable: the number of these rows that would survive a loss of power.
+        visible: the number of rows that a read at this server can return.
+        acknowledged: the number of acknowledged rows that it has received.
+        note: what else matters about it, in the model's own words.
+    """
+
+    name: str
+    role: str
+    running: bool
+    term: int
+    stored: int
+    durable: int
+    visible: int
+    acknowledged: int = 0
+    note: str = ""
+
+
+class Rows:
+    """Visible rows: the latest version of each key, and the number of rows."""
+
+    __slots__ = ("latest", "uids")
+
+    def __init__(self) -> None:
+        self.latest: dict[str, Row] = {}
+        self.uids: set[int] = set()
+
+    def add(self, row: Row) -> None:
+        """Make a row visible."""
+        self.uids.add(row.uid)
+        if row.version > self.latest.get(row.key, NOTHING).version:
+            self.latest[row.key] = row
+
+    def reset(self, rows: Iterable[Row]) -> None:
+        """Make exactly these rows visible."""
+        self.latest.clear()
+        self.uids.clear()
+        for row in rows:
+            self.add(row)
+
+    def read(self, key: str) -> Row:
+        """Return the latest version of a key."""
+        return self.latest.get(key, NOTHING)
+
+    def __len__(self) -> int:
+        return len(self.uids)
+
+
+class Server(Node):
+    """Base of the servers of all models.
+
+    Attributes:
+        write_time: how long a write to the server's own log takes, including the sync, µs.
+        bytes_sent: the bytes that it has sent to other servers.
+    """
+
+    __slots__ = ("bytes_sent", "peers", "write_time")
+
+    peers: Final[tuple[str, ...]]
+
+    def __init__(self, address: str, peers: tuple[str, ...], network: Network, journal: Journal) -> None:
+        super().__init__(address, network, journal)
+        self.peers = peers
+        self.write_time = US_PER_MS
+        self.bytes_sent = 0
+
+    def begin(self) -> None:
+        """Start the process with what is on disk."""
+
+    def end(self, *, power: bool) -> None:
+        """Forget what is in memory. If the machine loses power, also forget what was not synced to disk."""
+
+    def send(self, node: str, message: object) -> None:
+        if node in self.peers:
+            self.bytes_sent += wire_bytes(message)
+        super().send(node, message)
+
+    def reply(self, node: str, message: object) -> None:
+        if node in self.peers:
+            self.bytes_sent += wire_bytes(message)
+        super().reply(node, message)
+
+    def emit(self, kind: str, *columns: object) -> None:
+        """Record an event, and make it the cause of what the server does next."""
+        self.journal.cause = self.journal.emit(kind, *columns)
+
+    def stored_rows(self) -> Iterable[Row]:
+        """Return the rows that the server has received, in order."""
+        raise NotImplementedError
+
+    def places(self) -> dict[object, Row]:
+        """Return the rows that are committed by the server's own view, each by its place: offset, sequence number, or GTID."""
+        raise NotImplementedError
+
+    def view(self) -> CopyView:
+        """Return a frozen view of the copy."""
+        raise NotImplementedError

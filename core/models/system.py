@@ -1,0 +1,247 @@
+"""A running system of any model: servers, clients, acts, and views. The models build on this class; the kernel knows none of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from functools import singledispatchmethod
+from typing import ClassVar, Final
+
+import attrs
+
+from core.models import acts, events
+from core.models.account import Account
+from core.models.client import Client
+from core.models.messages import Row
+from core.models.report import Report, counts
+from core.models.server import CopyView, Server
+from core.sim.agenda import Agenda
+from core.sim.errors import ActRefused
+from core.sim.journal import Journal, Sink, null_sink
+from core.sim.network import Network
+from core.sim.random_stream import RandomStream
+from core.sim.simulation import Simulation
+from core.sim.units import SECOND, US_PER_MS
+
+QUIET: Final = 60 * SECOND
+"""How long a run goes on without load after everything is healed, before its final state is taken, µs."""
+
+
+class ReplicationSystem(Simulation):
+    """A running system.
+
+    Attributes:
+        model: the name of the model.
+        servers, clients: the servers and clients, by name.
+        account: what clients asked and were told.
+        dead_for_good: the servers whose machines do not come back.
+    """
+
+    model: ClassVar[str]
+    READS: ClassVar[tuple[str, ...]]
+    """The ways of reading. The first is the default."""
+
+    __slots__ = ("account", "clients", "dead_for_good", "seed", "servers")
+
+    account: Final[Account]
+
+    def __init__(self, seed: int = 0, sink: Sink = null_sink, latency: int = US_PER_MS) -> None:
+        journal, agenda = Journal(sink), Agenda()
+        super().__init__(journal, agenda, Network(agenda, latency, 0, 0, RandomStream(f"{seed}:network")))
+        self.seed = seed
+        self.servers: dict[str, Server] = {}
+        self.clients: dict[str, Client] = {}
+        self.account = Account(journal)
+        self.dead_for_good: set[str] = set()
+
+    def add_server(self, server: Server) -> None:
+        """Add a server before the start."""
+        self.servers[server.address] = self.nodes[server.address] = server
+
+    def add_client(self, name: str, servers: tuple[str, ...] = (), *, session: bool = False) -> Client:
+        """Add a client, which needs no time to reach the servers."""
+        client = Client(name, servers or tuple(self.servers), self.account, self.network, self.journal, session=session)
+        self.clients[name] = self.nodes[name] = client
+        for server in self.servers:
+            self.network.link((name, server)).latency = self.network.link((server, name)).latency = 0
+        return client
+
+    # --- the model's own answers --------------------------------------------------------------------------------------
+
+    def authority(self) -> str:
+        """Return the server whose data counts: the leader, source, or primary; empty if there is none."""
+        raise NotImplementedError
+
+    def final_rows(self) -> list[Row]:
+        """Return the rows of the authoritative server, in order."""
+        name = self.authority()
+        return list(self.servers[name].places().values()) if name else []
+
+    def promote(self, act: acts.Promote) -> None:
+        """Promote a server by an operator's decision."""
+        raise NotImplementedError
+
+    # --- acts ---------------------------------------------------------------------------------------------------------
+
+    def do(self, act: acts.Act) -> int:
+        """Execute an act now. Return the sequence number of its event.
+
+        Raises:
+            ActRefused: the act is impossible now or makes no sense in this model. Nothing has changed.
+        """
+        self.check(act)
+        journal = self.journal
+        journal.cause = 0
+        journal.cause = seq = journal.emit(events.Acted.kind, act.word, act.text())
+        self.execute(act)
+        journal.cause = 0
+        return seq
+
+    def check(self, act: acts.Act) -> None:
+        """Refuse an act that is impossible now."""
+        for name in ("server", "a", "b"):
+            node = getattr(act, name, "")
+            if node and node not in self.nodes:
+                raise ActRefused(f"there is no {node}; the nodes are {', '.join(self.nodes)}")
+        for node in getattr(act, "servers", ()):
+            if node not in self.servers:
+                raise ActRefused(f"there is no server {node}; the servers are {', '.join(self.servers)}")
+        match act:
+            case acts.Kill(server) | acts.Pause(server) if not self.network.alive[server]:
+                raise ActRefused(f"the process of {server} does not run")
+            case acts.Pause(server) if server in self.paused:
+                raise ActRefused(f"{server} is paused already")
+            case acts.Resume(server) if server not in self.paused:
+                raise ActRefused(f"{server} is not paused")
+            case acts.Restart(server) if self.network.alive[server]:
+                raise ActRefused(f"the process of {server} runs already")
+            case acts.Restart(server) if server in self.dead_for_good:
+                raise ActRefused(f"the machine of {server} is gone for good")
+            case acts.Promote():
+                self.check_promotion(act)
+
+    def check_promotion(self, act: acts.Promote) -> None:
+        """Refuse a promotion that is impossible or makes no sense in this model."""
+
+    @singledispatchmethod
+    def execute(self, act: acts.Act) -> None:
+        """Execute an act that was checked."""
+        raise ActRefused(f"{self.model} has no act '{act.word}'")
+
+    @execute.register
+    def _(self, act: acts.Kill) -> None:
+        self._end(act.server, power=False)
+
+    @execute.register
+    def _(self, act: acts.PowerLoss) -> None:
+        for server in act.servers:
+            if self.network.alive[server]:
+                self._end(server, power=True)
+
+    @execute.register
+    def _(self, act: acts.Restart) -> None:
+        server = self.servers[act.server]
+        self.network.alive[act.server] = True
+        self.journal.cause = self.journal.emit(events.ProcessStarted.kind, act.server)
+        server.begin()
+
+    @execute.register
+    def _(self, act: acts.Pause) -> None:
+        self.pause(act.server)
+
+    @execute.register
+    def _(self, act: acts.Resume) -> None:
+        self.resume(act.server)
+
+    @execute.register
+    def _(self, act: acts.Cut) -> None:
+        self._cut(act.a, act.b, closes=act.closes)
+
+    @execute.register
+    def _(self, act: acts.Heal) -> None:
+        self._heal(act.a, act.b)
+
+    @execute.register
+    def _(self, act: acts.Isolate) -> None:
+        inside = {act.server, *act.clients}
+        for a in self.nodes:
+            for b in self.nodes:
+                if a in inside and b not in inside and (a in self.servers or b in self.servers):
+                    self._cut(a, b, closes=act.closes)
+
+    @execute.register
+    def _(self, act: acts.HealAll) -> None:
+        for a, b in [direction for direction, link in self.network.links.items() if link.cut]:
+            self.network.heal((a, b), self.now)
+
+    @execute.register
+    def _(self, act: acts.SlowLink) -> None:
+        for direction in ((act.a, act.b), (act.b, act.a)):
+            self.network.link(direction).latency = act.latency
+
+    @execute.register
+    def _(self, act: acts.SlowDisk) -> None:
+        self.servers[act.server].write_time = act.write_time
+
+    @execute.register
+    def _(self, act: acts.Promote) -> None:
+        self.promote(act)
+
+    def _end(self, name: str, *, power: bool) -> None:
+        server = self.servers[name]
+        self.paused.pop(name, None)
+        self.journal.cause = cause = self.journal.emit(events.ProcessDied.kind, name, power)
+        server.incarnation += 1
+        server.end(power=power)
+        self.network.process_died(name, self.now, cause)
+
+    def _cut(self, a: str, b: str, *, closes: bool) -> None:
+        if closes:
+            self.network.close(a, b, self.now, self.journal.cause)
+            self.network.close(b, a, self.now, self.journal.cause)
+        self.network.cut((a, b))
+        self.network.cut((b, a))
+
+    def _heal(self, a: str, b: str) -> None:
+        self.network.heal((a, b), self.now)
+        self.network.heal((b, a), self.now)
+
+    # --- the end of a run ---------------------------------------------------------------------------------------------
+
+    def repair(self) -> None:
+        """End all faults: heal the links, resume what is paused, start what is dead and not gone for good, and stop the load."""
+        self.do(acts.HealAll())
+        for name in list(self.paused):
+            self.do(acts.Resume(name))
+        for name in self.servers:
+            if not self.network.alive[name] and name not in self.dead_for_good:
+                self.do(acts.Restart(name))
+        for client in self.clients.values():
+            client.stop()
+
+    def settle(self, quiet: int = QUIET) -> Report:
+        """End all faults and the load, wait until nothing more changes, and return the counts."""
+        self.repair()
+        self.run_until(self.now + quiet)
+        return self.report()
+
+    def report(self) -> Report:
+        """Return the counts, with the present data of the authoritative server as the final state."""
+        authority = self.authority()
+        places = self.servers[authority].places() if authority else {}
+        others = [self.servers[name].places() for name in self.running() if authority and name != authority]
+        return counts(self.account, self.final_rows(), places, others, sum(server.bytes_sent for server in self.servers.values()))
+
+    # --- views --------------------------------------------------------------------------------------------------------
+
+    def running(self) -> Iterable[str]:
+        """Return the names of the servers whose processes run."""
+        return [name for name in self.servers if self.network.alive[name]]
+
+    def copies(self) -> tuple[CopyView, ...]:
+        """Return a frozen view of each copy."""
+        oks = self.account.oks
+        views = []
+        for name, server in self.servers.items():
+            has = {row.uid for row in server.stored_rows() if row.uid in oks}
+            views.append(attrs.evolve(server.view(), running=self.network.alive[name], acknowledged=len(has)))
+        return tuple(views)
