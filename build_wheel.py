@@ -1,7 +1,9 @@
-"""Builds isrlab's wheel: `python build_wheel.py dist` compiles the engine into it where there is a C compiler, and makes a pure one elsewhere.
+"""Builds isrlab's wheel: `python build_wheel.py dist`. If there is a C compiler, the wheel contains a compiled engine; otherwise, the wheel
+is pure.
 
-Both run the same event logs, byte for byte. A compiled wheel is for this Python and this platform; `--pure` makes the one for all.
-It needs setuptools and wheel, and for a compiled one mypy (locks/compile.txt).
+Both kinds of wheel produce the same event logs, byte for byte. A compiled wheel works only with this version of Python on this platform.
+The option `--pure` builds the wheel that works everywhere. The build needs setuptools and wheel, and a compiled wheel also needs mypy
+(locks/compile.txt).
 """
 
 from __future__ import annotations
@@ -22,7 +24,7 @@ COMPILED: Final = ROOT / "build" / "compiled"
 
 
 def pure(directory: Path) -> Path:
-    """The wheel of the sources; returns its path."""
+    """Build a wheel that contains only Python sources, and return its path."""
     command = [
         sys.executable,
         "-m",
@@ -43,7 +45,7 @@ def pure(directory: Path) -> Path:
 
 
 def with_engine(wheel: Path, compiled: Path) -> Path:
-    """The same wheel with a compiled engine in it, for this Python and platform; returns its path."""
+    """Build a wheel with a compiled engine for this Python and platform, and return its path."""
     with tempfile.TemporaryDirectory() as scratch:
         _wheel("unpack", str(wheel), "-d", scratch)
         (tree,) = Path(scratch).iterdir()
@@ -67,7 +69,7 @@ def _wheel(*arguments: str) -> None:
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Run the command line; returns the exit code."""
+    """Run the command line and return the exit code."""
     directories = [Path(each) for each in arguments if each != "--pure"]
     if len(directories) != 1:
         print(__doc__, file=sys.stderr)

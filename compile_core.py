@@ -1,10 +1,10 @@
-"""A compiled copy of the engine: `python compile_core.py build/compiled` makes `build/compiled/core`, its hot modules built with mypyc.
+"""Compiles the engine: `python compile_core.py build/compiled` creates `build/compiled/core`, whose hot modules are compiled with mypyc.
 
-Whoever has that directory before the sources on the path runs compiled; the rest of the copy is the sources as they are, and both
-ways give the same events, byte for byte. It needs a C compiler, and mypy and setuptools (locks/compile.txt).
+If `build/compiled` precedes the sources on the module path, Python uses the compiled modules. All other modules are plain copies. Compiled
+modules and sources produce the same events, byte for byte. Compiling needs a C compiler, mypy, and setuptools (locks/compile.txt).
 
-    --use       have this Python take the copy wherever it does not run in the sources' own directory, as `isrlab` does
-    --leave     have it take the sources again
+    --use       make this Python use the copy, for example in the command `isrlab`, unless it runs in the directory of the sources
+    --leave     make this Python use the sources again
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ HOT: Final = (
     "kafka/clients/producer", "kafka/clients/producer_batch", "kafka/clients/record_accumulator", "kafka/clients/sender", "kafka/log/cleaner/compacted_term", "kafka/log/leader_epoch_cache", "kafka/log/leader_term", "kafka/log/replica_log", "lab/cluster",
     "lab/cluster_nodes", "sim/agenda", "sim/journal", "sim/long_polling", "sim/network", "sim/node", "sim/simulation",
 )  # fmt: skip
-"""What plain replication runs through. They are compiled together, so that each knows the others' types."""
+"""The modules that execute plain replication. They are compiled together, so that each module knows the types of the others."""
 
 BASES: Final = {
     "BrokerContext",
@@ -46,20 +46,23 @@ BASES: Final = {
     "SessionEntry",
     "Simulation",
 }
-"""Compiled classes that others here build on."""
+"""Compiled classes from which other compiled classes are derived."""
 
 MARK: Final = "@mypyc_attr(allow_interpreted_subclasses=True)\n"
-"""Put before the compiled classes of the copy: such a class can be built on where nothing is compiled, and an object of it can be made
-without its `__init__`, as a keyframe does."""
+"""The decorator of the compiled classes in the copy. It allows classes in uncompiled modules to derive from them, and allows objects to be
+created without `__init__`, which keyframes need.
+"""
 
 FINAL: Final = re.compile(r"(?<=: )Final\[(.+)\]\n")
-"""Not so in the copy's compiled classes: only `__init__` can set such a field there, and a snapshot has to."""
+"""Matches `Final` annotations, which are removed from the compiled classes in the copy: only `__init__` can set a final field of a compiled
+class, but a snapshot must also set it.
+"""
 
 USE: Final = "isrlab-compiled.pth"
 
 
 def copied(text: str, *, hot: bool) -> str:
-    """A module's text as it stands in the copy."""
+    """Return the text of a module in the copy."""
     lines = text.splitlines(keepends=True)
     body = ast.parse(text).body if hot else []
     marked = [
@@ -80,7 +83,7 @@ def copied(text: str, *, hot: bool) -> str:
 
 
 def copy(directory: Path) -> bool:
-    """Bring the copy up to date; False if it was."""
+    """Bring the copy up to date. Return False if it was already up to date."""
     sources = {path.relative_to(SOURCES.parent): path for path in SOURCES.rglob("*.py")}
     changed = False
     for former in (directory / "core").rglob("*.py"):
@@ -98,11 +101,11 @@ def copy(directory: Path) -> bool:
 
 
 def build(directory: Path) -> None:
-    """Make the copy and compile it, unless it is up to date.
+    """Create and compile the copy, unless it is up to date.
 
     Raises:
-        ImportError: mypy or setuptools are not there.
-        OSError: the compiler failed, or there is none.
+        ImportError: mypy or setuptools is missing.
+        OSError: the compiler failed or is missing.
     """
     done = directory / "done"
     if not copy(directory) and done.exists():
@@ -129,7 +132,7 @@ def build(directory: Path) -> None:
 
 
 def use(directory: Path | None) -> None:
-    """Have this Python find the copy in a directory, or (None) the sources again."""
+    """Make this Python use the copy in a directory or, if the directory is None, the sources."""
     note = Path(sysconfig.get_path("purelib"), USE)
     if directory is None:
         note.unlink(missing_ok=True)
@@ -138,7 +141,7 @@ def use(directory: Path | None) -> None:
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Run the command line; returns the exit code."""
+    """Run the command line and return the exit code."""
     if list(arguments) == ["--leave"]:
         use(None)
         return 0

@@ -1,4 +1,6 @@
-"""How the suite is shared out among processes: file by file, the longest first, and all that use one Spark session in one process."""
+"""Distributes the test suite over processes: file by file, the longest files first, and all files that use the Spark session in one
+process.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +13,9 @@ from typing import Any
 import pytest
 
 SESSION = "spark-session"
-"""The group of files with tests that take the Spark session of their process: starting and warming one up is dear, two is twice as dear."""
+"""The group of files whose tests use the Spark session of their process. Starting and warming up a session is expensive, and two sessions
+cost twice as much.
+"""
 
 
 @pytest.hookimpl(tryfirst=True)
@@ -31,14 +35,16 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 def pytest_collection_finish() -> None:
-    """What thousands of collected tests hold is no garbage: looking through it again and again takes 5 to 10 % of the time."""
+    """Exclude the objects of the thousands of collected tests from garbage collection. Scanning them again and again would take 5 to 10% of
+    the time.
+    """
     gc.collect()
     gc.freeze()
 
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
-    """What `--dist loadgroup` does, but for tests of no group, which stay with their file."""
+    """Do what `--dist loadgroup` does, except that tests without a group stay together with their file."""
     from xdist.scheduler import LoadGroupScheduling
 
     class ByGroupOrFile(LoadGroupScheduling):
@@ -51,6 +57,6 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:
-    """One process more than cores: a good part of the tests waits, for a terminal, for a cluster to start, for an application's pauses."""
+    """Return one more than the number of cores, because many tests wait: for a terminal, for the start of a cluster, or for an application."""
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     return cores + 1

@@ -1,8 +1,8 @@
-"""How fast the engine is on work W, beside SimPy on the same work in the same run: `make bench`.
+"""Measures the speed of the engine on workload W, and compares it with SimPy on the same workload in the same run: `make bench`.
 
-Each line is the middle of several pairs run in turn: build, warm up, then measure in CPU time of this process, so that what
-else runs on the machine counts little. The garbage collector rests meanwhile, as it does in the playground between two frames.
-All of it runs twice: with the sources, and with the engine compiled (`engines`).
+Each figure is the median of several pairs of runs. A run builds a cluster, warms up, and is then measured in CPU time of this process, so
+that other programs on the machine have little effect. As in the playground between two frames, the garbage collector is disabled during the
+measurement. All measurements run twice: with the sources, and with the compiled engine (`engines`).
 """
 
 from __future__ import annotations
@@ -28,14 +28,14 @@ from scenarios.logs.log_writer import LogWriter
 
 PAIRS: Final = 5
 WARM: Final = 10
-"""Rounds before the clock starts: sessions are open, and every list has grown once."""
+"""The number of rounds before the clock starts. After these rounds, sessions are open, and every list has grown once."""
 
 Run = Callable[[int], int]
-"""Runs so many rounds; returns the updates made."""
+"""A function that runs a number of rounds and returns the number of updates."""
 
 
 def rate(made: Run, rounds: int) -> float:
-    """Updates per second of CPU time."""
+    """Return the number of updates per second of CPU time."""
     made(WARM)
     gc.collect()
     gc.freeze()
@@ -49,7 +49,7 @@ def rate(made: Run, rounds: int) -> float:
 
 
 def compare(name: str, ours: Callable[[], Run], baseline: Callable[[], Run], rounds: int, wanted: float) -> float:
-    """Print one line: both rates and the middle ratio of the pairs; returns the engine's rate."""
+    """Print one line with both rates and the median ratio of the pairs, and return the engine's rate."""
     pairs = [(rate(ours(), rounds), rate(baseline(), rounds)) for _ in range(PAIRS)]
     ratio = statistics.median(a / b for a, b in pairs)
     mine, other = (statistics.median(each) for each in zip(*pairs, strict=True))
@@ -58,18 +58,18 @@ def compare(name: str, ours: Callable[[], Run], baseline: Callable[[], Run], rou
 
 
 def ring() -> Sink:
-    """What keeps the events of a live session."""
+    """Return a ring buffer such as the one that keeps the events of a live session."""
     return deque[tuple[Any, ...]](maxlen=max(RING_SIZES.values())).append
 
 
 def engine(partitions: int, sink: Sink | None, *, active: float = 1.0) -> Run:
-    """The engine on W."""
+    """Run the engine on W."""
     cluster = workload.build(partitions, sink)
     return lambda rounds: workload.drive(cluster, rounds, active=active)
 
 
 def against_simpy() -> None:
-    """The engine beside the two baselines."""
+    """Compare the engine with the two baselines."""
     print(f"{'work W: 3 brokers, RF 3, a fetch every 10 virtual ms':<58} {'engine':>14} {'SimPy':>14} {'ratio':>8}")
     compare(
         "P=10, all active, events on; (a) a process per fetcher", lambda: engine(10, ring()), lambda: workload.simpy_by_fetcher(10), 500, 2
@@ -85,7 +85,7 @@ def against_simpy() -> None:
 
 
 def only_what_changed(partitions: int = 1_000, active: float = 0.05, rounds: int = 40) -> None:
-    """The cost of a round in which few partitions have news, beside that of one that looks at all of them."""
+    """Compare the cost of a round in which few partitions have news with the cost of a round that looks at all partitions."""
     ratios = []
     for _ in range(PAIRS):
         quick, whole = workload.build(partitions), workload.build(partitions)
@@ -99,13 +99,15 @@ def only_what_changed(partitions: int = 1_000, active: float = 0.05, rounds: int
 
 
 def assert_same_end(one: Cluster, other: Cluster) -> None:
-    """Both clusters stand at the same point."""
+    """Assert that both clusters have reached the same state."""
     if one.view() != other.view():
         sys.exit("skipping what has not changed led to another end")
 
 
 def to_a_file(partitions: int = 1_000, rounds: int = 20) -> None:
-    """JSON lines to a file beside events that nobody keeps; the file's last line is written within the time."""
+    """Compare writing events as JSON lines to a file with discarding the events. The last line of the file must be written within the
+    measured time.
+    """
 
     def logged(folder: str) -> Run:
         path = Path(folder, "session.jsonl")

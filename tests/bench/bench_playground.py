@@ -32,11 +32,11 @@ from typing import Any
 COLUMNS, ROWS = 200, 60
 FPS = 30
 SECONDS = 6.0
-"""Wall seconds of each measurement of something else than frames."""
+"""The wall seconds of each measurement, except those of frames."""
 FIRST, FRAMES = 30, 180
 """Frames before those that are measured, and of these."""
 RUNS = 3
-"""How often the same frames are measured."""
+"""The number of times that the same frames are measured."""
 ROOT = Path(__file__).parents[2]
 
 
@@ -44,7 +44,7 @@ ROOT = Path(__file__).parents[2]
 
 
 def build(brokers: int, topics: int, partitions: int) -> Any:
-    """A session with a cluster under load: every partition has three replicas."""
+    """Return a session with a cluster under load in which every partition has three replicas."""
     from core.kafka.release import CURRENT
     from core.kafka.topic_spec import TopicSpec
     from core.lab.acts import Load
@@ -96,12 +96,12 @@ class Meter:
 
 
 def told(**numbers: object) -> None:
-    """Hand numbers to whoever started this process."""
+    """Send numbers to the parent process."""
     Path(os.environ["BENCH_OUT"]).write_text(json.dumps(numbers))
 
 
 def play(size: tuple[int, int, int], then: Callable[[Any], Coroutine[Any, Any, dict[str, object]]]) -> None:
-    """Run the playground in this terminal, and measure something once it is up."""
+    """Run the playground in this terminal, and start a measurement when it is ready."""
     from tui.app.playground import Playground
     from tui.main_screen.display_options import DisplayOptions
 
@@ -125,7 +125,7 @@ def play(size: tuple[int, int, int], then: Callable[[Any], Coroutine[Any, Any, d
 
 
 async def frames(app: Any) -> dict[str, object]:
-    """CPU of frames while it plays at speed 1."""
+    """Measure the CPU time of frames while the session plays at speed 1."""
     meter = app.meter
     while len(meter.frames) < FIRST + FRAMES:
         await asyncio.sleep(0.1)
@@ -134,7 +134,7 @@ async def frames(app: Any) -> dict[str, object]:
 
 
 async def paused(app: Any) -> dict[str, object]:
-    """CPU while nothing moves; the bytes are counted outside."""
+    """Measure the CPU time while nothing moves. The bytes are counted outside this process."""
     app.main_screen.session.pause()
     app.main_screen.refresh_view()
     await asyncio.sleep(1.0)
@@ -148,7 +148,7 @@ async def paused(app: Any) -> dict[str, object]:
 
 
 async def repaint(app: Any) -> dict[str, object]:
-    """CPU of painting every cell again."""
+    """Measure the CPU time of painting every cell again."""
     app.main_screen.session.pause()
     app.main_screen.refresh_view()
     await asyncio.sleep(0.5)
@@ -168,7 +168,7 @@ async def repaint(app: Any) -> dict[str, object]:
 
 
 async def keys(app: Any) -> dict[str, object]:
-    """CPU from a key's arrival to what it changes having been written."""
+    """Measure the CPU time from the arrival of a key until its effect has been written."""
     app.main_screen.session.pause()
     app.main_screen.refresh_view()
     await asyncio.sleep(0.5)
@@ -178,7 +178,7 @@ async def keys(app: Any) -> dict[str, object]:
 
 
 async def seek(app: Any) -> dict[str, object]:
-    """CPU and wall time of going to random events of a long session, arrival included."""
+    """Measure the CPU time and the wall time of going to random events of a long session, including the first frame there."""
     session = app.main_screen.session
     session.pause()
     while session.replay_run.event_tap.seq < 100_000:
@@ -201,13 +201,13 @@ async def seek(app: Any) -> dict[str, object]:
 
 
 async def memory(app: Any) -> dict[str, object]:
-    """Largest resident set, in bytes."""
+    """Return the maximum resident set size in bytes."""
     await asyncio.sleep(SECONDS)
     return {"rss": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024, "now": app.main_screen.session.cluster.now}
 
 
 def memory_without_view(until: int) -> None:
-    """The same session without a view; the modules of the view are there, a session names some of them."""
+    """Measure the memory of the same session without a view. Modules of the view that a session imports are included."""
     import tui.app.playground  # noqa: F401
 
     loaded = build(*SMALL)
@@ -216,7 +216,7 @@ def memory_without_view(until: int) -> None:
 
 
 def memory_of_modules(*names: str) -> None:
-    """Modules alone."""
+    """Measure the memory of the modules alone."""
     for name in names:
         importlib.import_module(name)
     told(rss=resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024)
@@ -241,7 +241,7 @@ LABORATORY = ("core.lab.cluster", "tui.session.play_target", "scenarios.logs.log
 
 
 def machine() -> None:
-    """The same work again and again, as often as frames come."""
+    """Measure the same fixed work again and again, at the rate of frames."""
     took = []
     for _ in range(FRAMES):
         start = time.process_time()
@@ -253,7 +253,7 @@ def machine() -> None:
 
 
 def table() -> None:
-    """The same grid in a DataTable: the cells that changed are updated each frame."""
+    """Show the same grid in a DataTable, in which each frame updates the cells that changed."""
     from textual.app import App, ComposeResult
     from textual.widgets import DataTable
 
@@ -324,7 +324,7 @@ CHILDREN: dict[str, Callable[[], None]] = {
 
 
 class Terminal:
-    """A pseudo-terminal with a child in it."""
+    """A pseudo-terminal with a child process."""
 
     def __init__(self, arguments: Sequence[str], out: Path) -> None:
         self.master, slave = pty.openpty()
@@ -350,7 +350,7 @@ class Terminal:
         return got
 
     def drain(self) -> None:
-        """Read until the child ends."""
+        """Read until the child process ends."""
         while self.process.poll() is None:
             self.read(0.2)
         os.close(self.master)
@@ -381,7 +381,7 @@ def same_frames(child: str) -> tuple[list[float], list[float], float]:
 
 
 def of_frames(name: str, least: Sequence[float], single: Sequence[float], share: str, most: str, worst: float) -> None:
-    """What frames cost, in two lines; `worst` is the centile that is limited."""
+    """Print two lines about the cost of frames. `worst` is the percentile that has a limit."""
     line(
         f"{name}: view, share of a core (in single runs)",
         f"{statistics.mean(least) * FPS:.1%} ({statistics.mean(single) * FPS:.1%})",
@@ -395,7 +395,7 @@ def of_frames(name: str, least: Sequence[float], single: Sequence[float], share:
 
 
 def count_paused(terminal: Terminal, out: Path) -> dict[str, object]:
-    """Bytes written while nothing moves."""
+    """Count the bytes that are written while nothing moves."""
     flag = Path(f"{out}.paused")
     while not flag.exists() and terminal.process.poll() is None:
         terminal.read(0.05)
@@ -427,7 +427,7 @@ def press_keys(terminal: Terminal, out: Path) -> dict[str, object]:
 
 
 def cpu_of(pid: int) -> float:
-    """CPU seconds of a process so far."""
+    """Return the CPU seconds that a process has used so far."""
     try:
         fields = Path(f"/proc/{pid}/schedstat").read_text().split()
         return int(fields[0]) / 1e9
@@ -436,7 +436,7 @@ def cpu_of(pid: int) -> float:
 
 
 def first_frame() -> tuple[list[float], list[float]]:
-    """Wall and CPU seconds from the start of `isrlab play` to the first paint of its grid."""
+    """Measure the wall time and the CPU time in seconds from the start of `isrlab play` until its grid is first painted."""
     walls, cpus = [], []
     code = "import sys; from tui.cli import main; sys.exit(main(sys.argv[1:]))"
     for _ in range(5):
@@ -453,12 +453,12 @@ def first_frame() -> tuple[list[float], list[float]]:
 
 
 def centile(numbers: Sequence[float], share: float) -> float:
-    """The nearest rank."""
+    """Return a percentile by the nearest rank."""
     return sorted(numbers)[min(len(numbers) - 1, int(len(numbers) * share))]
 
 
 def line(what: str, got: str, wanted: str) -> None:
-    """One line of the report."""
+    """Print one line of the report."""
     print(f"{what:<86} {got:>28}   {f'wanted {wanted}' if wanted else ''}".rstrip(), flush=True)
 
 

@@ -90,11 +90,13 @@ QUERIES: Final = {
             quantile_disc(behind, 0.99) AS p99, max(behind) AS "max" FROM samples WHERE behind IS NOT NULL GROUP BY topic, "of\"""",
     "errors": "SELECT error, kind, count(*) AS \"count\" FROM events WHERE error IS NOT NULL GROUP BY error, kind",
 }  # fmt: skip
-"""The aggregations that take nearly all of a report's work, in SQL; those of few rows that are left out take DuckDB a few ms each."""
+"""The aggregations that take nearly all of the time of a report, in SQL. Aggregations of few rows are left out, because each of them takes
+DuckDB only a few ms.
+"""
 
 
 def write_session(path: Path, events: int) -> int:
-    """A session of at least so many events; returns how many."""
+    """Write a session with at least the given number of events, and return its number of events."""
     topics = (TopicSpec("orders", partitions=24), TopicSpec("log", partitions=12, replication_factor=2))
     spec = ClusterSpec(brokers=tuple(BrokerSpec(broker) for broker in range(1, 7)), topics=topics)
     release = Release.named("4.1")
@@ -116,7 +118,7 @@ def write_session(path: Path, events: int) -> int:
 
 
 def duckdb_report(dataset: str) -> None:
-    """The aggregations by DuckDB, as JSON on stdout."""
+    """Compute the aggregations with DuckDB, and print them as JSON on stdout."""
     import duckdb
 
     db = duckdb.connect()
@@ -133,7 +135,7 @@ def duckdb_report(dataset: str) -> None:
 
 
 def measured(*command: str) -> tuple[float, float, float, str]:
-    """Wall and processor seconds and GB of memory of the largest process of a command, and what it printed."""
+    """Run a command. Return its wall seconds, its processor seconds, the memory of its largest process in GB, and its output."""
     wall = time.monotonic()
     process = subprocess.Popen(
         [sys.executable, *command],
@@ -153,7 +155,7 @@ def measured(*command: str) -> tuple[float, float, float, str]:
 
 
 def differing(report: dict[str, Any], other: dict[str, Any]) -> list[str]:
-    """Tables in which the other's rows, in its columns, are not the report's."""
+    """Return the tables in which the other's rows differ from those of the report, compared by the other's columns."""
     wrong = []
     for name, rows in other.items():
         ours = [{column: row[column] for column in rows[0]} for row in report["summaries"][name]] if rows else report["summaries"][name]
@@ -163,7 +165,7 @@ def differing(report: dict[str, Any], other: dict[str, Any]) -> list[str]:
 
 
 def main() -> None:
-    """Run it and print the table."""
+    """Run the benchmark and print the table."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--events", type=int, default=1_000_000)
     parser.add_argument("--rounds", type=int, default=ROUNDS)

@@ -34,29 +34,33 @@ from tui.session.session import Session
 BROKERS = 100
 SIZES = (1_000, 10_000, 100_000)
 BACK = {10: 5, 1_000: 100, 10_000: 1_000}
-"""Milliseconds that a way back may take at most in 95 of 100 cases, by partitions; a person notices a step back above some 100 ms."""
+"""The maximum time in milliseconds that going back may take in 95 of 100 cases, by the number of partitions. A person notices a step back
+of more than about 100 ms.
+"""
 
 START = 35 * SECOND
-"""Until then a cluster looks at what its start has left: every partition's followers once, every fetcher's first request."""
+"""The time until which a cluster still has work left from its start: every partition looks at its followers once, and every fetcher sends
+its first request.
+"""
 
 
 def spec_of(brokers: int, partitions: int) -> ClusterSpec:
-    """A cluster with one topic, replication factor 3, and Kafka's defaults."""
+    """Return a cluster with one topic, replication factor 3, and Kafka's default settings."""
     return ClusterSpec(tuple(BrokerSpec(broker) for broker in range(brokers)), (TopicSpec("w", partitions, 3),))
 
 
 def megabytes() -> int:
-    """The most memory this process has held."""
+    """Return the maximum memory that this process has used so far."""
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024
 
 
 def line(name: str, value: str, wanted: str = "") -> None:
-    """Print one figure, and what is wanted of it."""
+    """Print one figure and its target."""
     print(f"{name:<62} {value:>26}" + (f"  (wanted {wanted})" if wanted else ""), flush=True)
 
 
 class Writer:
-    """Appends a record once a second to a drawn share of a cluster's partitions."""
+    """A writer that appends one record per second to a random share of a cluster's partitions."""
 
     def __init__(self, cluster: Cluster, share: float) -> None:
         self.cluster = cluster
@@ -66,7 +70,7 @@ class Writer:
         self.plan: list[tuple[int, TopicPartition]] = sorted((draw.randrange(SECOND), tp) for tp in chosen)
 
     def second(self) -> None:
-        """One virtual second."""
+        """Run one virtual second."""
         cluster, start = self.cluster, self.cluster.now
         partitions = cluster.controller.replication.partitions
         for after, tp in self.plan:
@@ -76,7 +80,7 @@ class Writer:
         cluster.run_until(start + SECOND)
 
     def pace(self, seconds: int) -> float:
-        """Virtual seconds per second of CPU; the middle of as many."""
+        """Return the median number of virtual seconds per second of CPU time."""
         self.second()
         paces = []
         for _ in range(seconds):
@@ -87,7 +91,7 @@ class Writer:
 
 
 def sizes() -> None:
-    """Building, memory, idle and active clusters."""
+    """Measure building clusters, their memory, and idle and active clusters."""
     for partitions in SIZES:
         gc.collect()
         started = time.process_time()
@@ -111,7 +115,7 @@ def sizes() -> None:
 
 
 def one_append() -> None:
-    """Appending many records is one run, as appending few is."""
+    """Check that one append of many records takes about as long as one append of few records."""
     cluster = workload.build(1)
     partition = next(p for broker in cluster.brokers.values() for p in broker.partitions.values() if p.is_leader)
     costs: dict[int, list[float]] = {10: [], 10_000_000: []}
@@ -127,7 +131,9 @@ def one_append() -> None:
 
 
 def keyframes() -> None:
-    """Keyframes of three brokers under load, as often as the playground takes them: what one costs, what all cost, going back."""
+    """Measure keyframes of three brokers under load, taken as often as in the playground: the cost of each keyframe, the total cost, and
+    going back.
+    """
     for partitions in BACK:
         if partitions < 10_000:
             each_keyframe(partitions)
@@ -136,7 +142,7 @@ def keyframes() -> None:
 
 
 def under_load(partitions: int) -> Session:
-    """A session after ten seconds of a batch every 50 ms."""
+    """Return a session after ten seconds with a batch every 50 ms."""
     session = Session(lambda sink: PlayableCluster(Cluster(spec_of(3, partitions), sink=sink)))
     session.do(acts.Load("w", 1_000, producer="bench"))
     session.replay_run.advance_to(10 * SECOND)
@@ -145,7 +151,7 @@ def under_load(partitions: int) -> Session:
 
 @contextmanager
 def collector_rests() -> Iterator[None]:
-    """As in the playground between two frames."""
+    """Disable the garbage collector within the block, as the playground does between two frames."""
     gc.collect()
     gc.freeze()
     gc.disable()
@@ -157,7 +163,7 @@ def collector_rests() -> Iterator[None]:
 
 
 def each_keyframe(partitions: int) -> None:
-    """One keyframe: of everything, and of what has moved since the last; and standing there again, or anew."""
+    """Measure one keyframe of everything, one of the changes since the last keyframe, and restoring a keyframe in place and as a copy."""
     cluster = under_load(partitions).cluster
     assert isinstance(cluster, Cluster)
     costs: dict[str, list[float]] = {"whole": [], "moved": [], "restored": [], "gone back to": []}
@@ -189,7 +195,7 @@ def each_keyframe(partitions: int) -> None:
 
 
 def with_and_without(partitions: int, turns: int = 60) -> None:
-    """The same run with keyframes and without."""
+    """Compare the same run with and without keyframes."""
     kept, plain = under_load(partitions), under_load(partitions)
     for session in (kept, plain):
         session.replay_run.playable.snapshot()  # the first one reads everything
@@ -210,7 +216,7 @@ def with_and_without(partitions: int, turns: int = 60) -> None:
 
 
 def going_back(partitions: int, steps: int = 20_000) -> None:
-    """To events of a session, wherever they are: the cluster alone, and the session with its events."""
+    """Measure going back to any events of a session: only the cluster, and the session with its events."""
     session = under_load(partitions)
     replay_run, keyframe_cache = session.replay_run, session.keyframe_cache
     keyframe_cache.maybe_add(replay_run, seen=False)  # of the largest nobody keeps one before somebody goes back
@@ -250,7 +256,7 @@ def going_back(partitions: int, steps: int = 20_000) -> None:
 
 
 def main() -> None:
-    """Run all; what tells the most memory that was ever held goes first."""
+    """Run all measurements. The measurement of the maximum memory runs first, because memory never counts down."""
     sizes()
     one_append()
     keyframes()

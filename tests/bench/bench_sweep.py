@@ -1,8 +1,9 @@
-"""How a sweep of small runs scales, beside a bare process pool on the same runs: `make bench`, or `bench_sweep.py --full` for 10,000.
+"""Measures how a sweep of small runs scales, and compares it with a bare process pool on the same runs: `make bench`, or `bench_sweep.py
+--full` for 10,000 runs.
 
-A run is an hour of virtual time of three brokers with 20 partitions, a slow steady load and a crash every half hour. Printed
-are wall time and processor time of the whole process tree. On a machine that others use, too, wall times say little: the
-processor time of the same work tells what more workers, or Spark, cost; what is left of the ratio is waiting for a core.
+A run is an hour of virtual time of three brokers with 20 partitions, a slow steady load, and a crash every half hour. The benchmark prints
+the wall time and the processor time of the whole process tree. On a machine with other users, wall times mean little. The processor time of
+the same work shows the cost of more workers or of Spark, and the rest of the ratio is time spent waiting for a core.
 """
 
 from __future__ import annotations
@@ -41,7 +42,7 @@ horizon: 1h
 """
 
 RUNS: Final = 200
-"""Runs when not all 10,000 are asked for."""
+"""The number of runs without the option `--full`."""
 
 FULL: Final = 10_000
 
@@ -51,14 +52,14 @@ PAGE: Final = os.sysconf("SC_PAGE_SIZE")
 
 @attrs.frozen
 class Usage:
-    """What a process tree has used: processor seconds, and resident bytes of its largest Python worker."""
+    """The resources that a process tree has used: processor seconds, and the resident bytes of its largest Python worker."""
 
     seconds: float
     worker_bytes: int
 
 
 def tree_usage() -> Usage:
-    """Of this process and everything below it, those that have ended included."""
+    """Return the usage of this process and all its descendants, including those that have ended."""
     parents: dict[int, int] = {}
     seconds: dict[int, float] = {}
     for entry in Path("/proc").iterdir():
@@ -85,7 +86,9 @@ def tree_usage() -> Usage:
 
 @attrs.frozen
 class Measured:
-    """One way of doing the runs: wall and processor seconds, and the largest worker's bytes after a tenth and at the end."""
+    """The measurements of one way of executing the runs: wall seconds, processor seconds, and the largest worker's bytes after a tenth of
+    the runs and at the end.
+    """
 
     wall: float
     processor: float
@@ -95,7 +98,7 @@ class Measured:
 
 
 def measure(grid: Grid, runs: int, workers: Workers) -> Measured:
-    """Do the runs; what starting Spark cost is not in it, what starting Python workers cost is."""
+    """Execute the runs. The cost includes starting Python workers, but not starting Spark."""
     memory: dict[str, int] = {"early": 0, "late": 0}
     peak = [0]
     stop = threading.Event()
@@ -120,7 +123,7 @@ def measure(grid: Grid, runs: int, workers: Workers) -> Measured:
 
 
 def line(name: str, measured: Measured, runs: int) -> None:
-    """Print one way."""
+    """Print the measurements of one way of executing the runs."""
     print(
         f"{name:<22} {measured.wall:>8.1f} s wall {measured.processor:>8.1f} s processor {1000 * measured.processor / runs:>7.1f} ms/run "
         f"   largest worker {measured.early >> 20} MB after a tenth, {measured.late >> 20} MB at most",
@@ -129,7 +132,7 @@ def line(name: str, measured: Measured, runs: int) -> None:
 
 
 def main() -> None:
-    """Run every way and print the ratios."""
+    """Execute the runs in every way and print the ratios."""
     wanted = next((int(argument.removeprefix("--runs=")) for argument in sys.argv if argument.startswith("--runs=")), RUNS)
     runs = FULL if "--full" in sys.argv else wanted
     only = next((argument.removeprefix("--only=") for argument in sys.argv if argument.startswith("--only=")), "")

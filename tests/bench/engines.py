@@ -1,4 +1,4 @@
-"""Runs a benchmark twice: with the sources, and with the engine compiled (`compile_core.py`), unless there is no C compiler."""
+"""Runs a benchmark twice: with the sources and, if there is a C compiler, with the compiled engine (`compile_core.py`)."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ COMPILED: Final = ROOT / "build" / "compiled"
 
 
 def with_each_engine(bench: Callable[[], None]) -> None:
-    """Run a benchmark of the script that is running, each time in a process of its own."""
+    """Run a benchmark of the current script with each engine, each time in a separate process."""
     if sys.argv[1:] == ["one"]:
         print(f"--- the engine {'compiled' if core.is_compiled() else 'in pure Python'}", flush=True)
         bench()

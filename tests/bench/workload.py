@@ -1,8 +1,8 @@
-"""Work W: three brokers, replication factor 3, P partitions, followers that fetch every 10 virtual milliseconds.
+"""Workload W: three brokers, replication factor 3, P partitions, and followers that fetch every 10 virtual milliseconds.
 
-The unit is one (partition, follower) update through the whole engine: the leader appends, a follower's fetch carries the
-records, the next fetch tells the leader and may raise the high watermark. The baselines do the same counting in SimPy and
-nothing else: they sleep, and move an integer LEO and high watermark.
+The unit is one update of a (partition, follower) pair by the whole engine: the leader appends a record, a fetch of the follower carries the
+record, and the next fetch informs the leader, which may advance the high watermark. The SimPy baselines count the same updates and do
+nothing else: their processes sleep, and they advance an integer LEO and an integer high watermark.
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ from core.lab.spec import BrokerSpec, ClusterSpec, NetworkSpec
 from core.sim.journal import Sink
 
 ROUND: Final = 10_000
-"""µs from one fetch of a follower to its next."""
+"""The time from one fetch of a follower to its next fetch, µs."""
 
 BROKERS: Final = (1, 2, 3)
 
 
 def build(partitions: int, sink: Sink | None = None) -> Cluster:
-    """The cluster of W: a link takes half a round, so that a fetch and its answer take one."""
+    """Build the cluster of W. A message takes half a round on a link, so that a fetch and its response take one round."""
     spec = ClusterSpec(
         brokers=tuple(BrokerSpec(broker) for broker in BROKERS),
         topics=(TopicSpec("w", partitions, 3),),
@@ -61,7 +61,7 @@ def drive(cluster: Cluster, rounds: int, *, active: float = 1.0, skipping: bool 
 
 
 def name_all(cluster: Cluster) -> None:
-    """Have the next fetches name every partition and their answers carry all of them, as before there were fetch sessions (KIP-227)."""
+    """Make the next fetches name every partition, and make their responses contain all partitions, as before fetch sessions (KIP-227)."""
     for broker in cluster.brokers.values():
         for fetcher in broker.fetcher_manager.fetchers.values():
             for tp in fetcher.states:
@@ -74,7 +74,9 @@ def name_all(cluster: Cluster) -> None:
 
 
 def simpy_by_fetcher(partitions: int) -> Callable[[int], int]:
-    """Baseline (a): a process per fetcher; leader and follower talk through stores. Returns what runs so many rounds more."""
+    """Baseline (a): a process for each fetcher. The leader and the followers communicate through stores. Return a function that runs a
+    number of further rounds.
+    """
     environment = simpy.Environment()
     leos = {(broker, p): 0 for broker in BROKERS for p in range(partitions)}
     watermarks = dict.fromkeys(range(partitions), 0)
@@ -117,7 +119,7 @@ def simpy_by_fetcher(partitions: int) -> Callable[[int], int]:
 
 
 def simpy_by_replica(partitions: int) -> Callable[[int], int]:
-    """Baseline (b): a process per (partition, follower). Returns what runs so many rounds more."""
+    """Baseline (b): a process for each (partition, follower) pair. Return a function that runs a number of further rounds."""
     environment = simpy.Environment()
     leader_leo = [0] * partitions
     follower_leo = [[0, 0] for _ in range(partitions)]

@@ -31,12 +31,12 @@ RELEASES = ("0.8.2", "0.10.2", "1.1", "2.4", "3.6", "4.1")
 
 
 def tell(name: str, events: list[Any]) -> None:
-    """One run."""
+    """Print the digest of one run."""
     print(name, len(events), hashlib.sha256("\n".join(map(repr, events)).encode()).hexdigest())
 
 
 def library() -> None:
-    """Every scenario under each release that it names."""
+    """Run every scenario under each release that it names."""
     for name in catalogue.names():
         scenario = catalogue.load(name)
         for release in releases_of(scenario, ()):
@@ -46,7 +46,7 @@ def library() -> None:
 
 
 def timelines() -> None:
-    """Brokers that are killed and started under load; half of the way is gone by a restored copy."""
+    """Run timelines in which brokers are killed and started under load. A restored copy continues each timeline from its middle."""
     for number, release in enumerate(RELEASES):
         draw = random.Random(number)
         events: list[Any] = []
@@ -65,7 +65,9 @@ def timelines() -> None:
 
 
 def swarms(count: int) -> None:
-    """So many timelines of the swarm, in turn under every release; every second one with harsh faults, every third with reassignments."""
+    """Run the given number of timelines of the swarm, under the releases in turn. Every second timeline has harsh faults, and every third
+    has reassignments.
+    """
     releases = list(RELEASES_OF_KAFKA.values())
     for seed in range(count):
         release = releases[seed % len(releases)]
@@ -75,7 +77,7 @@ def swarms(count: int) -> None:
 
 
 def library_everywhere() -> None:
-    """Every scenario under every release, also those it does not name; one that is refused there is told by why."""
+    """Run every scenario under every release, even under releases that it does not name. If a scenario is refused, print the reason."""
     for name in catalogue.names():
         scenario = catalogue.load(name)
         for release in releases_of(scenario, list(RELEASES_OF_KAFKA.values())):

@@ -1,4 +1,4 @@
-"""The fetcher of a by-hand cluster: whoever has it take a turn decides when, so no back-off may swallow the turn."""
+"""The fetcher of a by-hand cluster: the user decides when it takes a turn, so no backoff may suppress that turn."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Guards of KIP-320 and KAFKA-7164 one by one: whose questions are answered, whose fetches count, when a follower truncates anew."""
+"""The guards of KIP-320 and KAFKA-7164 one by one: which requests are answered, which fetches count, and when a follower truncates again."""
 
 from __future__ import annotations
 
@@ -19,7 +19,9 @@ TP = TopicPartition("t", 0)
 
 
 def stale_follower(without: Sequence[str]) -> tuple[Cluster, list[tuple]]:
-    """Broker 1 leads, then broker 2 for a moment, then broker 1 again; broker 3 hears of nothing. 2.7 truncates in rounds of questions."""
+    """Build a cluster in which broker 1 leads, then broker 2 for a moment, and then broker 1 again, while broker 3 receives no news. In
+    2.7, followers truncate by OffsetsForLeaderEpoch.
+    """
     events: list[tuple] = []
     topic = TopicSpec("t", assignment=(PartitionSpec((1, 2, 3), isr=(1, 2, 3), leader=1),))
     spec = ClusterSpec(

@@ -1,4 +1,6 @@
-"""Many partitions behind one response limit: a fetch session hands out in turn (`FetchSession`: what was sent data moves to the end)."""
+"""Many partitions under one response size limit: a fetch session serves the partitions in turn (`FetchSession`: a partition whose data was
+sent moves to the end).
+"""
 
 from __future__ import annotations
 
@@ -16,7 +18,7 @@ EACH = 400
 
 
 def test_no_partition_starves_while_a_follower_catches_up() -> None:
-    """Two partitions fit into an answer, six are to be fetched: none gets ahead of another by more than two turns."""
+    """A response has room for two of six partitions. No partition gets ahead of another by more than two turns."""
     spec = ClusterSpec(
         (BrokerSpec(1), BrokerSpec(2)),
         (TopicSpec("t", assignment=(PartitionSpec((1, 2)),) * PARTITIONS),),
@@ -41,12 +43,14 @@ def test_no_partition_starves_while_a_follower_catches_up() -> None:
 
 
 def test_partitions_keep_their_order_and_those_with_records_move_to_the_end() -> None:
-    """Also where a partition without records waits before the one whose records have the answer go (`IncrementalFetchContext`)."""
+    """This also holds if a partition without records precedes the partition whose records complete the fetch (`IncrementalFetchContext`)."""
     bench = BrokerBench()
     tps = [TopicPartition("t", number) for number in range(4)]
 
     def fetched(*offsets: int) -> list[tuple[int, int, int]]:
-        """(partition, records, high watermark) in the order of the answer to a fetch from these offsets, of no partition if there are none."""
+        """Fetch from the given offsets, or from no partition if none are given. Return (partition, records, high watermark) in the order of
+        the response.
+        """
         asked = tuple(FetchPartition(tp, offset, 5, -1, 0) for tp, offset in zip(tps, offsets, strict=False))
         request = FetchRequest(0, 2, 0, bench.epochs[2], offsets == (0,) * 4, asked, (), 0 if not offsets else 10**6, 1, 10**7, 10**6, 0)
         bench.broker.handle(request, broker_address(2))

@@ -1,6 +1,7 @@
-"""How a follower truncates, fetches and bears errors, against Kafka's own vectors: FOL (AbstractFetcherThreadTest, ReplicaFetcherThreadTest).
+"""Truncation, fetching, and error handling of a follower, by Kafka's own vectors: FOL (AbstractFetcherThreadTest,
+ReplicaFetcherThreadTest).
 
-The follower is a real broker (2); the test plays its leader (1) with real messages.
+The follower is a real broker (2). The test plays its leader (1) with real messages.
 """
 
 from __future__ import annotations
@@ -26,11 +27,11 @@ from tests.core.node_bench import TP, BrokerBench, log_of
 
 OTHER = TopicPartition("t", 1)
 ROUNDS = RELEASES["2.4"]
-"""Truncates by OffsetsForLeaderEpoch, in rounds (KIP-279)."""
+"""A release in which followers truncate by OffsetsForLeaderEpoch in rounds (KIP-279)."""
 
 
 class Follower(BrokerBench):
-    """Broker 2, following broker 1."""
+    """Broker 2, which follows broker 1."""
 
     def __init__(
         self, release: Release = CURRENT, log: ReplicaLog | None = None, *, leader_epoch: int = 0, other: ReplicaLog | None = None
@@ -45,13 +46,13 @@ class Follower(BrokerBench):
             self.partition_is((1, 2), (1, 2), leader=1, leader_epoch=leader_epoch, partition_epoch=partition_epoch, tp=tp)
 
     def asks(self) -> FetchPartition:
-        """The fetch it has sent, of one partition."""
+        """Return the fetch of one partition that the follower has sent."""
         self.request = self.one_sent(FetchRequest, "b1")
         (part,) = self.request.changed
         return FetchPartition._make(part)
 
     def answer(self, **part: object) -> None:
-        """The leader answers the fetch taken by `asks`."""
+        """Let the leader answer the fetch that `asks` returned."""
         fields: dict = {"error": errors.NONE, "records": None, "high_watermark": 0, "diverging_epoch": -1, "diverging_end": -1, **part}
         error, records, high_watermark, diverging, end = fields.values()
         failure = None if (error, diverging) == (errors.NONE, -1) else (error, diverging, end)
@@ -60,12 +61,12 @@ class Follower(BrokerBench):
         self.broker.handle(FetchResponse(self.request.correlation, 0, errors.NONE, (answer,)), "b1")
 
     def asks_epochs(self) -> dict[TopicPartition, tuple[int, int]]:
-        """(current leader epoch, asked epoch) by partition, of the OffsetsForLeaderEpoch it has sent."""
+        """Return (current leader epoch, requested epoch) by partition of the OffsetsForLeaderEpoch request that the follower has sent."""
         self.epochs_request = self.one_sent(OffsetsForLeaderEpochRequest, "b1")
         return {tp: (current, asked) for tp, current, asked in self.epochs_request.partitions}
 
     def answer_epochs(self, *ends: tuple[int, int], error: str = errors.NONE) -> None:
-        """The leader tells (epoch, end offset) of the partitions asked for, in order."""
+        """Let the leader answer with (epoch, end offset) for the requested partitions, in order."""
         items = tuple((tp, error, *end) for (tp, _, _), end in zip(self.epochs_request.partitions, ends, strict=True))
         self.broker.handle(OffsetsForLeaderEpochResponse(self.epochs_request.correlation, 0, items), "b1")
 
@@ -73,11 +74,11 @@ class Follower(BrokerBench):
         return self.broker.fetcher_manager.fetch_state(TP)
 
     def idle(self) -> bool:
-        """Whether nothing but metadata fetches has been sent."""
+        """Return whether the follower has sent nothing but metadata fetches."""
         return not (self.sent(FetchRequest) or self.sent(OffsetsForLeaderEpochRequest) or self.sent(ListOffsetsRequest))
 
     def truncations(self) -> list[tuple[int, int]]:
-        """(new LEO, old LEO) of each so far."""
+        """Return (new LEO, old LEO) of each truncation so far."""
         return [(columns[4], columns[5]) for columns in self.told(events.Truncated)]
 
 
@@ -136,7 +137,7 @@ def test_fol_06_fenced_truncation() -> None:
 
 @pytest.mark.parametrize("release", [ROUNDS, CURRENT], ids=["FOL-06-2.4", "FOL-06-4.1"])
 def test_fol_06_a_fence_that_was_meant_for_the_epoch_before_is_only_a_delay(release: Release) -> None:
-    """`AbstractFetcherThread#onPartitionFenced`: it fails only if the fenced request named the epoch it still has."""
+    """`AbstractFetcherThread#onPartitionFenced`: the partition fails only if the fenced request had the follower's current epoch."""
     follower = Follower(release)
     follower.asks()
     follower.follow(1, partition_epoch=2)
@@ -408,7 +409,7 @@ def test_fol_21_the_lag_is_what_is_committed_and_not_there() -> None:
 
 
 def test_which_fetcher_follows_a_partition() -> None:
-    """`AbstractFetcherManager#getFetcherId`, with `String#hashCode`; `Utils#abs` of the least int is 0."""
+    """`AbstractFetcherManager#getFetcherId`, with `String#hashCode`. `Utils#abs` of the smallest int is 0."""
     assert [fetcher_id(TopicPartition("t", number), 3) for number in (0, 1, 2)] == [2, 0, 1]
     assert fetcher_id(TopicPartition("t", 2**31 - 31 * ord("t")), 3) == 0
     assert fetcher_id(TopicPartition("t", 2**31 - 31 * ord("t") + 1), 3) == (2**31 - 1) % 3

@@ -1,4 +1,6 @@
-"""Consumers on followers (KIP-392) against Kafka's own vectors: CON-01, CON-02, CON-04 (ReplicaManagerTest, RackAwareReplicaSelectorTest) and FOL-22."""
+"""Consumers that read from followers (KIP-392), by Kafka's own vectors: CON-01, CON-02, CON-04 (ReplicaManagerTest,
+RackAwareReplicaSelectorTest), and FOL-22.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +19,7 @@ BY_RACK: dict[str, object] = {"replica.selector.class": "RackAwareReplicaSelecto
 
 
 def leading(settings: dict[str, object] = BY_RACK) -> BrokerBench:
-    """Broker 1 leads ten records; brokers 2 and 3 are in the ISR and hold all."""
+    """Build a bench in which broker 1 leads ten records, and brokers 2 and 3 are in the ISR and have all records."""
     bench = BrokerBench(settings=settings, racks=RACKS)
     bench.partition_is((1, 2, 3), (1, 2, 3))
     bench.produce(10)
@@ -29,7 +31,7 @@ def leading(settings: dict[str, object] = BY_RACK) -> BrokerBench:
 
 
 def following() -> BrokerBench:
-    """Broker 1 follows broker 2; it holds ten records, of which it knows six to be committed."""
+    """Build a bench in which broker 1 follows broker 2 and has ten records, six of which it knows to be committed."""
     bench = BrokerBench(racks=RACKS, log=log_of((5, 0), leo=10, high_watermark=6))
     bench.partition_is((1, 2, 3), (1, 2, 3), leader=2)
     return bench
@@ -113,7 +115,9 @@ def test_fol_22_a_follower_s_high_watermark_completes_what_waits_there_once_per_
     term.append(Batch(0, 4, 400, CLIENT, 1, 0))
 
     def answer(**high_watermarks: int) -> list[ConsumerFetchResponse]:
-        """The leader's next answer, with all records the first time; what the consumer is told because of it."""
+        """Deliver the leader's next response, which contains all records the first time, and return the response that the consumer gets
+        because of it.
+        """
         request = bench.sent(FetchRequest, "b2")[-1]
         parts = []
         for tp in tps:

@@ -1,4 +1,6 @@
-"""How a leader's high watermark moves, and what may be read below it, against Kafka's own vectors: HW (PartitionTest, ReplicaManagerTest), EPF-06, CON."""
+"""How a leader's high watermark moves, and what can be read below it, by Kafka's own vectors: HW (PartitionTest, ReplicaManagerTest),
+EPF-06, CON.
+"""
 
 from __future__ import annotations
 

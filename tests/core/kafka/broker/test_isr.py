@@ -1,4 +1,6 @@
-"""How followers leave and join the ISR, and what becomes of a leader's proposals, against Kafka's own vectors: ISR (PartitionTest, IsrExpirationTest, AlterPartitionManagerTest)."""
+"""How followers leave and join the ISR, and the outcomes of a leader's proposals, by Kafka's own vectors: ISR (PartitionTest,
+IsrExpirationTest, AlterPartitionManagerTest).
+"""
 
 from __future__ import annotations
 
@@ -20,7 +22,7 @@ from tests.core.node_bench import TP, BrokerBench
 
 @pytest.fixture
 def bench() -> BrokerBench:
-    """L (1) leads in epoch 5 with partition epoch 1; LEO 10."""
+    """Build a bench in which L (1) leads in epoch 5 with partition epoch 1 and LEO 10."""
     return BrokerBench()
 
 
@@ -186,7 +188,7 @@ def test_isr_11_new_metadata_while_a_shrink_is_under_way(bench: BrokerBench) -> 
 def test_an_answer_that_newer_metadata_have_overtaken_changes_nothing(
     bench: BrokerBench, leader: int, leader_epoch: int, error: str
 ) -> None:
-    """`Partition#submitAlterPartition`: an answer to a state that was replaced meanwhile is dropped, committed or refused."""
+    """`Partition#submitAlterPartition`: a response for a state that has been replaced is dropped, whether it commits or refuses the change."""
     f1_is_late(bench)
     proposal = bench.proposal()
     bench.partition_is((1, 2, 3), (1, 2, 3), leader=leader, leader_epoch=leader_epoch, partition_epoch=2)
@@ -202,7 +204,7 @@ def test_an_answer_that_newer_metadata_have_overtaken_changes_nothing(
 
 
 def test_a_commit_of_an_older_partition_epoch_changes_nothing(bench: BrokerBench) -> None:
-    """`Partition#handleAlterPartitionUpdate`: "Ignoring new ISR … since we have a newer version"; the change stays pending."""
+    """`Partition#handleAlterPartitionUpdate`: "Ignoring new ISR … since we have a newer version". The change stays pending."""
     f1_is_late(bench)
     bench.decide(bench.proposal(), partition_epoch=0)
     partition = bench.partition()
@@ -312,7 +314,7 @@ def test_isr_17_the_last_moment_still_counts() -> None:
 
 
 def test_isr_17_a_partition_dropped_from_a_busy_session_gets_late() -> None:
-    """The fetches of other partitions keep nobody in sync here."""
+    """Fetches of other partitions do not keep a follower in sync here."""
     bench = BrokerBench()
     other = TopicPartition("t", 1)
     for tp in (TP, other):
@@ -333,7 +335,7 @@ def test_isr_17_a_partition_dropped_from_a_busy_session_gets_late() -> None:
 
 @pytest.mark.parametrize("records", [0, 5])
 def test_isr_17_a_partition_that_a_new_session_lacks_gets_late(records: int) -> None:
-    """The follower was at the log end in a session that another one has taken the place of; the task looks for it all the same."""
+    """The follower was at the log end in a session that another session has replaced. The periodic task checks it nevertheless."""
     bench = BrokerBench(attrs.evolve(CURRENT, shrink_spares_equal_leo=False))
     other = TopicPartition("t", 1)
     for tp in (TP, other):

@@ -1,4 +1,4 @@
-"""The order in which a leader names an ISR, held against recordings of real clusters and what Scala's own sets print."""
+"""The order in which a leader lists an ISR, compared with recordings of real clusters and with the order in which Scala prints its sets."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ TABLE = IsrOrder.HASH_TABLE
 
 @pytest.mark.parametrize(("release", "joined"), [("2.8", (1, 3, 2)), ("4.1", (1, 3, 2)), ("4.2", (1, 2, 3)), ("4.3", (1, 2, 3))])
 def test_a_replica_that_rejoins_is_appended_up_to_4_1(release: str, joined: tuple[int, ...]) -> None:
-    """Drills 4.1.1-1, 2.8.2-202 and 4.3.1-1: broker 2 is killed and started."""
+    """Drills 4.1.1-1, 2.8.2-202, and 4.3.1-1: broker 2 is killed and restarted."""
     bench = BrokerBench(RELEASES[release])
     bench.partition_is((1, 2, 3), (1, 3))
     bench.produce(10)
@@ -26,7 +26,7 @@ def test_a_replica_that_rejoins_is_appended_up_to_4_1(release: str, joined: tupl
 
 @pytest.mark.parametrize(("release", "left"), [("2.8", (3, 1)), ("4.1", (3, 1)), ("4.2", (1, 3)), ("4.3", (1, 3))])
 def test_a_shrunk_isr_keeps_its_order_up_to_4_1(release: str, left: tuple[int, ...]) -> None:
-    """Drill 4.1.1-1, a-1: `Isr: 3,1,2` becomes `3,1`; a leader of 4.2 writes what is left in the order of its table."""
+    """Drill 4.1.1-1, a-1: `Isr: 3,1,2` becomes `3,1`. A leader of 4.2 writes the remaining members in the order of its hash table."""
     bench = BrokerBench(RELEASES[release], me=3)
     bench.partition_is((2, 3, 1), (3, 1, 2))
     bench.produce(10)
@@ -54,14 +54,16 @@ def test_four_members_are_in_the_order_in_which_they_came() -> None:
     ],
 )  # fmt: skip
 def test_five_and_more_are_in_the_order_of_scala_2_13(members: tuple[int, ...]) -> None:
-    """As Scala 2.13.18 iterates an immutable HashSet of them."""
+    """The order in which Scala 2.13.18 iterates over an immutable HashSet of these IDs."""
     *isr, joining = sorted(members)
     assert expanded(tuple(isr), joining, LISTED) == members
     assert shrunk((*isr, 77, joining), (77,), LISTED) == members
 
 
 def test_five_and_more_were_in_another_order_before() -> None:
-    """As Scala 2.11 and 2.12 print `(0 to 100).toSet`: in one sequence, where 2.13 has those first that are alone on their branch."""
+    """The order in which Scala 2.11 and 2.12 print `(0 to 100).toSet`: a single sequence, whereas 2.13 prints elements first that are alone
+    on their branch.
+    """
     printed = (
         69,
         0,
@@ -119,6 +121,6 @@ def test_five_and_more_were_in_another_order_before() -> None:
     ],
 )
 def test_from_4_2_members_are_in_the_order_of_a_hash_table(grown: tuple[int, ...], left: tuple[int, ...]) -> None:
-    """As Scala 2.13.18 iterates a mutable HashSet that `+` or `diff` has made."""
+    """The order in which Scala 2.13.18 iterates over a mutable HashSet that `+` or `diff` has created."""
     assert expanded(grown[:-1], grown[-1], TABLE) == grown
     assert shrunk((*grown, 99), (99,), TABLE) == left

@@ -1,4 +1,6 @@
-"""Which requests a leader answers, and where it tells followers that logs diverge, against Kafka's own vectors: EPF, DIV, ISR-28 (PartitionTest, ReplicaManagerTest)."""
+"""Which requests a leader answers, and where it tells followers that logs diverge, by Kafka's own vectors: EPF, DIV, ISR-28 (PartitionTest,
+ReplicaManagerTest).
+"""
 
 from __future__ import annotations
 

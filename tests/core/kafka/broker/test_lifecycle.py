@@ -1,4 +1,6 @@
-"""A KRaft broker's registration, heartbeats and controlled shutdown: semantics 3.11, and `BrokerLifecycleManager` where that is silent."""
+"""A KRaft broker's registration, heartbeats, and controlled shutdown: semantics 3.11, and `BrokerLifecycleManager` for everything that 3.11
+does not cover.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +22,7 @@ CONTROLLER = "controller"
 
 
 def starting(bench: BrokerBench) -> None:
-    """The process was killed and starts again at once."""
+    """Build a bench in which the process was killed and starts again immediately."""
     bench.broker.stop("killed")
     bench.network.alive["b1"] = True
     bench.broker.start(0, 0, 0)
@@ -74,7 +76,7 @@ def test_3_11_a_killed_broker_that_starts_at_once_waits_for_its_own_session(cont
 
 
 def shutting_down() -> BrokerBench:
-    """Broker 1 leads `TP` and wants to end; its first heartbeat that says so is taken."""
+    """Build a bench in which broker 1 leads `TP` and wants to shut down. Its first heartbeat that says so has been taken."""
     bench = BrokerBench()
     bench.partition_is((1, 2), (1, 2))
     bench.broker.begin_shutdown()

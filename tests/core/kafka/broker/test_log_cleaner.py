@@ -1,4 +1,4 @@
-"""The log cleaner of a broker: when it runs, its checkpoint, and what restarts, truncations and copies of a session do to it."""
+"""The log cleaner of a broker: when it runs, its checkpoint, and the effects of restarts, truncations, and copied sessions."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class Session:
             self.cluster.do(act)
 
     def cleaned(self, broker: int) -> list[tuple[object, ...]]:
-        """(from, to, records removed) of each pass of a broker."""
+        """Return (from, to, records removed) of each pass of a broker."""
         return [(each[7], each[8], each[9]) for each in self.events if each[3] == events.LogCleaned.kind and each[4] == broker]
 
     def contents(self, broker: int) -> LogContents:
@@ -52,7 +52,7 @@ def put(keys: str, value: str = "v", records: int = 0) -> acts.Produce:
 
 
 def grown() -> Session:
-    """Values of a and b, newer ones, a tombstone of b, and an active segment."""
+    """Append values of a and b, newer values, and a tombstone of b, and roll to a new active segment."""
     session = Session()
     for second, act in ((1, put("a,b", "v1")), (3, put("a,b", "v2")), (5, put("b", "none")), (8, put("c"))):
         session.at(second, act)

@@ -1,4 +1,4 @@
-"""Log directories of a broker: spreading, failure, repair, moves (D4; RCM-20, FOL-26), and loss of power (L3) on a running cluster."""
+"""Log directories of a broker on a running cluster: distribution, failure, repair, and moves (D4; RCM-20, FOL-26), and loss of power (L3)."""
 
 from __future__ import annotations
 

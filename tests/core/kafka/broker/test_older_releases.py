@@ -1,4 +1,4 @@
-"""Rules that only some releases have, read at their tags: semantics 1.5, 1.7, 1.8, 2.3 and 2.5."""
+"""Rules that only some releases have, read from the sources at their tags: semantics 1.5, 1.7, 1.8, 2.3, and 2.5."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tests.core.node_bench import TP, BrokerBench, log_of
 
 
 def without_zookeeper(name: str) -> Release:
-    """A release's data plane on a bench with the KRaft controller."""
+    """Return the release with the KRaft controller instead of ZooKeeper, to test its data plane on a bench."""
     return Release.named(name).without(["zookeeper"])
 
 
@@ -26,7 +26,7 @@ def without_zookeeper(name: str) -> Release:
 
 @pytest.mark.parametrize("release", RELEASES)
 def test_1_5_how_often_isr_expiration_runs(release: str) -> None:
-    """A follower that stopped right after the start is found late after two halves, or two wholes, of the lag time."""
+    """A follower that stopped right after the start is found late after two halves of the lag time, or after two whole lag times."""
     bench = BrokerBench(without_zookeeper(release), settings={"replica.lag.time.max.ms": 10_000})
     bench.partition_is((1, 2), (1, 2))
     bench.produce(1)
@@ -58,7 +58,9 @@ def test_1_8_a_waiting_fetch_returns_for_the_high_watermark_in_2_4_only(release:
 
 
 def test_1_8_in_2_4_one_more_fetch_returns_empty_handed() -> None:
-    """What was sent counts as of the fetch's arrival, so the fetch after one that was completed by the high watermark returns at once."""
+    """The high watermark that was sent is recorded as of the fetch's arrival, so the fetch after one that was completed by the high
+    watermark returns immediately.
+    """
     bench = BrokerBench(without_zookeeper("2.4"))
     bench.partition_is((1, 2), (1, 2))
     bench.produce(1)
@@ -114,7 +116,9 @@ def test_2_3_what_a_leader_answers_about_epochs_it_has_nothing_of(release: str, 
 
 
 def lookup(release: str, *, settings: dict[str, object] | None = None) -> tuple[BrokerBench, ListOffsetsRequest]:
-    """Broker 1 follows 2 with ten records, is told that it is out of range, and has asked for the bounds."""
+    """Build a bench in which broker 1 follows broker 2 with ten records, is told that its offset is out of range, and has requested the
+    bounds.
+    """
     bench = BrokerBench(without_zookeeper(release), settings=settings, log=log_of((4, 0), leo=10, high_watermark=10))
     bench.broker.disk.high_watermarks[TP] = 10
     bench.partition_is((2, 1), (2, 1), leader=2, leader_epoch=5)
@@ -162,7 +166,7 @@ def test_2_5_after_another_error_it_fetches_again(error: str) -> None:
 
 
 def test_the_high_watermark_reaches_an_idle_follower_sooner_in_2_4() -> None:
-    """One batch, then silence: after a round trip in 2.4, after the fetch wait of 500 ms in 2.7."""
+    """After a single batch, the high watermark reaches the follower after a round trip in 2.4, and after the fetch wait of 500 ms in 2.7."""
     found = {}
     for release in ("2.4", "2.7"):
         spec = ClusterSpec((BrokerSpec(1), BrokerSpec(2)), (TopicSpec("t", assignment=(PartitionSpec((1, 2)),)),))

@@ -1,4 +1,4 @@
-"""What a producer is told, against Kafka's own vectors: PRD (ReplicaManagerTest, DelayedProduce)."""
+"""The responses to producers, by Kafka's own vectors: PRD (ReplicaManagerTest, DelayedProduce)."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tests.core.node_bench import BrokerBench
 
 @pytest.fixture
 def bench() -> BrokerBench:
-    """Broker 1 leads, 2 and 3 follow, min.insync.replicas 2."""
+    """Build a bench in which broker 1 leads, brokers 2 and 3 follow, and min.insync.replicas is 2."""
     bench = BrokerBench(settings={"min.insync.replicas": 2})
     bench.partition_is((1, 2, 3), (1, 2, 3))
     return bench
@@ -79,7 +79,7 @@ def test_prd_03_a_write_that_waits_too_long_is_timed_out_and_stays_in_the_log(be
 
 
 def after_append(release: str) -> BrokerBench:
-    """An acks=all write waits while the ISR falls below min.insync.replicas; its last member has all."""
+    """Build a bench in which an acks=all write waits while the ISR falls below min.insync.replicas, and the last member has all records."""
     bench = BrokerBench(RELEASES[release], settings={"min.insync.replicas": 2})
     bench.partition_is((1, 2), (1, 2))
     assert bench.produce(1, acks=-1, timeout_ms=60_000) is None

@@ -91,7 +91,9 @@ def test_rep_11_stale_broker_epoch_is_fenced_and_leaves_no_trace() -> None:
 
 
 def test_rep_11_a_fenced_broker_has_no_epoch_that_could_be_newer() -> None:
-    """`KRaftMetadataCache#getAliveBrokerEpoch` leaves fenced brokers out: until it is unfenced, its former process's fetch counts."""
+    """`KRaftMetadataCache#getAliveBrokerEpoch` leaves out fenced brokers: until the broker is unfenced, fetches of its former process
+    count.
+    """
     bench = BrokerBench()
     bench.partition_is((1, 2), (1, 2))
     bench.produce(10)
@@ -104,7 +106,9 @@ def test_rep_11_a_fenced_broker_has_no_epoch_that_could_be_newer() -> None:
 
 
 def test_rep_11_what_is_read_comes_before_the_stale_broker_epoch() -> None:
-    """The state is updated after the read (`Partition#fetchRecords`): an error of that, or a diverging epoch, is the answer."""
+    """The follower's state is updated after the read (`Partition#fetchRecords`), so an error of the read, or a diverging epoch, is the
+    response.
+    """
     bench = BrokerBench()
     bench.partition_is((1, 2), (1, 2))
     bench.produce(10)
@@ -117,7 +121,7 @@ def test_rep_11_what_is_read_comes_before_the_stale_broker_epoch() -> None:
 
 
 def test_rep_11_a_waiting_fetch_is_read_anew_but_not_fenced_anew() -> None:
-    """`DelayedFetch#onComplete` reads without updating the follower's state, so no broker epoch is looked at."""
+    """`DelayedFetch#onComplete` reads without updating the follower's state, so it does not check the broker epoch."""
     bench = BrokerBench()
     bench.partition_is((1, 2), (1, 2))
     bench.broker.handle(bench.fetch_request(2, 0, max_wait_ms=500), broker_address(2))
@@ -129,7 +133,9 @@ def test_rep_11_a_waiting_fetch_is_read_anew_but_not_fenced_anew() -> None:
 
 
 def test_1_2_a_follower_that_has_not_fetched_from_this_leader_is_not_eligible() -> None:
-    """`Partition#isBrokerEpochIsrEligible` asks for a stored broker epoch: back within the lag time, it does not hold the high watermark yet."""
+    """`Partition#isBrokerEpochIsrEligible` requires a stored broker epoch. A follower that returns within the lag time does not yet hold
+    back the high watermark.
+    """
     bench = BrokerBench()
     bench.partition_is((1, 2, 3), (1, 2, 3))
     bench.produce(10)
@@ -141,7 +147,7 @@ def test_1_2_a_follower_that_has_not_fetched_from_this_leader_is_not_eligible() 
 
 
 def test_before_kafka_4485_only_a_fetch_from_the_end_counts() -> None:
-    """A follower that is always one batch behind is caught up as of its last fetch, since 0.10.2; in 0.9 it leaves the ISR."""
+    """Since 0.10.2, a follower that is always one batch behind is caught up as of its last fetch. In 0.9, it leaves the ISR."""
     found = {}
     for release in ("0.9", "0.10.2"):
         bench = BrokerBench(RELEASES[release], settings={"replica.lag.time.max.ms": 10_000})

@@ -50,7 +50,7 @@ def test_a_list_of_replicas_is_a_setting_of_topics_only() -> None:
 
 
 def test_a_list_names_partitions_for_each_broker() -> None:
-    """`DynamicConfigChangeTest#shouldParseReplicationQuotaProperties`, and the cases beside it."""
+    """`DynamicConfigChangeTest#shouldParseReplicationQuotaProperties`, and similar cases."""
     listed = "0:101,0:102,1:101,1:103"
     assert throttled_partitions(listed, 102) == {0}
     assert throttled_partitions(listed, 101) == {0, 1}
@@ -72,7 +72,7 @@ def test_throttled_are_the_listed_partitions_and_no_others() -> None:
 def copied(
     setting: str | None, replicas: tuple[int, ...], *config: tuple[str, str], release: str = "4.1", later: tuple[acts.Act, ...] = ()
 ) -> int:
-    """How far broker 4's new replica is, six seconds into a move."""
+    """Return the LEO of broker 4's new replica six seconds after the start of a move."""
     settings = () if setting is None else ((setting, 100_000),)
     spec = ClusterSpec(
         tuple(BrokerSpec(broker) for broker in (1, 2, 3, 4)),
@@ -126,7 +126,7 @@ def test_a_topics_own_list_decides_what_is_throttled(side: str, listed: str, hel
 
 
 def test_a_follower_out_of_the_isr_is_throttled_without_any_reassignment() -> None:
-    """What a list names is throttled for as long as it stands there, and only members of the ISR are spared."""
+    """A listed replica is throttled as long as the list contains it. Only members of the ISR are exempt."""
     name = "leader.replication.throttled.replicas"
     spec = ClusterSpec(
         tuple(BrokerSpec(broker) for broker in (1, 2, 3)),

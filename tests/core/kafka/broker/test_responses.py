@@ -1,4 +1,6 @@
-"""What clients are told by a leader that cannot take their request, and when: semantics 1.8 and 4.1, beyond Kafka's own vectors."""
+"""The responses of a leader that cannot accept a client's request, and their times: semantics 1.8 and 4.1, in addition to Kafka's own
+vectors.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +23,7 @@ from tests.core.node_bench import CLIENT, TP, BrokerBench
 
 @pytest.fixture
 def bench() -> BrokerBench:
-    """Broker 1 leads, 2 and 3 follow."""
+    """Build a bench in which broker 1 leads, and brokers 2 and 3 follow."""
     bench = BrokerBench()
     bench.partition_is((1, 2, 3), (1, 2, 3))
     return bench
@@ -84,7 +86,7 @@ def test_4_1_what_waits_on_a_replica_that_is_deleted_is_answered(bench: BrokerBe
 
 
 def test_4_1_a_leader_that_is_moved_away_is_kept_in_the_account() -> None:
-    """What it knew to be committed is what an unclean successor's log is held against."""
+    """The log of an unclean successor is compared with the records that the former leader knew to be committed."""
     bench = BrokerBench()
     bench.partition_is((1, 2), (1, 2))
     bench.produce(3)
@@ -108,7 +110,7 @@ def test_4_1_each_write_is_timed_out_by_its_own_request(bench: BrokerBench) -> N
 
 
 def test_4_2_a_retry_that_waits_does_not_keep_others_waiting(bench: BrokerBench) -> None:
-    """A duplicate waits at the place of its first attempt, but by its own later deadline."""
+    """A duplicate waits for the offsets of its first attempt, but until its own later deadline."""
 
     def write(correlation: int, sequence: int, timeout_ms: int) -> None:
         request = ProduceRequest(correlation, CLIENT, TP, 1, 100, -1, timeout_ms * US_PER_MS, correlation, 1, 7, 0, sequence)
@@ -168,6 +170,6 @@ def test_a_fetch_of_a_partition_that_the_metadata_lacks_gets_an_error(bench: Bro
 
 
 def test_6_delete_records_below_zero_is_out_of_range(bench: BrokerBench) -> None:
-    """Only -1 has a meaning, the high watermark (`Partition#deleteRecordsOnLeader`)."""
+    """Of all negative offsets, only -1 is valid: it means the high watermark (`Partition#deleteRecordsOnLeader`)."""
     delete_records(bench.partition(), -2)
     assert bench.told(events.DeleteRecordsRefused) == [(1, "t", 0, -2, 0, errors.OFFSET_OUT_OF_RANGE)]

@@ -1,4 +1,6 @@
-"""Each rule exists once: where one does nothing, scenarios of the library or vectors of transactions fail; and nothing but the rule moves the high watermark."""
+"""Each rule is implemented once: if a rule is disabled, scenarios of the library or vectors of transactions fail, and only the rule itself
+moves the high watermark.
+"""
 
 from __future__ import annotations
 
@@ -104,11 +106,11 @@ def test_without_the_rule_the_library_fails(
 
 
 def _nothing(*_: Any, **__: Any) -> None:
-    """A rule that does nothing."""
+    """Do nothing, in place of a rule."""
 
 
 def _none(*_: Any, **__: Any) -> str:
-    """A check that finds no error."""
+    """Find no error, in place of a check."""
     return "NONE"
 
 

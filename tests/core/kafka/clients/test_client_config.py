@@ -1,4 +1,6 @@
-"""Settings of producers and consumers: Kafka's names and defaults by release, what does not go together, and that each acts."""
+"""Settings of producers and consumers: Kafka's names and defaults by release, combinations that are not allowed, and the effect of each
+setting.
+"""
 
 from __future__ import annotations
 
@@ -67,7 +69,9 @@ def test_what_kafka_refuses(given: dict[str, str], idempotent: bool, words: str)
     ],
 )
 def test_bounds(name: str, least: int) -> None:
-    """Kafka's, but for `metadata.max.age.ms`: a client that asks without a pause would let no time pass."""
+    """The bounds are Kafka's, except for `metadata.max.age.ms`: virtual time would not advance if a client requested metadata without a
+    pause.
+    """
     setting = CLIENT_SETTINGS[name]
     assert [setting.parse(str(value)) for value in (least, MAX_INT)] == [least, MAX_INT]
     for value in (least - 1, MAX_INT + 1):
@@ -84,7 +88,7 @@ def test_a_name_that_the_release_does_not_have_is_ignored() -> None:
 
 
 class Drill:
-    """A partition of two replicas on two brokers of three; broker 1 leads."""
+    """A partition with two replicas on two of three brokers, led by broker 1."""
 
     def __init__(self, release: str = "4.3", **changes: object) -> None:
         self.told: list[tuple] = []
@@ -97,21 +101,21 @@ class Drill:
         self.cluster.run_until(SECOND)
 
     def produce(self, *config: tuple[str, str], acks: str = "all", producer: str = "p", idempotence: bool = False) -> int:
-        """Produce one record; returns the time."""
+        """Produce one record, and return the time."""
         self.cluster.do(acts.Produce("t", 1, acks=acks, producer=producer, config=config, idempotence=idempotence))
         return self.cluster.now
 
     def times(self, kind: type) -> list[int]:
-        """When events of a kind came, µs."""
+        """Return the times of the events of a kind, µs."""
         return [event[1] for event in self.told if event[3] == kind.kind]  # type: ignore[attr-defined]
 
 
 DRILL = (("delivery.timeout.ms", "8000"), ("request.timeout.ms", "3000"))
-"""The producers of the recorded drills."""
+"""The configuration of the producers in the recorded drills."""
 
 
 def test_delivery_timeout_ends_retries_to_the_moment() -> None:
-    """One replica of two is left, and min.insync.replicas is 2: each attempt fails until the batch is given up."""
+    """One of two replicas is left, and min.insync.replicas is 2: each attempt fails until the producer gives the batch up."""
     drill = Drill()
     drill.produce(*DRILL)
     drill.cluster.run_until(5 * SECOND)
@@ -123,7 +127,7 @@ def test_delivery_timeout_ends_retries_to_the_moment() -> None:
 
 
 def test_delivery_timeout_holds_for_a_batch_that_is_on_its_way_too() -> None:
-    """A paused follower: the leader holds the write as long as the request's time-out, three seconds at a time."""
+    """The follower is paused: the leader holds the write for the request's timeout, three seconds at a time."""
     drill = Drill(settings=(("replica.lag.time.max.ms", 300_000), ("broker.session.timeout.ms", 300_000)))
     drill.produce(*DRILL)
     drill.cluster.run_until(3 * SECOND)
@@ -134,7 +138,7 @@ def test_delivery_timeout_holds_for_a_batch_that_is_on_its_way_too() -> None:
 
 
 def test_request_timeout_finds_a_silent_broker() -> None:
-    """Its messages are held: nothing says that it is gone until the request's time-out."""
+    """The broker's messages are held: nothing shows that the broker is gone until the request times out."""
     drill = Drill()
     drill.produce(*DRILL)
     drill.cluster.run_until(5 * SECOND)

@@ -1,4 +1,6 @@
-"""Clients on a running cluster against Kafka's own vectors: UNC (UncleanLeaderElectionTest), HW-13 (LogRecoveryTest); and a consumer alone: CON-05, HW-02."""
+"""Clients on a running cluster, by Kafka's own vectors: UNC (UncleanLeaderElectionTest), HW-13 (LogRecoveryTest); and a consumer alone:
+CON-05, HW-02.
+"""
 
 from __future__ import annotations
 
@@ -44,7 +46,7 @@ class Run:
         self.cluster.run_until(self.cluster.now + then * SECOND)
 
     def consumed(self, consumer: str) -> int:
-        """How many records that a consumer has read."""
+        """Return the number of records that a consumer has read."""
         return sum(event[9] - event[8] for event in self.events if event[3] == events.Consumed.kind and event[4] == consumer)
 
     def leader(self) -> int:
@@ -58,7 +60,9 @@ class Run:
 
 
 def first_and_second(run: Run) -> None:
-    """UNC's start: "first" is on both, "second" on the leader alone, then the leader is gone and the follower is back."""
+    """Create UNC's initial state: "first" is on both replicas, "second" only on the leader, then the leader is gone and the follower is
+    back.
+    """
     run.do(acts.Produce("t", 1, acks="1"))
     run.do(acts.Shutdown(2), then=10)
     run.do(acts.Produce("t", 1, acks="1"))
@@ -137,7 +141,7 @@ def test_hw_13_recovery_after_a_hard_failure(records: int) -> None:
 
 
 class ConsumerBench(NodeBench):
-    """A consumer of t, whose one partition broker 1 leads in epoch 3."""
+    """A consumer of t, whose only partition is led by broker 1 in epoch 3."""
 
     def __init__(self, reset: str) -> None:
         super().__init__()
@@ -148,7 +152,7 @@ class ConsumerBench(NodeBench):
         self.consumer.handle(MetadataResponse(asked.correlation, "t", ((1, 3),)), "b1")
 
     def fetches(self) -> tuple[int, int]:
-        """(position, leader epoch) of the fetch it has sent."""
+        """Return (position, leader epoch) of the fetch that the consumer has sent."""
         self.request = self.one_sent(ConsumerFetchRequest, "b1")
         ((_, position, epoch),) = self.request.partitions
         return position, epoch
@@ -194,7 +198,7 @@ def test_hw_02_the_latest_offset_is_asked_for_again() -> None:
 
 
 def test_con_05_out_of_range_at_a_follower_sends_back_to_the_leader() -> None:
-    """A follower may only lag: the position stays, and the reset policy is not asked (`FetchCollector#handleInitializeErrors`)."""
+    """The follower may only lag: the position is kept, and the reset policy is not used (`FetchCollector#handleInitializeErrors`)."""
     bench = ConsumerBench("latest")
     bench.offsets(errors.NONE, 0, 20)
     bench.network.alive["b2"] = True
@@ -238,7 +242,7 @@ def test_where_to_read_is_asked_anew_when_another_leads() -> None:
 
 
 def validating() -> tuple[ConsumerBench, OffsetsForLeaderEpochRequest]:
-    """A consumer that has read 20 records of epoch 2, and asks whether they still are what they were."""
+    """Build a bench with a consumer that has read 20 records of epoch 2 and is validating its position."""
     bench = ConsumerBench("earliest")
     bench.consumer.validates = True
     bench.fetches()
@@ -268,7 +272,9 @@ def test_kip_320_only_an_end_below_the_position_tells_of_a_truncation(epoch: int
 
 
 def test_what_comes_while_a_position_is_validated_is_thrown_away() -> None:
-    """`SubscriptionState#isFetchable`: a fetch to the former leader is answered meanwhile; the answer about 20 must not be held against 30."""
+    """`SubscriptionState#isFetchable`: a fetch from the former leader is answered during the validation. A response for position 20 must
+    not be applied to position 30.
+    """
     bench, asked = validating()
     bench.consumer.in_flight["b2"] = (77, 0)
     part = FetchedPartition(TP, errors.NONE, 20, (FetchedRange(20, 30, Term(3, 1), 1_000),), 30, 0, -1, -1, 0)
@@ -301,7 +307,7 @@ def test_where_to_read_is_asked_anew_after_metadata_max_age() -> None:
 
 @pytest.mark.parametrize(("since", "position"), [(0, 0), (3_000_000, 10), (4_100_000, 20), (60_000_000, 30)])
 def test_a_consumer_begins_at_a_time(since: int, position: int) -> None:
-    """`offsetsForTimes`, then seek; where nothing is as young, the end."""
+    """The consumer calls `offsetsForTimes` and then seeks. If no record is recent enough, it starts at the end."""
     run = Run()
     for at in (2, 4, 6):
         run.cluster.run_until(at * SECOND)

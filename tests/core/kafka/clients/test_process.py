@@ -1,4 +1,4 @@
-"""What a process does with its input: by its delivery guarantee, by release, and through crashes after each of its steps."""
+"""What a process does with its input, by delivery guarantee and release, and through crashes after each of its steps."""
 
 from __future__ import annotations
 
@@ -286,7 +286,7 @@ def test_a_silent_coordinator_is_given_up(delivery: str) -> None:
 
 @pytest.mark.parametrize("delivery", Delivery)
 def test_a_copy_goes_on_in_the_same_way(delivery: str) -> None:
-    """All state of a process is declared, at every step."""
+    """The complete state of a process is declared at every step."""
     for steps in range(0, 400, 23):
         told: list[tuple] = []
         run = cluster("4.3", told)

@@ -21,7 +21,7 @@ OUT = TopicPartition("out", 0)
 
 
 def cluster(release: str, told: list[tuple] | None = None) -> Cluster:
-    """The transaction coordinator is b3, the group coordinator is b4, and neither replicates the other's topic."""
+    """Build a cluster in which the transaction coordinator is b3, the group coordinator is b4, and neither replicates the other's topic."""
     topics = (
         TopicSpec("in", assignment=(PartitionSpec((1, 2)),)),
         TopicSpec("out", assignment=(PartitionSpec((2, 1)),)),
@@ -45,7 +45,7 @@ def process_of(run: Cluster, name: str) -> Process:
 
 
 def takeover(release: str, transactional_id: str) -> tuple[Cluster, list[tuple]]:
-    """The marker for the committed offsets is late; another process takes over the input before it arrives."""
+    """Delay the marker for the committed offsets. Another process takes over the input before the marker arrives."""
     told: list[tuple] = []
     run = cluster(release, told)
     run.do(acts.StartProcess("in", "out", "first", group="g", transactional_id="first", crash_after="commit"))
@@ -89,7 +89,7 @@ def test_t5_with_the_same_transactional_id_init_waits_for_the_markers(release: s
 
 
 class Drill:
-    """Two records a round; the process is killed at a step, and started again."""
+    """Two records in each round. The process is killed at a step and started again."""
 
     def __init__(self, release: str = "4.1") -> None:
         self.told: list[tuple] = []
@@ -102,7 +102,7 @@ class Drill:
         assert not process_of(self.run, "th").running
 
     def restart(self) -> int:
-        """Another instance initializes and waits; its epoch."""
+        """Start another instance that initializes and waits. Return its epoch."""
         self.crash("init")
         return self.epochs()[-1]
 
@@ -110,11 +110,11 @@ class Drill:
         return [each[7] for each in self.told if each[3] == "transaction-state"]
 
     def states(self) -> list[tuple[str, int, str]]:
-        """(state, epoch, partitions) of each record of `__transaction_state`, in order."""
+        """Return (state, epoch, partitions) of each record of `__transaction_state`, in order."""
         return [(each[9], each[7], each[10]) for each in self.told if each[3] == "transaction-state"]
 
     def ends(self) -> tuple[int, int]:
-        """High watermark and last stable offset of the output."""
+        """Return the high watermark and the last stable offset of the output."""
         log = self.run.brokers[2].disk.logs[OUT]
         return log.high_watermark, log.last_stable_offset()
 

@@ -1,4 +1,6 @@
-"""A producer alone, the test plays the brokers: when it asks who leads, how long it backs off, when it gives up (`Sender`, `RecordAccumulator`, `Metadata`)."""
+"""A producer alone, with brokers played by the test: when it requests metadata, how long it backs off, and when it gives up (`Sender`,
+`RecordAccumulator`, `Metadata`).
+"""
 
 from __future__ import annotations
 
@@ -30,7 +32,7 @@ class ProducerBench(NodeBench):
         self.leads(1, 5)
 
     def leads(self, broker: int, epoch: int) -> None:
-        """Answer the metadata request that is under way."""
+        """Answer the metadata request that is in flight."""
         (entry,) = [entry for entry in self.agenda.entries if type(entry.message) is MetadataRequest]
         self.agenda.entries.remove(entry)
         assert isinstance(entry.message, MetadataRequest)
@@ -115,7 +117,7 @@ def test_a_broken_connection_lets_it_ask_even_without_a_batch_under_way() -> Non
 
 
 def test_metadata_are_asked_for_every_five_minutes() -> None:
-    """metadata.max.age.ms, counted from the last answer."""
+    """metadata.max.age.ms counts from the last response."""
     bench = ProducerBench()
     bench.run(200_000)
     bench.producer.refresh_metadata()
@@ -127,7 +129,7 @@ def test_metadata_are_asked_for_every_five_minutes() -> None:
 
 
 def test_a_batch_under_way_is_given_up_after_delivery_timeout_ms() -> None:
-    """Not only when its request times out: the last attempt may have begun late."""
+    """The batch is not only given up when its request times out, because the last attempt may have begun late."""
     bench = ProducerBench(newer=False)
     bench.producer.produce(1, 100, 0)
     bench.run(20_000)
@@ -143,7 +145,9 @@ def test_a_batch_under_way_is_given_up_after_delivery_timeout_ms() -> None:
 
 
 def test_by_hand_no_client_asks_for_metadata_because_they_are_old() -> None:
-    """Nothing happens by itself there: a cluster whose records are acknowledged has nothing due, and whoever plays it to its end comes to an end."""
+    """Nothing happens by itself in a by-hand cluster: once its records are acknowledged, nothing is due, so playing the cluster to its end
+    terminates.
+    """
     topics = (TopicSpec("t", assignment=(PartitionSpec((1, 2)),)),)
     cluster = Cluster(ClusterSpec((BrokerSpec(1), BrokerSpec(2)), topics, pace=Pace.BY_HAND))
     cluster.do(acts.Produce("t", 1, acks="1"))
@@ -189,7 +193,7 @@ def test_a_batch_with_an_early_response_is_not_reported() -> None:
 
 
 def test_a_broker_that_is_gone_is_tried_again_later_each_time() -> None:
-    """reconnect.backoff.ms is 50, reconnect.backoff.max.ms 1,000; without Kafka's random fifth."""
+    """reconnect.backoff.ms is 50, and reconnect.backoff.max.ms is 1,000, without Kafka's random 20%."""
     bench = ProducerBench()
     found = []
     for _ in range(7):

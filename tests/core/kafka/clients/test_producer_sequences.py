@@ -68,7 +68,7 @@ def test_txp_04_a_failed_batch_after_another_producer_id() -> None:
 
 
 def test_txp_07_another_epoch_resolves_a_timeout() -> None:
-    """TXP-07: an acknowledged batch leaves nothing unresolved; a batch that times out alone is resolved by another epoch."""
+    """TXP-07: an acknowledged batch leaves nothing unresolved. A batch that times out alone is resolved by another epoch."""
     bench = SenderBench(producer_id=15, epoch=5)
     (request,) = bench.batches(0)
     batch = bench.producer.in_flight[request.correlation]

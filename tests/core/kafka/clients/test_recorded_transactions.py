@@ -107,7 +107,7 @@ class Recording:
         self.cluster.run_until(self.cluster.now + seconds * SECOND)
 
     def play(self, line: str) -> str:
-        """Do one act, and return what a recording tells about it."""
+        """Execute one act, and return the result that a recording contains."""
         words = line.split()
         match words:
             case ["wait"]:

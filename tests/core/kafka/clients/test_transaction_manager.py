@@ -139,7 +139,7 @@ def test_sequences_go_on_across_transactions_before_version_2() -> None:
 
 
 def test_txp_09_version_2_adopts_the_epoch_of_the_end() -> None:
-    """TXP-09: no AddPartitionsToTxn; the answer of EndTxn has the next epoch, and sequences restart."""
+    """TXP-09: no AddPartitionsToTxn; the response to EndTxn contains the next epoch, and sequences restart."""
     bench = TransactionBench("4.0", version=2)
     (batch,) = bench.begin(0)
     assert (batch.adds_partition, batch.first_sequence) == (True, 0)

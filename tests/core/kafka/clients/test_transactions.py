@@ -39,7 +39,7 @@ class Run:
         self.do(acts.Consume("t", "committed", isolation="read_committed"), acts.Consume("t", "uncommitted"))
 
     def do(self, *all_acts: acts.Act) -> None:
-        """Do acts at this moment."""
+        """Execute acts at the current moment."""
         for act in all_acts:
             self.cluster.do(act)
 
@@ -53,30 +53,30 @@ class Run:
         self.wait(2)
 
     def state(self, producer: str = "producer") -> ProducerTransactionState:
-        """The state of a producer."""
+        """Return the state of a producer."""
         found = self.cluster.producer(producer)
         assert found is not None
         assert found.transactions is not None
         return found.transactions.state
 
     def read(self) -> tuple[int, int]:
-        """How many records the two consumers have read: read_committed, and read_uncommitted."""
+        """Return how many records each of the two consumers has read: read_committed, and read_uncommitted."""
         committed, uncommitted = self.cluster.consumer("committed"), self.cluster.consumer("uncommitted")
         assert committed is not None
         assert uncommitted is not None
         return committed.read, uncommitted.read
 
     def told(self, kind: type) -> list[tuple]:
-        """The columns of the events of a kind so far."""
+        """Return the columns of the events of a kind so far."""
         return [event[4:] for event in self.events if event[3] == kind.kind]  # type: ignore[attr-defined]
 
     def coordinator(self) -> int:
-        """The broker that coordinates tx."""
+        """Return the broker that coordinates tx."""
         (found,) = [broker.id for broker in self.cluster.brokers.values() if broker.transactions.states.get("tx") is not None]
         return found
 
     def metadata(self) -> TransactionMetadata:
-        """The coordinator's state of tx."""
+        """Return the coordinator's state of tx."""
         found = self.cluster.brokers[self.coordinator()].transactions.states.get("tx")
         assert found is not None
         return found
@@ -390,7 +390,7 @@ def test_a_follower_serves_readers_of_committed_records_up_to_its_own_stable_off
 
 
 def test_a_reader_of_committed_records_begins_at_the_stable_offset() -> None:
-    """auto.offset.reset=latest: ListOffsets answers the last stable offset."""
+    """auto.offset.reset=latest: ListOffsets returns the last stable offset."""
     run = Run("4.3")
     run.init()
     run.do(acts.BeginTransaction(), acts.Produce("t", 2, partition=0))

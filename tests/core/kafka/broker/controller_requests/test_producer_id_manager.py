@@ -24,7 +24,7 @@ def answer(bench: BrokerBench, start: int, size: int) -> None:
 
 @pytest.mark.parametrize("release", ["2.1", "4.3"])
 def test_txm_13_two_brokers_alternate_blocks(release: str) -> None:
-    """TXM-13: testGetProducerIdZk; the blocks of KRaft alternate in the same way."""
+    """TXM-13: testGetProducerIdZk. With KRaft, blocks alternate in the same way."""
     spec = ClusterSpec(tuple(BrokerSpec(broker) for broker in (1, 2)), (TopicSpec("t", 1, 2),))
     given: list[tuple[int, int]] = []
 
@@ -48,7 +48,7 @@ def test_txm_13_two_brokers_alternate_blocks(release: str) -> None:
 
 @pytest.mark.parametrize(("start", "size"), [(-1, 10), (0, -1), (2**63 - 2, 10)])
 def test_txm_14_after_an_invalid_block_the_broker_waits(start: int, size: int) -> None:
-    """TXM-14: testRetryBackoff, testInvalidRanges: no ID, and no request before 50 ms are over; then the next block is used."""
+    """TXM-14: testRetryBackoff, testInvalidRanges: the broker returns no ID and sends no request for 50 ms. Then it uses the next block."""
     bench = BrokerBench()
     assert bench.broker.generate_producer_id() == -1
     assert requests(bench) == 1

@@ -13,7 +13,7 @@ PID = 234
 
 
 class CommittedBench(BrokerBench):
-    """Broker 1 leads `TP` with the follower 2; batches need no verification."""
+    """Broker 1 leads `TP` with follower 2. Batches need no verification."""
 
     def __init__(self) -> None:
         super().__init__(settings={"transaction.partition.verification.enable": False})
@@ -24,12 +24,12 @@ class CommittedBench(BrokerBench):
             )  # fmt: skip
 
     def end(self, control_type: int) -> None:
-        """A marker arrives."""
+        """Deliver a marker."""
         entry = TxnMarkerEntry("a", PID, 0, EndTransactionMarker(control_type, 0), (TP,), 0)
         self.broker.handle(WriteTxnMarkersRequest(1, (entry,)), broker_address(3))
 
     def read(self, position: int = 0, wait_ms: int = 0) -> FetchedPartition | None:
-        """A consumer fetches with read_committed; None if nothing has come."""
+        """Fetch as a consumer with read_committed. Return None if there is no response yet."""
         self._correlation += 1
         request = ConsumerFetchRequest(self._correlation, CLIENT, ((TP, position, -1),), wait_ms * US_PER_MS, read_committed=True)
         self.broker.handle(request, CLIENT)

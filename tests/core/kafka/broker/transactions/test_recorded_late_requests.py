@@ -37,7 +37,7 @@ def test_t1_a_late_batch_hangs_before_verification() -> None:
 
 @BOTH
 def test_t1_verification_refuses_the_late_batch(release: str) -> None:
-    """T1, j-late: TRANSACTION_ABORTABLE since 3.8, nothing is appended."""
+    """T1, j-late: TRANSACTION_ABORTABLE since 3.8, and nothing is appended."""
     bench = bench_of(release)
     pid = bench.ongoing()
     bench.send(pid, 0, 0)
@@ -72,7 +72,7 @@ def test_t2_a_late_batch_takes_the_place_of_the_next_one(release: str) -> None:
 
 @ALL
 def test_t3_a_late_marker_ends_the_next_transaction(release: str) -> None:
-    """T3, j-late: with the old protocol the first half is aborted, the rest committed. Then markers of all kinds."""
+    """T3, j-late: with the old protocol, the first half is aborted and the rest is committed. The test then sends markers of all kinds."""
     bench = bench_of(release)
     pid = bench.ongoing(1)
     assert bench.send(pid, 1, 0) == ("NONE", 0)
@@ -133,7 +133,7 @@ def test_t3_under_version_2_by_release(release: str, error: str, following: int)
 
 @pytest.mark.parametrize(("release", "error"), [("2.1", "NONE"), ("2.4", errors.TRANSACTION_COORDINATOR_FENCED)])
 def test_t8_an_old_coordinator_after_a_marker_without_time(release: str, error: str) -> None:
-    """T8: the next periodic check forgets the coordinator epoch of an entry that only a marker has made (KAFKA-9144)."""
+    """T8: the next periodic check forgets the coordinator epoch of an entry that only a marker created (KAFKA-9144)."""
     bench = bench_of(release)
     assert bench.marker(7, 3, commit=False, ce=5) == "NONE"
     assert bench.marker(7, 3, commit=False, ce=4) == errors.TRANSACTION_COORDINATOR_FENCED

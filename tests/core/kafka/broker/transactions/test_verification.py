@@ -30,7 +30,7 @@ class LeaderBench(BrokerBench):
     def send_batch(
         self, transactional_id: str = "a", epoch: int = 0, sequence: int = 0, *, tp: TopicPartition = A, adds: bool = False
     ) -> None:
-        """A transactional batch arrives."""
+        """Deliver a transactional batch."""
         self._correlation += 1
         self.broker.handle(
             ProduceRequest(
@@ -40,16 +40,16 @@ class LeaderBench(BrokerBench):
         )  # fmt: skip
 
     def asked(self, coordinator: int) -> list[AddPartitionsToTxnRequest]:
-        """Take the questions to a coordinator."""
+        """Take the requests to a coordinator."""
         return self.sent(AddPartitionsToTxnRequest, broker_address(coordinator))
 
     def answer(self, request: AddPartitionsToTxnRequest, error: str = "NONE", *, coordinator: int = 3) -> None:
-        """A coordinator answers."""
+        """Let a coordinator answer."""
         results = tuple((tp, error) for tp in request.partitions)
         self.broker.handle(AddPartitionsToTxnResponse(request.correlation, request.transactional_id, results), broker_address(coordinator))
 
     def answers(self) -> list[str]:
-        """Take the answers to the producer."""
+        """Take the responses to the producer."""
         return [each.error for each in self.sent(ProduceResponse, CLIENT)]
 
 
@@ -153,7 +153,7 @@ def test_an_old_epoch_is_refused_without_a_question(release: str, asks: int) -> 
 
 
 def test_version_2_adds_the_partition_and_asks_again_for_a_while() -> None:
-    """CONCURRENT_TRANSACTIONS is retried every 20 ms for 100 ms; then the producer sees it."""
+    """The leader retries CONCURRENT_TRANSACTIONS every 20 ms for 100 ms. Then the producer gets the error."""
     bench = LeaderBench()
     bench.send_batch(adds=True)
     count = 0
