@@ -101,7 +101,7 @@ class FetchResponse(NamedTuple):
         correlation: the correlation ID.
         fetcher: the number of the follower's fetcher.
         error: FETCH_SESSION_ID_NOT_FOUND if the leader does not have the session.
-        partitions: the parts of the response for each partition.
+        partitions: the part of the response for each partition.
         corrupt: whether bits of the records were flipped in transit, so that every checksum fails; in by-hand mode only.
     """
 

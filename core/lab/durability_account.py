@@ -348,7 +348,7 @@ class DurabilityAccount:
     # --- what nodes report -----------------------------------------------------------------------------------------
 
     def appended(self, tp: TopicPartition, broker: int, term: Term, base: int, request: ProduceRequest, log: ReplicaLog) -> None:
-        """Record that a leader appended a batch with a waiting producer. `PartitionAccount.accepted` already includes its records."""
+        """Record that a leader appended a batch whose producer waits for a response. `PartitionAccount.accepted` already includes its records."""
         key = (request.producer, request.batch_id)
         first = self._pending_batches.get(key)
         if first is None:

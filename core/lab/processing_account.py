@@ -165,7 +165,7 @@ class GroupAccount:
         return found
 
     def is_behind(self, tp: TopicPartition, log: StableLog) -> bool:
-        """Return whether this account has read a log that has been truncated since then."""
+        """Return whether a log that this account has read has been truncated since it was read."""
         return tp in self.taken and self.taken[tp][0] is not log
 
     def take(self, tp: TopicPartition, log: StableLog, group: str) -> None:
@@ -326,7 +326,7 @@ def _undecided(processing: Processing, logs: Logs) -> list[OutputRecords]:
 
 
 def _waiting(tp: TopicPartition, undecided: Iterable[OutputRecords], in_hand: Iterable[PolledRecords]) -> OffsetSet:
-    """Return the input offsets of a partition whose output is not complete yet: either the output is undecided, or a process has not finished the input."""
+    """Return the input offsets of a partition whose output is undecided or whose processing has not finished."""
     waiting = OffsetSet.of((each.start, each.end) for each in in_hand if each.tp == tp)
     for output in undecided:
         if output.content.source == tp:

@@ -28,7 +28,7 @@ class Journal:
     """
 
     OUTSIDE: ClassVar = ("sink",)
-    """The sink is not part of a simulation's state."""
+    """The fields that are not part of a simulation's state."""
 
     __slots__ = ("cause", "now", "seq", "sink")
 

@@ -26,9 +26,8 @@ For exact results, the order of entries that are due at the same time must not d
 empty messages of long polls and their timers have fixed places in the agenda: before everything else that is due at that time,
 sorted by the poll's rank.
 
-Elision has two limits. Requests that repeat can carry a number of their own, but nothing else may depend on how many numbers were
-used. Code that delivers messages in an order other than the agenda's (`core.sim.exploration.choices`) must first switch elision off
-(`LongPolls.elides`).
+Elision has two limits. Repeated requests can each carry a number, but nothing else may depend on how many numbers were used. Code that
+delivers messages in an order other than the agenda's (`core.sim.exploration.choices`) must first switch elision off (`LongPolls.elides`).
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Changes to a broker's role in a partition, and the delayed operations that they complete.
+"""Changes to a broker's role in a partition, and the delayed operations that these changes complete.
 
 Kafka: `Partition#makeLeader`, `#makeFollower`.
 """

@@ -24,8 +24,8 @@ class Replica:
         last_fetch_leader_leo: the leader's LEO at the follower's last fetch.
         last_fetch_time: the time when the follower's last fetch arrived, µs.
         broker_epoch: the broker epoch in the last fetch; -1 if unknown.
-        last_sent_high_watermark: the leader's high watermark when the last fetch was read. Used in releases where a new high watermark completes
-            fetches.
+        last_sent_high_watermark: the leader's high watermark when the last fetch was read. It is used only in releases where a new high
+        watermark completes fetches.
         session: the follower's fetch session while the follower is at the leader's LEO; otherwise None. Each fetch of this session renews the
             times above without changing the replica.
     """

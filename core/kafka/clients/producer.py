@@ -43,7 +43,7 @@ class Producer(Sender):
         self.timers["load"] = self._load_tick
 
     def enable_idempotence(self, release: Release) -> None:
-        """Number the records of each partition by the rules of a release (enable.idempotence)."""
+        """Number the records of each partition, by the rules of a release, as enable.idempotence requires."""
         self.sequences = ProducerSequences(transactional=False, bumps_epoch=release.bumps_producer_epoch)
 
     def enable_transactions(self, release: Release, transactional_id: str, timeout_us: int) -> TransactionManager:

@@ -1,8 +1,8 @@
 """The producer ID, epoch, and sequence numbers of an idempotent producer (Kafka: `TransactionManager`, `TxnPartitionMap`).
 
-A batch gets its sequence numbers when it is sent for the first time. It keeps them until it is acknowledged or given up. If the fate of a
-batch is unknown, its sequence numbers cannot be used again: since 2.5, the producer then starts a new producer epoch (KIP-360), and before
-that, it gets a new producer ID.
+A batch gets its sequence numbers when it is sent for the first time. The batch keeps them until it is acknowledged or given up. If the fate
+of a batch is unknown, its sequence numbers cannot be used again: since 2.5, the producer then starts a new producer epoch (KIP-360), and
+before that, it gets a new producer ID.
 """
 
 from __future__ import annotations

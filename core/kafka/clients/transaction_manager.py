@@ -252,7 +252,7 @@ class TransactionManager:
             self._become_abortable(error)
 
     def sequences_missing(self, error: str) -> None:
-        """Handle batches whose fate is unknown, and after which other batches cannot be sent (`#maybeResolveSequences`)."""
+        """Handle batches of unknown fate, because of which other batches cannot be sent (`#maybeResolveSequences`)."""
         if not self.release.bumps_producer_epoch:
             self.fail(error)
             return

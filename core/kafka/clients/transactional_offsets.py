@@ -46,7 +46,7 @@ class CommitOffsets(TxnRequest):
 
 
 class AddOffsets(TxnRequest):
-    """A request to add the partition of `__consumer_offsets` that holds a group to the transaction (before transaction.version 2)."""
+    """A request to add the `__consumer_offsets` partition of a group to the transaction (before transaction.version 2)."""
 
     __slots__ = ("commit",)
 

@@ -110,7 +110,7 @@ class BrokerHeartbeatManager:
         return iter(sorted(self._brokers))
 
     def has_valid_session(self, broker: int, now: int) -> bool:
-        """Return whether a broker is unfenced and its last contact is at most the session timeout old (Kafka: `#hasValidSession`)."""
+        """Return whether a broker is unfenced and was last in contact within the session timeout (Kafka: `#hasValidSession`)."""
         state = self._unfenced.get(broker)
         return state is not None and state.last_contact + self.session_timeout_us >= now
 

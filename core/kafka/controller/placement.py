@@ -231,7 +231,10 @@ def assign_replicas_to_brokers(
 
 
 def rack_alternated_brokers(rack_of: dict[int, str | None]) -> tuple[int, ...]:
-    """Return the brokers with alternating racks (Kafka: `#getRackAlternatedBrokerList`). Racks, and brokers in a rack, are in ascending order."""
+    """Return the brokers in an order that alternates between racks (Kafka: `#getRackAlternatedBrokerList`).
+
+    Racks, and brokers in a rack, are in ascending order.
+    """
     by_rack: dict[str | None, list[int]] = {}
     for broker in sorted(rack_of):
         by_rack.setdefault(rack_of[broker], []).append(broker)

@@ -1,4 +1,4 @@
-"""The rules of a partition reassignment: its replica lists, completion, revert, and refusal."""
+"""The rules of a partition reassignment: its replica lists, completion, reversal, and refusal."""
 
 from __future__ import annotations
 

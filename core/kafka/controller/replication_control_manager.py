@@ -258,7 +258,7 @@ class ReplicationControlManager(TopicRegistry):
         return errors.NONE
 
     def maybe_balance_partition_leaders(self) -> bool:
-        """Return leadership to preferred replicas in the ISR (`#maybeBalancePartitionLeaders`). Return True if it stopped at its limit."""
+        """Return leadership to preferred replicas in the ISR (`#maybeBalancePartitionLeaders`). Return True if the pass stopped at its limit."""
         elected = 0
         for tp in list(self.unbalanced):
             if elected >= MAX_ELECTIONS:
@@ -269,7 +269,7 @@ class ReplicationControlManager(TopicRegistry):
         return False
 
     def maybe_elect_unclean_leaders(self) -> bool:
-        """Elect leaders for leaderless partitions whose topic now allows unclean election. Return True if it stopped at its limit.
+        """Elect leaders for leaderless partitions whose topic now allows unclean election. Return True if the pass stopped at its limit.
 
         Kafka: `#maybeElectUncleanLeaders`.
         """

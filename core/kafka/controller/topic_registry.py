@@ -152,7 +152,7 @@ class TopicRegistry:
     # --- topics ----------------------------------------------------------------------------------------------------
 
     def create_topic(self, spec: TopicSpec) -> None:
-        """Create a topic (`#createTopic`). The topic's assignment places it; if there is none, the controller places it.
+        """Create a topic (`#createTopic`). The topic's assignment places the replicas; if there is none, the controller places them.
 
         Raises:
             KafkaError: Kafka refuses the topic. Nothing has changed.

@@ -122,14 +122,16 @@ class GroupMetadata:
         return True
 
     def store_pending(self, producer_id: int, tp: TopicPartition, stored: StoredOffset) -> None:
-        """Keep the offset of a transaction until its marker (`GroupMetadata#onTxnOffsetCommitAppend`)."""
+        """Keep the offset of a transaction until the transaction's marker is committed (`GroupMetadata#onTxnOffsetCommitAppend`)."""
         pending = self.pending_transactional.setdefault(producer_id, {})
         known = pending.get(tp)
         if known is None or known.record_offset < stored.record_offset:
             pending[tp] = stored
 
     def complete_transaction(self, producer_id: int, *, commit: bool) -> tuple[tuple[TopicPartition, StoredOffset, bool], ...]:
-        """End the transaction of a producer ID. A committed offset counts only if it is newer than the known one (`#completePendingTxnOffsetCommit`).
+        """End the transaction of a producer ID.
+
+        A committed offset counts only if it is newer than the known one (`#completePendingTxnOffsetCommit`).
 
         Returns:
             For each partition, the offset of the transaction and whether it is the committed offset now.

@@ -1,7 +1,7 @@
 """One commit of offsets on its way into `__consumer_offsets` (Kafka: `GroupMetadataManager#storeOffsets`).
 
-Outside of a transaction, the offsets take effect when their records are committed. In a transaction, they are pending from their append
-until the transaction's marker.
+Outside of a transaction, the offsets take effect when their records are committed. In a transaction, the offsets are pending from their
+append until the transaction's marker is committed.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ APPEND_ERRORS: Final = {
     errors.MESSAGE_TOO_LARGE: errors.UNKNOWN_SERVER_ERROR,
     errors.NETWORK_EXCEPTION: errors.COORDINATOR_LOAD_IN_PROGRESS,
 }
-"""The errors that a client gets, by the error of the log or of the verification (`OffsetMetadataManager`, `GroupCoordinatorService`)."""
+"""The error that a client gets for each error of the log or of the verification (`OffsetMetadataManager`, `GroupCoordinatorService`)."""
 
 FOREVER: Final = 10**15
 """A virtual time that is never reached, µs: the write itself does not time out."""

@@ -68,8 +68,8 @@ class ProducerStateManager:
         release: the rules of the release.
         entries: the state of each producer by producer ID, in order of first appearance.
         ongoing: the producer ID of each open transaction, by its first offset, in ascending order.
-        unreplicated: the transactions whose marker is at or above the high watermark: the marker's offset, by the first offset of the
-            transaction.
+        unreplicated: for each transaction whose marker is at or above the high watermark, the marker's offset, by the first offset of the
+        transaction.
         verifications: the verification entries by producer ID (since 3.6).
         aborted: the transaction index of all segments, in the order of the markers (`TransactionIndex`).
         snapshots: the snapshot files, in ascending order of their offsets.
@@ -97,7 +97,7 @@ class ProducerStateManager:
     # --- what a leader checks --------------------------------------------------------------------------------------
 
     def duplicate(self, producer_id: int, epoch: int, first_sequence: int, records: int) -> BatchMetadata | None:
-        """Return the batch that this one is a retry of (`UnifiedLog#analyzeAndValidateProducerState`)."""
+        """Return the earlier batch that this batch retries (`UnifiedLog#analyzeAndValidateProducerState`)."""
         entry = self.entries.get(producer_id)
         last = increment_sequence(first_sequence, records - 1)
         return None if entry is None else entry.duplicate_of(epoch, first_sequence, last, self.release.retained_batches)
@@ -170,7 +170,7 @@ class ProducerStateManager:
             self.update(batch)
 
     def update(self, batch: Batch) -> CompletedTransaction | None:
-        """Add a batch that was appended; return the transaction that it ends, if it is a marker that ends one."""
+        """Add an appended batch. If it is a marker that ends a transaction, return this transaction."""
         entry = self.entries.get(batch.producer_id)
         if entry is None:
             entry = self.entries[batch.producer_id] = ProducerStateEntry(batch.producer_id, batch.producer_epoch)
@@ -296,7 +296,7 @@ class ProducerStateManager:
     # --- snapshots -------------------------------------------------------------------------------------------------
 
     def take_snapshot(self) -> None:
-        """Write a snapshot file of the state at its end, unless there is one (`ProducerStateManager#takeSnapshot`)."""
+        """Write a snapshot file of the state, unless there already is one at this offset (`ProducerStateManager#takeSnapshot`)."""
         if not self.snapshots or self.snapshots[-1].offset < self.end_offset:
             self.snapshots = (*self.snapshots, ProducerSnapshot(self.end_offset, tuple(each.copy(1) for each in self.entries.values())))
 
@@ -311,7 +311,7 @@ class ProducerStateManager:
         self.snapshots = tuple(each for each in self.snapshots if each.offset in bases or each.offset == largest)
 
     def before(self, log_start: int, offset: int) -> ProducerStateManager:
-        """Return the state from the newest snapshot up to an offset, with that snapshot and those before it (`#loadFromSnapshot`)."""
+        """Return the state in the newest snapshot at or before an offset, together with that snapshot and the earlier ones (`#loadFromSnapshot`)."""
         state = ProducerStateManager(log_start, self.release)
         state.snapshots = tuple(each for each in self.snapshots if log_start < each.offset <= offset)
         if state.snapshots:
@@ -323,7 +323,7 @@ class ProducerStateManager:
         return state
 
     def truncate_and_reload(self, log_start: int, offset: int, *, restarted: bool = False) -> None:
-        """Go back to the newest snapshot up to an offset, or to the log start. The log then replays its batches from `end_offset` on.
+        """Go back to the newest snapshot at or before an offset, or to the log start. The log then replays its batches from `end_offset` on.
 
         Without a truncation, this happens only in a new process. Kafka: `ProducerStateManager#truncateAndReload`.
         """

@@ -87,7 +87,7 @@ class AddPartitionsToTxnResponse(NamedTuple):
 
 
 class AddOffsetsToTxnRequest(NamedTuple):
-    """A client's request to add the partition of `__consumer_offsets` that holds a group."""
+    """A client's request to add the `__consumer_offsets` partition of a group to a transaction."""
 
     correlation: int
     transactional_id: str

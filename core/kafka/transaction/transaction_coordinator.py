@@ -257,7 +257,7 @@ class TransactionCoordinator:
     # --- AddOffsetsToTxn -------------------------------------------------------------------------------------------
 
     def _add_offsets(self, request: AddOffsetsToTxnRequest, sender: str) -> None:
-        """Add the partition of `__consumer_offsets` that holds a group (`KafkaApis#handleAddOffsetsToTxnRequest`)."""
+        """Add the `__consumer_offsets` partition of a group to a transaction (`KafkaApis#handleAddOffsetsToTxnRequest`)."""
         tp = self._offsets_partition(request.group)
         added = AddPartitionsToTxnRequest(request.correlation, request.transactional_id, request.producer_id, request.producer_epoch, (tp,))
         error = self._add_partitions_error(added)

@@ -40,7 +40,7 @@ APPEND_ERRORS: Final = {
     errors.KAFKA_STORAGE_ERROR: errors.NOT_COORDINATOR,
     errors.MESSAGE_TOO_LARGE: errors.UNKNOWN_SERVER_ERROR,
 }
-"""The errors that a client gets, by the error of the transaction log (`TransactionStateManager#appendTransactionToLog`)."""
+"""The error that a client gets for each error of the transaction log (`TransactionStateManager#appendTransactionToLog`)."""
 
 
 class Coordinator(Protocol):

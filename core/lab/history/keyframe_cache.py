@@ -105,7 +105,10 @@ class KeyframeCache:
     """
 
     def __init__(self, clock: Callable[[], float] = no_time) -> None:
-        """Create an empty cache. `clock` returns the CPU seconds of the process. Without it, only the number of steps decides."""
+        """Create an empty cache.
+
+        `clock` returns the CPU seconds of the process. Without a clock, only the number of steps decides when a keyframe is due.
+        """
         self._clock = clock
         self.keyframes: list[Keyframe] = []
         self._every = STEPS_BETWEEN_KEYFRAMES

@@ -53,7 +53,8 @@ class TravelTask:
             known: the events in memory.
             watchpoint: receives every event, and is checked after every step that recorded events.
             new_after: the sequence number after which events are collected in `new_events`; None to collect none.
-            shown: the cluster on the screen. A short journey moves this cluster itself and runs to its end in one go. A longer one moves a
+            shown: the cluster on the screen. A short journey moves this cluster itself and runs to its end without a pause. A longer one
+                moves a
                     cluster that was shown earlier. If None, a new cluster is always built.
         """
         self.destination = destination

@@ -48,7 +48,7 @@ class Codec:
         return ()
 
     def read(self, objects: list[FieldValue], states: list[State]) -> list[State]:
-        """Return the present states of objects. `states` holds the former states of the first of these objects."""
+        """Return the present states of objects. `states` holds the former states of the objects that are not new; these objects come first."""
         return list(map(tuple, objects))
 
     def reread(self, objects: list[FieldValue], states: list[State]) -> list[State]:

@@ -35,8 +35,8 @@ class Declared(NamedTuple):
         wiring: fields that are set once, when the simulation is built. Fingerprints do not read them.
         history: sequence numbers, causes, and counts that nothing later depends on.
         times: moments of virtual time. Only their distance from now matters.
-        labels: the family of each field of labels. Labels are numbers above 0 that are only compared with others of their family.
-            A field can also be a dict whose keys are labels.
+        labels: the fields that hold labels, each with its family. Labels are numbers above 0 that are only compared with others of their
+            family. A field can also be a dict whose keys are labels.
     """
 
     wiring: tuple[str, ...] = ()

@@ -34,7 +34,7 @@ class Group:
 
     Attributes:
         objects: the objects in the order in which they were found. None is ever removed.
-        states: the states of the first of these objects at the last snapshot. The list is replaced, never changed.
+        states: the states, at the last snapshot, of the objects that had been found by then. The list is replaced, never changed.
     """
 
     def __init__(self, codec: Codec) -> None:

@@ -357,7 +357,7 @@ class Fetcher:
         self.poll.client_timer(due, broker.incarnation, timer, self.sent_cause)
 
     def timeout_changed(self) -> None:
-        """Apply a new replica.socket.timeout.ms, also to the request in flight."""
+        """Apply a new replica.socket.timeout.ms to all requests, including the one in flight."""
         self.timeout_at = -1
         if self.in_flight and not self.broker.by_hand:
             self.arm_timeout()

@@ -66,7 +66,7 @@ class DelayedProduce(NamedTuple):
 
 
 class AppendCompletion(Protocol):
-    """A callback for the result of an append that a part of the broker itself makes, such as a transaction coordinator."""
+    """A callback for the result of an append that a part of the broker makes, for example, a transaction coordinator."""
 
     def append_completed(self, error: str, /) -> None:
         """Handle the result; NONE means that the records are committed."""

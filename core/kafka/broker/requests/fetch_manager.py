@@ -327,7 +327,7 @@ class FetchManager:
         return news
 
     def _answer(self, session: FetchSession, request: FetchRequest, news: list[FetchedPartitionFields], *, corrupt: bool = False) -> None:
-        """Send the response to a fetch. If `corrupt` is true, its records are corrupted in transit."""
+        """Send the response to a fetch. If `corrupt` is true, the records in the response are corrupted in transit."""
         response = tuple_of(FetchResponse, (request.correlation, session.fetcher, NONE, tuple(news), corrupt))
         quota = self.broker.leader_quota
         if quota is not None:

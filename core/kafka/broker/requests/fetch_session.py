@@ -84,7 +84,7 @@ class FetchSession(FollowerSession):
         dirty: the partitions with something new, in order, each once.
         last_fetch_time: the time when the last fetch that was not elided arrived, µs.
         parked: the delayed fetch; None if there is none.
-        deadline: the latest time when the delayed fetch is completed, µs.
+        deadline: the time by which the delayed fetch is completed, µs.
         cause: the event that is recorded as the cause of the completion at the deadline.
         timer_due: the time when the armed expiry timer fires; -1 if none is armed.
     """

@@ -73,7 +73,7 @@ def append_as_coordinator(
         partition: a partition that this broker leads.
         batch: the batch, at the LEO.
         deadline: when the write times out, µs.
-        completion: the function to call when the batch is committed or the write has failed. A write that is refused is reported at once.
+        completion: the function to call when the batch is committed or the write has failed. A refused write is reported at once.
         guard: the verification number of a transactional batch (KIP-890); NO_GUARD if the batch needed no verification.
         below_min_isr: whether the batch is appended even if the ISR is smaller than min.insync.replicas.
     """

@@ -45,7 +45,7 @@ class RetainedBatch(NamedTuple):
         return content[offset - self.batch.base] if type(content) is tuple else None
 
     def with_records(self, offsets: tuple[int, ...], horizon: int) -> RetainedBatch:
-        """Return the batch with only some of its records, and a delete horizon.
+        """Return the batch with only the given records and a delete horizon.
 
         In a batch with a horizon, timestamps are relative to the horizon, so each timestamp can take more bytes.
         """

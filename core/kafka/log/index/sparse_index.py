@@ -27,7 +27,7 @@ class Found(NamedTuple):
 
 
 class SparseIndex:
-    """The entries of an index, as pairs of a key and a value that both ascend.
+    """The entries of an index: pairs of a key and a value, both in ascending order.
 
     Attributes:
         base: the base offset of the segment.

@@ -131,8 +131,9 @@ def records_that_fit(limit: int, shape: RecordShape, timestamp_step: int = 0) ->
 def wire_size(batch: Batch, records: int, size: int) -> int:
     """Return the size of a batch of the model in Kafka's format, uncompressed, as it is on disk and on the network.
 
-    The model knows only the total size of the records. The values have that size in equal parts, the keys are null, and the timestamps are
-    equal. A control batch has 78 bytes. For batches of internal topics, `bytes` already includes the overhead of the format.
+    The model knows only the total size of the records. Therefore, the values are assumed to share this size equally, the keys to be null,
+    and the timestamps to be equal. A control batch has 78 bytes. For batches of internal topics, `bytes` already includes the overhead of
+    the format.
 
     Args:
         batch: the batch.
