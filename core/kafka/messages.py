@@ -144,7 +144,7 @@ LATEST: Final = -1
 class ListOffsetsRequest(NamedTuple):
     """A ListOffsets request for one partition. A `replica` of -1 means a consumer. The response repeats `fetcher`.
 
-    `timestamp` is LATEST or a time in µs. For a time, the response names the first record at or after this time. With `read_committed`,
+    `timestamp` is LATEST or a time in µs. If it is a time, the response names the first record at or after this time. With `read_committed`,
     records at or above the last stable offset do not count.
     """
 

@@ -65,7 +65,7 @@ def _in_trie(members: tuple[int, ...], order: IsrOrder) -> tuple[int, ...]:
 def _path(member: int) -> tuple[int, ...]:
     """Return the branches that lead to a member of a trie (Scala 2.12's `HashTrieSet`).
 
-    There is one branch for every five bits of the member's hash, from the low end.
+    There is one branch for every five bits of the member's hash, starting from the low end.
     """
     digest = _improved(member)
     return tuple(digest >> shift & 31 for shift in range(0, 32, _BITS))

@@ -15,7 +15,10 @@ MAX_KEYS: Final = 100_000
 
 
 class KeyedRecords(NamedTuple):
-    """A rule for the keys and values of records: each record gets the next key in turn, and gets `value` or, if that is empty, its own number."""
+    """A rule for the keys and values of records: each record gets the next key in turn.
+
+    Its value is `value` or, if that is empty, its own number.
+    """
 
     keys: tuple[str, ...]
     value: str
@@ -29,7 +32,7 @@ class KeyedRecords(NamedTuple):
 
 
 def keys_of(text: str) -> tuple[str, ...]:
-    """Parse keys: either a list with commas, or a number of keys, which are then `k0`, `k1`, and so on.
+    """Parse keys: either a comma-separated list, or a number of keys, which are then `k0`, `k1`, and so on.
 
     Raises:
         ValueError: the text contains no key or too many keys.

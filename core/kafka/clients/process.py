@@ -115,7 +115,7 @@ class Process(Producer):
     # --- the life of the instance ----------------------------------------------------------------------------------
 
     def succeed(self, former: Process) -> None:
-        """Take the place of a former instance, so that its timers and the numbers of its requests have no effect."""
+        """Take the place of a former instance and continue its numbering, so that its timers and late responses have no effect."""
         self.incarnation = former.incarnation + 1
         self._correlation = former._correlation
         self._batch_id = former._batch_id

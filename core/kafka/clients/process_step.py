@@ -10,7 +10,7 @@ class Delivery(enum.StrEnum):
     """The delivery guarantee of a process."""
 
     EXACTLY_ONCE = "exactly-once"
-    """The output and the offsets are one transaction."""
+    """The output and the offsets are committed in one transaction."""
     AT_LEAST_ONCE = "at-least-once"
     """The offsets are committed after the output is acknowledged."""
     AT_MOST_ONCE = "at-most-once"

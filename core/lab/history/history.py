@@ -1,8 +1,7 @@
 """A cluster that can be played, rewound, and branched.
 
 The session can go back to every moment of its past. It restores the nearest keyframe and repeats the steps after it. When it goes
-forward again, it repeats the acts of people. An act in the past starts a new branch. The old future remains available as the branch that it
-belongs to.
+forward again, it repeats the acts of people. An act in the past starts a new branch. The old future remains available as its own branch.
 
     history = History.of(ClusterSpec(...))
     history.do(Kill(1))

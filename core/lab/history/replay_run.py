@@ -49,7 +49,10 @@ class StepIndex:
     __slots__ = ("_all", "_count")
 
     def __init__(self, seq: int = 0) -> None:
-        """Create a list with one entry or none. `seq` is the sequence number of the last event before the first step; 0 if there is none."""
+        """Create an index that is empty or has one entry.
+
+        `seq` is the sequence number of the last event before the first step; 0 if there is none.
+        """
         self._all = array("q", [seq] if seq else [])
         self._count = len(self._all)
 

@@ -385,7 +385,7 @@ class MetricsObserver:
     # --- what JMX shows --------------------------------------------------------------------------------------------
 
     def samples(self, now: int) -> list[Sample]:
-        """Return all MBeans as of one time, by name and broker."""
+        """Return all MBeans at a given time, by name and broker."""
         found = [Sample(name, broker, meter.attributes(now)) for (name, broker), meter in self._meters.items()]
         known = {(sample.name, sample.broker) for sample in found}
         for broker in self._started:

@@ -59,5 +59,5 @@ class PartitionFetchState:
 
     @property
     def lag(self) -> int | None:
-        """How many committed records the follower lacks as of the last response; None before the first one (`FetcherLagMetrics#lag`)."""
+        """The number of committed records that the follower lacks as of the last response; None before the first one (`FetcherLagMetrics#lag`)."""
         return None if self.leader_high_watermark < 0 else max(0, self.leader_high_watermark - self.log.leo)

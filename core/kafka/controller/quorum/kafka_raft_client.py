@@ -209,7 +209,7 @@ class KafkaRaftClient:
         return (self.log[end - 1].epoch if end else 0), end
 
     def append(self, write: object) -> None:
-        """Append a write as leader. It is applied when a majority has it."""
+        """Append a write as leader. The write is applied when a majority has it."""
         self.log.append(QuorumEntry(self.epoch, write, self.journal.cause))
         self._complete_fetches()
         self._maybe_commit()
