@@ -54,7 +54,7 @@ class AssignedPartition(LedPartition, Protocol):
 class PartitionStatus(enum.IntEnum):
     """The status of a partition, by the operations that clients can perform on it.
 
-    The worst value is first. Only the last three serve reads and writes with acks=all.
+    The worst value is first. Only the last four serve writes with acks=all, and only the last three serve all consumers.
     """
 
     OFFLINE = 0
@@ -65,22 +65,24 @@ class PartitionStatus(enum.IntEnum):
     """The ISR is smaller than the effective min.insync.replicas, so writes with acks=all are refused."""
     STALLED = 3
     """The leader serves and the ISR is large enough, but the high watermark cannot advance, so writes with acks=all wait."""
-    AT_MIN_ISR = 4
+    READS_HELD = 4
+    """A transaction that no coordinator is going to end holds the last stable offset back, so consumers with read_committed wait."""
+    AT_MIN_ISR = 5
     """The ISR is exactly as large as min.insync.replicas, and the partition is under-replicated."""
-    UNDER_REPLICATED = 5
+    UNDER_REPLICATED = 6
     """The ISR is smaller than the replication factor."""
-    HEALTHY = 6
+    HEALTHY = 7
     """All replicas are in sync."""
 
     @property
     def readable(self) -> bool:
-        """Whether consumers get committed records from the leader."""
+        """Whether consumers with read_uncommitted, the default, get committed records from the leader."""
         return self >= PartitionStatus.UNDER_MIN_ISR
 
     @property
     def served(self) -> bool:
         """Whether writes with acks=all are also acknowledged."""
-        return self >= PartitionStatus.AT_MIN_ISR
+        return self >= PartitionStatus.READS_HELD
 
 
 def effective_min_isr(min_insync_replicas: int, replication_factor: int, *, capped: bool) -> int:
@@ -198,6 +200,7 @@ def status_of(
     not_fetching: Sequence[int] = (),
     uncommitted_us: int = 0,
     disk_us: int = 0,
+    reads_held: bool = False,
 ) -> PartitionStatus:
     """Return the status of a partition.
 
@@ -208,6 +211,7 @@ def status_of(
         not_fetching: see `is_stalled`.
         uncommitted_us: see `is_stalled`.
         disk_us: see `is_stalled`.
+        reads_held: whether a transaction that no coordinator is going to end holds the last stable offset below the high watermark.
     """
     if is_offline(partition):
         return PartitionStatus.OFFLINE
@@ -217,6 +221,8 @@ def status_of(
         return PartitionStatus.UNDER_MIN_ISR
     if is_stalled(not_fetching, uncommitted_us, disk_us):
         return PartitionStatus.STALLED
+    if reads_held:
+        return PartitionStatus.READS_HELD
     if not is_under_replicated(partition):
         return PartitionStatus.HEALTHY
     return PartitionStatus.AT_MIN_ISR if is_at_min_isr(partition, min_isr) else PartitionStatus.UNDER_REPLICATED

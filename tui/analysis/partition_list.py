@@ -12,6 +12,7 @@ from core.kafka.health import (
     described_under_min_isr,
     described_under_replicated,
 )
+from core.kafka.transaction.transaction_log import INTERNAL_TOPICS
 from core.lab.views.view import ClusterView, PartitionView
 from scenarios.releases import release_named
 from tui.analysis.word_filter import matcher
@@ -39,7 +40,7 @@ def filtered(view: ClusterView, which: str) -> list[PartitionView]:
 
 
 def in_order(view: ClusterView, worst_first: bool, which: str = "", words: str = "") -> list[PartitionView]:
-    """Return the listed partitions, by name or with the worst first.
+    """Return the listed partitions, by name or with the worst first. Among partitions of equal rank, internal topics come last.
 
     Args:
         view: the cluster.
@@ -52,5 +53,5 @@ def in_order(view: ClusterView, worst_first: bool, which: str = "", words: str =
         matches = matcher(words)
         partitions = [p for p in partitions if matches(partition_words(p))]
     if worst_first:
-        return sorted(partitions, key=lambda p: (not (p.lost or p.diverged), p.status, p.tp))
-    return sorted(partitions, key=lambda p: p.tp)
+        return sorted(partitions, key=lambda p: (not (p.lost or p.diverged), p.status, p.tp.topic in INTERNAL_TOPICS, p.tp))
+    return sorted(partitions, key=lambda p: (p.tp.topic in INTERNAL_TOPICS, p.tp))

@@ -21,14 +21,16 @@ from core.lab.views.view import ClusterView, PartitionView, ReplicaView
 from core.sim.repr_mixin import ReprMixin
 from tui.analysis.partition_list import in_order
 from tui.panels.lines import RIGHT, Lines
-from tui.rendering.bars import Window, bar
+from tui.rendering.bars import Window, bar, held_back_cells
 from tui.rendering.palette import Palette
 from tui.rendering.rows import ELLIPSIS, Part, Row, blank, clip, clip_name, fit, rule
 from tui.rendering.states import (
     COMMITTED,
+    HELD_BACK,
     LEGENDS,
     MISSING,
     PENDING,
+    TRANSACTION_LEGEND,
     broker_state,
     partition_status,
     replica_marks,
@@ -197,7 +199,7 @@ class PartitionsInOrder(Sequence[PartitionView]):
 def _said(p: PartitionView) -> tuple[object, ...]:
     """Return everything about a partition that its row shows."""
     return (
-        p.status, p.diverged, p.leader, p.leader_epoch, p.partition_epoch, p.isr, p.replicas, p.min_isr,
+        p.status, p.diverged, p.held_back_at, p.leader, p.leader_epoch, p.partition_epoch, p.isr, p.replicas, p.min_isr,
         [(replica.leo, replica.hw, replica.role, replica.in_isr, replica.alive, replica.broker) for replica in p.replica_views],
     )  # fmt: skip
 
@@ -248,7 +250,8 @@ class GridPainter:
         rest = len(order) - len(shown)
         more = f"{top + 1}–{top + len(shown)} of {len(order)}" if rest else f"{len(order)}"
         title = f"Partitions {more}"
-        right = note or next((legend for legend in LEGENDS if len(title) + len(legend) + 6 <= width), "")
+        legends = (TRANSACTION_LEGEND, *LEGENDS) if any(p.held_back_at is not None for p in shown) else LEGENDS
+        right = note or next((legend for legend in legends if len(title) + len(legend) + 6 <= width), "")
         lines = [rule(title, right, width, paint.title_focused if focused else paint.title, paint.faint, paint.muted)]
         if height >= 2:
             lines.append(self._head(view, columns, width, broker))
@@ -350,6 +353,9 @@ class GridPainter:
         alive = replica.alive
         marks, style = replica_marks(p, replica, paint)
         committed, pending, missing = bar(window, replica.hw, replica.leo, columns.bar)
+        held = 0
+        if p.held_back_at is not None and replica.broker == p.leader:
+            held = held_back_cells(window, p.held_back_at, replica.hw, committed, columns.bar)
         key = (
             replica.broker if columns.label else -1,
             columns.label,
@@ -357,6 +363,7 @@ class GridPainter:
             id(style),
             chosen,
             committed,
+            held,
             pending,
             missing,
             alive,
@@ -368,7 +375,8 @@ class GridPainter:
             if columns.label:
                 begin.add(fit(f"b{replica.broker}", columns.label), paint.broker)
             begin.add(marks, style).add("▸" if chosen else " ", paint.key)
-            begin.add(COMMITTED * committed, paint.committed if alive else paint.faint)
+            begin.add(COMMITTED * (committed - held), paint.committed if alive else paint.faint)
+            begin.add(HELD_BACK * held, paint.warn if alive else paint.faint)
             begin.add(PENDING * pending, paint.pending if alive else paint.faint)
             begin.add((MISSING if window.end else " ") * missing, paint.missing)
             begin.add(" ", paint.text)

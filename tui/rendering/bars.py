@@ -30,6 +30,8 @@ class Window(ReprMixin):
         """Return the window in which all gaps of a partition are visible."""
         end = max((replica.leo for replica in partition.replica_views), default=0)
         least = min((min(replica.leo, replica.hw) for replica in partition.replica_views), default=0)
+        if partition.held_back_at is not None:
+            least = min(least, partition.held_back_at)
         span = _nice(max(LEAST_WINDOW, (end - least) * 3 // 2))
         if span >= end:
             return Window(0, end)
@@ -65,3 +67,20 @@ def bar(window: Window, hw: int, leo: int, width: int) -> tuple[int, int, int]:
     committed = end if hw >= leo else min(end - 1, max(0, hw - window.start) * width // span)
     committed = max(0, committed)
     return committed, end - committed, width - end
+
+
+def held_back_cells(window: Window, held_back_at: int, hw: int, committed: int, width: int) -> int:
+    """Return how many of the cells for committed records are above the last stable offset: at least 1 if a record is, and a cell is left.
+
+    Args:
+        window: the window of the partition.
+        held_back_at: the last stable offset.
+        hw: the leader's high watermark.
+        committed: the number of cells for committed records.
+        width: width of the whole bar, in cells.
+    """
+    span = window.end - window.start
+    if span <= 0 or held_back_at >= hw:
+        return 0
+    stable = max(0, held_back_at - window.start) * width // span
+    return min(committed, max(1, committed - stable))

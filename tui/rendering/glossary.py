@@ -47,6 +47,11 @@ SYMBOLS: Final = (
     Term("‖", "paused, or stalled", "For a broker: its process is paused. For a partition: writes with acks=all wait.", "warn"),
     Term("◌", "starting, or shutting down", "The broker is starting or shutting down.", "warn"),
     Term(states.COMMITTED * 2, "committed", "The part of a replica's log below its own high watermark.", "committed"),
+    Term(
+        states.HELD_BACK * 2, "held back",
+        "Committed records that consumers with read_committed cannot read yet: those between the last stable offset and "
+        "the high watermark of the leader.", "warn",
+    ),
     Term(states.PENDING * 2, "not committed", "The part of a replica's log between its high watermark and its log end.", "pending"),
     Term(states.MISSING * 2, "missing", "The records that the longest log has and this replica lacks.", "missing"),
     Term("▸", "the selected cell", "In the event log, a line that Enter opens, or an act.", "key"),
@@ -63,6 +68,8 @@ STATES: Final = {
     PartitionStatus.UNDER_MIN_ISR: "The ISR is smaller than min.insync.replicas: writes with acks=all are refused.",
     PartitionStatus.STALLED: "The leader serves clients, but a member of the ISR does not fetch. Nothing is committed, and writes with "
         "acks=all wait.",
+    PartitionStatus.READS_HELD: "Writes with acks=all are acknowledged, but consumers with read_committed wait: the last stable offset is held "
+        "back by a transaction that no coordinator is going to end.",
     PartitionStatus.AT_MIN_ISR: "Replicas are missing from the ISR. If one more replica leaves the ISR, writes with acks=all are refused.",
     PartitionStatus.UNDER_REPLICATED: "Under-replicated: replicas are missing from the ISR. Reads and writes continue.",
     PartitionStatus.HEALTHY: "All replicas are in the ISR, and the leader serves clients.",

@@ -28,6 +28,8 @@ DOWN: Final = "✕"
 
 COMMITTED: Final = "▆"
 """The glyph for the part of a bar below the replica's own high watermark."""
+HELD_BACK: Final = "▓"
+"""The glyph for the part of the leader's bar between the last stable offset and the high watermark, while a transaction holds it back."""
 PENDING: Final = "▂"
 """The glyph for the part of a bar between the replica's high watermark and its LEO."""
 MISSING: Final = "·"
@@ -38,6 +40,12 @@ LEGEND: Final = (
     f"{COMMITTED}{COMMITTED} committed {PENDING}{PENDING} not yet {MISSING}{MISSING} missing"
 )
 """The meaning of the grid's glyphs."""
+
+TRANSACTION_LEGEND: Final = (
+    f"{LEADER} leader  {IN_ISR} in ISR  {OUT} out  {DOWN} down  "
+    f"{COMMITTED}{COMMITTED} committed {HELD_BACK}{HELD_BACK} held by a transaction {PENDING}{PENDING} not yet"
+)
+"""The meaning of the grid's glyphs while a transaction holds the last stable offset of a partition back."""
 
 LEGENDS: Final = (
     LEGEND,
@@ -89,6 +97,7 @@ STATUS_LOOKS: Final = {
     PartitionStatus.LEADER_UNAVAILABLE: ("⊘", "unserved", "bad"),
     PartitionStatus.UNDER_MIN_ISR: ("▼", "under min", "bad"),
     PartitionStatus.STALLED: ("‖", "stalled", "bad"),
+    PartitionStatus.READS_HELD: ("◑", "reads held", "bad"),
     PartitionStatus.AT_MIN_ISR: ("▽", "at min", "warn"),
     PartitionStatus.UNDER_REPLICATED: ("△", "under-repl", "warn"),
     PartitionStatus.HEALTHY: ("✓", "healthy", "good"),

@@ -14,6 +14,9 @@ TRANSACTION_STATE_TOPIC: Final = "__transaction_state"
 GROUP_METADATA_TOPIC: Final = "__consumer_offsets"
 """The name of the topic in which group coordinators keep groups and their offsets."""
 
+INTERNAL_TOPICS: Final = frozenset({GROUP_METADATA_TOPIC, TRANSACTION_STATE_TOPIC})
+"""The topics that brokers create for themselves (`Topic#isInternal`)."""
+
 BATCH_HEADER_BYTES: Final = 61
 """The size of a record batch without its records."""
 

@@ -57,6 +57,8 @@ _LINK_KINDS: Final = frozenset({"link-cut", "link-healed"})
 
 The nodes are the first two columns.
 """
+_TRANSACTION_PREFIX: Final = "transaction-"
+"""The prefix of the event kinds that can decide whether a transaction that holds back the last stable offset of a partition will end."""
 _APPENDED: Final = "append"
 _COMMITTED: Final = "high-watermark"
 
@@ -123,6 +125,7 @@ class IncrementalView:
         # The times since which records might be uncommitted, in order: the last move of the high watermark, or the first append after that.
         self._uncommitted: dict[TopicPartition, int] = {}
         self._stalled: dict[TopicPartition, None] = {}
+        self._held_back: dict[TopicPartition, None] = {}  # the partitions whose last stable offset is below the high watermark
         self._slow: dict[int, None] = {}  # the brokers whose disk made writes wait at the last call
 
     def is_of(self, cluster: object) -> bool:
@@ -149,6 +152,9 @@ class IncrementalView:
                 self._changed[tp] = None
         elif kind in _BROKER_KINDS:
             self._brokers_changed[event[4]] = None
+            self._changed.update(self._held_back)
+        elif kind.startswith(_TRANSACTION_PREFIX):
+            self._changed.update(self._held_back)
         elif kind in _LINK_KINDS:
             for name in event[4:6]:
                 if name[:1] == "b" and name[1:].isdecimal():
@@ -215,9 +221,9 @@ class IncrementalView:
         self._exposed = sum(view.exposed for view in self._views)
         self.version = next(_versions)
         self._changed, self._offsets_changed, self._brokers_changed = {}, {}, {}
-        self._uncommitted, self._stalled = {}, {}
+        self._uncommitted, self._stalled, self._held_back = {}, {}, {}
         for view in sorted(self._views, key=operator.attrgetter("uncommitted_us"), reverse=True):
-            self._track_stall(view)
+            self._track(view)
         self._counters_changed, self._counts, self._totals = dict.fromkeys(self.cluster.account.partitions), {}, _ZERO
 
     def _refresh_some(self, also: Iterable[TopicPartition], shown: Collection[TopicPartition] | None, most: int | None) -> None:
@@ -258,7 +264,7 @@ class IncrementalView:
         at = self._index[tp]
         before = self._views[at]
         now = self._views[at] = view_builder.partition_view(self.cluster, tp)
-        self._track_stall(now)
+        self._track(now)
         if _structure_of(before) != _structure_of(now):
             self.version = next(_versions)
             self._diverged += now.diverged - before.diverged
@@ -267,9 +273,13 @@ class IncrementalView:
                 for broker in now.replicas:
                     self._hosted.setdefault(broker, {})[tp] = None
 
-    def _track_stall(self, view: PartitionView) -> None:
-        """Remember a partition that is stalled or that can become stalled."""
+    def _track(self, view: PartitionView) -> None:
+        """Remember a partition that is stalled, that can become stalled, or whose last stable offset is held back."""
         tp = view.tp
+        if view.held_back_at is None:
+            self._held_back.pop(tp, None)
+        else:
+            self._held_back[tp] = None
         if view.status is PartitionStatus.STALLED:
             self._stalled[tp] = None
         else:

@@ -8,9 +8,11 @@ from core.kafka.broker.broker_state import BrokerState
 from core.kafka.health import PartitionStatus, effective_min_isr, status_of
 from core.kafka.ids import TopicPartition, broker_address
 from core.kafka.partition_registration import PartitionRegistration
+from core.kafka.transaction.transaction_queries import is_hanging
 
 if TYPE_CHECKING:
     from core.kafka.broker.partition import Partition
+    from core.kafka.transaction.transaction_metadata import TransactionMetadata
     from core.lab.cluster_nodes import ClusterNodes
 
 
@@ -39,7 +41,10 @@ def partition_health(cluster: ClusterNodes, tp: TopicPartition, registration: Pa
     )
     waits = uncommitted_us(cluster, leading) if serves and leading is not None else 0
     disk = leads.log_directories.write_wait() if serves and leads is not None else 0
-    status = status_of(registration, min_isr, leader_serves=serves, not_fetching=not_fetching, uncommitted_us=waits, disk_us=disk)
+    held = serves and leading is not None and reads_are_held(cluster, leading)
+    status = status_of(
+        registration, min_isr, leader_serves=serves, not_fetching=not_fetching, uncommitted_us=waits, disk_us=disk, reads_held=held
+    )
     return PartitionHealth(status, min_isr, not_fetching, waits)
 
 
@@ -47,6 +52,29 @@ def uncommitted_us(cluster: ClusterNodes, leading: Partition) -> int:
     """Return how long a leader's high watermark has not moved while below its log end, µs; 0 if everything is committed."""
     log = leading.log
     return cluster.now - leading.uncommitted_since if log.high_watermark < log.leo else 0
+
+
+def reads_are_held(cluster: ClusterNodes, leading: Partition) -> bool:
+    """Return whether a transaction that no coordinator is going to end holds a leader's last stable offset below its high watermark."""
+    if leading.held_back_at is None:
+        return False
+    oldest = next(iter(leading.log.ensure_producer_state().ongoing.values()), None)
+    return oldest is not None and is_hanging(leading.tp, transaction_of(cluster, oldest))
+
+
+def transaction_of(cluster: ClusterNodes, producer_id: int) -> TransactionMetadata | None:
+    """Return the state of the transactional ID that has a producer ID, as a running coordinator knows it; None if none knows it."""
+    return next(
+        (
+            metadata
+            for broker in cluster.brokers.values()
+            if broker.state is not BrokerState.STOPPED
+            for cache in broker.transactions.states.caches.values()
+            for metadata in cache.entries.values()
+            if metadata.producer_id == producer_id
+        ),
+        None,
+    )
 
 
 def _runs(cluster: ClusterNodes, broker: int) -> bool:

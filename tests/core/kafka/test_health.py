@@ -94,6 +94,15 @@ def test_worst_first(
     assert status_of(registration, min_isr, leader_serves=serves, not_fetching=not_fetching, uncommitted_us=uncommitted) is expected
 
 
+@pytest.mark.parametrize(("isr", "uncommitted"), [((1, 2, 3), 0), ((1, 2), 0), ((1,), 0), ((1, 2, 3), STALL_BOUND + 1)])
+def test_held_reads_are_worse_than_missing_replicas_and_better_than_refused_writes(isr: tuple[int, ...], uncommitted: int) -> None:
+    registration = PartitionRegistration((1, 2, 3), isr, 1, 1, 1)
+    status = status_of(registration, 2, leader_serves=True, uncommitted_us=uncommitted, reads_held=True)
+    assert status is (UNDER_MIN if isr == (1,) else STALLED if uncommitted else PartitionStatus.READS_HELD)
+    assert status.readable
+    assert status.served == (status is PartitionStatus.READS_HELD)
+
+
 @pytest.mark.parametrize(
     ("leader", "isr", "adding", "min_isr", "counted", "described"),
     [
@@ -163,7 +172,7 @@ def test_who_elects_uncleanly(
 
 
 def test_what_is_served() -> None:
-    assert [each.name for each in PartitionStatus if each.served] == ["AT_MIN_ISR", "UNDER_REPLICATED", "HEALTHY"]
+    assert [each.name for each in PartitionStatus if each.served] == ["READS_HELD", "AT_MIN_ISR", "UNDER_REPLICATED", "HEALTHY"]
     assert [each.name for each in PartitionStatus if not each.readable] == ["OFFLINE", "LEADER_UNAVAILABLE"]
 
 

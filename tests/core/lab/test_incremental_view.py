@@ -9,6 +9,8 @@ import attrs
 import pytest
 
 from core.kafka.broker.broker_state import BrokerState
+from core.kafka.health import PartitionStatus
+from core.kafka.ids import TopicPartition
 from core.kafka.release import Release
 from core.kafka.topic_spec import TopicSpec
 from core.lab import acts
@@ -92,6 +94,43 @@ def test_the_incremental_view_equals_a_full_view(seed: int, release: str) -> Non
             assert lags(cluster) == furthest_behind(view)
     assert len(seen) > 100
     assert len(states) > 3
+
+
+@pytest.mark.parametrize("release", ["3.3", "4.3"])
+def test_the_incremental_view_follows_the_coordinators_of_transactions(release: str) -> None:
+    seen: list[PartitionStatus] = []
+    incremental: IncrementalView | None = None
+
+    def sink(event: tuple) -> None:
+        if incremental is not None:
+            incremental.on_event(event)
+
+    spec = ClusterSpec(
+        brokers=tuple(BrokerSpec(i) for i in (1, 2, 3)),
+        topics=(TopicSpec("orders", partitions=1, replication_factor=3),),
+        settings=(("transaction.state.log.num.partitions", 1),),
+    )
+    cluster = Cluster(spec, Release.named(release), 0, sink)
+    incremental = IncrementalView(cluster)
+    timeouts = (("delivery.timeout.ms", "8000"), ("request.timeout.ms", "4000"))
+
+    def run(until: int, *done: acts.Act) -> None:
+        for act in done:
+            cluster.do(act)
+        while cluster.now < until:
+            cluster.run_until(min(until, cluster.now + SECOND // 4))
+            view = incremental.view()
+            assert without_ages(view) == without_ages(cluster.view())
+            seen.append(view.partitions[0].status)
+
+    run(2 * SECOND, acts.InitTransactions("orders", "app", config=timeouts))
+    run(3 * SECOND, acts.BeginTransaction(), acts.Produce("orders", 5))
+    assert set(seen) == {PartitionStatus.HEALTHY}, "a transaction that its coordinator will end is no fault"
+    leader = cluster.controller.replication.partitions[TopicPartition("orders", 0)].leader
+    run(12 * SECOND, acts.Hold(("producer", f"b{leader}")), acts.Produce("orders", 5))
+    run(15 * SECOND, acts.AbortTransaction())
+    run(17 * SECOND, acts.Release(("producer", f"b{leader}")))
+    assert seen[-1] is (PartitionStatus.READS_HELD if release == "3.3" else PartitionStatus.HEALTHY)
 
 
 def test_lags_are_what_the_furthest_replica_lacks() -> None:

@@ -16,7 +16,7 @@ from core.lab.views.view import PartitionStatus
 from tests.tui.states import cluster, partition, replica, view_of
 from tui.analysis.partition_list import in_order
 from tui.panels.partition_grid import Columns, GridPainter, shown_offsets
-from tui.rendering.bars import Window, bar
+from tui.rendering.bars import Window, bar, held_back_cells
 from tui.rendering.palette import COLOUR
 
 LAGGING = partition(
@@ -49,6 +49,27 @@ def test_a_gap_of_one_record_shows_in_every_bar(leo: int, pending: int, missing:
             assert waiting > 0
         elif copy.leo == window.end > 0:
             assert committed == width
+
+
+@given(st.integers(1, 10**9), st.integers(0, 10**6), st.integers(1, 10**6), st.integers(2, 60))
+def test_a_record_above_the_last_stable_offset_shows_in_the_leaders_bar(hw: int, pending: int, held: int, width: int) -> None:
+    held_back_at = max(0, hw - held)
+    p = partition(replica(1, hw + pending, hw), held_back_at=held_back_at)
+    window = Window.of(p)
+    committed, _, _ = bar(window, hw, hw + pending, width)
+    cells = held_back_cells(window, held_back_at, hw, committed, width)
+    assert min(committed, 1) <= cells <= committed
+    assert held_back_cells(window, hw, hw, committed, width) == 0
+
+
+def test_the_leaders_bar_shows_what_a_transaction_holds_back() -> None:
+    p = partition(replica(1, 111, 111), replica(2, 111, 111), held_back_at=56, status=PartitionStatus.READS_HELD)
+    lines = texts(view_of(p), 160)
+    assert "◑ reads held" in lines[2]
+    leader, follower = lines[2].split("111/111")[:2]
+    assert leader.count("▓") >= leader.count("▆") - 2 > 0
+    assert "▓" not in follower, "only the leader serves consumers"
+    assert "▓▓ held by a transaction" in lines[0]
 
 
 def test_the_window_keeps_its_size_while_the_log_grows() -> None:
@@ -206,6 +227,15 @@ def test_worst_first_is_the_order_of_operators() -> None:
     view = view_of(fine, under_min, offline, lost)
     assert [p.tp.topic for p in in_order(view, True)] == ["x", "z", "y", "a"]
     assert [p.tp.topic for p in in_order(view, False)] == ["a", "x", "y", "z"]
+
+
+def test_internal_topics_come_after_others_of_the_same_state() -> None:
+    internal = partition(replica(1, 1, 1), tp=TopicPartition("__consumer_offsets", 0))
+    fine = attrs.evolve(internal, tp=TopicPartition("z", 0))
+    offline = attrs.evolve(internal, tp=TopicPartition("__transaction_state", 0), status=PartitionStatus.OFFLINE, leader=-1)
+    view = view_of(internal, fine, offline)
+    assert [p.tp.topic for p in in_order(view, True)] == ["__transaction_state", "z", "__consumer_offsets"]
+    assert [p.tp.topic for p in in_order(view, False)] == ["z", "__consumer_offsets", "__transaction_state"]
 
 
 def test_offline_says_so_without_colour() -> None:
