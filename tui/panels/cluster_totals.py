@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from typing import Final
 
@@ -49,7 +50,7 @@ class Item(ReprMixin):
 
 def total_items(view: ClusterView, paint: Palette) -> list[Item]:
     """Return all items of the totals. The most important items come first."""
-    offline, unserved, stalled, under_min, under_replicated = cached_per_state(view, "tally", lambda: _tally(view))
+    offline, unserved, stalled, reads_held, under_min, under_replicated = cached_per_state(view, "tally", lambda: _tally(view))
     acked, of = short_number(view.acked), short_number(sent(view))
     items = [
         Item([("acked ", paint.muted), (acked, paint.number), (" of ", paint.muted), (of, paint.number)]),
@@ -57,6 +58,7 @@ def total_items(view: ClusterView, paint: Palette) -> list[Item]:
         _alarm("offline", offline, paint),
         *([_alarm("unserved", unserved, paint)] if unserved else []),
         *([_alarm("stalled", stalled, paint)] if stalled else []),
+        *([_alarm("reads held", reads_held, paint)] if reads_held else []),
         _alarm("under min ISR", under_min, paint),
         _alarm("under-replicated", under_replicated, paint),
         _alarm("unclean elections", view.unclean_elections, paint),
@@ -70,15 +72,15 @@ def total_items(view: ClusterView, paint: Palette) -> list[Item]:
     return items
 
 
-def _tally(view: ClusterView) -> tuple[int, int, int, int, int]:
-    """Count the partitions that are offline, unserved, stalled, under min ISR, and under-replicated.
+def _tally(view: ClusterView) -> tuple[int, int, int, int, int, int]:
+    """Count the partitions that are offline, unserved, stalled, with held reads, under min ISR, and under-replicated.
 
     The last two counts follow the definitions of kafka-topics.
     """
-    offline = sum(1 for p in view.partitions if p.status is PartitionStatus.OFFLINE)
-    unserved = sum(1 for p in view.partitions if p.status is PartitionStatus.LEADER_UNAVAILABLE)
-    stalled = sum(1 for p in view.partitions if p.status is PartitionStatus.STALLED)
-    return offline, unserved, stalled, len(filtered(view, "under-min-isr")), len(filtered(view, "under-replicated"))
+    count = Counter(p.status for p in view.partitions)
+    offline, unserved = count[PartitionStatus.OFFLINE], count[PartitionStatus.LEADER_UNAVAILABLE]
+    stalled, reads_held = count[PartitionStatus.STALLED], count[PartitionStatus.READS_HELD]
+    return offline, unserved, stalled, reads_held, len(filtered(view, "under-min-isr")), len(filtered(view, "under-replicated"))
 
 
 def client_items(view: ClusterView, paint: Palette) -> list[Item]:
