@@ -1,1 +1,1 @@
-"""Other replication models on the same kernel: MySQL, Elasticsearch, and a majority log, with one workload and one set of counts."""
+"""Other replication models on the same kernel: MySQL, Elasticsearch, and a majority log, with a common workload and common counts."""

@@ -1,4 +1,4 @@
-"""The account of what clients asked and were told. It sees only what clients see; the counts follow from it.
+"""The account of what clients requested and how their requests ended. It sees only what clients see; the counts are derived from it.
 
 "Before" compares the completion of one request with the invocation of another, so requests that overlap never count as stale.
 """
@@ -18,11 +18,11 @@ UNKNOWN: Final = "unknown"
 
 
 class WriteRecord(NamedTuple):
-    """A write that ended.
+    """A completed write.
 
     Attributes:
-        probe: whether it was an attempt of a probe. Probes measure availability only.
-        event: the sequence number of the event that ended it.
+        probe: whether the write was an attempt of a probe, which measures only availability.
+        event: the sequence number of the event that records the end of the write.
     """
 
     client: str
@@ -35,12 +35,12 @@ class WriteRecord(NamedTuple):
 
 
 class ReadRecord(NamedTuple):
-    """A read that ended.
+    """A completed read.
 
     Attributes:
-        row: the row that it returned; `NOTHING` if there was none or if it failed.
-        acked, own, before: the versions that had been acknowledged, acknowledged to this client, and read by this client when the read
-            was invoked.
+        row: the row that the read returned; `NOTHING` if there was no row or the read failed.
+        acked, own, before: the highest version that had been acknowledged, that had been acknowledged to this client, and that this client
+        had read when the read was invoked.
         stale_us: how long the version after the returned one had been acknowledged, µs.
         unacknowledged: whether the write of the row had not been acknowledged when the read ended.
     """
@@ -62,22 +62,22 @@ class ReadRecord(NamedTuple):
 
     @property
     def stale(self) -> int:
-        """How many acknowledged versions the value is behind."""
+        """The number of acknowledged versions by which the value is behind."""
         return max(0, self.acked - self.row.version) if self.outcome == OK else 0
 
     @property
     def own_missing(self) -> int:
-        """How many versions that this client itself was told are written the value is behind."""
+        """The number of versions by which the value is behind the writes that were acknowledged to this client."""
         return max(0, self.own - self.row.version) if self.outcome == OK else 0
 
     @property
     def backward(self) -> int:
-        """How many versions the value is behind an earlier read of the same client."""
+        """The number of versions by which the value is behind an earlier read of the same client."""
         return max(0, self.before - self.row.version) if self.outcome == OK else 0
 
 
 class Floor(NamedTuple):
-    """The versions that a read must not be behind, taken when it is invoked."""
+    """The versions that a read must not be behind, as of its invocation."""
 
     acked: int
     own: int
@@ -85,12 +85,12 @@ class Floor(NamedTuple):
 
 
 class Account:
-    """What clients asked and were told.
+    """The account of what clients requested and how their requests ended.
 
     Attributes:
-        writes, reads: the requests that ended, in the order in which they ended.
+        writes, reads: the completed requests, in the order of their completion.
         versions: the number of versions that were sent, by key.
-        uids: the number of uids that were given out.
+        uids: the number of assigned uids.
         requests: the number of requests that were sent.
         acked: the highest acknowledged version, by key.
         acked_times: the times of the acknowledgments of each key's versions, by key and version.
@@ -119,18 +119,18 @@ class Account:
         self.oks: dict[int, Row] = {}
 
     def new_request(self) -> int:
-        """Return a new number of a request."""
+        """Return a new request number."""
         self.requests += 1
         return self.requests
 
     def new_row(self, key: str) -> Row:
-        """Return the next version of a key."""
+        """Return the row of the next version of a key."""
         self.uids += 1
         self.versions[key] = version = self.versions.get(key, 0) + 1
         return Row(key, version, self.uids)
 
     def floor(self, client: str, key: str) -> Floor:
-        """Return what a read that is invoked now must not be behind."""
+        """Return the versions that a read that is invoked now must not be behind."""
         return Floor(self.acked.get(key, 0), self.own.get((client, key), 0), self.before.get((client, key), 0))
 
     def write_ended(self, client: str, row: Row, invoked: int, outcome: str, reason: str, *, probe: bool) -> None:

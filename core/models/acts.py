@@ -1,4 +1,7 @@
-"""The acts that apply to all models. Each is a frozen class with one word. A model refuses what makes no sense in it, with the reason."""
+"""The acts that apply to all models.
+
+Each act is a frozen class with one word. A model refuses an act that makes no sense in it, and gives the reason.
+"""
 
 from __future__ import annotations
 
@@ -95,7 +98,7 @@ class Heal(Act):
 
 @attrs.frozen
 class Isolate(Act):
-    """Cut all links of a server except those to some clients, which can then reach no other server.
+    """Cut a server and some clients off from all other nodes.
 
     Attributes:
         clients: the clients that are cut off together with the server.
@@ -160,11 +163,11 @@ class SlowDisk(Act):
 
 @attrs.frozen
 class Promote(Act):
-    """Make a server the one that takes writes, by an operator's decision.
+    """Make a server the one that accepts writes, by an operator's decision.
 
     Attributes:
         server: the server; empty for the model's best choice.
-        accept_data_loss: whether the operator accepts that acknowledged writes disappear.
+        accept_data_loss: whether the operator accepts the loss of acknowledged writes.
     """
 
     word = "promote"

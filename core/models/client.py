@@ -1,4 +1,4 @@
-"""A client: it writes versions of keys and reads them back. It knows only what servers tell it.
+"""A client, which writes versions of keys and reads them back. It knows only what servers tell it.
 
 Each request ends once: *ok*, *fail* (a definite refusal), or *unknown* (the time limit, or a broken connection).
 """
@@ -19,19 +19,20 @@ from core.sim.node import Node
 from core.sim.units import SECOND, US_PER_MS
 
 REDIRECTS: Final = 3
-"""How often a request follows a refusal that names another server."""
+"""The maximum number of times that a request is redirected to a server that a refusal names."""
 
 
 @attrs.frozen
 class WriteLoop:
-    """Writes at fixed moments.
+    """A loop that writes at fixed times.
 
     Attributes:
         key: the key to write.
-        every: the time between two moments, µs.
-        start, until: the first moment, and the moment from which none follows, µs.
+        every: the time between two requests, µs.
+        start, until: the time of the first request, and the time from which there are no more requests, µs.
         limit: the time limit of a request, µs.
-        probe: whether it is a probe: it writes at each moment, even if earlier writes are outstanding, each to a key of its own.
+        probe: whether the loop is a probe, which writes at each of these times, even if earlier writes are outstanding, and to a new key
+        each time.
     """
 
     key: str
@@ -44,12 +45,12 @@ class WriteLoop:
 
 @attrs.frozen
 class ReadLoop:
-    """Reads at fixed moments.
+    """A loop that reads at fixed times.
 
     Attributes:
         key: the key to read.
         every, start, until, limit, probe: as in `WriteLoop`.
-        servers: the servers to read at in turn; empty for the server that the client writes to.
+        servers: the servers to read from in turn; empty for the server that the client writes to.
         how: the way of reading, one of the model's `READS`.
     """
 
@@ -67,8 +68,8 @@ class Pending:
     """A request that has not ended.
 
     Attributes:
-        server: the server that it was sent to.
-        redirects: how often it may still be sent to another server.
+        server: the server that the request was sent to.
+        redirects: how many more times the request can be redirected to another server.
     """
 
     __slots__ = ("floor", "how", "invoked", "key", "probe", "redirects", "row", "server", "write")
@@ -89,10 +90,10 @@ class Client(Node):
     """A client.
 
     Attributes:
-        servers: the servers that it can connect to, in order of preference.
-        target: the server that it sends writes to.
-        session: whether it refuses servers that are behind what it has seen, as a ZooKeeper client does.
-        seen: the highest position that its session has seen.
+        servers: the servers that the client can connect to, in order of preference.
+        target: the server that the client sends writes to.
+        session: whether the client refuses servers that are behind what it has seen, as a ZooKeeper client does.
+        seen: the highest position that the client's session has seen.
         pending: the requests that have not ended, by number.
     """
 
@@ -123,7 +124,7 @@ class Client(Node):
         self.timer(max(0, loop.start - self.journal.now), "write" if isinstance(loop, WriteLoop) else "read", loop)
 
     def stop(self) -> None:
-        """Stop all loops. Outstanding requests go on."""
+        """Stop all loops. Outstanding requests continue."""
         self.incarnation += 1
         for request, pending in self.pending.items():
             self.timer(max(0, pending.invoked + 120 * SECOND - self.journal.now), "limit", request)
@@ -156,7 +157,7 @@ class Client(Node):
         return row
 
     def read(self, key: str, server: str = "", *, how: str = "", limit: int = 120 * SECOND, probe: bool = False) -> None:
-        """Ask for the latest version of a key."""
+        """Request the latest version of a key."""
         self._begin(server or self.target, key, NOTHING, how, limit, write=False, probe=probe)
 
     def _begin(self, server: str, key: str, row: Row, how: str, limit: int, *, write: bool, probe: bool) -> None:

@@ -1,4 +1,4 @@
-"""The events that all models share: acts, processes, and what clients were told."""
+"""The events that all models share: acts, processes, and the requests of clients."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ class WriteEnded(Event, kind="write-ended", words={"outcome": ("ok", "fail", "un
 
 
 class ReadEnded(Event, kind="read-ended", level=DETAIL, words={"outcome": ("ok", "fail", "unknown")}):
-    """A read ended. The last four columns count versions: how far the value is behind, by the point of view of each promise."""
+    """A read ended. The last four columns say by how many versions the value violates each guarantee."""
 
     client: str
     key: str

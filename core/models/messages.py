@@ -6,12 +6,12 @@ from typing import NamedTuple
 
 
 class Row(NamedTuple):
-    """What a write inserts. Nothing is overwritten, so each version of a key stays visible.
+    """The row that a write inserts. No row is overwritten, so each version of a key stays visible.
 
     Attributes:
         key: the key. Each key has one writer.
-        version: the number of the write among the writes of the key: 1, 2, 3, and so on. 0 stands for no row.
-        uid: a number that is unique in the run. A row with the uid of another one is a duplicate.
+        version: the number of the write among the writes of the key, starting at 1; 0 means no row.
+        uid: a number that is unique in the run. Two rows with the same uid are duplicates.
     """
 
     key: str
@@ -24,14 +24,14 @@ NOTHING = Row("", 0, 0)
 
 
 class Write(NamedTuple):
-    """A client writes a row."""
+    """A client's request to write a row."""
 
     request: int
     row: Row
 
 
 class Read(NamedTuple):
-    """A client reads the latest version of a key.
+    """A client's request to read the latest version of a key.
 
     Attributes:
         how: the way of reading, one of the model's `READS`; empty for its default.
@@ -45,13 +45,13 @@ class Read(NamedTuple):
 
 
 class Written(NamedTuple):
-    """The write is acknowledged."""
+    """The acknowledgment of a write."""
 
     request: int
 
 
 class Value(NamedTuple):
-    """The answer to a read.
+    """The response to a read.
 
     Attributes:
         position: the position of the server's visible data; -1 if the model has none.
@@ -63,10 +63,10 @@ class Value(NamedTuple):
 
 
 class Refused(NamedTuple):
-    """A definite refusal: nothing will come of the request.
+    """A definite refusal: the request has no effect and will have none.
 
     Attributes:
-        leader: the server to ask instead; empty if the refusing server knows of none.
+        leader: the server to send the request to instead; empty if the refusing server knows of none.
     """
 
     request: int
@@ -75,7 +75,7 @@ class Refused(NamedTuple):
 
 
 class Unclear(NamedTuple):
-    """The server gives up on a request that can still take effect."""
+    """The response of a server that gives up on a request that can still take effect."""
 
     request: int
     reason: str
@@ -91,5 +91,5 @@ ROW_BYTES = 1_000
 
 
 def wire_bytes(message: object) -> int:
-    """Return the bytes that a message takes on the network. Its property `rows` is the number of rows that it carries."""
+    """Return the size of a message on the network, bytes. The message's property `rows` is the number of rows that it carries."""
     return OVERHEAD + ROW_BYTES * int(getattr(message, "rows", 0))

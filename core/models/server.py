@@ -19,13 +19,13 @@ class CopyView:
     """A server's copy at a moment.
 
     Attributes:
-        name, role, running: the server, what it is now in the model's own words, and whether its process runs.
-        term: the term that it knows; 0 if the model has none.
-        stored: the number of rows that it has received.
+        name, role, running: the name of the server, its present role in the model's own words, and whether its process runs.
+        term: the term that the server knows; 0 if the model has no terms.
+        stored: the number of rows that the server has received.
         durable: the number of these rows that would survive a loss of power.
         visible: the number of rows that a read at this server can return.
-        acknowledged: the number of acknowledged rows that it has received.
-        note: what else matters about it, in the model's own words.
+        acknowledged: the number of acknowledged rows that the server has received.
+        note: other relevant facts about the copy, in the model's own words.
     """
 
     name: str
@@ -40,7 +40,7 @@ class CopyView:
 
 
 class Rows:
-    """Visible rows: the latest version of each key, and the number of rows."""
+    """The visible rows: the latest version of each key, and the number of rows."""
 
     __slots__ = ("latest", "uids")
 
@@ -74,7 +74,7 @@ class Server(Node):
 
     Attributes:
         write_time: how long a write to the server's own log takes, including the sync, µs.
-        bytes_sent: the bytes that it has sent to other servers.
+        bytes_sent: the bytes that the server has sent to other servers.
     """
 
     __slots__ = ("bytes_sent", "peers", "write_time")
@@ -88,10 +88,10 @@ class Server(Node):
         self.bytes_sent = 0
 
     def begin(self) -> None:
-        """Start the process with what is on disk."""
+        """Start the process with the data on disk."""
 
     def end(self, *, power: bool) -> None:
-        """Forget what is in memory. If the machine loses power, also forget what was not synced to disk."""
+        """Drop the data in memory. If the machine loses power, also drop the data that was not synced to disk."""
 
     def send(self, node: str, message: object) -> None:
         if node in self.peers:
@@ -112,7 +112,7 @@ class Server(Node):
         raise NotImplementedError
 
     def places(self) -> dict[object, Row]:
-        """Return the rows that are committed by the server's own view, each by its place: offset, sequence number, or GTID."""
+        """Return the rows that are committed as far as the server knows, by place: offset, sequence number, or GTID."""
         raise NotImplementedError
 
     def view(self) -> CopyView:

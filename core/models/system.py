@@ -1,4 +1,4 @@
-"""A running system of any model: servers, clients, acts, and views. The models build on this class; the kernel knows none of them."""
+"""A running system of any model: servers, clients, acts, and views. Each model extends this class; the kernel does not depend on the models."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from core.sim.simulation import Simulation
 from core.sim.units import SECOND, US_PER_MS
 
 QUIET: Final = 60 * SECOND
-"""How long a run goes on without load after everything is healed, before its final state is taken, µs."""
+"""The time that a run continues without load after all faults have ended, before its final state is taken, µs."""
 
 
 class ReplicationSystem(Simulation):
@@ -32,7 +32,7 @@ class ReplicationSystem(Simulation):
     Attributes:
         model: the name of the model.
         servers, clients: the servers and clients, by name.
-        account: what clients asked and were told.
+        account: the account of the clients' requests.
         dead_for_good: the servers whose machines do not come back.
     """
 
@@ -68,7 +68,7 @@ class ReplicationSystem(Simulation):
     # --- the model's own answers --------------------------------------------------------------------------------------
 
     def authority(self) -> str:
-        """Return the server whose data counts: the leader, source, or primary; empty if there is none."""
+        """Return the authoritative server: the leader, source, or primary; empty if there is none."""
         raise NotImplementedError
 
     def final_rows(self) -> list[Row]:
@@ -208,7 +208,7 @@ class ReplicationSystem(Simulation):
     # --- the end of a run ---------------------------------------------------------------------------------------------
 
     def repair(self) -> None:
-        """End all faults: heal the links, resume what is paused, start what is dead and not gone for good, and stop the load."""
+        """End all faults and the load: heal the links, resume paused servers, and start dead servers that are not gone for good."""
         self.do(acts.HealAll())
         for name in list(self.paused):
             self.do(acts.Resume(name))
@@ -219,7 +219,7 @@ class ReplicationSystem(Simulation):
             client.stop()
 
     def settle(self, quiet: int = QUIET) -> Report:
-        """End all faults and the load, wait until nothing more changes, and return the counts."""
+        """End all faults and the load, wait until nothing changes anymore, and return the counts."""
         self.repair()
         self.run_until(self.now + quiet)
         return self.report()

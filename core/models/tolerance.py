@@ -1,4 +1,4 @@
-"""How many copies a model needs: the losses of copies through which it accepts writes, and through which acknowledged writes survive."""
+"""The number of copies that a model needs: how many lost copies still allow writes, and how many an acknowledged write survives."""
 
 from __future__ import annotations
 
@@ -19,20 +19,20 @@ class Tolerance:
 
 
 def majority(copies: int) -> Tolerance:
-    """A majority log: a write needs a majority, and so does going on after a loss."""
+    """Return the tolerance of a majority log: both a write and the continuation after a loss need a majority."""
     return Tolerance((copies - 1) // 2, (copies - 1) // 2)
 
 
 def isr(copies: int, min_isr: int) -> Tolerance:
-    """Kafka with acks=all: the ISR can shrink to min.insync.replicas, so only this many copies are certain."""
+    """Return the tolerance of Kafka with acks=all: the ISR can shrink to min.insync.replicas, so only this many copies are certain."""
     return Tolerance(copies - min_isr, min_isr - 1)
 
 
 def semi_sync(copies: int, count: int) -> Tolerance:
-    """MySQL with semi-synchronous replication that stays on. The losses are those of replicas; the source is replaced by hand."""
+    """Return the tolerance of MySQL if semi-synchronous replication stays on. Only losses of replicas count; the source is replaced by hand."""
     return Tolerance(copies - 1 - count, count)
 
 
 def in_sync_copies(copies: int) -> Tolerance:
-    """Elasticsearch: the primary removes copies that fail, down to itself."""
+    """Return the tolerance of Elasticsearch: the primary removes failed copies until only the primary is left."""
     return Tolerance(copies - 1, 0)

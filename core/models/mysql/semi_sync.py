@@ -9,10 +9,10 @@ class SemiSync:
     """The state of semi-synchronous replication at a source.
 
     Attributes:
-        on: whether commits wait. After a time-out, the source is asynchronous until its replicas have caught up.
+        on: whether commits wait for acknowledgments. After a timeout, the source is asynchronous until its replicas have caught up.
         acked: for each replica, the number of transactions at the start of the binary log that it has acknowledged.
-        failed_sends: for each replica whose connection broke, the number of transactions that were sent to it since. The source notices
-            the broken connection at the second.
+        failed_sends: for each replica whose connection broke, the number of transactions that were sent to it since then. The source
+        notices the broken connection at the second send.
         waiting: the commits that wait: the place in the binary log, and the time at which the wait began.
     """
 
@@ -26,31 +26,31 @@ class SemiSync:
         self.waiting: dict[int, int] = {}
 
     def connected(self, replica: str, acked: int) -> None:
-        """A replica connected. It has everything up to `acked`."""
+        """Record that a replica connected. The replica has all transactions up to `acked`."""
         self.acked[replica] = acked
         self.failed_sends.pop(replica, None)
 
     def broken(self, replica: str) -> None:
-        """The connection to a replica broke. The source does not notice before it sends."""
+        """Record that the connection to a replica broke. The source does not notice this until it sends."""
         if replica in self.acked:
             self.failed_sends.setdefault(replica, 0)
 
     def sent(self) -> None:
-        """A transaction was sent to all replicas."""
+        """Record that a transaction was sent to all replicas."""
         for replica in self.failed_sends:
             self.failed_sends[replica] += 1
 
     @property
     def known_replicas(self) -> int:
-        """The number of replicas that the source takes for connected (Rpl_semi_sync_source_clients)."""
+        """The number of replicas that the source considers connected (Rpl_semi_sync_source_clients)."""
         return sum(self.failed_sends.get(replica, 0) < 2 for replica in self.acked)
 
     def must_wait(self) -> bool:
-        """Whether a commit must wait for acknowledgments. Returns False also when the source is to switch off (`switches_off`)."""
+        """Return whether a commit must wait for acknowledgments. If the source must switch off (`switches_off`), return False."""
         return self.on and not self.switches_off()
 
     def switches_off(self) -> bool:
-        """Whether too few replicas are connected for a source that does not wait for absent ones."""
+        """Return whether too few replicas are connected for a source that does not wait for absent replicas."""
         settings = self.settings
         return self.on and not settings.wait_no_replica and self.known_replicas < settings.wait_for_replica_count
 

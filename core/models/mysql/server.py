@@ -28,17 +28,19 @@ class MySQLServer(Server):
     """A server.
 
     Attributes:
-        binlog: the binary log. It holds a server's own commits and those that it has applied. The first `purged` are deleted.
-        synced: the number of transactions in it that are on disk.
-        relay_log, applied: the received transactions, and how many of them are applied.
-        source: the server that it replicates from; empty if none.
-        error: the number of the error that stopped replication; 0 if none. 1236 stops only the receiver, 1062 also the applier.
-        writable_when_applied: whether it becomes writable as soon as its relay log is applied.
+        binlog: the binary log, which contains the server's own commits and those that it has applied. The first `purged` transactions are
+        deleted.
+        synced: the number of transactions of the binary log that are on disk.
+        relay_log, applied: the received transactions, and the number of them that are applied.
+        source: the server that this server replicates from; empty if there is none.
+        error: the number of the error that stopped replication; 0 if there is none. Error 1236 stops only the receiver; error 1062 also
+        stops the applier.
+        writable_when_applied: whether the server becomes writable as soon as its relay log is applied.
         engine: the committed rows, which reads see.
         executed: the GTIDs of the binary log.
-        primary_keys: the GTID of each primary key in the table, if the keys are AUTO_INCREMENT.
+        primary_keys: the GTID of the transaction of each primary key in the table, if the keys are AUTO_INCREMENT.
         requests: the clients that wait for a commit: their request and address, by place in the binary log.
-        dumps: the connected replicas, each with the GTIDs that it had when it connected.
+        dumps: the connected replicas, each with the GTIDs that the replica had when it connected.
     """
 
     __slots__ = (
@@ -95,7 +97,10 @@ class MySQLServer(Server):
             self._apply_next()
 
     def _recover(self) -> None:
-        """Commit what the binary log holds, acknowledged or not. With relay_log_recovery, drop what was received and not applied."""
+        """Commit the transactions in the binary log, acknowledged or not.
+
+        With relay_log_recovery, drop the transactions that were received but not applied.
+        """
         self.engine.reset(each.row for each in self.binlog)
         self.executed = {each.gtid for each in self.binlog}
         self.primary_keys = {each.primary_key: each.gtid for each in self.binlog if each.primary_key}
@@ -107,7 +112,7 @@ class MySQLServer(Server):
         return gtid.server == self.address or self.settings.mariadb
 
     def drop_relay_log(self) -> None:
-        """Drop what was received and not applied."""
+        """Drop the transactions that were received but not applied."""
         dropped = len(self.relay_log) - self.applied
         if dropped:
             self.emit(events.RelayLogDropped.kind, self.address, dropped)
@@ -195,7 +200,7 @@ class MySQLServer(Server):
             self._switch_off(self.journal.now - self.semi_sync.waiting[index])
 
     def _switch_off(self, waited: int) -> None:
-        """Fall back to asynchronous replication. All waiting commits are acknowledged; their clients aren't told why."""
+        """Fall back to asynchronous replication. All waiting commits are acknowledged; their clients are not told why."""
         waiting = sorted(self.semi_sync.waiting)
         self.semi_sync.on = False
         self.emit(events.SemiSyncOff.kind, self.address, len(waiting), waited)
@@ -219,7 +224,7 @@ class MySQLServer(Server):
     # --- the source's side of replication -----------------------------------------------------------------------------
 
     def _start_replication(self, start: StartReplication, replica: str) -> None:
-        """Check what a replica has, and send it the rest."""
+        """Check which transactions a replica has, and send it the others."""
         refusal = self._objection(start)
         if refusal:
             self.reply(replica, ReplicationRefused(refusal))
@@ -240,7 +245,7 @@ class MySQLServer(Server):
     def _objection(self, start: StartReplication) -> str:
         """Return why a replica cannot be served; empty if it can (error 1236).
 
-        MySQL checks only its own GTIDs. MariaDB looks up one position.
+        MySQL checks only its own GTIDs. MariaDB checks only one position.
         """
         if self.settings.mariadb:
             if start.position is not None and self._index_of(start.position) < 0:
@@ -342,7 +347,7 @@ class MySQLServer(Server):
     # --- what operators do --------------------------------------------------------------------------------------------
 
     def promote(self, *, drain: bool) -> None:
-        """Stop replicating and accept writes: after the relay log is applied if `drain` is set, otherwise at once."""
+        """Stop replicating and accept writes: if `drain` is set, after the relay log is applied; otherwise, at once."""
         self.emit(events.Promoted.kind, self.address, len(self.binlog) + len(self.relay_log) - self.applied, len(self.binlog))
         self.source = ""
         self.error = 0
@@ -367,7 +372,7 @@ class MySQLServer(Server):
         self._apply_next()
 
     def clone(self, binlog: list[Transaction]) -> None:
-        """Replace all data by that of another server."""
+        """Replace all data with the data of another server."""
         self.binlog = list(binlog)
         self.synced = len(binlog)
         self.relay_log.clear()

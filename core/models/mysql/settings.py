@@ -10,7 +10,7 @@ from core.sim.units import SECOND, US_PER_MS
 
 
 class WaitPoint(Enum):
-    """When a semi-synchronous source waits for acknowledgments (rpl_semi_sync_source_wait_point)."""
+    """The time at which a semi-synchronous source waits for acknowledgments (rpl_semi_sync_source_wait_point)."""
 
     AFTER_SYNC = "AFTER_SYNC"
     AFTER_COMMIT = "AFTER_COMMIT"
@@ -24,20 +24,20 @@ class MySQLSettings:
         replicas: the number of replicas.
         semi_sync: rpl_semi_sync_source_enabled and rpl_semi_sync_replica_enabled on all servers.
         wait_point: rpl_semi_sync_source_wait_point.
-        timeout: rpl_semi_sync_source_timeout, µs: how long a commit waits before the source falls back to asynchronous replication.
+        timeout: rpl_semi_sync_source_timeout, µs, which is how long a commit waits before the source falls back to asynchronous replication.
         wait_for_replica_count: rpl_semi_sync_source_wait_for_replica_count.
-        wait_no_replica: rpl_semi_sync_source_wait_no_replica: whether a commit waits even if too few replicas are connected.
+        wait_no_replica: rpl_semi_sync_source_wait_no_replica, which is whether a commit waits even if too few replicas are connected.
         sync_binlog: 1 to sync the binary log at each commit, 0 to leave it to the operating system.
         os_flush: how often the operating system writes its cache to disk, µs.
-        relay_log_recovery: whether a replica that restarts drops what it has received but not applied.
+        relay_log_recovery: whether a replica that restarts drops the transactions that it has received but not applied.
         read_only: super_read_only on the replicas.
-        auto_increment: whether each row also gets the next number of its table as its primary key. The keys of two sources then collide.
-        net_timeout: replica_net_timeout, µs: when a replica takes a silent connection for dead. The source sends a heartbeat after half of
-            it.
+        auto_increment: whether the primary key of each row is the next number of its table. If so, the keys of two sources collide.
+        net_timeout: replica_net_timeout, µs, after which a replica considers a silent connection dead. The source sends a heartbeat after
+        half of this time.
         connect_retry: SOURCE_CONNECT_RETRY, µs.
-        apply_time: how long a replica takes to apply a transaction, µs. It applies one after the other.
-        mariadb: whether servers follow MariaDB where it differs: a replica asks from one position instead of by a set of GTIDs, and
-            drops what it has received but not applied when it restarts.
+        apply_time: how long a replica takes to apply a transaction, µs. A replica applies transactions one after the other.
+        mariadb: whether servers behave like MariaDB where it differs: a replica requests transactions from one position, not by a set of
+        GTIDs, and when it restarts, it drops the transactions that it has received but not applied.
     """
 
     replicas: int = 2

@@ -1,4 +1,4 @@
-"""A MySQL source with its replicas, and what an operator does with them."""
+"""A MySQL source with its replicas, and the acts of an operator on them."""
 
 from __future__ import annotations
 
@@ -20,7 +20,8 @@ class PromoteAtOnce(acts.Act):
     """Make a replica the source without waiting until its relay log is applied.
 
     Attributes:
-        drop_relay_log: whether to drop what it has received and not applied (RESET REPLICA). Otherwise, it applies this later.
+        drop_relay_log: whether the replica drops the transactions that it has received but not applied (RESET REPLICA). Otherwise, it
+        applies them later.
     """
 
     word = "promote-at-once"
@@ -33,7 +34,7 @@ class PromoteAtOnce(acts.Act):
 
 @attrs.frozen
 class Follow(acts.Act):
-    """Have a server replicate from a source, or start replication again."""
+    """Make a server replicate from a source, or restart its replication."""
 
     word = "follow"
     server: str
@@ -45,7 +46,7 @@ class Follow(acts.Act):
 
 @attrs.frozen
 class Rebuild(acts.Act):
-    """Replace the data of a server by that of the source, and have it replicate from there."""
+    """Replace the data of a server with the data of the source, and make the server replicate from the source."""
 
     word = "rebuild"
     server: str
@@ -108,11 +109,11 @@ class MySQL(ReplicationSystem):
         return self.source if self.network.alive[self.source] else ""
 
     def errant(self, name: str) -> list[Gtid]:
-        """Return the GTIDs that a server has executed and the source hasn't."""
+        """Return the GTIDs that a server has executed and the source has not."""
         return sorted(self.server(name).executed - self.server(self.source).executed)
 
     def best_replica(self) -> str:
-        """Return the running replica that has received the most."""
+        """Return the running replica that has received the most transactions."""
         running = [name for name in self.running() if name != self.source]
         return max(running, key=lambda name: self.server(name).received(), default="")
 
@@ -157,7 +158,7 @@ class MySQL(ReplicationSystem):
                 super().execute(act)
 
     def _promote(self, name: str, *, drain: bool) -> None:
-        """Promote a replica, and point to it the other replicas and the clients that can reach it."""
+        """Promote a replica, and redirect the other replicas and the clients to it if they can reach it."""
         former, self.source = self.source, name
         self.server(name).promote(drain=drain)
         for other in self.running():
@@ -169,12 +170,12 @@ class MySQL(ReplicationSystem):
                 client.target = name
 
     def is_cut(self, a: str, b: str) -> bool:
-        """Whether the link between two nodes is cut."""
+        """Return whether the link between two nodes is cut."""
         link = self.network.links.get((a, b))
         return link is not None and link.cut
 
     def repair(self) -> None:
-        """Also have all servers replicate from the present source, as a careless operator does."""
+        """End all faults, and make all servers replicate from the present source, as a careless operator does."""
         super().repair()
         for name in self.running():
             if name != self.source and self.server(name).source != self.source:

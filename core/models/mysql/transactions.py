@@ -8,9 +8,9 @@ from core.models.messages import Row
 
 
 class Gtid(NamedTuple):
-    """A global transaction identifier: the server where the transaction was committed first, and its number there.
+    """A global transaction identifier: the server on which the transaction was first committed, and the number of the transaction on that server.
 
-    MariaDB numbers the transactions of all servers of a domain in one sequence.
+    MariaDB numbers the transactions of all servers in a domain in one sequence.
     """
 
     server: str
@@ -30,11 +30,11 @@ class Transaction(NamedTuple):
 
 
 class StartReplication(NamedTuple):
-    """A replica connects and says what it has (COM_BINLOG_DUMP_GTID).
+    """A replica's request to start replication, with the transactions that it has (COM_BINLOG_DUMP_GTID).
 
     Attributes:
-        executed: the GTIDs that it has received or executed.
-        position: the last GTID that it has received or executed, which is all that MariaDB's source looks at; None for the beginning.
+        executed: the GTIDs that the replica has received or executed.
+        position: the last GTID that the replica has received or executed, which is all that MariaDB's source checks; None for the beginning.
     """
 
     executed: frozenset[Gtid]
@@ -42,7 +42,7 @@ class StartReplication(NamedTuple):
 
 
 class BinlogEvent(NamedTuple):
-    """The source sends a transaction.
+    """A transaction that the source sends to a replica.
 
     Attributes:
         place: the place of the transaction in the source's binary log.
@@ -58,17 +58,17 @@ class BinlogEvent(NamedTuple):
 
 
 class Heartbeat(NamedTuple):
-    """The source has nothing to send, but is alive."""
+    """The message of a source that is alive but has nothing to send."""
 
 
 class ReplicationRefused(NamedTuple):
-    """The source refuses to send its binary log (error 1236)."""
+    """The response of a source that refuses to send its binary log (error 1236)."""
 
     reason: str
 
 
 class ReceivedUpTo(NamedTuple):
-    """A semi-synchronous replica has written a transaction to its relay log.
+    """The acknowledgment of a semi-synchronous replica that has written a transaction to its relay log.
 
     Attributes:
         place: the place of the transaction in the source's binary log.
