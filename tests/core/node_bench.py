@@ -49,10 +49,10 @@ from core.sim.node import Node
 from core.sim.units import US_PER_MS
 
 TP = TopicPartition("t", 0)
-"""The partition of a bench that needs only one."""
+"""The partition of a bench that needs only one partition."""
 
 CLIENT = "client"
-"""Address of a producer or consumer played by the test."""
+"""The address of a producer or consumer that the test plays."""
 
 M = TypeVar("M")
 
@@ -75,11 +75,11 @@ class NodeBench:
         self.account = DurabilityAccount(self.journal)
 
     def wait(self, ms: int) -> None:
-        """Move the clock; nothing runs."""
+        """Advance the clock. Nothing runs."""
         self.journal.now += ms * US_PER_MS
 
     def run(self, ms: int) -> None:
-        """Move the clock, and let the node's own timers go off on the way."""
+        """Advance the clock, and run the node's own timers that expire."""
         end = self.journal.now + ms * US_PER_MS
         while True:
             due = [e for e in self.agenda.entries if e.time <= end and e.node == e.sender == self.node.address]
@@ -104,12 +104,12 @@ class NodeBench:
         return [entry.message for entry in taken]  # type: ignore[misc]
 
     def one_sent(self, kind: type[M], to: str | None = None) -> M:
-        """Take the one message of that type that the node has sent."""
+        """Take the only message of a type that the node has sent."""
         (message,) = self.sent(kind, to)
         return message
 
     def told(self, kind: type) -> list[tuple]:
-        """The columns of the journal's events of a kind so far."""
+        """Return the columns of the journal's events of a kind so far."""
         return [event[4:] for event in self.events if event[3] == kind.kind]  # type: ignore[attr-defined]
 
 
@@ -160,7 +160,7 @@ class BrokerBench(NodeBench):
     # --- the controller's side -------------------------------------------------------------------------------------
 
     def register(self, broker: int, *, fenced: bool = False, shutting_down: bool = False, anew: bool = True, tell: bool = True) -> int:
-        """A broker's registration as the metadata has it from now on; `anew` gives a new broker epoch. Returns the epoch."""
+        """Register a broker in the metadata, and return its epoch. `anew` creates a new broker epoch."""
         epoch = len(self.metadata) if anew else self.epochs[broker]
         self.epochs[broker] = epoch
         self.metadata.append(BrokerRegistration(broker, epoch, 0, fenced, shutting_down))
@@ -182,22 +182,22 @@ class BrokerBench(NodeBench):
         partition_epoch: int = 1,
         tp: TopicPartition = TP,
     ) -> None:
-        """The metadata say so of a partition; led by the broker under test unless another is named."""
+        """Set the state of a partition in the metadata. The broker under test leads unless another leader is named."""
         registration = PartitionRegistration(replicas, isr, self.me if leader is None else leader, leader_epoch, partition_epoch)
         self.metadata.append(PartitionRecord(tp, registration, self.journal.seq))
         self.tell()
 
     def configure(self, name: str, value: str, topic: str | None = None) -> None:
-        """A setting changes while the broker runs."""
+        """Change a setting while the broker runs."""
         self.metadata.append(ConfigRecord(name, value, topic, None))
         self.tell()
 
     def proposal(self) -> AlterPartitionRequest:
-        """Take the one ISR proposal that the broker has sent."""
+        """Take the only ISR proposal that the broker has sent."""
         return self.one_sent(AlterPartitionRequest, CONTROLLER)
 
     def decide(self, request: AlterPartitionRequest, error: str = errors.NONE, *, partition_epoch: int | None = None) -> None:
-        """Answer a proposal: each item committed (by default one partition epoch on), or failed with an error."""
+        """Answer a proposal: commit each item (by default at the next partition epoch), or refuse it with an error."""
         items = []
         for item in request.items:
             replicas = self.partition(item.tp).replicas
@@ -218,7 +218,7 @@ class BrokerBench(NodeBench):
         broker_epoch: int | None = None,
         tp: TopicPartition = TP,
     ) -> FetchedPartition:
-        """A follower fetches in a new session and is answered at once."""
+        """Let a follower fetch in a new session, and return the immediate response."""
         request = self.fetch_request(follower, offset, leader_epoch=leader_epoch, last_epoch=last_epoch, broker_epoch=broker_epoch, tp=tp)
         self.broker.handle(request, broker_address(follower))
         (part,) = self.one_sent(FetchResponse, broker_address(follower)).parts()
@@ -235,7 +235,7 @@ class BrokerBench(NodeBench):
         max_wait_ms: int = 0,
         tp: TopicPartition = TP,
     ) -> FetchRequest:
-        """A follower's fetch of one partition that opens a session; by default with the epochs that are right now."""
+        """Return a follower's fetch of one partition that opens a session. By default, the epochs are correct."""
         self._correlation += 1
         asked = FetchPartition(tp, offset, self.partition(tp).leader_epoch if leader_epoch is None else leader_epoch, last_epoch, 0)
         epoch = self.epochs[follower] if broker_epoch is None else broker_epoch
@@ -244,13 +244,13 @@ class BrokerBench(NodeBench):
         )  # fmt: skip
 
     def answered(self, follower: int) -> FetchResponse | None:
-        """The answer to a waiting fetch that has come meanwhile, if any."""
+        """Return the response to a waiting fetch, if it has arrived in the meantime."""
         answers = self.sent(FetchResponse, broker_address(follower))
         assert len(answers) <= 1
         return answers[0] if answers else None
 
     def produce(self, records: int, acks: int = 1, *, timeout_ms: int = 30_000, tp: TopicPartition = TP) -> ProduceResponse | None:
-        """A producer writes; its answer, or None while it waits (or wants none)."""
+        """Let a producer write. Return the response, or None while the write waits or if no response is requested."""
         self._correlation += 1
         request = ProduceRequest(
             self._correlation, CLIENT, tp, records, 100 * records, acks, timeout_ms * US_PER_MS, self._correlation, 1
@@ -259,33 +259,35 @@ class BrokerBench(NodeBench):
         return self.produced()
 
     def produced(self) -> ProduceResponse | None:
-        """The answer to a produce request that has come meanwhile, if any."""
+        """Return the response to a produce request, if it has arrived in the meantime."""
         answers = self.sent(ProduceResponse, CLIENT)
         assert len(answers) <= 1
         return answers[0] if answers else None
 
     def consume(self, position: int, *, leader_epoch: int = NO_EPOCH) -> FetchedPartition | None:
-        """A consumer fetches without waiting; None if there is nothing to say."""
+        """Let a consumer fetch without waiting. Return None if there is no response."""
         self._correlation += 1
         self.broker.handle(ConsumerFetchRequest(self._correlation, CLIENT, ((TP, position, leader_epoch),), 0), CLIENT)
         parts = self.one_sent(ConsumerFetchResponse, CLIENT).partitions
         return parts[0] if parts else None
 
     def ask(self, position: int, rack: str | None, *, max_wait_ms: int = 0, leader_epoch: int = NO_EPOCH) -> ConsumerFetchResponse | None:
-        """A consumer in a rack fetches ("": in none; None: it does not tell); None while it waits."""
+        """Let a consumer in a rack fetch ("": no rack; None: the consumer does not report its rack). Return None while the fetch waits."""
         self._correlation += 1
         asked = ((TP, position, leader_epoch),)
         self.broker.handle(ConsumerFetchRequest(self._correlation, CLIENT, asked, max_wait_ms * US_PER_MS, rack), CLIENT)
         return self.told_consumer()
 
     def told_consumer(self) -> ConsumerFetchResponse | None:
-        """The answer to a consumer's fetch that has come meanwhile, if any."""
+        """Return the response to a consumer's fetch, if it has arrived in the meantime."""
         answers = self.sent(ConsumerFetchResponse, CLIENT)
         assert len(answers) <= 1
         return answers[0] if answers else None
 
     def list_offsets(self, replica: int = -1, *, leader_epoch: int = NO_EPOCH, since_ms: int | None = None) -> ListOffsetsResponse:
-        """ListOffsets of a consumer (-1) or of a broker; of the first record since a time, if one is named."""
+        """Send ListOffsets of a consumer (-1) or of a broker, by default for the end or, if a time is given, for the first record since
+        that time.
+        """
         self._correlation += 1
         sender = CLIENT if replica < 0 else broker_address(replica)
         timestamp = LATEST if since_ms is None else since_ms * US_PER_MS
@@ -295,16 +297,16 @@ class BrokerBench(NodeBench):
     # --- looking ---------------------------------------------------------------------------------------------------
 
     def partition(self, tp: TopicPartition = TP) -> Partition:
-        """The partition on the broker."""
+        """Return the partition on the broker."""
         return self.broker.partitions[tp]
 
     @property
     def log(self) -> ReplicaLog:
-        """The partition's log."""
+        """Return the partition's log."""
         return self.partition().log
 
     def remote(self, follower: int) -> Replica:
-        """What the leader knows of a follower."""
+        """Return the leader's state of a follower."""
         replica = self.partition().replica(follower)
         assert replica is not None
         return replica
@@ -337,7 +339,7 @@ class ControllerBench(NodeBench):
         self.controller.boot(0)
 
     def create(self, *replicas: tuple[int, ...], topic: str = "t", **config: str) -> None:
-        """Create a topic with its partitions placed by hand; config names have _ for dots."""
+        """Create a topic with manually placed partitions. In the names of configs, _ stands for a dot."""
         spec = TopicSpec(
             topic,
             assignment=tuple(PartitionSpec(each) for each in replicas),
@@ -346,24 +348,24 @@ class ControllerBench(NodeBench):
         self.replication.create_topic(spec)
 
     def partition(self, number: int = 0, topic: str = "t") -> PartitionRegistration:
-        """A partition on record."""
+        """Return the state of a partition in the metadata."""
         return self.replication.partitions[TopicPartition(topic, number)]
 
     def heartbeat(self, broker: int, *, want_shutdown: bool = False, read_to: int | None = None) -> BrokerHeartbeatResponse:
-        """A broker's heartbeat, as one that has read the metadata log to its end (or to `read_to`)."""
+        """Send a broker's heartbeat. By default, the broker has read the metadata log to its end; otherwise, to `read_to`."""
         offset = len(self.metadata) if read_to is None else read_to
         address = broker_address(broker)
         self.controller.handle(BrokerHeartbeatRequest(broker, self.controller.brokers[broker].epoch, offset, want_shutdown), address)
         return self.one_sent(BrokerHeartbeatResponse, address)
 
     def fence(self, *brokers: int) -> None:
-        """The sessions of those brokers run out."""
+        """Let the sessions of the given brokers expire."""
         for broker in brokers:
             self.controller.fence(broker, by_session=True)
 
 
 def log_of(*epochs: tuple[int, int], leo: int, high_watermark: int = 0, keeps_epochs: bool = True) -> ReplicaLog:
-    """A log with these (epoch, start offset) entries, records up to `leo`, one batch per epoch."""
+    """Return a log with the given (epoch, start offset) entries, one batch per epoch, and records up to `leo`."""
     log = ReplicaLog(keeps_epochs=keeps_epochs)
     if epochs and epochs[0][1]:
         log.truncate_fully_and_start_at(epochs[0][1])

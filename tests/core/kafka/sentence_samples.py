@@ -1,4 +1,4 @@
-"""What events of every kind say, in `sentences.txt`: `python -m tests.core.kafka.sentence_samples` writes it anew."""
+"""Samples of the sentences of all event kinds in `sentences.txt`: `python -m tests.core.kafka.sentence_samples` writes the file again."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ OTHERS: Final[dict[str, tuple[Any, ...]]] = {
     "str": ("",),
     "tuple[int, ...]": ((), (1,), (3, 1, 2)),
 }
-"""By type, what makes sentences differ: nobody and nothing, one and many, yes and no."""
+"""For each type, the values that lead to different sentences: none, one, and many; yes and no."""
 
 
 def samples(event: type[Event]) -> Iterator[Event]:
-    """One whose columns all differ, and those in which one column is another."""
+    """Return a sample whose columns all differ, and samples in which one column has a different value."""
     number = count(11)
     types = column_types(event)
     first: dict[str, Any] = {}
@@ -35,7 +35,7 @@ def samples(event: type[Event]) -> Iterator[Event]:
 
 
 def told(event: type[Event]) -> list[str]:
-    """What a kind says; of sentences that differ in numbers and names only the first."""
+    """Return the sentences of a kind. Of sentences that differ only in numbers and names, only the first is included."""
     sentences = (sample.sentence() for sample in samples(event))
     shapes: dict[str, str] = {}
     for sentence in sentences:
@@ -44,7 +44,7 @@ def told(event: type[Event]) -> list[str]:
 
 
 def text() -> str:
-    """Each kind with its sentences."""
+    """Return each kind with its sentences."""
     return "\n".join(f"{event.kind}\n" + "".join(f"  {line}\n" for line in told(event)) for event in EVENTS)
 
 

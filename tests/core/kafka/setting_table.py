@@ -1,4 +1,4 @@
-"""Every setting in a line, in `settings.txt`: `python -m tests.core.kafka.setting_table` writes it anew."""
+"""A table of all settings in `settings.txt`, with one line for each: `python -m tests.core.kafka.setting_table` writes the file again."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ LEFT_OUT: Final = {"meaning", "__weakref__"}
 
 
 def text() -> str:
-    """Name, and what is said of it where anything is."""
+    """Return a line for each setting, with its name and its properties."""
     lines = []
     settings: list[Any] = [*SETTINGS.values(), *CLIENT_SETTINGS.values()]
     for setting in settings:

@@ -1,4 +1,5 @@
-"""What real clusters were seen to do, from the text of a real cluster: FC-1 to FC-4 of the field captures (Kafka 4.3.1, three nodes).
+"""The behavior of real clusters, compared with a cluster that is built from their describe output: FC-1 to FC-4 of the field captures
+(Kafka 4.3.1, three nodes).
 
 The topic has 6 partitions, replication factor 3, min.insync.replicas 2, and a load of 200 records a second with acks=all.
 """
@@ -29,7 +30,7 @@ TOPIC: Final = "l07.cdr.ha"
 EventT = TypeVar("EventT", bound=Event)
 
 SEEDS: Final = range(4)
-"""Heartbeats have another phase with each."""
+"""The seeds. Heartbeats have a different phase with each seed."""
 
 
 @attrs.define
@@ -41,20 +42,20 @@ class Field:
 
     @property
     def leaders(self) -> list[int]:
-        """Leaders by partition, as the controller has them."""
+        """Return the leaders by partition, as the controller knows them."""
         return [registration.leader for registration in self.cluster.controller.replication.partitions.values()]
 
     @property
     def isrs(self) -> list[str]:
-        """The Isr column, row by row."""
+        """Return the Isr column, row by row."""
         return [",".join(map(str, registration.isr)) for registration in self.cluster.controller.replication.partitions.values()]
 
     def rows(self, **filters: bool) -> list[str]:
-        """The lines that kafka-topics --describe prints."""
+        """Return the lines that kafka-topics --describe prints."""
         return render_describe(from_view(self.cluster.view()), CURRENT, **filters).splitlines()
 
     def wait(self, until: Callable[[], bool], within: int) -> int:
-        """Run until something holds; returns how long that took, µs. It must not take longer than `within`."""
+        """Run until a condition holds, and return the elapsed time in µs, which must not be longer than `within`."""
         start = self.cluster.now
         records = -1
         while len(self.cluster.metadata) == records or not until():
@@ -73,20 +74,20 @@ class Field:
             assert self.cluster.now <= start + within
 
     def since(self, seq: int, kind: type[EventT]) -> list[EventT]:
-        """Events of a kind after that one."""
+        """Return the events of a kind after the given event."""
         found = [decode(event) for event in self.events if event[0] > seq and event[3] == kind.kind]
         return [event for event in found if isinstance(event, kind)]
 
     def times(self, seq: int, kind: type[Event]) -> set[int]:
-        """When events of a kind came after that one, µs."""
+        """Return the times in µs of the events of a kind after the given event."""
         return {event[1] for event in self.events if event[0] > seq and event[3] == kind.kind}
 
     def worst_latency(self, seq: int) -> int:
-        """Of the batches acknowledged after an event, µs."""
+        """Return the highest latency of the batches that were acknowledged after an event, µs."""
         return max(event.latency_us for event in self.since(seq, ProduceAcked))
 
     def nothing_lost(self) -> None:
-        """No record lost, no send failed."""
+        """Assert that no record was lost and no send failed."""
         view = self.cluster.view()
         assert (view.lost, [producer.failed for producer in view.producers]) == (0, [0])
 
@@ -105,13 +106,13 @@ def field(request: pytest.FixtureRequest) -> Field:
 
 
 def returned(field: Field, broker: int) -> None:
-    """Start a stopped broker and wait until it is in every ISR."""
+    """Start a stopped broker, and wait until it is in every ISR."""
     field.cluster.do(acts.Start(broker))
     field.wait(lambda: all(str(broker) in isr.split(",") for isr in field.isrs), 30 * SECOND)
 
 
 def test_controlled_shutdown(field: Field) -> None:
-    """FC-1: leaderships move first, in replica order; every Isr keeps its order and loses the broker; producers hardly notice."""
+    """FC-1: leaderships move first, in replica order. Every Isr keeps its order and loses the broker. Producers hardly notice."""
     cluster = field.cluster
     seq = cluster.do(acts.Shutdown(3))
     field.wait_stopped(3, 4 * SECOND)
@@ -129,7 +130,9 @@ def test_controlled_shutdown(field: Field) -> None:
 
 
 def test_return_after_a_clean_shutdown(field: Field) -> None:
-    """FC-2: no recovery; the leader writes the ISR sorted; the broker leads nothing until a preferred election gives it its two back."""
+    """FC-2: there is no recovery, and the leader writes the ISR sorted. The broker leads nothing until a preferred election returns its two
+    leaderships.
+    """
     cluster = field.cluster
     cluster.do(acts.Shutdown(3))
     cluster.run_until(cluster.now + 30 * SECOND)
@@ -148,9 +151,11 @@ def test_return_after_a_clean_shutdown(field: Field) -> None:
 
 
 def test_kill(field: Field) -> None:
-    """FC-3: for 7 to 9 s nobody knows; then all at once. Producers stall and lose nothing; on return the broker recovers its logs and re-joins.
+    """FC-3: for 7 to 9 s, nobody notices; then everything changes at once. Producers stall but lose nothing. On its return, the broker
+    recovers its logs and rejoins.
 
-    Since 4.0 the controller looks eight times per session, so that the 9 s can be an eighth longer: 23 kills on 4.1.1 took up to 4.41 s of 4.
+    Since 4.0, the controller checks eight times per session timeout, so the 9 s can be an eighth longer: 23 kills on 4.1.1 took up to 4.41
+    s with a timeout of 4 s.
     """
     cluster = field.cluster
     cluster.do(acts.Shutdown(3))
@@ -188,7 +193,7 @@ def test_kill(field: Field) -> None:
 
 
 def test_kill_leaves_the_text_order(field: Field) -> None:
-    """FC-3 without a return before it: the controller only takes the broker out, so each Isr keeps the order the text shows."""
+    """FC-3 without an earlier return: the controller only removes the broker, so each Isr keeps the order in the text."""
     cluster = field.cluster
     cluster.do(acts.Kill(2))
     field.wait(lambda: field.leaders == [1, 3, 3, 3, 1, 1], 10 * SECOND)
@@ -196,7 +201,9 @@ def test_kill_leaves_the_text_order(field: Field) -> None:
 
 
 def test_leadership_returns_at_the_balance_check(field: Field) -> None:
-    """FC-4: re-entering the ISR brings no leadership back; the check does, leader.imbalance.check.interval.seconds (300) after it was lost."""
+    """FC-4: rejoining the ISR does not return leaderships. The balance check does, leader.imbalance.check.interval.seconds (300) after the
+    loss.
+    """
     cluster = field.cluster
     cluster.do(acts.Kill(2))
     field.wait(lambda: field.leaders == [1, 3, 3, 3, 1, 1], 10 * SECOND)

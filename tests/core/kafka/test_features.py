@@ -1,4 +1,6 @@
-"""`eligible.leader.replicas.version` apart from the release: an upgraded cluster may have it off, one of 4.0 may have it on."""
+"""`eligible.leader.replicas.version` independently of the release: in an upgraded cluster, it can be off, and in a cluster of 4.0, it can
+be on.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +22,7 @@ TP = TopicPartition("t", 0)
 
 
 def after_all_died(release: str, level: int | None) -> Cluster:
-    """Of two replicas with min.insync.replicas 2 the follower dies, then the leader."""
+    """Return a cluster in which, of two replicas with min.insync.replicas 2, first the follower and then the leader died."""
     spec = ClusterSpec(
         tuple(BrokerSpec(broker) for broker in (1, 2, 3)),
         (TopicSpec("t", assignment=(PartitionSpec((1, 2)),), config=(("min.insync.replicas", "2"),), topic_id="AAAAAAAAAAAAAAAAAAAAAA"),),
@@ -49,7 +51,9 @@ def test_the_level_decides_and_without_one_the_release(release: str, level: int 
 
 
 def test_describe_prints_empty_columns_when_it_is_off() -> None:
-    """The columns are the tool's (3.8), the lists the brokers': they send empty ones (`KRaftMetadataCache#getPartitionMetadataForDescribeTopicResponse`)."""
+    """The tool prints the columns since 3.8. The brokers send the lists, which are empty
+    (`KRaftMetadataCache#getPartitionMetadataForDescribeTopicResponse`).
+    """
     cluster = after_all_died("4.3", 0)
     assert render_describe(from_view(cluster.view()), cluster.release).splitlines()[1] == (
         "\tTopic: t\tPartition: 0\tLeader: none\tReplicas: 1,2\tIsr: 1\tElr: \tLastKnownElr: "

@@ -1,4 +1,4 @@
-"""What clients experience of a partition: the pure rule, and the facts of a running cluster that it is asked with."""
+"""What clients experience of a partition: the pure rule, and the facts about a running cluster to which the rule is applied."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ STALLED, HEALTHY = PartitionStatus.STALLED, PartitionStatus.HEALTHY
 
 
 def cluster(*, min_isr: int = 2, replication_factor: int = 3, release: str = "4.1", load: bool = True) -> Cluster:
-    """Three brokers, a partition led by broker 1, and (with a load) acks=all writes to it."""
+    """Build a cluster of three brokers with a partition that is led by broker 1 and, with a load, acks=all writes to it."""
     made = Cluster(
         ClusterSpec(
             brokers=tuple(BrokerSpec(i) for i in (1, 2, 3)),
@@ -126,7 +126,9 @@ def test_held_reads_are_worse_than_missing_replicas_and_better_than_refused_writ
 def test_what_brokers_count_and_what_the_tool_describes(
     leader: int, isr: tuple[int, ...], adding: tuple[int, ...], min_isr: int, counted: str, described: str
 ) -> None:
-    """Where nobody leads, no broker counts anything but the controller, and the tool lists all the more (`Partition`, `TopicCommand`)."""
+    """If a partition has no leader, no broker counts it; only the controller does. The tool lists the partition nevertheless (`Partition`,
+    `TopicCommand`).
+    """
     p = PartitionRegistration((1, 2, 3), isr, leader, 1, 1, adding=adding)
     by_broker = {
         "offline": is_offline(p), "urp": is_under_replicated(p), "under-min": is_under_min_isr(p, min_isr), "at-min": is_at_min_isr(p, min_isr),
@@ -239,7 +241,9 @@ def test_nobody_leads() -> None:
 
 
 def counts_of(made: Cluster, observer: MetricsObserver) -> tuple[list[int], list[int], list[int]]:
-    """Offline, under-replicated, under min ISR, at min ISR: by metrics, by the readings of conditions, and by the tool's filters."""
+    """Return the counts of offline, under-replicated, under-min-ISR, and at-min-ISR partitions by the metrics, by the readings of
+    conditions, and by the tool's filters.
+    """
     manager = "kafka.server:type=ReplicaManager,name="
     names = (
         "kafka.controller:type=KafkaController,name=OfflinePartitionsCount",
@@ -262,7 +266,9 @@ def counts_of(made: Cluster, observer: MetricsObserver) -> tuple[list[int], list
 def test_one_replica_and_min_isr_2_come_out_the_same_everywhere(
     release: str, expected: PartitionStatus, counted: list[int], described: list[int]
 ) -> None:
-    """Since 3.7 the broker caps the setting by the replication factor (KAFKA-15583), and so counts by the cap; the tool does not know that."""
+    """Since 3.7, the broker caps the setting at the replication factor (KAFKA-15583) and uses the capped value for its counts. The tool
+    does not know the cap.
+    """
     made, observer = observed(cluster(replication_factor=1, release=release).spec, release)
     made.do(acts.Load("orders", 100))
     made.run_until(2 * SECOND)
@@ -278,7 +284,7 @@ def test_one_replica_and_min_isr_2_come_out_the_same_everywhere(
 
 
 def observed(spec: ClusterSpec, release: str) -> tuple[Cluster, MetricsObserver]:
-    """A cluster, and what counts its events."""
+    """Return a cluster, and an object that counts its events."""
     observer = MetricsObserver(spec, Release.named(release))
     return Cluster(spec, Release.named(release), sink=observer.on_event), observer
 
@@ -334,7 +340,7 @@ def test_a_queue_at_the_leaders_disk_stalls_writes() -> None:
 
 
 def test_events_tell_from_when_to_when_a_disk_stalls_writes() -> None:
-    """`disk-behind` says how long a write waits; that passes with time, unless a single write takes longer than the bound."""
+    """`disk-behind` contains how long a write waits. This time decreases as time passes, unless a single write takes longer than the bound."""
     made = cluster()
     events = list[tuple]()
     made.journal.sink = events.append

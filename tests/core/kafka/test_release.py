@@ -1,4 +1,4 @@
-"""Release profiles: the order of the rules' histories, and guards that are switched off one by one."""
+"""Release profiles: the order of the releases that changed each rule, and guards that are switched off one by one."""
 
 from __future__ import annotations
 
@@ -88,7 +88,9 @@ def test_unknown_names_are_refused_with_the_nearest() -> None:
 
 @pytest.mark.parametrize(("guards", "high_watermark", "acked", "lost"), [((), 0, 0, 0), (("request-time-leo",), 5, 5, 5)])
 def test_b5_a_lost_response_must_not_commit(guards: tuple[str, ...], high_watermark: int, acked: int, lost: int) -> None:
-    """B5: a leader that counts what it has sent, not what is asked from, commits records that nobody else holds."""
+    """B5: if a leader counts the offsets that it has sent, instead of those that followers request, it commits records that no other broker
+    has.
+    """
     tp = TopicPartition("t", 0)
     spec = ClusterSpec((BrokerSpec(0), BrokerSpec(1)), (TopicSpec("t", assignment=(PartitionSpec((0, 1)),)),), pace=Pace.BY_HAND)
     cluster = Cluster(spec, CURRENT.without(guards))

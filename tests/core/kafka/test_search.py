@@ -1,4 +1,4 @@
-"""A search over everything that may happen finds the losses of the old protocol by itself, and none in the newest one."""
+"""A search over everything that can happen finds the losses of the old protocol, and none in the newest protocol."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ E2 = {"records": 2, "fetches": 3, "failures": 2}
 
 
 COMPARED = 100
-"""How many states that were reached in two ways are compared."""
+"""The number of states, each reached in two ways, that are compared."""
 
 
 def searched(release: str, bounds: dict[str, int], *, power: bool) -> Outcome:
-    """A search, and how quick it was."""
+    """A search and its duration."""
     exploration = Exploration(release, Left(**bounds), power=power)
     start = time.process_time()
     outcome = exploration.search()
@@ -39,12 +39,12 @@ def searched(release: str, bounds: dict[str, int], *, power: bool) -> Outcome:
 
 
 def done(outcome: Outcome) -> list[str]:
-    """The acts on the way, and the answers that came."""
+    """Return the acts so far, and the responses that arrived."""
     return [name for name in outcome.path if ":" not in name or name.endswith("reply FetchResponse")]
 
 
 def events_along(release: str, bounds: dict[str, int], outcome: Outcome, *, power: bool) -> list[Any]:
-    """What happens when a schedule that was found is played once more."""
+    """Return the events of another run of a schedule that was found."""
     exploration = Exploration(release, Left(**bounds), power=power)
     told: list[Any] = []
     exploration.cluster.journal.sink = told.append
@@ -93,7 +93,7 @@ def test_nothing_diverges_in_the_newest_release() -> None:
 @pytest.mark.parametrize("release", ["0.10.2", CURRENT.name])
 @pytest.mark.parametrize("power", [False, True])
 def test_states_with_the_same_fingerprint_go_on_alike(release: str, power: bool) -> None:
-    """The same may happen next, and whatever of it does is told by the same events, and is followed by the same again."""
+    """From both states, the same choices are possible, and each choice leads to the same events and again to the same state."""
     exploration = Exploration(release, Left(**E2), power=power)
     cluster = exploration.cluster
     snapshots, also = Snapshots(), exploration.also()
@@ -105,7 +105,7 @@ def test_states_with_the_same_fingerprint_go_on_alike(release: str, power: bool)
         return [each.name for each in enabled(cluster, exploration.acts())]
 
     def happens(name: str) -> tuple[list[str], list[str]]:
-        """Which events tell of a choice and of all that arrives at once with it; and what may happen then."""
+        """Return the events of a choice and of everything that arrives immediately with it, and the choices that are possible afterwards."""
         told.clear()
         (choice,) = [each for each in enabled(cluster, exploration.acts()) if each.name == name]
         take(cluster, choice)

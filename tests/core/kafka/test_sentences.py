@@ -1,4 +1,4 @@
-"""What an event says is true under every release, and for every cause, that it is told for."""
+"""The sentence of an event is true under every release, and for every cause, with which the event occurs."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def test_a_partition_goes_offline_also_where_unclean_election_is_allowed() -> No
 
 
 def test_a_broker_that_could_not_tell_of_a_failed_directory_has_another() -> None:
-    """`log.dir.failure.timeout.ms` has elapsed: it halts, though it has a directory that works."""
+    """`log.dir.failure.timeout.ms` has elapsed: the broker halts, although it has a working directory."""
     told: list[tuple] = []
     run = cluster(told, log_dirs=2)
     run.do(acts.Cut(("b1", CONTROLLER)))
@@ -107,19 +107,19 @@ def test_a_producer_that_asks_for_no_acknowledgement_gets_none(acks: int, senten
 
 
 def test_every_kind_says_what_it_said() -> None:
-    """`python -m tests.core.kafka.sentence_samples` writes them anew; read the difference."""
+    """`python -m tests.core.kafka.sentence_samples` writes the samples again. Read the difference."""
     assert sentence_samples.text() == sentence_samples.FILE.read_text(encoding="utf-8")
 
 
 def test_no_sentence_names_releases() -> None:
-    """An event does not know under which release it happened, so what it says holds under every release that tells it."""
+    """An event does not contain its release, so its sentence must be true under every release with this event."""
     texts = sentence_samples.FILE.read_text(encoding="utf-8").splitlines()
     assert not [text for text in texts if re.search(r"\b(?:before|since|until|from|to) \d+\.\d|\bas of now\b", text)]
 
 
 @pytest.mark.parametrize(("release", "halts"), [("1.1", False), ("3.3", True), ("4.1", False)])
 def test_a_failed_directory_is_not_said_to_leave_the_broker_running(release: str, halts: bool) -> None:
-    """Some releases end the process although another directory works."""
+    """Some releases end the process even if another directory works."""
     told: list[tuple] = []
     run = cluster(told, release, log_dirs=2)
     run.run_until(SECOND)

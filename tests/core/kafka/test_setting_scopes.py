@@ -1,4 +1,4 @@
-"""Settings as Kafka scopes them: what changes while it runs, what only a restart takes, and for whom."""
+"""The scopes of Kafka's settings: which settings can change at run time, which need a restart, and what they apply to."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def test_every_topic_setting_is_dynamic() -> None:
 
 
 def test_every_setting_is_what_it_was() -> None:
-    """`python -m tests.core.kafka.setting_table` writes them anew; hold the difference against Kafka's documentation."""
+    """`python -m tests.core.kafka.setting_table` writes the table again. Compare the difference with Kafka's documentation."""
     assert setting_table.text() == setting_table.FILE.read_text(encoding="utf-8")
 
 

@@ -39,21 +39,21 @@ VECTORS: Final[dict[str, tuple[int, ...]]] = {
     "CON": (1, 2, 4, 5, 6),
     "CLI": (1, 4, 5, 6, 7),
 }  # fmt: skip
-"""The cases there are, by group."""
+"""The numbers of the cases of each group."""
 
 LEFT_OUT: Final[dict[str, str]] = {
     "PRD-29": "no producer sends batches to __consumer_offsets: the group coordinator appends them without sequence numbers",
     "TXC-06": "nothing comes between the check of a request and its transition",
     "TXM-05": "records are no bytes, so a log cannot be corrupt",
 }
-"""Cases that no test can hold this version to, and why."""
+"""Cases that cannot apply to this program, with the reasons."""
 
 _ID: Final = re.compile(r"(?<![A-Za-z])([A-Za-z]{2,3})[-_](\d\d)(?!\d)")
 _RANGE: Final = re.compile(r"([A-Z]{2,3})-(\d\d) to (?:[A-Z]{2,3}-)?(\d\d)")
 
 
 def cited() -> dict[str, set[str]]:
-    """Which tests cite each case."""
+    """Return the tests that cite each case."""
     found: dict[str, set[str]] = {}
     for path in sorted(Path(__file__).parents[2].rglob("test_*.py")):
         if path == Path(__file__):
@@ -71,7 +71,7 @@ def cited() -> dict[str, set[str]]:
 
 
 def cases(text: str) -> set[str]:
-    """The ids that stand in a text."""
+    """Return the IDs in the text."""
     names = [(group.upper(), int(number)) for group, number in _ID.findall(text)]
     for group, first, last in _RANGE.findall(text):
         names += [(group, number) for number in range(int(first), int(last) + 1)]

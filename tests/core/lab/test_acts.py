@@ -1,4 +1,4 @@
-"""Every act that is declared is one that scripts know and that a cluster carries out."""
+"""Scripts know every declared act, and a cluster executes it."""
 
 from __future__ import annotations
 

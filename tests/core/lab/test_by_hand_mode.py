@@ -1,4 +1,4 @@
-"""A running cluster is turned to steps by hand, and back: by hand nothing happens by itself, afterwards all goes on as ever."""
+"""Switching a running cluster to steps by hand and back: by hand, nothing happens by itself, and afterwards everything continues as before."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ B2 = [
     (5, None, ["20/4", "8/4", "10/4"]),
     (0, (10, 8), ["20/8", "18/8", "18/8"]),
 ]
-"""Worked example B2: records produced, records handed to the followers in a round, then LEO/HW of the replicas."""
+"""Worked example B2: the records produced, the records that each follower receives in a round, and then LEO/HW of the replicas."""
 
 
 def running(until: int = 3 * SECOND) -> tuple[Cluster, list[EventTuple]]:
-    """A cluster under load."""
+    """Return a cluster under load."""
     events: list[EventTuple] = []
     cluster = Cluster(SPEC, CURRENT, 7, events.append)
     cluster.do(acts.Load("orders", 300))
@@ -40,13 +40,13 @@ def running(until: int = 3 * SECOND) -> tuple[Cluster, list[EventTuple]]:
 
 
 def ends(cluster: Cluster, tp: TopicPartition) -> list[str]:
-    """LEO/HW of the replicas in order."""
+    """Return LEO/HW of the replicas in order."""
     view = cluster.partition_view(tp)
     return [f"{view.replica_on(broker).leo}/{view.replica_on(broker).hw}" for broker in view.replicas]
 
 
 def hand(cluster: Cluster, tp: TopicPartition, counts: tuple[int, int]) -> None:
-    """A round: both followers' fetches arrive, then both are answered."""
+    """Execute a round: the fetches of both followers arrive, and then both are answered."""
     leader, *followers = cluster.partition_view(tp).replicas
     for follower in followers:
         cluster.do(acts.Arrive(follower, leader))

@@ -1,4 +1,4 @@
-"""The two grades of harm: committed records exposed by a replica that may be elected, and lost ones by producer and cause."""
+"""The two grades of harm: committed records that are exposed by an electable replica, and lost records by producer and cause."""
 
 from __future__ import annotations
 
@@ -115,7 +115,7 @@ def test_what_a_consumer_has_read_counts_as_lost_without_an_acknowledgement() ->
 
 
 def test_a_record_that_was_acknowledged_and_read_is_lost_once_and_counts_for_both() -> None:
-    """b1 goes on alone: 3 records acknowledged of which the consumer reads all, 2 more that are read only; b2 never has any of them."""
+    """b1 continues alone: 3 records are acknowledged and read by the consumer, and 2 more are only read. b2 never has any of them."""
     cluster, events = made((1, 2), pace=Pace.TIMELINE, unclean_leader_election_enable="true")
     cluster.do(acts.Consume("t"))
     cluster.do(acts.Cut(("b1", "b2")))
@@ -141,7 +141,9 @@ def test_a_record_that_was_acknowledged_and_read_is_lost_once_and_counts_for_bot
 
 
 def test_an_acknowledgement_that_arrives_after_the_loss_counts_from_then_on() -> None:
-    """The consumer reads from b1, whose answer to the producer is held: the records are lost as read before they are acknowledged."""
+    """The consumer reads from b1, whose response to the producer is held: the records are lost as read records before they are
+    acknowledged.
+    """
     cluster, events = made((1, 2), pace=Pace.TIMELINE, unclean_leader_election_enable="true")
     cluster.do(acts.Consume("t"))
     cluster.do(acts.Cut(("b1", "b2")))
@@ -165,11 +167,11 @@ def cut(one: int, other: int) -> acts.Cut:
 
 
 DAYS = ("0.10.2", "2.4", "3.6", "4.1", "0.10.2", "2.8", "3.6", "4.1")
-"""The releases of the random days below."""
+"""The releases of the random runs below."""
 
 
 def test_exposure_is_what_counting_every_offset_gives() -> None:
-    """Random days with unclean election on: the intervals agree with a count of each offset, and what was told with both."""
+    """In random runs with unclean election, the intervals agree with a count of every offset, and with the events for both."""
     seen = 0
     for seed, release in enumerate(DAYS):
         cluster, events = made((1, 2, 3), release=release, pace=Pace.TIMELINE, unclean_leader_election_enable="true")
@@ -210,7 +212,7 @@ def test_exposure_is_what_counting_every_offset_gives() -> None:
 
 
 def test_who_has_been_given_what_it_lacked_is_safe_at_once() -> None:
-    """To 0.10.2: a follower cut its log to its high watermark; the append that makes it whole moves nobody's high watermark."""
+    """Up to 0.10.2: a follower truncated its log to its high watermark. The append that completes its log advances no high watermark."""
     cluster, events = made((2, 1, 3), release="0.10.2")
     cluster.do(acts.Produce("t", 1))
     for _ in range(3):
@@ -233,7 +235,7 @@ def test_who_has_been_given_what_it_lacked_is_safe_at_once() -> None:
 
 @pytest.mark.parametrize("release", ["3.3", "3.6", "4.1"])
 def test_a_failed_log_directory_exposes_what_it_held_until_the_controller_hears_of_it(release: str) -> None:
-    """From 3.3 to 3.6 that takes as long as the session of the broker, which halts."""
+    """From 3.3 to 3.6, this takes as long as the session of the broker, which halts."""
     cluster, events = made((1, 2), release=release, pace=Pace.TIMELINE)
     cluster.do(acts.Produce("t", 5))
     cluster.run_until(SECOND)

@@ -1,4 +1,4 @@
-"""The incremental view equals a view that is built from scratch, after every step of random timelines."""
+"""The incremental view equals a view that is built from scratch after every step of random timelines."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def an_act(dice: random.Random) -> acts.Act:
 
 
 def without_ages(view: ClusterView) -> ClusterView:
-    """The view without what changes without an event: the incremental view rebuilds that in round-robin order."""
+    """Return the view without the values that change without an event, because the incremental view rebuilds them in round-robin order."""
     partitions = tuple(
         attrs.evolve(
             p,
@@ -56,7 +56,7 @@ def without_ages(view: ClusterView) -> ClusterView:
 
 
 def furthest_behind(view: ClusterView) -> dict[int, float]:
-    """What `lags` tells, from the offsets of every replica."""
+    """Compute the result of `lags` from the offsets of every replica."""
     found = {b.id: 0.0 for b in view.brokers if b.state is not BrokerState.STOPPED}
     for p in view.partitions:
         for replica in p.replica_views:

@@ -1,4 +1,4 @@
-"""A moment of a real cluster is staged: leader epochs, LEO and HW that partitions start with, and who is controller."""
+"""The state of a real cluster as the initial state: leader epochs, LEOs and HWs of partitions, and the controller."""
 
 from __future__ import annotations
 
@@ -29,12 +29,12 @@ def staged(
 
 
 def offsets(cluster: Cluster) -> dict[int, tuple[int, int]]:
-    """(LEO, HW) of each replica."""
+    """Return (LEO, HW) of each replica."""
     return {replica.broker: (replica.leo, replica.hw) for replica in cluster.partition_view(TP).replica_views}
 
 
 def epochs(cluster: Cluster, broker: int) -> tuple[tuple[int, int], ...]:
-    """The leader-epoch entries of a replica."""
+    """Return the leader-epoch entries of a replica."""
     return cluster.brokers[broker].disk.logs[TP].epochs.entries()
 
 
@@ -65,7 +65,7 @@ def test_a_partition_starts_as_given_and_goes_on(release: str) -> None:
 
 @pytest.mark.parametrize("release", ["1.1", "2.8", "4.3"])
 def test_a_restart_finds_what_was_staged(release: str) -> None:
-    """A broker that is down at the start has its log too, with the high watermark as its checkpoint."""
+    """A broker that is initially down also has its log, with the high watermark as its checkpoint."""
     cluster, _ = staged(release, PartitionSpec((1, 2), (1,), 1, leader_epoch=3, logs=(LogSpec(1, 20, 20, 0, ((0, 0), (3, 12))),
                         LogSpec(2, 15, 11, 0, ((0, 0), (1, 12))))), brokers=(BrokerSpec(1), BrokerSpec(2, up=False)))  # fmt: skip
     assert (offsets(cluster)[2], epochs(cluster, 2)) == ((15, 11), ((0, 0), (1, 12)))
@@ -77,7 +77,7 @@ def test_a_restart_finds_what_was_staged(release: str) -> None:
 
 
 def test_staged_records_below_the_high_watermark_can_be_lost() -> None:
-    """The leader has 60 records, 58 of them committed; a replica that has 30 is elected."""
+    """The leader has 60 records, 58 of which are committed. A replica with 30 records is elected."""
     partition = PartitionSpec((1, 3), (1,), 1, leader_epoch=7, logs=(IN_SYNC.logs[0], IN_SYNC.logs[2]))
     cluster, _ = staged("4.3", partition)
     cluster.do(acts.Isolate("b3"))

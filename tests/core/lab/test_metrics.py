@@ -1,4 +1,4 @@
-"""Kafka's metrics: meters tick as Kafka's do, MBeans count what the log tells, the request queue saturates."""
+"""Kafka's metrics: meters tick as Kafka's do, MBeans count what the log contains, and the request queue saturates."""
 
 from __future__ import annotations
 
@@ -116,7 +116,9 @@ def test_gauges_are_those_of_the_view_after_any_failure() -> None:
 
 @pytest.mark.parametrize("empty", [True, False])
 def test_replicas_in_failed_directories_are_offline_until_the_broker_starts_with_them(empty: bool) -> None:
-    """`ReplicaManager#offlinePartitionCount`: what `handleLogDirFailure` marked, and a start finds in a directory still failed."""
+    """`ReplicaManager#offlinePartitionCount` counts replicas that `handleLogDirFailure` marked, and replicas that a start finds in a
+    directory that is still failed.
+    """
     placed = tuple(PartitionSpec((1, 2, 3)) for _ in range(7))
     spec = ClusterSpec(tuple(BrokerSpec(broker, log_dirs=3) for broker in (1, 2, 3)), (TopicSpec("t", assignment=placed),))
     observer = MetricsObserver(spec, CURRENT)
@@ -179,7 +181,7 @@ def test_a_log_and_its_scenario_have_the_same_metrics(tmp_path: Path, capsys: py
 
 
 def purgatory(cluster: Cluster, observer: MetricsObserver, broker: int) -> float:
-    """The writes that wait at a broker, by its MBean, which must be what does wait there."""
+    """Return the number of waiting writes according to the MBean of a broker, after checking that it is the actual number."""
     name = "kafka.server:type=DelayedOperationPurgatory,name={},delayedOperation=Produce"
     samples = observer.samples(cluster.now)
     delayed = value(samples, name.format("NumDelayedOperations"), broker)
@@ -245,7 +247,9 @@ def test_producer_ids_are_counted_in_every_log_that_has_them() -> None:
 
 
 def test_fol_21_the_mbean_tells_the_fetcher_s_own_lag() -> None:
-    """Unknown before the first answer; then what the leader said is committed and is not there (`FetcherLagMetrics`)."""
+    """The lag is unknown before the first response. Afterwards, it is the number of records that the leader has committed and the follower
+    lacks (`FetcherLagMetrics`).
+    """
     spec = ClusterSpec(
         (BrokerSpec(1), BrokerSpec(2)), (TopicSpec("t", assignment=(PartitionSpec((1, 2)),)),),
         settings=(("replica.fetch.max.bytes", 10_000),), network=NetworkSpec(latency=20_000),
@@ -284,7 +288,7 @@ def test_fol_21_the_mbean_tells_the_fetcher_s_own_lag() -> None:
 
 
 def test_an_offline_replica_that_is_reassigned_away_counts_until_the_process_ends() -> None:
-    """`ReplicaManager#stopPartitions` lets go of online partitions only; the next process does not look for it."""
+    """`ReplicaManager#stopPartitions` removes only online partitions. The next process does not look for the replica."""
     placed = tuple(PartitionSpec((1, 2, 3)) for _ in range(4))
     spec = ClusterSpec(tuple(BrokerSpec(broker, log_dirs=2) for broker in (1, 2, 3, 4)), (TopicSpec("t", assignment=placed),))
     observer = MetricsObserver(spec, CURRENT)
@@ -308,7 +312,7 @@ def test_an_offline_replica_that_is_reassigned_away_counts_until_the_process_end
 
 @pytest.mark.parametrize("release", ["1.1", "2.4", "4.1"])
 def test_a_replica_that_is_reassigned_away_while_its_process_is_down_is_not_found_offline(release: str) -> None:
-    """A controller in ZooKeeper tells a broker that starts of nothing that it does not host any more."""
+    """When a broker starts, a ZooKeeper controller sends it nothing about replicas that it no longer hosts."""
     placed = tuple(PartitionSpec((1, 2, 3)) for _ in range(4))
     spec = ClusterSpec(tuple(BrokerSpec(broker, log_dirs=2) for broker in (1, 2, 3, 4)), (TopicSpec("t", assignment=placed),))
     observer = MetricsObserver(spec, RELEASES[release])
@@ -332,7 +336,9 @@ def gauge(cluster: Cluster, name: str, broker: int, attribute: str = "Value") ->
 
 
 def test_fetches_that_wait_are_in_the_purgatory() -> None:
-    """A follower's waits at every partition of its session, a consumer's at every one it asks for; whether fetches are elided makes no difference."""
+    """A follower's fetch waits at every partition of its session, and a consumer's fetch at every requested partition. Fetch elision makes
+    no difference.
+    """
     spec = ClusterSpec(
         tuple(BrokerSpec(broker) for broker in (1, 2, 3)),
         (TopicSpec("t", assignment=(PartitionSpec((1, 2, 3)), PartitionSpec((1, 2)), PartitionSpec((2, 3)))),),
@@ -357,7 +363,9 @@ def test_fetches_that_wait_are_in_the_purgatory() -> None:
 
 
 def test_metadata_offsets_of_brokers_and_the_controller() -> None:
-    """A broker that cannot reach the controller stays behind; without a majority nothing is committed, and the active controller has written more."""
+    """A broker that cannot reach the controller falls behind. Without a majority, nothing is committed, but the active controller has
+    written more.
+    """
     applied, committed = (f"kafka.controller:type=KafkaController,name=Last{name}RecordOffset" for name in ("Applied", "Committed"))
     mbean, last = "kafka.server:type=broker-metadata-metrics", "last-applied-record-offset"
     spec = ClusterSpec(
@@ -403,7 +411,7 @@ def test_only_kinds_that_there_are_are_folded() -> None:
     ],
 )
 def test_active_controllers_are_those_who_take_themselves_for_it(name: str, release: str, counts: set[int]) -> None:
-    """ActiveControllerCount summed over the cluster (D8), none and two of them included."""
+    """ActiveControllerCount summed over the cluster (D8), which can also be zero or two."""
     scenario = catalogue.load(name)
     observer = MetricsObserver(scenario.spec, RELEASES[release])
     run = Run(scenario, RELEASES[release], None, observer.on_event)

@@ -1,4 +1,4 @@
-"""The account of processes reads each stable part of a log once; it finds the same as an account that reads everything again."""
+"""The account of processes reads each stable part of a log once, and finds the same as an account that reads everything again."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def compare(run: Cluster) -> None:
 
 
 def records(harms: tuple[Harm, ...], kind: str) -> int:
-    """The number of different input records with a harm."""
+    """Return the number of different input records with a harm."""
     return len({(harm.source, offset) for harm in harms if harm.kind == kind for offset in range(harm.start, harm.end)})
 
 

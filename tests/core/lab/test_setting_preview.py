@@ -1,4 +1,4 @@
-"""What a change of a setting would do now is what it does when it is made."""
+"""The previewed effect of a change of a setting is its actual effect."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from core.sim.units import SECOND
 
 
 def cluster(release: str) -> Cluster:
-    """A partition each of one, two and three replicas, of which broker 3 is gone for good."""
+    """Return a cluster with partitions of one, two, and three replicas, in which broker 3 is permanently down."""
     topics = tuple(TopicSpec(f"t{n}", 1, n, assignment=(PartitionSpec((1, 2, 3)[:n]),)) for n in (1, 2, 3))
     made = Cluster(ClusterSpec(tuple(BrokerSpec(i) for i in (1, 2, 3)), topics), Release.named(release))
     made.do(acts.Kill(3))

@@ -1,4 +1,4 @@
-"""A producer with idempotence or a transactional.id, alone; the test plays the brokers and the coordinator."""
+"""A single producer with idempotence or a transactional.id. The test plays the brokers and the coordinator."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ M = TypeVar("M")
 
 
 class SenderBench(NodeBench):
-    """An idempotent producer of topic t, whose two partitions broker 1 leads in epoch 5; brokers 1 and 2 run."""
+    """A bench with an idempotent producer of topic t, whose two partitions are led by broker 1 in epoch 5. Brokers 1 and 2 run."""
 
     def __init__(self, release: str = "3.3", producer_id: int = PRODUCER_ID, epoch: int = EPOCH) -> None:
         super().__init__(RELEASES[release])
@@ -62,12 +62,12 @@ class SenderBench(NodeBench):
 
     @property
     def sequences(self) -> ProducerSequences:
-        """The sequence numbers of the producer."""
+        """Return the sequence numbers of the producer."""
         assert self.producer.sequences is not None
         return self.producer.sequences
 
     def of(self, partition: int) -> PartitionSequences:
-        """The sequence numbers of one partition."""
+        """Return the sequence numbers of one partition."""
         return self.sequences.of(partition)
 
     def answer_metadata(self) -> None:
@@ -96,7 +96,7 @@ class SenderBench(NodeBench):
 
 
 class TransactionBench(SenderBench):
-    """A producer with transactional.id tx, which broker 2 coordinates, in state READY."""
+    """A bench with a producer in state READY whose transactional.id is tx. Broker 2 coordinates the ID."""
 
     def __init__(self, release: str = "3.3", *, version: int = 0, ready: bool = True) -> None:
         super().__init__(release)
@@ -110,7 +110,7 @@ class TransactionBench(SenderBench):
 
     @property
     def manager(self) -> TransactionManager:
-        """The transaction manager."""
+        """Return the transaction manager."""
         assert self.producer.transactions is not None
         return self.producer.transactions
 
@@ -120,7 +120,7 @@ class TransactionBench(SenderBench):
         return self.manager.state
 
     def request(self, kind: type[M], wait: int = 0) -> M:
-        """Take the one request of a type, after a wait, ms."""
+        """Wait for the given time in ms, and take the single request of a type."""
         self.run(wait)
         return self.one_sent(kind)
 
@@ -143,7 +143,7 @@ class TransactionBench(SenderBench):
         return request
 
     def answer_add_partitions(self, *found: str) -> AddPartitionsToTxnRequest:
-        """Answer AddPartitionsToTxn: one error for all partitions, or one for each."""
+        """Answer AddPartitionsToTxn with one error for all partitions, or with one error for each partition."""
         request = self.one_sent(AddPartitionsToTxnRequest)
         each = found if len(found) > 1 else (found or (errors.NONE,)) * len(request.partitions)
         results = tuple(zip(request.partitions, each, strict=True))
@@ -166,5 +166,5 @@ class TransactionBench(SenderBench):
         return self.sent(ProduceRequest)
 
     def errors_told(self) -> list[Any]:
-        """The states and errors that the journal names."""
+        """Return the states and errors that the journal contains."""
         return [each[3:] for each in self.told(events.ProducerStateChanged)]

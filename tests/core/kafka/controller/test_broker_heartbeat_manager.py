@@ -1,4 +1,4 @@
-"""Broker heartbeats against Kafka's own vectors: HB (BrokerHeartbeatManagerTest)."""
+"""Broker heartbeats, by Kafka's own vectors: HB (BrokerHeartbeatManagerTest)."""
 
 from __future__ import annotations
 
@@ -78,7 +78,9 @@ def test_a_heartbeat_moves_a_broker_behind_the_others(manager: BrokerHeartbeatMa
 
 @pytest.fixture
 def five(manager: BrokerHeartbeatManager) -> BrokerHeartbeatManager:
-    """Kafka's set-up: 0 and 4 fenced, 1 active at 98, 2 and 3 at 100, 5 at 99 in controlled shutdown with offset 99."""
+    """Create the manager of Kafka's test: 0 and 4 are fenced, 1 was last active at 98, 2 and 3 at 100, and 5 at 99 in controlled shutdown
+    with offset 99.
+    """
     for broker, fenced, offset in ((0, True, 100), (1, False, 98), (2, False, 100), (3, False, 100), (4, True, 100), (5, False, 99)):
         manager.touch(broker, fenced, offset, 0)
     manager.maybe_update_controlled_shutdown_offset(5, 99)

@@ -1,6 +1,8 @@
-"""A broker-level unclean.leader.election.enable on the active controller's own node decides elections; on another broker it does not.
+"""A broker-level unclean.leader.election.enable affects elections if it is set for the active controller's node, but not if it is set for
+another broker.
 
-Kafka: `ConfigurationControlManager#getTopicConfig`: the topic's value, then that of the controller's node, then the cluster's.
+Kafka: `ConfigurationControlManager#getTopicConfig`: the topic's value comes first, then the value of the controller's node, and then the
+cluster's value.
 """
 
 from __future__ import annotations
@@ -23,7 +25,9 @@ COMBINED = ("b1", "b2", "b3")
 
 
 def leader_after_both_die(release: str, controllers: tuple[str, ...], *before: acts.Act, own: dict[int, str] | None = None) -> int:
-    """Broker 4 is out of the ISR when 3, the last member, dies; brokers 1 and 2 hold no replica. Who leads a minute later?"""
+    """Return the leader one minute after broker 3, the last ISR member, died. Broker 4 is out of the ISR, and brokers 1 and 2 have no
+    replica.
+    """
     spec = ClusterSpec(
         tuple(BrokerSpec(broker, settings=((UNCLEAN, (own or {}).get(broker, "false") == "true"),)) for broker in (1, 2, 3, 4)),
         (TopicSpec("t", assignment=(PartitionSpec((3, 4)),)),),
@@ -61,7 +65,7 @@ def test_the_topics_value_comes_first() -> None:
 
 
 def test_another_controller_brings_its_own_node() -> None:
-    """With broker 1 gone broker 2 or 3 becomes the active controller, whose own value holds from then on."""
+    """If broker 1 is gone, broker 2 or 3 becomes the active controller, and from then on its own value applies."""
     spec = ClusterSpec(tuple(BrokerSpec(broker) for broker in (1, 2, 3)), (TopicSpec("t", replication_factor=1),), controllers=COMBINED)
     cluster = Cluster(spec)
     cluster.run_until(SECOND)

@@ -1,4 +1,4 @@
-"""More partitions for a topic, on Kafka's own vector (ReplicationControlManagerTest.testCreatePartitions: RCM-17), and with ZooKeeper."""
+"""More partitions for a topic, by Kafka's own vector (ReplicationControlManagerTest.testCreatePartitions: RCM-17), and with ZooKeeper."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def test_rcm_17_what_is_refused_and_what_is_done(release: str) -> None:
 
 
 def test_all_brokers_fenced_or_leaving_means_no_place() -> None:
-    """RCM-21: with nobody to lead, the new partitions are refused."""
+    """RCM-21: if no broker can lead, the new partitions are refused."""
     cluster = cluster_of()
     for broker in (0, 1, 2):
         cluster.do(acts.Kill(broker))
@@ -79,7 +79,9 @@ def test_all_brokers_fenced_or_leaving_means_no_place() -> None:
 
 
 def test_with_zookeeper_placement_goes_on_behind_the_first_partitions_leader() -> None:
-    """`AdminUtils#addPartitions`: the start index is that broker's, so leaders go on in turn, and no draw is asked for."""
+    """`AdminUtils#addPartitions`: the start index is that of the first partition's leader, so leaders continue in turn without a random
+    draw.
+    """
     spec = ClusterSpec(
         tuple(BrokerSpec(broker) for broker in range(5)), (TopicSpec("t", assignment=(PartitionSpec((1, 2)), PartitionSpec((2, 3)))),)
     )

@@ -1,4 +1,4 @@
-"""The controller's partition changes against Kafka's own vectors: PCB (PartitionChangeBuilderTest) and the pure ELR ones."""
+"""The controller's partition changes, by Kafka's own vectors: PCB (PartitionChangeBuilderTest) and the pure ELR vectors."""
 
 from __future__ import annotations
 

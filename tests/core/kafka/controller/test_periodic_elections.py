@@ -1,4 +1,6 @@
-"""When the KRaft controller looks by itself for leaders to change, and what a new min.insync.replicas does to ELRs: semantics 3.4, 3.5, 3.9."""
+"""When the KRaft controller periodically looks for leaders to change, and the effect of a new min.insync.replicas on ELRs: semantics 3.4,
+3.5, 3.9.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +25,7 @@ T0 = TopicPartition("t", 0)
 
 
 def live(bench: ControllerBench, seconds: int, *brokers: int) -> None:
-    """Let time pass with those brokers alive."""
+    """Let time pass while the given brokers are alive."""
     for _ in range(seconds // 2):
         bench.run(2_000)
         for broker in brokers:
@@ -31,7 +33,7 @@ def live(bench: ControllerBench, seconds: int, *brokers: int) -> None:
 
 
 def expand(bench: ControllerBench, isr: tuple[int, ...], tp: TopicPartition = T0) -> None:
-    """The leader proposes an ISR, and it is committed."""
+    """Let the leader propose an ISR, which is then committed."""
     now = bench.partition(tp.partition)
     epochs = tuple(bench.controller.brokers[broker].epoch for broker in isr)
     item = AlterPartitionItem(tp, now.leader_epoch, now.partition_epoch, isr, epochs, 0)
@@ -43,7 +45,7 @@ def expand(bench: ControllerBench, isr: tuple[int, ...], tp: TopicPartition = T0
 
 
 def test_3_9_the_balance_check_comes_an_interval_after_the_imbalance() -> None:
-    """Not on a grid from the controller's start: scheduled when some leader is not the preferred one."""
+    """The check is not on a grid from the controller's start. It is scheduled when a leader is not the preferred one."""
     bench = ControllerBench(brokers=(1, 2))
     bench.create((1, 2))
     live(bench, 200, 1, 2)
@@ -69,7 +71,7 @@ def test_3_9_no_check_is_scheduled_while_all_is_balanced() -> None:
 
 
 def leaderless(release: Release, at: int) -> ControllerBench:
-    """From that second on 1 is out of the ISR, and 2, the last member, is gone."""
+    """Build a bench in which, from the given second on, 1 is out of the ISR, and 2, the last member, is gone."""
     bench = ControllerBench(release, brokers=(1, 2))
     bench.create((2, 1), unclean_leader_election_enable="false")
     live(bench, at, 1, 2)
@@ -85,7 +87,7 @@ def leaderless(release: Release, at: int) -> ControllerBench:
 
 @pytest.mark.parametrize(("release", "leader"), [("3.7", NO_LEADER), ("3.9", 1)])
 def test_3_5_the_controller_looks_for_it_since_3_9(release: str, leader: int) -> None:
-    """Before KAFKA-12670 a KRaft controller took no notice; kafka-leader-election did it."""
+    """Before KAFKA-12670, a KRaft controller did not notice the change, and kafka-leader-election was needed."""
     bench = leaderless(RELEASES[release], at=100)
     live(bench, 298, 1)
     assert bench.partition().leader == NO_LEADER, "300 s after the partition lost its leader, not 300 s after the start"
@@ -117,7 +119,7 @@ def test_3_9_a_quorum_schedules_as_one_controller_does() -> None:
 
 
 def eligible(release: Release = CURRENT) -> ControllerBench:
-    """1 left the ISR below min.insync.replicas 2 and is eligible."""
+    """Build a bench in which 1 left the ISR below min.insync.replicas 2 and is eligible."""
     bench = ControllerBench(release, brokers=(1, 2, 3))
     bench.create((1, 2, 3), min_insync_replicas="2")
     bench.fence(3)
@@ -128,7 +130,7 @@ def eligible(release: Release = CURRENT) -> ControllerBench:
 @pytest.mark.parametrize("topic", ["t", None])
 @pytest.mark.parametrize("value", ["1", "2", "3"])
 def test_3_4_setting_min_insync_replicas_clears_the_elrs(topic: str | None, value: str) -> None:
-    """KIP-966: whatever the value, even the same: `ClearElrRecord`, for the topic or for all."""
+    """KIP-966: setting any value, even the same one, writes a `ClearElrRecord` for the topic or for all topics."""
     bench = eligible()
     before = bench.partition()
     assert (before.isr, before.elr) == ((2,), (1,))
@@ -157,7 +159,7 @@ def test_3_4_nobody_is_left_to_lead_once_the_elr_of_an_empty_isr_is_cleared() ->
 
 @pytest.mark.parametrize(("release", "refused"), [("4.1", True), ("4.0", False), ("3.9", False)])
 def test_3_4_min_insync_replicas_of_one_broker_is_refused_while_elrs_are_kept(release: str, refused: bool) -> None:
-    """KAFKA-16540: brokers that judge the same partition differently would break what an ELR promises."""
+    """KAFKA-16540: brokers that judge the same partition differently would break the promise of an ELR."""
     cluster = Cluster(ClusterSpec((BrokerSpec(1), BrokerSpec(2))), RELEASES[release])
     if refused:
         with pytest.raises(ActRefused, match="while ELR is enabled"):
@@ -168,7 +170,7 @@ def test_3_4_min_insync_replicas_of_one_broker_is_refused_while_elrs_are_kept(re
 
 @pytest.mark.parametrize(("release", "min_isr"), [("2.4", 3), ("3.6", 3), ("3.7", 1), ("4.1", 1)])
 def test_1_1_min_isr_is_capped_since_3_7(release: str, min_isr: int) -> None:
-    """Before (KAFKA-15583), one replica of three that are asked for was below it, and is shown so."""
+    """Before KAFKA-15583, a partition with one replica was below a min.insync.replicas of three, and was shown as such."""
     topic = TopicSpec("t", assignment=(PartitionSpec((1,)),), config=(("min.insync.replicas", "3"),))
     view = Cluster(ClusterSpec((BrokerSpec(1),), (topic,)), RELEASES[release]).partition_view(TopicPartition("t", 0))
     assert view.min_isr == min_isr
@@ -176,7 +178,9 @@ def test_1_1_min_isr_is_capped_since_3_7(release: str, min_isr: int) -> None:
 
 
 def test_3_4_min_isr_is_capped_by_the_first_partitions_replicas() -> None:
-    """`RCM#getTopicEffectiveMinIsr` looks at partition 0 for all: here that makes 1, so no replica of partition 1 becomes eligible."""
+    """`RCM#getTopicEffectiveMinIsr` looks at partition 0 for all partitions. Here, the result is 1, so no replica of partition 1 becomes
+    eligible.
+    """
     bench = ControllerBench(brokers=(1, 2, 3))
     bench.create((1,), (1, 2, 3), min_insync_replicas="3")
     bench.fence(2)

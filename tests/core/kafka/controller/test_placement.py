@@ -1,4 +1,4 @@
-"""Replica placement against Kafka's own vectors: PLC (StripedReplicaPlacerTest, AdminRackAwareTest)."""
+"""Replica placement, by Kafka's own vectors: PLC (StripedReplicaPlacerTest, AdminRackAwareTest)."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from core.kafka.errors import INVALID_PARTITIONS, INVALID_REPLICATION_FACTOR, Ka
 
 
 class MockRandom:
-    """The generator of Kafka's tests: a 64-bit LCG under the arithmetic of java.util.Random and Collections.shuffle."""
+    """The random number generator of Kafka's tests: a 64-bit LCG, with the arithmetic of java.util.Random and Collections.shuffle."""
 
     def __init__(self) -> None:
         self._state = 17

@@ -1,4 +1,4 @@
-"""Reassignment arithmetic against Kafka's own vectors: RSN (PartitionReassignmentReplicasTest, PartitionReassignmentRevertTest)."""
+"""Reassignment arithmetic, by Kafka's own vectors: RSN (PartitionReassignmentReplicasTest, PartitionReassignmentRevertTest)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A4 and RCM-13 on a running cluster: replicas are added, catch up, and only then are the old ones removed; a move can be given up."""
+"""A4 and RCM-13 on a running cluster: replicas are added and catch up, and only then are the old replicas removed. A move can be canceled."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A move that takes the place of a running one, and one that is given up: against real clusters of 4.1.1 and 2.8.2 (tests/recordings)."""
+"""A move that replaces a running one, and a move that is canceled, compared with real clusters of 4.1.1 and 2.8.2 (tests/recordings)."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ from core.sim.units import SECOND
 RECORDINGS: Final = Path(__file__).parents[3] / "recordings"
 
 Row = tuple[int, tuple[int, ...], list[int], list[int], list[int], list[int]]
-"""(leader, replicas, ISR, adding, removing, ELR); but for the replicas in ascending order."""
+"""(leader, replicas, ISR, adding, removing, ELR), with every list except the replicas in ascending order."""
 
 
 def recorded(name: str, topic: str) -> list[Row]:
-    """The states that a recording shows of a topic's one partition, one after the other; what is repeated once."""
+    """Return the successive states that a recording shows of the only partition of a topic, without repetitions."""
     rows: list[Row] = []
     for line in (RECORDINGS / name).read_text().splitlines():
         if line.startswith(f"\tTopic: {topic}\t"):
@@ -40,7 +40,7 @@ def recorded(name: str, topic: str) -> list[Row]:
 
 
 class Moves:
-    """A cluster of brokers 1 to 4 with one partition `t-0`; followers are held back by cut links, as throttles do on the real one."""
+    """A cluster of brokers 1 to 4 with one partition `t-0`. Cut links hold followers back, as throttles do on the real cluster."""
 
     def __init__(self, release: str, replicas: tuple[int, ...], config: tuple[tuple[str, str], ...] = ()) -> None:
         self.tp = TopicPartition("t", 0)
@@ -54,32 +54,32 @@ class Moves:
         self.do(acts.Produce("t", 400))
 
     def do(self, *what: acts.Act, then: int = 4 * SECOND) -> Row:
-        """Do something, and let some time pass; the partition's state."""
+        """Do something, let some time pass, and return the partition's state."""
         for act in what:
             self.cluster.do(act)
         self.cluster.run_until(self.cluster.now + then)
         return self.row
 
     def hold_back(self, follower: int) -> None:
-        """A follower cannot fetch from anybody."""
+        """Prevent a follower from fetching."""
         for other in {1, 2, 3, 4} - {follower}:
             self.cluster.do(acts.Cut((f"b{follower}", f"b{other}")))
 
     def let_on(self, follower: int) -> None:
-        """It can again."""
+        """Allow a follower to fetch again."""
         for other in {1, 2, 3, 4} - {follower}:
             self.cluster.do(acts.Heal((f"b{follower}", f"b{other}")))
 
     @property
     def row(self) -> Row:
-        """As `recorded` has it."""
+        """Return the state in the form of `recorded`."""
         view = self.cluster.partition_view(self.tp)
         return view.leader, view.replicas, sorted(view.isr), sorted(view.adding), sorted(view.removing), list(view.elr)
 
 
 @pytest.mark.parametrize("release", ["3.3", "3.9", "4.1", "4.3"])
 def test_kraft_keeps_all_replicas_until_the_new_target_is_in_sync(release: str) -> None:
-    """The dropped replica 2 leads on, and all of the old list goes at the end."""
+    """The dropped replica 2 continues to lead, and the whole old list is removed at the end."""
     moves = Moves(release, (1,))
     moves.hold_back(4)
     seen = [moves.do(acts.Reassign(moves.tp, (2, 4)))]
@@ -93,7 +93,7 @@ def test_kraft_keeps_all_replicas_until_the_new_target_is_in_sync(release: str) 
 
 
 def test_kraft_does_not_set_a_list_that_comes_out_empty() -> None:
-    """To 1 and 3, then to 1, 2 and 3: nothing more is to be removed, so that the first move's 2 still is."""
+    """The move goes to 1 and 3, and then to 1, 2, and 3. Nothing more is to be removed, so the first move's removal of 2 remains."""
     moves = Moves("4.1", (1, 2))
     moves.hold_back(3)
     seen = [moves.do(acts.Reassign(moves.tp, (1, 3)))]
@@ -114,7 +114,7 @@ def test_a_move_that_is_given_up_leaves_what_it_was_adding_in_the_elr() -> None:
 
 
 def test_a_former_leader_is_elected_by_nobody_where_a_reassignment_begins() -> None:
-    """`#changePartitionReassignment` elects as ONLINE, also where the topic allows unclean election."""
+    """`#changePartitionReassignment` elects as ONLINE, even if the topic allows unclean election."""
     moves = Moves("4.1", (1, 2), (("unclean.leader.election.enable", "false"),))
     moves.do(acts.Kill(2), then=12 * SECOND)
     moves.do(acts.Kill(1), then=12 * SECOND)
@@ -125,7 +125,7 @@ def test_a_former_leader_is_elected_by_nobody_where_a_reassignment_begins() -> N
 
 @pytest.mark.parametrize("release", ["2.4", "2.7", "2.8"])
 def test_zookeeper_takes_the_dropped_replicas_out_of_leadership_and_isr(release: str) -> None:
-    """The dropped replica 2 led: nobody leads, whichever broker starts, until the next one goes. Then the move comes to its end."""
+    """The dropped replica 2 led. There is no leader, whichever broker starts, until the next broker fails. Then the move completes."""
     moves = Moves(release, (1,))
     moves.hold_back(3)
     seen = [moves.do(acts.Reassign(moves.tp, (2, 3)))]
@@ -139,7 +139,9 @@ def test_zookeeper_takes_the_dropped_replicas_out_of_leadership_and_isr(release:
 
 
 def test_zookeeper_raises_the_epoch_for_each_replica_that_leaves_the_isr() -> None:
-    """[1, 2] to [3, 4]: it begins (1), it elects 3 (2), 1 leaves the ISR (3), 2 does (4) (`#doRemoveReplicasFromIsr`)."""
+    """[1, 2] to [3, 4]: the epoch is raised when the move begins (1), when 3 is elected (2), and when 1 (3) and 2 (4) leave the ISR
+    (`#doRemoveReplicasFromIsr`).
+    """
     moves = Moves("2.8", (1, 2))
     moves.do(acts.Reassign(moves.tp, (3, 4)), then=10 * SECOND)
     isrs = [(event[7], tuple(sorted(event[10]))) for event in moves.told if event[3] == "partition-changed"]
@@ -148,7 +150,7 @@ def test_zookeeper_raises_the_epoch_for_each_replica_that_leaves_the_isr() -> No
 
 
 def test_a_cancelled_move_of_zookeeper_elects_from_the_origin() -> None:
-    """Nobody led once 2 was dropped; the move is given up, so that a leader among the origin is elected at once."""
+    """There is no leader after 2 was dropped. When the move is canceled, a leader is immediately elected among the original replicas."""
     moves = Moves("2.8", (1,))
     moves.hold_back(3)
     moves.do(acts.Reassign(moves.tp, (2, 3)))

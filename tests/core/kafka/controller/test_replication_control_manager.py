@@ -1,6 +1,6 @@
-"""The controller's partitions against Kafka's own vectors: RCM (ReplicationControlManagerTest), and HB where it decides on brokers' partitions.
+"""The controller's partitions, by Kafka's own vectors: RCM (ReplicationControlManagerTest), and HB for decisions about brokers' partitions.
 
-The controller is the real one and handles real requests; the test plays the brokers.
+The controller is the real one and handles real requests. The test plays the brokers.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ PREFERRED, UNCLEAN = ElectionMode.PREFERRED, ElectionMode.UNCLEAN
 
 
 def propose(bench: ControllerBench, broker: int, item: AlterPartitionItem, *, broker_epoch: int | None = None) -> AlterPartitionResponse:
-    """A broker's AlterPartition with one item."""
+    """Send a broker's AlterPartition request with one item."""
     epoch = bench.controller.brokers[broker].epoch if broker_epoch is None else broker_epoch
     bench.controller.handle(AlterPartitionRequest(1, broker, epoch, (item,)), f"b{broker}")
     return bench.one_sent(AlterPartitionResponse, f"b{broker}")
@@ -55,7 +55,7 @@ def item(
     broker_epochs: tuple[int, ...] | None = None,
     recovering: bool = False,
 ) -> AlterPartitionItem:
-    """An ISR proposal that is right in all that is not given."""
+    """Return an ISR proposal that is correct in all fields that are not given."""
     now = bench.partition(tp.partition, tp.topic)
     known = bench.controller.brokers
     return AlterPartitionItem(
@@ -70,14 +70,14 @@ def item(
 
 
 def alter(bench: ControllerBench, isr: tuple[int, ...], *, tp: TopicPartition = T0, recovering: bool = False) -> str:
-    """The present leader proposes an ISR; the error it gets."""
+    """Let the present leader propose an ISR, and return the error in the response."""
     leader = bench.partition(tp.partition, tp.topic).leader
     ((_, error, _, _),) = propose(bench, leader, item(bench, isr, tp=tp, recovering=recovering)).items
     return error
 
 
 def shut_down(bench: ControllerBench, broker: int) -> None:
-    """A broker is in controlled shutdown, by its registration."""
+    """Put a broker in controlled shutdown in its registration."""
     known = bench.controller.brokers[broker]
     commit_broker_registration(bench.replication, BrokerRegistration(broker, known.epoch, known.incarnation, False, True))
 
@@ -150,7 +150,7 @@ def test_rcm_21_automatic_placement_with_nobody_active() -> None:
 
 @pytest.fixture
 def bench() -> ControllerBench:
-    """Brokers 0 to 3 unfenced; t-0 on [0, 1, 2], led by 0."""
+    """Build a bench in which brokers 0 to 3 are unfenced and t-0 on [0, 1, 2] is led by 0."""
     bench = ControllerBench(brokers=(0, 1, 2, 3))
     bench.create((0, 1, 2))
     return bench
@@ -180,7 +180,7 @@ def test_rcm_03_invalid_requests(bench: ControllerBench, sender: int, fields: di
 
 
 def test_rcm_03_a_recovering_leader_alone_may_say_so(bench: ControllerBench) -> None:
-    """After an unclean election RECOVERING changes nothing; with RECOVERED the recovery is over."""
+    """After an unclean election, RECOVERING changes nothing. With RECOVERED, the recovery is over."""
     bench.create((0, 1, 2), topic="u", unclean_leader_election_enable="true")
     tp = TopicPartition("u", 0)
     bench.fence(1, 2, 0)
@@ -205,7 +205,7 @@ def test_rcm_03_stale_sender_epoch_fails_the_whole_request(bench: ControllerBenc
     ("release", "code"), [("2.8", errors.UNKNOWN_TOPIC_OR_PARTITION), ("3.3", errors.UNKNOWN_TOPIC_ID), ("4.1", errors.UNKNOWN_TOPIC_ID)]
 )
 def test_rcm_04_unknown_partition(release: str, code: str) -> None:
-    """By name up to version 1 of the request, by topic id from version 2 (3.3) on."""
+    """Up to version 1, the request names topics. From version 2 (3.3) on, it contains topic IDs."""
     bench = ControllerBench(RELEASES[release])
     bench.create((0, 1, 2))
     ((_, error, registration, _),) = propose(bench, 0, item(bench, (0, 1))._replace(tp=TopicPartition("unknown", 0))).items
@@ -275,7 +275,7 @@ def test_rcm_19_an_isr_that_is_there_already_changes_nothing(bench: ControllerBe
     [("2.8", errors.FENCED_LEADER_EPOCH), ("3.3", errors.NEW_LEADER_ELECTED), ("4.1", errors.NEW_LEADER_ELECTED)],
 )
 def test_rcm_13_completing_a_move_away_from_the_leader_tells_it_so(release: str, told: str) -> None:
-    """AlterPartition up to version 1, which names topics, has no word for it."""
+    """AlterPartition up to version 1, which names topics, cannot express this."""
     bench = ControllerBench(RELEASES[release], brokers=(0, 1, 2, 3))
     bench.create((3, 2, 1))
     bench.replication.reassign(T0, (0, 2, 1))
@@ -324,7 +324,7 @@ def test_rcm_08_a_preferred_election_is_never_unclean() -> None:
 
 
 def three_unbalanced() -> ControllerBench:
-    """RCM-09: while 0 is fenced and 1 shuts down: t-0 [1,2,3], t-1 [2,3,4], t-2 [0,2,1]; 2 leads all."""
+    """Build the cluster of RCM-09: 0 is fenced and 1 shuts down; 2 leads t-0 [1,2,3], t-1 [2,3,4], and t-2 [0,2,1]."""
     bench = ControllerBench(brokers=(0, 1, 2, 3, 4), fenced=(0,))
     shut_down(bench, 1)
     bench.create((1, 2, 3), (2, 3, 4), (0, 2, 1))
@@ -333,7 +333,7 @@ def three_unbalanced() -> ControllerBench:
 
 
 def come_back(bench: ControllerBench, broker: int) -> None:
-    """A broker registers and is unfenced."""
+    """Register and unfence a broker."""
     incarnation = bench.controller.brokers[broker].incarnation + 1
     bench.controller.fence(broker, by_session=True)
     bench.controller.handle(BrokerRegistrationRequest(broker, incarnation, True), f"b{broker}")
@@ -453,7 +453,9 @@ def test_hb_03_sessions_run_out_one_by_one_oldest_first() -> None:
 
 
 def test_since_4_0_sessions_are_looked_at_eight_times_per_timeout() -> None:
-    """Up to an eighth of the timeout late, one broker a look; after one that found somebody the next comes 10 ms later."""
+    """The controller is late by up to an eighth of the timeout, and fences one broker in each check. After a check that found a broker, the
+    next check comes 10 ms later.
+    """
     bench = ControllerBench(RELEASES["4.0"], settings={"broker.session.timeout.ms": 4_000})
     bench.create((0, 1, 2))
     looks = []
@@ -470,7 +472,9 @@ def test_since_4_0_sessions_are_looked_at_eight_times_per_timeout() -> None:
 
 
 def test_since_4_0_how_late_a_dead_broker_is_fenced() -> None:
-    """23 kills on real clusters with a session of 4 s and heartbeats every 0.5 s: fenced after 3.56 to 4.41 s, median 3.95."""
+    """In 23 kills on real clusters with a session timeout of 4 s and heartbeats every 0.5 s, the broker was fenced after 3.56 to 4.41 s,
+    with a median of 3.95 s.
+    """
     after = []
     for seed in range(60):
         settings = (("broker.session.timeout.ms", 4_000), ("broker.heartbeat.interval.ms", 500))

@@ -1,4 +1,6 @@
-"""`kafka-cluster unregister`: who may be unregistered, what becomes of its ISRs, and of its process (`ReplicationControlManager#unregisterBroker`)."""
+"""`kafka-cluster unregister`: which brokers can be unregistered, and the effect on their ISRs and processes
+(`ReplicationControlManager#unregisterBroker`).
+"""
 
 from __future__ import annotations
 
@@ -54,7 +56,7 @@ def test_an_unregistered_broker_leaves_its_isrs_and_is_unknown(controllers: tupl
 
 
 def test_below_min_isr_who_is_unregistered_stays_eligible_but_is_not_elected() -> None:
-    """Its ELR entry goes only with an unclean shutdown (`#handleBrokerUnregistered` names none)."""
+    """The broker leaves the ELR only because of an unclean shutdown, which `#handleBrokerUnregistered` does not report."""
     cluster, _ = made()
     for broker in (3, 2):
         cluster.do(acts.Unregister(broker))
@@ -67,7 +69,7 @@ def test_below_min_isr_who_is_unregistered_stays_eligible_but_is_not_elected() -
 
 
 def test_two_that_ask_at_once_are_served_once() -> None:
-    """In a quorum the second one finds it done by the time it is committed."""
+    """In a quorum, the second request finds that the broker is already gone when the first is committed."""
     cluster, events = made("c1", "c2", "c3")
     cluster.do(acts.Unregister(3))
     cluster.do(acts.Unregister(3))
@@ -76,7 +78,7 @@ def test_two_that_ask_at_once_are_served_once() -> None:
 
 
 def test_a_session_that_runs_out_while_the_registration_is_on_its_way_out() -> None:
-    """Both are written before either is committed: the second finds no broker to fence."""
+    """Both changes are written before either is committed. The second change finds no broker to fence."""
     cluster, events = made("c1", "c2", "c3")
     active = cluster.controller_address
     others = [voter for voter in ("c1", "c2", "c3") if voter != active]

@@ -33,7 +33,7 @@ TP = TopicPartition("in", 0)
 
 
 def cluster(release: str, told: list[tuple] | None = None, offsets_config: tuple[tuple[str, str], ...] = ()) -> Cluster:
-    """Three brokers; the internal topics have one partition."""
+    """Build a cluster of three brokers in which each internal topic has one partition."""
     topics = (
         TopicSpec("in", 1, 3),
         TopicSpec("out", 1, 3),

@@ -1,4 +1,4 @@
-"""What a group coordinator does with offsets: in and outside of transactions, by release, and through a change of the coordinator."""
+"""What a group coordinator does with offsets: inside and outside transactions, by release, and when the coordinator changes."""
 
 from __future__ import annotations
 
@@ -149,7 +149,7 @@ def test_a_fenced_producer_cannot_commit_offsets(release: str) -> None:
 
 
 def test_offsets_without_their_partition_in_the_transaction_are_refused_since_3_7() -> None:
-    """KAFKA-15784: a TxnOffsetCommit is verified like a produce request. Before, the offsets of such a request stay pending."""
+    """KAFKA-15784: a TxnOffsetCommit is verified like a produce request. Before, the offsets of such a request remain pending."""
     for release, answer in (("3.6", errors.NONE), ("3.7", errors.TRANSACTION_ABORTABLE)):
         raw = client(release)
         producer = raw.init()

@@ -1,4 +1,4 @@
-"""A log whose producers the test plays: the leader's checks, then the append, as the broker makes them."""
+"""A log whose producers are played by the test: as in the broker, a batch passes the leader's checks before the append."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ MS = 1_000
 
 
 class ProducerLog(ReplicaLog):
-    """A leader's log. `now` is the time of the next batch, µs; every append goes to the present term."""
+    """A leader's log. `now` is the time of the next batch, µs. Every append belongs to the current term."""
 
     __slots__ = ("now", "term", "verifies")
 
@@ -27,11 +27,11 @@ class ProducerLog(ReplicaLog):
 
     @property
     def state(self) -> ProducerStateManager:
-        """The state of the producers up to the LEO."""
+        """Return the state of the producers up to the LEO."""
         return self.ensure_producer_state()
 
     def entry(self, pid: int = 1) -> ProducerStateEntry:
-        """The state of one producer."""
+        """Return the state of one producer."""
         return self.state.entries[pid]
 
     def put(self, batch: Batch) -> None:
@@ -44,7 +44,7 @@ class ProducerLog(ReplicaLog):
         self.put(Batch(self.leo, records, 100 * records, "n", self.leo, self.now))
 
     def send(self, sequence: int, records: int = 1, *, pid: int = 1, epoch: int = 0, txn: bool = False, guard: int = NO_GUARD) -> str:
-        """A client's batch: NONE, DUPLICATE, or the error."""
+        """Append a client's batch, and return NONE, DUPLICATE, or the error."""
         if self.state.duplicate(pid, epoch, sequence, records) is not None:
             return "DUPLICATE"
         error = self.state.validate(pid, epoch, sequence, transactional=txn, verified=not self.verifies, guard=guard)
@@ -53,31 +53,31 @@ class ProducerLog(ReplicaLog):
         return error
 
     def replicate(self, sequence: int, records: int = 1, *, pid: int = 1, epoch: int = 0, txn: bool = False) -> None:
-        """A batch that no leader checks here."""
+        """Append a batch without the leader's checks."""
         self.put(Batch(self.leo, records, 100 * records, "p", self.leo, self.now, pid, epoch, sequence, txn))
 
     def end(self, *, commit: bool = True, pid: int = 1, epoch: int = 0, ce: int = 0, must_rise: bool = False) -> str:
-        """A marker: NONE, or the error."""
+        """Append a marker, and return NONE or the error."""
         error = self.state.validate_marker(pid, epoch, ce, must_rise=must_rise)
         if error == errors.NONE:
             self.mark(commit=commit, pid=pid, epoch=epoch, ce=ce)
         return error
 
     def mark(self, *, commit: bool = True, pid: int = 1, epoch: int = 0, ce: int = 0) -> None:
-        """A marker that no leader checks here."""
+        """Append a marker without the leader's checks."""
         marker = EndTransactionMarker(COMMIT if commit else ABORT, ce)
         self.put(Batch(self.leo, 1, 78, "c", 0, self.now, pid, epoch, -1, True, marker))
 
     def commit_to(self, offset: int) -> int:
-        """Move the high watermark. Returns the last stable offset."""
+        """Move the high watermark, and return the last stable offset."""
         self.update_high_watermark(offset)
         return self.last_stable_offset()
 
     def unstable(self) -> int:
-        """The first unstable offset; -1 if there is none."""
+        """Return the first unstable offset, or -1 if there is none."""
         return self.state.first_unstable_offset(self.high_watermark)
 
     def reopen(self) -> None:
-        """A new process opens the log."""
+        """Open the log in a new process."""
         self.open_at(self.log_start)
         self.reload_producers(restarted=True)

@@ -34,6 +34,6 @@ def test_bat_08_a_newer_version_may_have_more_bytes() -> None:
     ids=["negative-value-version", "negative-key-version", "short-value", "short-key", "leader-change", "unknown-type"],
 )
 def test_bat_08_anything_else_is_an_error(key: str, value: str) -> None:
-    """BAT-08: negative version, too few bytes, unknown type."""
+    """BAT-08: a negative version, too few bytes, and an unknown type."""
     with pytest.raises(ValueError):
         EndTransactionMarker.parse(bytes.fromhex(key), bytes.fromhex(value))

@@ -37,7 +37,7 @@ def offset_index(*entries: tuple[int, int], room: int = 30) -> OffsetIndex:
 
 
 def time_index() -> TimeIndex:
-    """IDX-06: 29 of 30 entries, (10i, 45+10i)."""
+    """Return the index of IDX-06: 29 of 30 entries, (10i, 45+10i)."""
     index = TimeIndex(BASE, 30 * 12)
     for number in range(1, 30):
         index.maybe_append(10 * number, BASE + 10 * number)
@@ -134,7 +134,7 @@ def test_idx_07_one_slot_is_reserved_for_the_roll() -> None:
 
 
 def transactional_log() -> ReplicaLog:
-    """Segments of three batches; producer 7 aborts offsets 0 to 3 with a marker at 4, in the second segment."""
+    """Return a log with segments of three batches. Producer 7 aborts offsets 0 to 3 with a marker at 4, in the second segment."""
     log, term = ReplicaLog(), Term(0, 1)
     log.configure(LogConfig(segment_bytes=300))
     term.has_producer_ids = True

@@ -24,7 +24,7 @@ def test_lso_01_unstable_until_the_marker_is_committed() -> None:
 
 
 def test_lso_05_the_state_is_rebuilt_from_the_log() -> None:
-    """LSO-05: testRebuildTransactionalState: after an unclean end, nothing but the log is left."""
+    """LSO-05: testRebuildTransactionalState: after an unclean shutdown, only the log is left."""
     log = ProducerLog()
     log.send(0, 3, txn=True)
     log.end(commit=False)
@@ -62,7 +62,7 @@ def test_lso_07_a_late_batch_hangs() -> None:
 
 
 def test_lso_07_since_3_6_the_late_batch_lacks_a_guard() -> None:
-    """LSO-07: the late append fails verification."""
+    """LSO-07: the late append fails the verification."""
     log = ProducerLog(verifies=True)
     log.replicate(0, txn=True)
     log.end(commit=False)
@@ -70,7 +70,7 @@ def test_lso_07_since_3_6_the_late_batch_lacks_a_guard() -> None:
 
 
 def test_lso_08_an_unclean_election_loses_the_marker() -> None:
-    """LSO-08: what is committed elsewhere counts as aborted after the tool's marker."""
+    """LSO-08: a transaction that is committed elsewhere counts as aborted after the tool's marker."""
     former = ProducerLog()
     former.send(0, 5, txn=True)
     former.end(commit=True, ce=3)
@@ -146,7 +146,7 @@ def test_prd_24_the_log_start_bounds_it_from_below(start: int, stable: int) -> N
 
 
 def test_recorded_deletions_below_an_open_transaction() -> None:
-    """n-delete-records: the LSO is floored at the base of the batch that holds the log start: 0, 3, 3, 7, then 8 after the abort."""
+    """n-delete-records: the LSO is never below the base of the batch that contains the log start: 0, 3, 3, 7, then 8 after the abort."""
     log = ProducerLog()
     log.send(0, 3, txn=True)
     log.plain(3)

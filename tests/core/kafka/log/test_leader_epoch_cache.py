@@ -1,4 +1,4 @@
-"""The leader epoch cache against Kafka's own vectors: EPO (LeaderEpochFileCacheTest, UnifiedLogTest) and the pure DIV ones."""
+"""The leader epoch cache, by Kafka's own vectors: EPO (LeaderEpochFileCacheTest, UnifiedLogTest) and the pure DIV vectors."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Lookups by offset and by timestamp, step by step, and the cost of the transfer that follows: L2 and L5."""
+"""The steps of lookups by offset and by timestamp, and the cost of the subsequent transfer: L2 and L5."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from core.kafka.log.wire.transfer import Method, transfer, transfers
 
 
 def log_of(batches: int, records: int = 10, size: int = 1_000, **config: int) -> ReplicaLog:
-    """A log whose batch `n` has timestamp `n` seconds."""
+    """Return a log in which batch `n` has timestamp `n` seconds."""
     log, term = ReplicaLog(), Term(0, 1)
     log.configure(LogConfig(**config))
     for number in range(batches):

@@ -1,4 +1,4 @@
-"""Idempotent producers: `ProducerStateManager` on Kafka's own vectors (PRD), and a producer with a broker that loses answers."""
+"""Idempotent producers: `ProducerStateManager`, by Kafka's own vectors (PRD), and a producer whose broker loses responses."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def batch(base: int, sequence: int, records: int = 1, *, epoch: int = 0, pid: in
 
 
 class State(ProducerStateManager):
-    """A manager that appends what it has found right, as a leader does."""
+    """A manager that appends every batch that passes its checks, as a leader does."""
 
     __slots__ = ("leo",)
 
@@ -44,7 +44,7 @@ class State(ProducerStateManager):
         return error
 
     def end(self, epoch: int, pid: int = 1) -> str:
-        """Append a COMMIT marker that the leader found right."""
+        """Append a COMMIT marker that has passed the leader's checks."""
         error = self.validate_marker(pid, epoch, 0)
         if error == errors.NONE:
             self.update(Batch(self.leo, 1, 78, "p", 0, 0, pid, epoch, -1, True, EndTransactionMarker(COMMIT, 0)))
@@ -53,7 +53,7 @@ class State(ProducerStateManager):
 
 
 def test_prd_04_a_gap_is_out_of_order() -> None:
-    """PRD-04: sequences 0, 1, 2 are taken; 13 is not."""
+    """PRD-04: sequences 0, 1, and 2 are accepted; 13 is not."""
     state = State()
     assert [state.append(sequence) for sequence in (0, 1, 2, 13)] == ["NONE", "NONE", "NONE", OOO]
 
@@ -74,7 +74,7 @@ def test_a_higher_epoch_begins_with_sequence_0() -> None:
 
 
 def test_prd_08_sequences_wrap_around() -> None:
-    """PRD-08: after the largest comes 0, then 1; a batch may span the wrap."""
+    """PRD-08: the largest sequence is followed by 0 and 1. A batch can span the wraparound."""
     state = State()
     assert state.append(MAX_SEQUENCE) == "NONE", "an unknown producer may begin anywhere"
     assert state.append(1) == OOO
@@ -110,7 +110,7 @@ def test_prd_11_an_idle_producer_is_forgotten() -> None:
 
 
 def test_prd_12_replication_takes_gaps() -> None:
-    """PRD-12: a client's 3 after 0 is refused; in the log it is taken over."""
+    """PRD-12: a client's 3 after 0 is refused. In a replicated log, it is accepted."""
     state = State()
     state.append(0)
     assert state.append(3) == OOO
@@ -156,7 +156,9 @@ def made() -> tuple[Cluster, list[tuple]]:
 
 @pytest.mark.parametrize("idempotence", [True, False])
 def test_under_failures_only_the_idempotent_producer_writes_everything_once(idempotence: bool) -> None:
-    """Load through killed leaders and lost answers: without idempotence something is there twice, with it nothing."""
+    """A load continues through killed leaders and lost responses: without idempotence, some records are duplicated; with idempotence, none
+    are.
+    """
     cluster, events = made()
     cluster.do(acts.Load("t", rate=100, producer="app", idempotence=idempotence))
     for _ in range(3):
@@ -186,7 +188,9 @@ def test_under_failures_only_the_idempotent_producer_writes_everything_once(idem
 
 @pytest.mark.parametrize(("acks", "idempotence", "twice"), [("1", False, 10), ("all", False, 10), ("all", True, 0)])
 def test_a_batch_whose_answer_was_lost_is_written_again_by_the_retry(acks: str, idempotence: bool, twice: int) -> None:
-    """The leader has appended and answered, the answer does not arrive, request.timeout.ms passes, the producer sends the batch again."""
+    """The leader appends the batch and responds, but the response does not arrive. After request.timeout.ms, the producer sends the batch
+    again.
+    """
     cluster, events = made()
     cluster.do(acts.Produce("t", 5, acks=acks, idempotence=idempotence))
     cluster.run_until(2_000_000)
@@ -207,7 +211,7 @@ def test_a_batch_whose_answer_was_lost_is_written_again_by_the_retry(acks: str, 
 
 
 def test_an_expired_batch_is_followed_by_a_new_epoch() -> None:
-    """No leader for longer than delivery.timeout.ms: the batch is given up, the next ones go on in a new producer epoch."""
+    """There is no leader for longer than delivery.timeout.ms: the batch is given up, and the next batches continue in a new producer epoch."""
     cluster, events = made()
     cluster.do(acts.Produce("t", 5, producer="app", idempotence=True))
     cluster.run_until(1_000_000)
@@ -230,7 +234,9 @@ def test_an_expired_batch_is_followed_by_a_new_epoch() -> None:
 
 
 def test_what_waits_behind_an_expired_batch_is_numbered_anew() -> None:
-    """Refused again and again, it has numbers of the former epoch; sent with them it would be out of turn, or taken for a duplicate."""
+    """The waiting batch has a number of the former epoch. If it were sent with this number, it would be out of order or would be considered
+    a duplicate.
+    """
     cluster, events = made()
     cluster.do(acts.Produce("t", 5, producer="app", idempotence=True))
     cluster.run_until(1_000_000)

@@ -1,6 +1,6 @@
-"""Two replicas under random appends, markers, fetches, restarts, and changes of the leader: what the producer state always satisfies.
+"""Two replicas under random appends, markers, fetches, restarts, and leader changes: properties that the producer state always has.
 
-Reference: the state that a new replica builds from the same records, and the stable offset by a walk through all batches.
+Reference: the state that a new replica builds from the same records, and the stable offset computed from all batches.
 """
 
 from __future__ import annotations
@@ -94,13 +94,13 @@ class Replicas:
                 (leader if leads else follower).last_stable_offset()
 
     def fetch(self, end: int) -> None:
-        """The follower fetches up to an offset, which may lie within a batch."""
+        """Let the follower fetch up to an offset, which can lie within a batch."""
         records = self.leader.read(self.follower.leo, min(end, self.leader.leo), 10_000_000)
         if records is not None:
             self.follower.append_as_follower(records)
 
     def change_leader(self) -> None:
-        """The follower leads, from the end of its last whole batch; the former leader truncates to there."""
+        """Make the follower the leader, starting at the end of its last whole batch. The former leader truncates to that offset."""
         old, new = self.leader, self.follower
         boundary = batch_boundary(old, new.leo)
         if boundary < new.leo:
@@ -122,7 +122,7 @@ class Replicas:
 
 
 def rebuilt(log: ReplicaLog) -> ProducerStateManager:
-    """The state that a new replica builds from the records of a log."""
+    """Return the state that a new replica builds from the records of a log."""
     new = ReplicaLog(release=CURRENT)
     records = log.read(0, log.leo, 10_000_000)
     if records is not None:
@@ -131,7 +131,7 @@ def rebuilt(log: ReplicaLog) -> ProducerStateManager:
 
 
 def assert_same_state(state: ProducerStateManager, other: ProducerStateManager) -> None:
-    """The same producers, transactions, and index; after a reload, older batches than the newest can be missing."""
+    """Assert that producers, transactions, and index are the same. After a reload, all batches except the newest can be missing."""
     assert {pid: fields(entry) for pid, entry in state.entries.items()} == {pid: fields(entry) for pid, entry in other.entries.items()}
     for pid, entry in state.entries.items():
         kept, all_of_them = list(entry.batches), list(other.entries[pid].batches)
@@ -157,7 +157,7 @@ def whole_batches(log: ReplicaLog) -> list[Batch]:
 
 
 def walk(log: ReplicaLog) -> int:
-    """The last stable offset by its definition."""
+    """Compute the last stable offset by its definition."""
     open_from: dict[int, int] = {}
     unstable = []
     for batch in whole_batches(log):
@@ -196,7 +196,7 @@ def test_the_state_after_a_truncation_is_that_of_what_is_left(steps: list[tuple]
 @settings(max_examples=100, deadline=None)
 @given(st.lists(STEPS, max_size=40), st.integers(0, 100))
 def test_deleted_records_neither_lower_nor_break_the_stable_offset(steps: list[tuple], percent: int) -> None:
-    """A deletion keeps the producers (KAFKA-7190), and the LSO stays between the batch of the log start and the high watermark."""
+    """A deletion keeps the producers (KAFKA-7190), and the LSO remains between the batch of the log start and the high watermark."""
     replicas = Replicas()
     for step in steps:
         replicas.do(step)

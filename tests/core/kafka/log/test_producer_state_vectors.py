@@ -1,4 +1,4 @@
-"""`ProducerStateManager` on Kafka's own vectors: PSM, PRD-07 to PRD-29 as far as they concern one log, BAT-03, and recorded answers."""
+"""`ProducerStateManager`, by Kafka's own vectors: PSM, PRD-07 to PRD-29 if they concern a single log, BAT-03, and recorded answers."""
 
 from __future__ import annotations
 
@@ -98,7 +98,7 @@ def test_the_last_batches_are_known_as_duplicates(release: str, repeats: int) ->
 
 
 def test_recorded_answers_to_an_idempotent_producer() -> None:
-    """i-idempotent-raw: repeats, gaps, epochs, and an unknown producer, as a broker of 4.1.1 answered them."""
+    """i-idempotent-raw: repeated batches, gaps, epochs, and an unknown producer, with the responses of a broker of 4.1.1."""
     log = ProducerLog()
     for sequence in range(7):
         assert log.send(sequence) == "NONE"
@@ -156,7 +156,7 @@ def test_a_marker_of_kip_1228_must_have_a_greater_epoch() -> None:
 
 
 def test_a_replicated_marker_can_lower_the_epoch() -> None:
-    """Replicas only warn (KIP-360), and take over what the leader has written."""
+    """Replicas only warn (KIP-360) and accept what the leader has written."""
     log = ProducerLog()
     log.replicate(0, epoch=3)
     log.mark(epoch=2)

@@ -44,7 +44,9 @@ RECORDED = {
     "zero": {"gzip": (92, 128, 390), "snappy": (98, 173, 899), "lz4": (96, 144, 599), "zstd": (88, 118, 281)},
     "random": {"gzip": (193, 1174, 10607), "snappy": (193, 1176, 11024), "lz4": (185, 1161, 10884), "zstd": (182, 1163, 10510)},
 }
-"""Kafka 4.1.1: bytes of batches with 1, 10 and 100 records of 100 bytes, by content and codec; uncompressed they have 170, 1151, 10997."""
+"""Kafka 4.1.1: the sizes in bytes of batches with 1, 10, and 100 records of 100 bytes, by content and codec. Uncompressed, the sizes are
+170, 1151, and 10997.
+"""
 
 
 # --- BAT-09: varints -----------------------------------------------------------------------------------------------

@@ -1,4 +1,4 @@
-"""One replica's log against Kafka's own vectors: HW, EPO and FOL at the level of the log (UnifiedLogTest, PartitionTest), and its checkpoint."""
+"""The log of one replica, by Kafka's own vectors: HW, EPO, and FOL for a single log (UnifiedLogTest, PartitionTest), and its checkpoint."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ def test_hw_12_loaded_high_watermark_is_clamped_to_the_log() -> None:
 def test_loading_cuts_epochs_that_begin_where_no_record_is(
     entries: tuple[tuple[int, int], ...], leo: int, loaded: tuple[tuple[int, int], ...]
 ) -> None:
-    """`LogLoader#load`: as 4.1.1 (FC-2, t-c-1 of b3) and 2.8.2 (drill 908, t-c-1 of b3) were recorded after a restart."""
+    """`LogLoader#load`: the recordings show the entries of 4.1.1 (FC-2, t-c-1 of b3) and 2.8.2 (drill 908, t-c-1 of b3) after a restart."""
     tp = TopicPartition("a", 0)
     disk = Disk(logs={tp: log_of(*entries, leo=leo)})
     assert disk.logs[tp].epochs.entries() == entries, "the file keeps them until a process loads the log"

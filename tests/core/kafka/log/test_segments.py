@@ -1,4 +1,4 @@
-"""Segments, flushing, retention and the log start of one log: PRD-30, EPO-21, EPO-23, FOL-23, L3 and L4 at the level of the log."""
+"""Segments, flushing, retention, and the log start of a single log: PRD-30, EPO-21, EPO-23, FOL-23, and L3 and L4 for a single log."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def grow(log: ReplicaLog, term: Term, records: int = 1, *, at: int = 0, bytes_ea
 
 
 def epoch_log() -> ReplicaLog:
-    """EPO-23: segments of five records, epochs 0@0, 1@5, 2@10."""
+    """Return the log of EPO-23: segments of five records, epochs 0@0, 1@5, 2@10."""
     log = log_with(segment_bytes=5 * SIZE, retention_bytes=10 * SIZE)
     for epoch in range(3):
         for _ in range(5):
@@ -115,7 +115,7 @@ def test_flush_messages_flushes_after_so_many_records() -> None:
 
 @pytest.mark.parametrize("follows", [False, True], ids=["leader", "follower"])
 def test_a_flush_is_due_exactly_at_flush_messages(follows: bool) -> None:
-    """`UnifiedLog#append`: `if (localLog.unflushedMessages >= config.flushInterval) flush()`, leader or follower."""
+    """`UnifiedLog#append`: `if (localLog.unflushedMessages >= config.flushInterval) flush()`, on leaders and followers."""
     log, term = log_with(flush_messages=3), Term(0, 1)
 
     def append(records: int) -> None:
@@ -136,7 +136,7 @@ def test_a_flush_is_due_exactly_at_flush_messages(follows: bool) -> None:
 
 
 def test_a_segment_that_rolls_is_flushed_and_the_count_begins_there() -> None:
-    """`UnifiedLog#roll` flushes up to the new segment's base: so many fewer messages are not flushed."""
+    """`UnifiedLog#roll` flushes up to the base of the new segment, and the count of unflushed messages decreases accordingly."""
     log, term = log_with(flush_messages=4, segment_bytes=3 * SIZE), Term(0, 1)
     for records, flushed in ((1, 0), (1, 0), (1, 0), (1, 3), (1, 3), (1, 3), (1, 6)):
         grow(log, term, records)

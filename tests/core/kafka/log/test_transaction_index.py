@@ -35,7 +35,7 @@ def test_idx_01_collects_what_overlaps(start: int, end: int, found: tuple[int, .
 
 
 def recorded() -> ProducerLog:
-    """The batches of n-aborted-index: three producers x, y, z under transaction.version 2."""
+    """Return the batches of n-aborted-index: three producers x, y, and z under transaction.version 2."""
     log = ProducerLog()
     x, y, z = 5008, 4011, 8000
     for pid, records, sequence in ((x, 2, 0), (y, 1, 0), (z, 1, 0), (x, 1, 2)):

@@ -44,7 +44,7 @@ State = TransactionState
 
 
 class CoordinatorBench(BrokerBench):
-    """Broker 1; `version` is the transaction.version of the clients."""
+    """A bench with broker 1 under test. `version` is the transaction.version of the clients."""
 
     def __init__(
         self, release: Release = CURRENT, version: int = 0, *, partitions: int = 2, settings: dict[str, object] | None = None
@@ -59,22 +59,22 @@ class CoordinatorBench(BrokerBench):
 
     @property
     def coordinator(self) -> TransactionCoordinator:
-        """The coordinator on broker 1."""
+        """Return the coordinator on broker 1."""
         return self.broker.transactions
 
     def metadata_of(self, transactional_id: str = ID) -> TransactionMetadata:
-        """The coordinator's state of an ID."""
+        """Return the coordinator's state of an ID."""
         metadata = self.coordinator.states.get(transactional_id)
         assert metadata is not None
         return metadata
 
     def state(self, transactional_id: str = ID) -> tuple[str, int, int]:
-        """State, producer ID, and epoch of an ID."""
+        """Return the state, producer ID, and epoch of an ID."""
         metadata = self.metadata_of(transactional_id)
         return metadata.state.value, metadata.producer_id, metadata.producer_epoch
 
     def records(self, transactional_id: str = ID) -> list[TransactionTransit | None]:
-        """What the transaction log holds of an ID."""
+        """Return the records of an ID in the transaction log."""
         return [
             value
             for number in range(2)
@@ -85,7 +85,7 @@ class CoordinatorBench(BrokerBench):
     # --- the cluster -----------------------------------------------------------------------------------------------
 
     def settle(self, ms: int = 0) -> None:
-        """Let the broker's messages to itself arrive, and answer its requests for producer IDs; timers that are due go off."""
+        """Deliver the broker's messages to itself, answer its requests for producer IDs, and run the timers that are due."""
         end = self.journal.now + ms * US_PER_MS
         while True:
             for _ in self.sent(AllocateProducerIdsRequest):
@@ -102,7 +102,7 @@ class CoordinatorBench(BrokerBench):
         self.journal.now = end
 
     def lead(self, tp: TopicPartition, epoch: int, *, leader: int = 1) -> None:
-        """Another leader epoch of a partition begins."""
+        """Begin another leader epoch of a partition."""
         self.partition_is((1, 2), (1, 2) if tp.topic == TRANSACTION_STATE_TOPIC else (1,), leader=leader, tp=tp, leader_epoch=epoch)
 
     def shrink_state_log(self, min_isr: int) -> None:
@@ -115,7 +115,7 @@ class CoordinatorBench(BrokerBench):
         return [entry for request in self.requests for entry in request.entries]
 
     def answer_far(self, error: str = errors.NONE) -> None:
-        """Broker 2 answers all markers of the requests that were taken last."""
+        """Let broker 2 answer all markers of the requests that were taken last."""
         for request in self.requests:
             results = tuple((entry.producer_id, tp, error) for entry in request.entries for tp in entry.partitions)
             self.broker.handle(WriteTxnMarkersResponse(request.correlation, results), broker_address(2))
@@ -124,12 +124,12 @@ class CoordinatorBench(BrokerBench):
     # --- the clients -----------------------------------------------------------------------------------------------
 
     def correlation(self) -> int:
-        """A new correlation ID."""
+        """Return a new correlation ID."""
         self._correlation += 1
         return self._correlation
 
     def init(self, pid: int = -1, epoch: int = -1, *, transactional_id: str = ID, timeout_ms: int = MINUTE) -> tuple[str, int, int]:
-        """InitProducerId; asked again while the broker waits for a block of producer IDs."""
+        """Send InitProducerId, and repeat it while the broker waits for a block of producer IDs."""
         for _ in range(3):
             answer = self.init_once(pid, epoch, transactional_id=transactional_id, timeout_ms=timeout_ms)
             if answer[0] != errors.COORDINATOR_LOAD_IN_PROGRESS:
@@ -137,7 +137,7 @@ class CoordinatorBench(BrokerBench):
         raise AssertionError("no producer IDs")
 
     def init_once(self, pid: int = -1, epoch: int = -1, *, transactional_id: str = ID, timeout_ms: int = MINUTE) -> tuple[str, int, int]:
-        """One InitProducerId."""
+        """Send InitProducerId once."""
         request = InitTransactionalIdRequest(
             self.correlation(), CLIENT, transactional_id, timeout_ms * US_PER_MS, pid, epoch, self.version
         )  # fmt: skip
@@ -147,7 +147,7 @@ class CoordinatorBench(BrokerBench):
         return answer.error, answer.producer_id, answer.producer_epoch
 
     def add(self, pid: int, epoch: int, *partitions: TopicPartition, transactional_id: str = ID, verify_only: bool = False) -> list[str]:
-        """AddPartitionsToTxn; the error of each partition."""
+        """Send AddPartitionsToTxn, and return the error of each partition."""
         self.broker.handle(
             AddPartitionsToTxnRequest(self.correlation(), transactional_id, pid, epoch, partitions or (T0,), verify_only, self.version),
             CLIENT,
@@ -156,7 +156,7 @@ class CoordinatorBench(BrokerBench):
         return [error for _, error in self.one_sent(AddPartitionsToTxnResponse, CLIENT).results]
 
     def end(self, pid: int, epoch: int, *, commit: bool = True, transactional_id: str = ID) -> tuple[str, int, int]:
-        """EndTxn."""
+        """Send EndTxn."""
         self.broker.handle(EndTxnRequest(self.correlation(), transactional_id, pid, epoch, commit, self.version), CLIENT)
         self.settle()
         answer = self.one_sent(EndTxnResponse, CLIENT)
@@ -165,7 +165,7 @@ class CoordinatorBench(BrokerBench):
     def send(
         self, pid: int, epoch: int, sequence: int, records: int = 1, *, tp: TopicPartition = T0, transactional_id: str = ID, acks: int = -1
     ) -> tuple[str, int] | None:
-        """A transactional batch; None while it waits."""
+        """Send a transactional batch. Return None while the batch waits."""
         self._correlation += 1
         request = ProduceRequest(
             self._correlation, CLIENT, tp, records, 100 * records, acks, 30_000 * US_PER_MS, self._correlation, 1, pid, epoch, sequence, -1,
@@ -176,13 +176,13 @@ class CoordinatorBench(BrokerBench):
         return self.sent_answer()
 
     def sent_answer(self) -> tuple[str, int] | None:
-        """The answer to a produce request that has come meanwhile, if any."""
+        """Return the response to a produce request, if it has arrived in the meantime."""
         answers = self.sent(ProduceResponse, CLIENT)
         assert len(answers) <= 1
         return (answers[0].error, answers[0].base) if answers else None
 
     def marker(self, pid: int, epoch: int, *, commit: bool, ce: int, tp: TopicPartition = T0, version: int = 0) -> str:
-        """A WriteTxnMarkers request of another coordinator; its error."""
+        """Send a WriteTxnMarkers request of another coordinator, and return its error."""
         entry = TxnMarkerEntry("raw", pid, epoch, EndTransactionMarker(int(commit), ce), (tp,), version)
         self.broker.handle(WriteTxnMarkersRequest(self.correlation(), (entry,)), broker_address(3))
         self.settle()
@@ -190,7 +190,7 @@ class CoordinatorBench(BrokerBench):
         return error
 
     def ongoing(self, epoch: int = 0, *partitions: TopicPartition, transactional_id: str = ID) -> int:
-        """Bring an ID to Ongoing at an epoch. Returns its producer ID."""
+        """Bring an ID to Ongoing at an epoch, and return its producer ID."""
         answer = self.init(transactional_id=transactional_id)
         while answer[2] < epoch:
             answer = self.init(transactional_id=transactional_id)
@@ -198,5 +198,5 @@ class CoordinatorBench(BrokerBench):
         return answer[1]
 
     def data(self, tp: TopicPartition = T0) -> Partition:
-        """A data partition on the broker."""
+        """Return a data partition on the broker."""
         return self.broker.partitions[tp]

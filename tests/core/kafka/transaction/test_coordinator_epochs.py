@@ -17,7 +17,9 @@ from core.sim.units import SECOND
 
 @pytest.mark.parametrize("release", ["2.4", "4.3"])
 def test_a_dead_follower_does_not_reload_the_coordinator(release: str) -> None:
-    """With ZooKeeper, the leader epoch rises when a follower dies (`ReplicaManager#makeLeaders` skips the present leader); in KRaft it does not."""
+    """With ZooKeeper, the leader epoch rises when a follower dies (`ReplicaManager#makeLeaders` skips the present leader). In KRaft, it
+    does not.
+    """
     loaded: list[tuple] = []
 
     def sink(event: tuple) -> None:

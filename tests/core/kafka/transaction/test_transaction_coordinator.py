@@ -1,4 +1,4 @@
-"""`TransactionCoordinator` on Kafka's own vectors: TXC, and TXN-02 to TXN-10 as far as they concern the coordinator."""
+"""`TransactionCoordinator`, by Kafka's own vectors: TXC, and TXN-02 to TXN-10 if they concern the coordinator."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ MAX = 32_767
 
 
 def at_epoch(epoch: int, release: str = "4.3", version: int = 0) -> CoordinatorBench:
-    """A coordinator whose ID is Empty at an epoch."""
+    """Return a bench whose coordinator has an ID in state Empty at an epoch."""
     bench = CoordinatorBench(RELEASES[release], version)
     bench.init()
     bench.metadata_of().producer_epoch = epoch
@@ -28,7 +28,7 @@ def at_epoch(epoch: int, release: str = "4.3", version: int = 0) -> CoordinatorB
 
 
 def failing(bench: CoordinatorBench, monkeypatch: pytest.MonkeyPatch) -> None:
-    """From now on the transaction log is below min.insync.replicas."""
+    """Put the transaction log below min.insync.replicas from now on."""
     monkeypatch.setattr(Partition, "under_min_isr", property(lambda each: each.tp.topic == TRANSACTION_STATE_TOPIC))
 
 

@@ -1,4 +1,4 @@
-"""`TransactionMarkerChannelManager` on Kafka's own vectors: TXK."""
+"""`TransactionMarkerChannelManager`, by Kafka's own vectors: TXK."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ LOG_OF_A = TopicPartition(TRANSACTION_STATE_TOPIC, 1)
 
 
 def bench_of(release: str = "4.3") -> CoordinatorBench:
-    """A bench with one more partition, which broker 3 leads."""
+    """Return a bench with one more partition, which broker 3 leads."""
     bench = CoordinatorBench(RELEASES[release])
     bench.partition_is((3,), (3,), leader=3, tp=THIRD, leader_epoch=0)
     return bench
@@ -100,7 +100,7 @@ def test_txk_04_markers_leave_with_their_partition_of_the_log() -> None:
 
 
 def append_error(monkeypatch: pytest.MonkeyPatch, bench: CoordinatorBench, *results: str) -> list[str]:
-    """The next writes to the transaction log end so; the list collects the states that are written."""
+    """Make the next writes to the transaction log end with an error. The list collects the states that are written."""
     real = type(bench.broker).append_internally
     written: list[str] = []
     left = list(results)

@@ -1,4 +1,4 @@
-"""Metadata, state manager, transaction log, and producer IDs on Kafka's own vectors: TXM."""
+"""Metadata, state manager, transaction log, and producer IDs, by Kafka's own vectors: TXM."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The small ZooKeeper: versions, conditional writes, sequential and ephemeral znodes, one-shot watches, sessions that expire."""
+"""The small ZooKeeper: versions, conditional writes, sequential and ephemeral znodes, one-shot watches, and session expiry."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ class Bench:
         return 0
 
     def run(self, until: int) -> dict[str, list[object]]:
-        """Let time pass; what the clients got."""
+        """Let time pass, and return what the clients received."""
         got: dict[str, list[object]] = {"b1": [], "b2": []}
         while (due := self.agenda.next_time()) is not None and due <= until:
             entry = self.agenda.pop()
@@ -66,18 +66,18 @@ class Bench:
         return got
 
     def ask(self, client: str, message: object) -> list[object]:
-        """What a client gets for a message, watches included."""
+        """Return what a client receives for a message, including watch events."""
         self.zookeeper.handle(message, client)
         return self.run(self.journal.now)[client]
 
     def session(self, client: str) -> int:
-        """A new session."""
+        """Open a session."""
         (answer,) = self.ask(client, ConnectRequest(TIMEOUT))
         assert isinstance(answer, ConnectResponse)
         return answer.session
 
     def do(self, client: str, session: int, *ops: Op) -> tuple[Result, ...]:
-        """Operations and their results."""
+        """Execute operations, and return their results."""
         answers = [answer for answer in self.ask(client, SessionRequest(session, 1, ops)) if isinstance(answer, SessionResponse)]
         return answers[0].results
 

@@ -1,4 +1,4 @@
-"""Elections of the ZooKeeper controller on Kafka's own vectors (PartitionLeaderElectionAlgorithmsTest), and the ISR each leaves."""
+"""Elections of the ZooKeeper controller, by Kafka's own vectors (PartitionLeaderElectionAlgorithmsTest), and the ISR after each election."""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""Rules of the ZooKeeper controller that Kafka's vectors leave out, read at its tags: semantics 3.9, 3.10, and AlterIsr of 2.7."""
+"""Rules of the ZooKeeper controller that Kafka's vectors do not cover, read from the sources at their tags: semantics 3.9, 3.10, and
+AlterIsr of 2.7.
+"""
 
 from __future__ import annotations
 
@@ -26,7 +28,7 @@ def cluster(release: str, told: list[tuple]) -> Cluster:
 
 @pytest.mark.parametrize("moves", [False, True])
 def test_3_9_nothing_is_balanced_while_any_partition_moves(moves: bool) -> None:
-    """`partitionsBeingReassigned` must be empty, of whatever topic."""
+    """`partitionsBeingReassigned` must be empty, whatever the topic."""
     run = cluster("2.4", [])
     run.do(acts.Shutdown(1))
     run.run_until(10 * SECOND)
@@ -55,13 +57,15 @@ def test_3_9_nothing_is_balanced_while_any_partition_moves(moves: bool) -> None:
 def test_3_10_the_lists_keep_their_order(
     original: tuple[int, ...], target: tuple[int, ...], replicas: tuple[int, ...], adding: tuple[int, ...], removing: tuple[int, ...]
 ) -> None:
-    """A KRaft controller sorts what is added and removed, a ZooKeeper controller does not."""
+    """A KRaft controller sorts the replicas that are added and removed; a ZooKeeper controller does not."""
     assert reassign_to(original, target) == (replicas, adding, removing)
 
 
 @pytest.mark.parametrize(("release", "published"), [("0.8.2", False), ("2.4", True), ("2.7", False)])
 def test_3_10_a_move_is_complete_as_soon_as_its_target_is_in_sync(release: str, published: bool) -> None:
-    """The controller watches the state of what moves; it does not wait until the leader publishes, 5 s later, or (before 0.9) never."""
+    """The controller watches the state of a moving partition. It does not wait until the leader publishes, which would be 5 s later or
+    (before 0.9) never.
+    """
     told: list[tuple] = []
     run = cluster(release, told)
     run.do(acts.Produce("moving", 10))
@@ -95,7 +99,9 @@ def test_3_6_alter_isr_of_a_former_registration_is_refused_as_a_whole() -> None:
 
 @pytest.mark.parametrize("release", ["0.10.2", "2.1", "2.8"])
 def test_each_dead_member_of_an_isr_costs_a_leader_epoch(release: str) -> None:
-    """2 and 3 die in one moment: 2, which led, leaves the ISR, then 3 would, were it not the last (`#doRemoveReplicasFromIsr`)."""
+    """2 and 3 die at the same moment. 2, the leader, leaves the ISR. 3 would also leave it if it were not the last member
+    (`#doRemoveReplicasFromIsr`).
+    """
     told: list[tuple] = []
     run = cluster(release, told)
     run.run_until(SECOND)
@@ -111,7 +117,9 @@ def test_each_dead_member_of_an_isr_costs_a_leader_epoch(release: str) -> None:
 
 @pytest.mark.parametrize(("release", "takes_out"), [("0.10.2", False), ("2.1", False), ("2.4", True), ("2.8", True)])
 def test_a_controller_that_starts_takes_the_dead_out_since_2_3(release: str, takes_out: bool) -> None:
-    """KAFKA-3143, "Triggering offline replica state changes": of an ISR, and once more of the one that has no leader left."""
+    """KAFKA-3143, "Triggering offline replica state changes": the controller removes dead members from an ISR, and once more from the ISR
+    of a partition without a leader.
+    """
     told: list[tuple] = []
     run = cluster(release, told)
     run.run_until(SECOND)

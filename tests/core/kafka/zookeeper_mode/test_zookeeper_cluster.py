@@ -1,4 +1,4 @@
-"""ZooKeeper clusters on Kafka's own vectors (ControllerIntegrationTest: ZKE; the epoch acceptance tests: EDR; ISR-13), and D2, D3, D8."""
+"""ZooKeeper clusters, by Kafka's own vectors (ControllerIntegrationTest: ZKE; the epoch acceptance tests: EDR; ISR-13), and D2, D3, D8."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ from core.sim.units import SECOND
 
 TP = TopicPartition("t", 0)
 SESSION_OVER = 8 * SECOND
-"""More than the session timeout of 2.4, and the fail-over after it."""
+"""A time longer than the session timeout of 2.4 and the subsequent failover."""
 
 
 class Bench:
-    """A cluster of 0, 1, ... with one partition; its events."""
+    """A cluster of brokers 0, 1, … with one partition, and its events."""
 
     def __init__(
         self, replicas: tuple[int, ...], brokers: int = 2, release: str = "2.4", settings: tuple[tuple[str, int | bool], ...] = ()
@@ -50,19 +50,19 @@ class Bench:
 
     @property
     def partition(self) -> PartitionView:
-        """The partition as ZooKeeper has it."""
+        """Return the partition as ZooKeeper has it."""
         return self.cluster.partition_view(TP)
 
     def epochs(self, broker: int) -> tuple[tuple[int, int], ...]:
-        """A replica's leader-epoch cache."""
+        """Return a replica's leader-epoch cache."""
         return self.partition.replica_on(broker).epochs
 
     def kinds(self, kind: str) -> list[EventTuple]:
-        """Events of a kind."""
+        """Return the events of a kind."""
         return [event for event in self.events if event[3] == kind]
 
     def broker(self, broker: int) -> ZooKeeperBroker:
-        """A broker process."""
+        """Return a broker process."""
         found = self.cluster.brokers[broker]
         assert isinstance(found, ZooKeeperBroker)
         return found
@@ -146,7 +146,9 @@ def test_edr_01_epochs_follow_leaders_and_isr_shrinks_by_the_controller() -> Non
 
 
 def test_edr_02_logs_do_not_diverge() -> None:
-    """101 stops, then 100, which loses five of ten records; 100 leads again and writes nine more; 101, back, cuts what it alone has."""
+    """101 stops, then 100 stops and loses five of ten records. 100 leads again and writes nine more records. When 101 returns, it truncates
+    the records that only it has.
+    """
     bench = Bench((0, 1), settings=(("min.insync.replicas", 1),))
     bench.do(acts.Produce("t", 10, acks="all"))
     bench.do(acts.Shutdown(1), 3 * SECOND)
@@ -162,7 +164,9 @@ def test_edr_02_logs_do_not_diverge() -> None:
 
 
 def test_edr_03_offsets_do_not_go_backwards() -> None:
-    """100 was the last to stop and lost half its log; it leads and writes on; 101, with all of it, cuts where the other ends, and both are equal."""
+    """100 was the last to stop and lost half of its log. It leads and continues to write. 101, which has the whole log, truncates to the
+    end of the other log, and both logs become equal.
+    """
     bench = Bench((0, 1), settings=(("min.insync.replicas", 1),))
     bench.do(acts.Produce("t", 100, acks="all"))
     bench.do(acts.Shutdown(1), 3 * SECOND)
@@ -253,7 +257,7 @@ def test_d3_a_dead_leader_still_leaves_a_log_and_no_fetcher() -> None:
 
 
 def test_d3_a_broker_stays_what_it_was_when_its_new_leader_does_not_live() -> None:
-    """`ReplicaManager#makeFollowers` changes a partition's state only where the leader is available, in every release with ZooKeeper."""
+    """`ReplicaManager#makeFollowers` changes a partition's state only if the leader is available, in every release with ZooKeeper."""
     bench = Bench((0, 1))
     bench.do(acts.Produce("t", 5))
     leader, follower = bench.broker(0), bench.broker(1)
@@ -273,7 +277,7 @@ def test_d3_a_broker_stays_what_it_was_when_its_new_leader_does_not_live() -> No
     [("0.9", 1, 0), ("0.10.2", 1, 0), ("0.10.2", 2, 0), ("1.1", 2, 0), ("2.0", 1, 0), ("2.0", 2, 1), ("2.1", 1, 1), ("2.8", 1, 1)],
 )
 def test_s5_a_follower_truncates_anew_under_the_leader_it_has_only_since_kafka_7164(release: str, missed: int, cut: int) -> None:
-    """`Partition#makeFollower` at the tags: to 1.1 never, in 2.0.1 after a missed epoch, then in every one."""
+    """`Partition#makeFollower` at the tags: never up to 1.1, after a missed epoch in 2.0.1, and in every epoch since then."""
     bench = Bench((0, 1), release=release)
     bench.do(acts.Produce("t", 5))
     broker = bench.broker(1)
@@ -290,7 +294,9 @@ def test_s5_a_follower_truncates_anew_under_the_leader_it_has_only_since_kafka_7
 
 
 def test_a_follower_keeps_its_tail_when_another_leaves_the_isr_before_0_11() -> None:
-    """The controller raises the leader epoch, but the leader is who it was: nothing is cut to a high watermark that is a round trip old."""
+    """The controller raises the leader epoch, but the leader stays the same: the follower does not truncate to a high watermark that is a
+    round trip old.
+    """
     bench = Bench((0, 1, 2), brokers=3, release="0.10.2")
     bench.do(acts.Load("t", 100, producer="p"), 5 * SECOND)
     bench.do(acts.Kill(2), SESSION_OVER)
@@ -367,7 +373,7 @@ def test_topics_are_placed_as_adminutils_does_and_led_at_once() -> None:
 
 
 class _First:
-    """Draws the first of everything."""
+    """A random stream that always draws the first element."""
 
     def randrange(self, _: int) -> int:
         return 0
@@ -409,7 +415,7 @@ def test_plc_08_topics_are_placed_as_adminutils_does_from_broker_0() -> None:
 
 
 def _with_directories(release: str = "2.4", **settings: bool) -> Bench:
-    """Brokers 0, 1 and 2 with two log directories; t-0 is in the first on each of them, u-0 in the second."""
+    """Build a cluster of brokers 0, 1, and 2 with two log directories. On each broker, t-0 is in the first directory and u-0 in the second."""
     bench = Bench((1, 2), brokers=3, release=release)
     spec = attrs.evolve(
         bench.cluster.spec,
@@ -461,7 +467,9 @@ def test_d4_a_replica_in_a_failed_directory_leads_never_again_not_even_uncleanly
 
 
 def test_d2_every_leader_and_isr_is_answered(monkeypatch: pytest.MonkeyPatch) -> None:
-    """KAFKA_STORAGE_ERROR for a replica that is offline, STALE_CONTROLLER_EPOCH for a role that is not newer, and for a request of a replaced controller."""
+    """KAFKA_STORAGE_ERROR for an offline replica, and STALE_CONTROLLER_EPOCH for a role that is not newer and for a request of a replaced
+    controller.
+    """
     bench = _with_directories()
     bench.do(acts.FailDir(1, 1))
     broker = bench.broker(1)

@@ -1,4 +1,4 @@
-"""Sessions to travel in: a small cluster, acts at random, some life."""
+"""Sessions for tests of time travel: a small cluster, random acts, and some activity."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ SMALL = ClusterSpec(
 
 @attrs.frozen
 class Seen:
-    """A moment that was lived, and what there was to see."""
+    """A moment of a session, with its view and its events."""
 
     position: Position
     view: ClusterView
@@ -35,7 +35,7 @@ class Seen:
 
 
 def an_act(dice: random.Random) -> acts.Act:
-    """Anything; it may be refused."""
+    """Return a random act, which can be refused."""
     broker = dice.randint(1, 3)
     return dice.choice(
         (
@@ -50,7 +50,7 @@ def an_act(dice: random.Random) -> acts.Act:
 
 
 def live(history: History, dice: random.Random, moves: int) -> list[Seen]:
-    """Play at random; returns the moments seen."""
+    """Play at random, and return the visited moments."""
     seen = []
     for _ in range(moves):
         what = dice.random()
@@ -69,7 +69,7 @@ def live(history: History, dice: random.Random, moves: int) -> list[Seen]:
 
 
 def stroll(history: History, dice: random.Random, *, stops: int, least: int) -> Iterator[None]:
-    """Some steps and now and then an act, over and over; at every stop the moment is one that can be gone back to."""
+    """Execute some steps and occasionally an act, again and again. At every stop, the session can go back to that moment."""
     for _ in range(stops):
         for _ in range(dice.randint(least, 120)):
             history.replay_run.step()

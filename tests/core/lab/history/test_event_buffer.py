@@ -1,4 +1,4 @@
-"""The events in memory, and as they were at an earlier one, beside plain lists."""
+"""The events in memory, and the events as they were at an earlier event, compared with plain lists."""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""Any earlier moment and forward again gives the same views and events; acting in the past begins a branch, and the log follows it."""
+"""Going back to any earlier moment and forward again gives the same views and events. An act in the past begins a branch, and the log
+follows it.
+"""
 
 from __future__ import annotations
 
@@ -45,7 +47,7 @@ class ListedLog:
 
 
 def logged(seed: int = 7) -> tuple[History, ListedLog]:
-    """A session that writes a log."""
+    """Return a session that writes a log."""
     log = ListedLog()
     make = History.of(SMALL, seed=seed).start
     return History(make, log=log), log
@@ -99,7 +101,7 @@ def test_the_log_is_that_of_the_branch_one_is_on(seed: int) -> None:
 
 
 def test_the_clock_does_not_pass_an_act_that_is_to_come() -> None:
-    """A moment of another branch that lies between two acts there, but not here."""
+    """The destination is a moment of another branch that lies between two acts on that branch, but not on this one."""
     history, _ = logged()
     history.run_until(40_500)
     history.do(acts.Cut(("b2", "b3")))
@@ -116,14 +118,14 @@ def test_the_clock_does_not_pass_an_act_that_is_to_come() -> None:
 
 @pytest.fixture
 def kept_often(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Keyframes a few steps apart."""
+    """Keep keyframes that are only a few steps apart."""
     monkeypatch.setattr(keyframe_cache, "STEPS_BETWEEN_KEYFRAMES", 40)
 
 
 @pytest.mark.usefixtures("kept_often")
 @pytest.mark.parametrize("seed", range(3))
 def test_known_events_need_not_be_emitted_again(seed: int) -> None:
-    """Goals of all kinds, from a keyframe without a word and from the start with every event: the same session at the end of it."""
+    """Goals of all kinds, from a keyframe without emitting events and from the start with every event: the resulting session is the same."""
     dice = random.Random(seed)
     history = History.of(SMALL, seed=7)
     history.do(acts.Load("orders", 40))
@@ -161,7 +163,7 @@ def test_known_events_need_not_be_emitted_again(seed: int) -> None:
 @pytest.mark.usefixtures("kept_often")
 @pytest.mark.parametrize("seed", range(3))
 def test_from_moment_to_moment_of_the_past_by_keyframes_ahead(seed: int) -> None:
-    """Whichever way one comes to a moment, its view and its events are those it had."""
+    """Whatever the way to a moment, its view and its events are the same."""
     dice = random.Random(seed)
     history = History.of(SMALL, seed=7)
     history.do(acts.Load("orders", 100))
@@ -283,7 +285,7 @@ def test_looking_at_another_moment_leaves_one_where_one_is() -> None:
 
 
 class Unkept(PlayableCluster):
-    """A playable of which nobody can make a value."""
+    """A playable whose state cannot be saved."""
 
     def snapshot(self) -> None:
         return None
@@ -300,7 +302,7 @@ def test_a_course_that_cannot_be_kept_is_repeated_from_the_start() -> None:
 
 
 class OldOne:
-    """An old session, as a log tells it."""
+    """An old session, as its log describes it."""
 
     source = "old.jsonl"
 

@@ -1,4 +1,4 @@
-"""Keyframes: they make the way back short, cost their share and no more, and of a large cluster there are few."""
+"""Keyframes make going back fast and cost a limited share of time. For a large cluster, there are few of them."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tests.core.lab.history.sessions import SMALL
 
 
 class Clock:
-    """CPU seconds that pass by so many at each look."""
+    """A clock of CPU seconds that advances by a fixed amount each time it is read."""
 
     def __init__(self, each: float) -> None:
         self.each, self.now, self.looks = each, 0.0, 0
@@ -27,7 +27,7 @@ class Clock:
 
 
 def played(seconds: int, clock: Clock | None = None) -> History:
-    """A cluster under load."""
+    """Return a cluster under load."""
     history = History.of(SMALL, seed=7) if clock is None else History.of(SMALL, seed=7, clock=clock)
     history.do(acts.Load("orders", 200))
     history.run_until(seconds * SECOND)

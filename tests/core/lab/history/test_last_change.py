@@ -1,4 +1,4 @@
-"""What changed a reading last: the event named is the one at which it really became what it is, held against every step."""
+"""The last change of a reading: the named event is the one at which the reading got its current value, compared with every step."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ TP = TopicPartition("orders", 0)
 
 
 def readings(view: ClusterView, broker: int) -> dict[str, Any]:
-    """The cells' values by their names."""
+    """Return the values of the cells by name."""
     partition = next(p for p in view.partitions if p.tp == TP)
     replica = next(c for c in partition.replica_views if c.broker == broker)
     return {"leader": partition.leader, "isr": sorted(partition.isr), "hw": replica.hw, "leo": replica.leo}

@@ -1,4 +1,6 @@
-"""A second run beside a session: under the same release it never parts; it goes back with the session, and acts impossible there are told."""
+"""A second run beside a session: under the same release, it never differs. It goes back with the session, and reports acts that are
+impossible in it.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +18,7 @@ from tests.core.lab.history.sessions import SMALL
 
 
 def under(release: str) -> PlayableFactory:
-    """The same cluster under a release."""
+    """Build the same cluster under a release."""
 
     def start(sink: Sink) -> PlayableCluster:
         return PlayableCluster(Cluster(SMALL, RELEASES[release], 7, sink))
@@ -25,7 +27,7 @@ def under(release: str) -> PlayableFactory:
 
 
 def a_session() -> History:
-    """Under load."""
+    """Return a session under load."""
     history = History(under("4.3"))
     history.do(acts.Load("orders", 200, acks="all"))
     history.do(acts.Consume("orders"))

@@ -1,4 +1,4 @@
-"""The report on transactions: who holds the last stable offset, whether anybody ends the transaction, and the act that does."""
+"""The report on transactions: which transaction holds back the last stable offset, whether it will be ended, and the act that ends it."""
 
 from __future__ import annotations
 
@@ -17,7 +17,9 @@ TP = TopicPartition("orders", 0)
 
 
 def cluster_with_an_open_transaction(release: str) -> Cluster:
-    """A cluster at 5 s: app has written 5 records in a transaction that is open, and another producer 10 records behind them."""
+    """Return a cluster at 5 s: app has written 5 records in a transaction that is open, and another producer has written 10 records after
+    them.
+    """
     spec = ClusterSpec(
         tuple(BrokerSpec(broker) for broker in (1, 2, 3)),
         (TopicSpec("orders", assignment=(PartitionSpec((1, 2, 3)),)),),

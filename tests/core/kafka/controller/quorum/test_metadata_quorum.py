@@ -1,4 +1,4 @@
-"""A quorum of controllers from outside: what is refused, who is active, and that nothing moves without a majority."""
+"""A quorum of controllers from outside: which quorums are refused, which controller is active, and that nothing changes without a majority."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from core.sim.units import SECOND
 
 
 def cluster_of(*controllers: str) -> Cluster:
-    """Three brokers, one partition on all of them."""
+    """Build a cluster of three brokers with one partition that has a replica on each of them."""
     topic = TopicSpec("t", assignment=(PartitionSpec((1, 2, 3)),))
     return Cluster(ClusterSpec(tuple(BrokerSpec(b) for b in (1, 2, 3)), (topic,), controllers=controllers), seed=4)
 
@@ -30,7 +30,7 @@ def test_what_is_no_quorum_is_refused(controllers: tuple[str, ...], pace: Pace, 
 
 
 def test_fc_5_a_combined_controller_dies_with_its_broker() -> None:
-    """Two of three nodes down: no majority, no fencing, no ISR change, nothing an administrator asks is possible."""
+    """Two of three nodes are down: there is no majority, no broker is fenced, no ISR changes, and all administrative requests fail."""
     cluster = cluster_of("b1", "b2", "b3")
     with pytest.raises(ActRefused, match="process of broker 2"):
         cluster.do(acts.KillController("b2"))
@@ -46,7 +46,7 @@ def test_fc_5_a_combined_controller_dies_with_its_broker() -> None:
 
 
 def test_d8_a_failover_raises_the_controller_epoch() -> None:
-    """`controller` in an act is the active one; its successor has a higher epoch, and the brokers find it."""
+    """In an act, `controller` means the active controller. Its successor has a higher epoch, and the brokers find the successor."""
     cluster = cluster_of("c1", "c2", "c3")
     assert (cluster.view().controller, cluster.view().controller_epoch) == ("c1", 1)
     cluster.do(acts.KillController("controller"))

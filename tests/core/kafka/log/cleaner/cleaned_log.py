@@ -60,7 +60,7 @@ class CleanedLog:
         self.log.bases = (*self.log.roll(), self.log.leo)
 
     def clean(self, dirty: int = 0, *, now: int | None = None, slots: int = 1000) -> Cleaned:
-        """Run one pass from a dirty offset to the active segment, and note the next dirty offset."""
+        """Run one pass from a dirty offset to the active segment, and record the next dirty offset."""
         log = self.log
         to_clean = log_to_clean(log, OffsetsToClean(dirty, log.roll()[-1], False), self.now)
         done = clean(to_clean, OffsetMap(slots), self.now if now is None else now, self.release)
@@ -68,23 +68,23 @@ class CleanedLog:
         return done
 
     def clean_twice(self, dirty: int = 0) -> None:
-        """Run one pass now, and one after every delete horizon."""
+        """Run one pass now, and another pass after every delete horizon."""
         self.clean(dirty)
         self.clean(dirty, now=NEVER)
 
     @property
     def offsets(self) -> list[int]:
-        """The offsets of all records and markers."""
+        """Return the offsets of all records and markers."""
         return [offset for _, each in held_batches(self.log, 0, self.log.leo) for offset in each.offsets]
 
     @property
     def batches(self) -> list[int]:
-        """The last offset of each batch."""
+        """Return the last offset of each batch."""
         return [each.end - 1 for _, each in held_batches(self.log, 0, self.log.leo)]
 
     @property
     def keys(self) -> list[object]:
-        """The keys of all records."""
+        """Return the keys of all records."""
         found = []
         for _, each in held_batches(self.log, 0, self.log.leo):
             found += [record[0] for offset in each.offsets if (record := each.record(offset)) is not None]
@@ -92,36 +92,36 @@ class CleanedLog:
 
     @property
     def horizons(self) -> dict[int, int]:
-        """The delete horizon of each batch that has one, by last offset, µs."""
+        """Return the delete horizon of each batch that has one, by last offset, µs."""
         return {each.end - 1: each.horizon for _, each in held_batches(self.log, 0, self.log.leo) if each.horizon >= 0}
 
     @property
     def aborted(self) -> list[tuple[int, ...]]:
-        """The entries of the transaction index."""
+        """Return the entries of the transaction index."""
         producers = self.log.producer_state()
         return [] if producers is None else [tuple(entry) for entry in producers.aborted]
 
     def last_sequences(self) -> dict[int, int]:
-        """The last sequence number of each producer, as a new process finds it in the log."""
+        """Return the last sequence number of each producer, as a new process finds it in the log."""
         self.log.producers = None
         producers = self.log.producer_state()
         assert producers is not None
         return {pid: entry.last_sequence for pid, entry in producers.entries.items()}
 
     def repeat(self, pid: int, seq: int, records: int) -> tuple[int, int] | None:
-        """The offsets with which a leader answers a repeated batch; None if it does not know the batch."""
+        """Return the offsets with which a leader answers a repeated batch, or None if it does not know the batch."""
         producers = self.log.producer_state()
         found = None if producers is None else producers.duplicate(pid, 0, seq, records)
         return None if found is None else (found.first_offset, found.last_offset)
 
     def committed(self, below: int = NO_OFFSET) -> dict[object, object]:
-        """The last committed value of each key below an offset, tombstones included."""
+        """Return the last committed value of each key below an offset, including tombstones."""
         end = self.log.leo if below == NO_OFFSET else below
         return committed_values(self.log, end)
 
 
 def committed_values(log: ReplicaLog, end: int) -> dict[object, object]:
-    """The last value of each key below an offset that a consumer with isolation level read_committed reads; None for a tombstone."""
+    """Return the last value of each key below an offset that a consumer with isolation level read_committed reads, or None for a tombstone."""
     producers = log.producer_state()
     aborted = [] if producers is None else producers.aborted
     found: dict[object, object] = {}

@@ -1,4 +1,4 @@
-"""The part of a log that may be cleaned, on Kafka's own vectors (CLN)."""
+"""The part of a log that can be cleaned, by Kafka's own vectors (CLN)."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def test_cln_23_a_checkpoint_outside_of_the_log_is_reset(start: int, checkpoint:
 
 
 def log_of_cln_24(release: str) -> CleanedLog:
-    """Key k has value v1 at 0, below the high watermark 5, and v2 at 7, which is not replicated."""
+    """Return a log in which key k has value v1 at 0, below the high watermark 5, and v2 at 7, which is not replicated."""
     log = CleanedLog(Release.named(release))
     log.put("k", value="v1")
     for key in "abcdef":

@@ -1,4 +1,4 @@
-"""One pass of the cleaner on Kafka's own vectors (CLN), and on a recorded log."""
+"""One pass of the cleaner, by Kafka's own vectors (CLN) and on a recorded log."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whatever is appended, cleaned and truncated, cleaning changes no key's last committed value and no producer's last sequence number."""
+"""Whatever is appended, cleaned, and truncated, cleaning never changes a key's last committed value or a producer's last sequence number."""
 
 from __future__ import annotations
 
@@ -110,7 +110,7 @@ class Logs:
             assert sequences(self.cleaned) == sequences(self.whole)
 
     def copy(self) -> ReplicaLog:
-        """A follower's log, fetched from the cleaned one in pieces."""
+        """Return a follower's log, fetched piece by piece from the cleaned log."""
         follower = ReplicaLog()
         follower.configure(CONFIG)
         while (records := self.cleaned.read(follower.leo, self.cleaned.leo, self.draw.randrange(1, 400))) is not None:
@@ -124,7 +124,7 @@ def values(log: ReplicaLog, end: int) -> dict[object, object]:
 
 
 def sequences(log: ReplicaLog) -> dict[int, int]:
-    """The last sequence numbers, as a new process without snapshots finds them in the log."""
+    """Return the last sequence numbers that a new process without snapshots finds in the log."""
     kept, log.producers = log.producers, None
     producers = log.producer_state()
     log.producers = kept

@@ -1,4 +1,6 @@
-"""The cleaner on a log of Kafka 4.1.1, whose segments were recorded after each pass: the same batches, sizes, and delete horizons."""
+"""The cleaner on a log of Kafka 4.1.1 whose segments were recorded after each pass: it produces the same batches, sizes, and delete
+horizons.
+"""
 
 from __future__ import annotations
 
@@ -21,16 +23,16 @@ STAGES: Final[list[dict[str, Any]]] = [seen for act in RECORDED["acts"] for seen
 RELEASE: Final = Release.named("4.1")
 
 SIZES: Final = {10: 78, 11: 69, 18: 78}
-"""The sizes of batches that were recorded only after a pass had set their delete horizon, or of markers, bytes."""
+"""The sizes in bytes of markers, and of batches that were recorded only after a pass had set their delete horizons."""
 
 PASSES: Final = (
     (5.0, 3.9), (9.181, 9.16), (11.262, 11.2), (16.448, 15.985), (18.0, 17.833), (24.0, 23.235), (30.0, 29.802), (43.0, 42.597), (50.0, 49.239),
 )  # fmt: skip
-"""When each pass ran, as the delete horizons say, and until when records were appended before it, s."""
+"""The time of each pass according to the delete horizons, and the time until which records were appended before the pass, s."""
 
 
 def batches() -> dict[int, Batch]:
-    """The batches as they were written, by base offset."""
+    """Return the batches as they were written, by base offset."""
     found: dict[int, Batch] = {}
     for stage in STAGES:
         for each in (each for segment in stage["segments"]["1"].values() for each in segment):
@@ -47,7 +49,7 @@ def batches() -> dict[int, Batch]:
 
 
 def segments(log: ReplicaLog) -> list[tuple[int, int, int | None]]:
-    """The base, size and delete horizon (ms) of each batch."""
+    """Return the base offset, size, and delete horizon (ms) of each batch."""
     return [
         (each.batch.base, each.batch.bytes, each.horizon // US_PER_MS if each.horizon >= 0 else None)
         for _, each in held_batches(log, 0, log.leo)
