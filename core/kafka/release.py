@@ -77,6 +77,17 @@ class UnknownProducer(enum.IntEnum):
     """The batch is appended (KIP-360, 2.5)."""
 
 
+class StickyAlgorithm(enum.IntEnum):
+    """The algorithm of the sticky assignors for members that all subscribe to the same topics."""
+
+    GENERAL = 0
+    """The same algorithm as for different subscriptions (before 2.6)."""
+    MAXIMUM_QUOTA = 1
+    """Each member keeps up to the maximum quota, and gives up partitions again to members that have too few (KAFKA-9987, 2.6)."""
+    EXPECTED_MEMBERS = 2
+    """Only as many members as expected keep the maximum quota (KAFKA-12464, 3.0)."""
+
+
 _NAMES: Final = (
     "0.8.2", "0.9", "0.10.2", "0.11", "1.1", "2.0", "2.1", "2.4", "2.7", "2.8", "3.3", "3.6", "3.7", "3.9", "4.0", "4.1", "4.2", "4.3",
 )  # fmt: skip
@@ -254,6 +265,14 @@ class Release(ReprMixin):
         describe_elr: `kafka-topics --describe` prints Elr and LastKnownElr (3.8).
         describe_spaced: `kafka-topics --describe` prints `Topic: t` in the headline; before 2.2, `Topic:t`.
         describe_no_leader: the text that `kafka-topics --describe` prints if a partition has no leader: `none`, or `-1` before 0.11.
+        sticky_algorithm: the algorithm of the sticky assignors for members that all subscribe to the same topics.
+        rack_aware_assignors: the assignors of clients prefer partitions with a replica in the rack of the member (KIP-881, 3.5).
+        claims_by_partition: sticky assignors compare generations for each partition that two members claim (KAFKA-14639, 3.5). Before that,
+            only members of the highest generation own anything.
+        sorts_owned_partitions: a member that owns too much keeps the lowest partition numbers of all topics (KAFKA-16277, 3.7.1). Before that,
+            it keeps the partitions that it reports first.
+        extra_goes_to_any_member: the server-side assignor `uniform` lets any member have one partition more than others. Before that, only
+            the first members can (KAFKA-18688, 4.1).
     """
 
     name: str
@@ -362,6 +381,13 @@ class Release(ReprMixin):
     describe_elr: bool = _since("3.9")
     describe_spaced: bool = _since("2.4")
     describe_no_leader: str = _by_release("-1", ("0.11", "none"))
+    sticky_algorithm: StickyAlgorithm = _by_release(
+        StickyAlgorithm.GENERAL, ("2.7", StickyAlgorithm.MAXIMUM_QUOTA), ("3.3", StickyAlgorithm.EXPECTED_MEMBERS)
+    )
+    rack_aware_assignors: bool = _since("3.6")
+    claims_by_partition: bool = _since("3.6")
+    sorts_owned_partitions: bool = _since("3.7")
+    extra_goes_to_any_member: bool = _since("4.1")
 
     @property
     def controller(self) -> str:

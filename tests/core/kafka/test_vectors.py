@@ -38,6 +38,7 @@ VECTORS: Final[dict[str, tuple[int, ...]]] = {
     "BAT": (3, 8),
     "CON": (1, 2, 4, 5, 6),
     "CLI": (1, 4, 5, 6, 7),
+    "ASG": (1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 12, 15, 16, 17, 19, 20, 22, 23, 24, 25, 26, 28),
 }  # fmt: skip
 """The numbers of the cases of each group."""
 

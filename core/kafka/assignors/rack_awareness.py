@@ -1,0 +1,66 @@
+"""Racks of members and partitions (KIP-881), for the client-side assignors that are sticky or assign ranges."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence, Set
+from typing import Final
+
+from core.kafka.assignors.subscription import Members, Topics
+from core.kafka.ids import TopicPartition
+
+
+def use_rack_aware_assignment(consumer_racks: Set[str], partition_racks: Collection[frozenset[str]]) -> bool:
+    """Whether racks can make a difference: members and partitions share a rack, and a rack lacks a replica of a partition (`AbstractPartitionAssignor#useRackAwareAssignment`)."""
+    all_racks = frozenset[str]().union(*partition_racks)
+    return not consumer_racks.isdisjoint(all_racks) and not all(racks == all_racks for racks in partition_racks)
+
+
+class RackInfo:
+    """The racks that a sticky assignor compares (`AbstractStickyAssignor.RackInfo`).
+
+    Attributes:
+        consumer_racks: the racks of the members; empty if racks make no difference.
+        partition_racks: the racks of each partition's replicas; empty if racks make no difference.
+    """
+
+    __slots__ = ("_consumers_by_partition", "consumer_racks", "partition_racks")
+
+    consumer_racks: Final[Mapping[str, str]]
+    partition_racks: Final[Mapping[TopicPartition, frozenset[str]]]
+
+    def __init__(self, topics: Topics, members: Members) -> None:
+        consumers = {member.member_id: member.rack for member in members if member.rack}
+        partitions = (
+            {TopicPartition(topic, number): each.racks_of(number) for topic, each in topics.items() for number in range(each.partitions)}
+            if consumers
+            else {}
+        )
+        aware = use_rack_aware_assignment(set(consumers.values()), partitions.values())
+        self.consumer_racks = consumers if aware else {}
+        self.partition_racks = partitions if aware else {}
+        in_rack: dict[str, int] = {}
+        for rack in consumers.values():
+            in_rack[rack] = in_rack.get(rack, 0) + 1
+        self._consumers_by_partition = {tp: sum(in_rack.get(rack, 0) for rack in racks) for tp, racks in partitions.items()}
+
+    def mismatch(self, consumer: str, tp: TopicPartition) -> bool:
+        """Whether a member has a rack, but the partition has no replica there (`#racksMismatch`)."""
+        rack = self.consumer_racks.get(consumer)
+        return rack is not None and rack not in self.partition_racks.get(tp, ())
+
+    def by_consumers(self, tps: list[TopicPartition]) -> list[TopicPartition]:
+        """Return partitions in the order of the number of members in their racks (`#sortPartitionsByRackConsumers`)."""
+        if not self._consumers_by_partition:
+            return tps
+        return sorted(tps, key=lambda tp: self._consumers_by_partition.get(tp, 0))
+
+    def next_consumer(self, tp: TopicPartition, consumers: Sequence[str], first: int) -> int:
+        """Return the position of the next member that is in a rack of a partition, in a circle that begins at `first`; -1 if there is none (`#nextRackConsumer`)."""
+        racks = self.partition_racks.get(tp)
+        if not racks:
+            return -1
+        for step in range(len(consumers)):
+            index = (first + step) % len(consumers)
+            if self.consumer_racks.get(consumers[index]) in racks:
+                return index
+        return -1

@@ -1,0 +1,20 @@
+"""The assignor `roundrobin` of clients (`RoundRobinAssignor`): it deals all partitions to the members in a circle."""
+
+from __future__ import annotations
+
+from core.kafka.assignors.subscription import Assignment, Members, Topics, member_order, subscribed
+from core.kafka.ids import TopicPartition
+
+
+def assign(topics: Topics, members: Members) -> Assignment:
+    """Deal the partitions of all topics in a circle. A member that does not subscribe to the topic is passed over (`RoundRobinAssignor#assign`)."""
+    assignment: Assignment = {member.member_id: [] for member in members}
+    circle = [(assignment[member.member_id], frozenset(member.topics)) for member in sorted(members, key=member_order)]
+    position = 0
+    for topic, metadata in sorted(subscribed(topics, members).items()):
+        for partition in range(metadata.partitions):
+            while topic not in circle[position][1]:
+                position = (position + 1) % len(circle)
+            circle[position][0].append(TopicPartition(topic, partition))
+            position = (position + 1) % len(circle)
+    return assignment

@@ -1,0 +1,83 @@
+"""The least and the most loaded subscribers of a topic (`UniformHeterogeneousAssignmentBuilder.MemberAssignmentBalancer`)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+
+class MemberAssignmentBalancer:
+    """Two ranges of subscribers, sorted by the number of their partitions.
+
+    All members in the range of the least loaded have the same number of partitions. When each of them has got one more, the range grows by the
+    members that have this number already. The range of the most loaded members grows in the same way from the other end.
+
+    Attributes:
+        imbalance: the difference between the most and the least loaded subscriber at the beginning.
+    """
+
+    __slots__ = (
+        "_least_count",
+        "_least_end",
+        "_members",
+        "_most_count",
+        "_most_end",
+        "_most_start",
+        "_next_least",
+        "_next_most",
+        "_sizes",
+        "imbalance",
+    )
+
+    imbalance: Final[int]
+    _members: Final[list[int]]
+    _sizes: Final[Sequence[int]]
+
+    def __init__(self, sizes: Sequence[int], members: Sequence[int]) -> None:
+        """Begin with these members (`#initialize`). `sizes` has the number of partitions of each member and changes while partitions move."""
+        self._sizes = sizes
+        self._members = sorted(members, key=lambda member: (sizes[member], member))
+        least, most = sizes[self._members[0]], sizes[self._members[-1]]
+        self.imbalance = most - least
+        self._least_end = 0
+        self._least_count = least - 1
+        self._next_least = 0
+        self._most_start = self._most_end = len(members)
+        self._most_count = most + 1
+        self._next_most = len(members) - 1
+
+    def next_least_loaded_member(self) -> int:
+        """Return the member that gets the next partition (`#nextLeastLoadedMember`)."""
+        if self._next_least >= self._least_end:
+            self._least_count += 1
+            while self._least_end < len(self._members) and self._sizes[self._members[self._least_end]] == self._least_count:
+                self._least_end += 1
+            self._next_least = 0
+        self._next_least += 1
+        return self._members[self._next_least - 1]
+
+    def next_most_loaded_member(self) -> int:
+        """Return the member that gives up the next partition; -1 if no member can (`#nextMostLoadedMember`)."""
+        if self._next_most < self._most_start:
+            if self._most_end <= self._most_start and self._most_start > 0:
+                self._most_count = self._sizes[self._members[self._most_start - 1]]
+            else:
+                self._most_count -= 1
+            while self._most_start > 0 and self._sizes[self._members[self._most_start - 1]] == self._most_count:
+                self._most_start -= 1
+            self._next_most = self._most_end - 1
+        if self._next_most < 0:
+            return -1
+        self._next_most -= 1
+        return self._members[self._next_most + 1]
+
+    def exclude_most_loaded_member(self) -> None:
+        """Take the member that was returned last out of the range of the most loaded (`#excludeMostLoadedMember`)."""
+        last = self._most_end - 1
+        members = self._members
+        members[self._next_most + 1], members[last] = members[last], members[self._next_most + 1]
+        self._most_end = last
+
+    def is_balanced(self) -> bool:
+        """Whether the numbers of the two ranges differ by at most one (`#isBalanced`)."""
+        return self._most_count - self._least_count <= 1

@@ -1,0 +1,70 @@
+"""The assignor `uniform` of the group coordinator (`UniformAssignor`), and its builder for members that subscribe to the same topics."""
+
+from __future__ import annotations
+
+from core.kafka.assignors.java_order import initial_table_size
+from core.kafka.assignors.server.uniform_heterogeneous import UniformHeterogeneousAssignmentBuilder
+from core.kafka.assignors.subscription import Assignment, Member, Members, Topics, subscribed
+from core.kafka.ids import TopicPartition
+
+
+def assign(topics: Topics, members: Members, *, extra_goes_to_any_member: bool = True) -> Assignment:
+    """Assign all partitions in balance, with few movements (`UniformAssignor#assign`).
+
+    Args:
+        topics: the topics that have metadata, in the order of their IDs.
+        members: the members of the group in the order of the hash map. What they own is their target assignment so far.
+        extra_goes_to_any_member: whether any member can have one partition more than others (KAFKA-18688, 4.1), so that a balanced assignment
+            stays as it is. Before that, only the first members can.
+    """
+    topics = subscribed(topics, members)
+    if not topics:
+        return {member.member_id: [] for member in members}
+    first = frozenset(members[0].topics)
+    if all(first == frozenset(member.topics) for member in members):
+        return _assign_homogeneous(topics, members, extra_goes_to_any_member)
+    return UniformHeterogeneousAssignmentBuilder(topics, members).build()
+
+
+def _assign_homogeneous(topics: Topics, members: Members, extra_goes_to_any_member: bool) -> Assignment:
+    """Assign partitions to members with the same subscriptions (`UniformHomogeneousAssignmentBuilder#build`).
+
+    If the number of partitions is not divisible, some members get one more: those that own that many, and otherwise those that come last. Each
+    member keeps what it owns up to its quota. Then the first member with space gets partitions until it is full, then the next one.
+    """
+    owned = {tp for member in members for tp in member.owned}
+    every = (TopicPartition(topic, number) for topic, metadata in topics.items() for number in range(metadata.partitions))
+    unassigned = [tp for tp in every if tp not in owned]
+    minimum, extra = divmod(sum(metadata.partitions for metadata in topics.values()), len(members))
+    assignment: Assignment = {}
+    space: dict[str, int] = {}
+    for place, member in enumerate(members):
+        has_extra = extra > 0
+        quota = minimum + has_extra
+        kept = assignment[member.member_id] = []
+        for topic, numbers in _by_topic(topics, member).items():
+            kept += [TopicPartition(topic, number) for number in numbers[:quota]]
+            unassigned += [TopicPartition(topic, number) for number in numbers[quota:]]
+            quota -= min(quota, len(numbers))
+        if extra_goes_to_any_member and has_extra and quota > 0 and len(members) - place > extra:
+            has_extra = False
+            quota -= 1
+        extra -= has_extra
+        space[member.member_id] = quota
+    start = 0
+    for member_id, quota in space.items():
+        assignment[member_id] += unassigned[start : start + quota]
+        start += quota
+    return assignment
+
+
+def _by_topic(topics: Topics, member: Member) -> dict[str, list[int]]:
+    """Return the partitions of subscribed topics that a member owns. If it must give up some, it keeps the first in the order of a hash set of numbers."""
+    owned: dict[str, list[int]] = {topic: [] for topic in topics}
+    for tp in member.owned:
+        if tp.topic in owned and tp.partition < topics[tp.topic].partitions:
+            owned[tp.topic].append(tp.partition)
+    for numbers in owned.values():
+        mask = initial_table_size(len(numbers)) - 1
+        numbers.sort(key=lambda number: (number & mask, number))
+    return owned

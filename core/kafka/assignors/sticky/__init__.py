@@ -1,0 +1,1 @@
+"""The assignors `sticky` and `cooperative-sticky` of clients."""

@@ -1,0 +1,72 @@
+"""The least loaded subscriber of a topic, for the sticky assignor (`GeneralAssignmentBuilder#sortedCurrentSubscriptions`)."""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Mapping, Set
+from typing import Final
+
+
+class LeastLoaded:
+    """The members in the order of the number of their partitions, then of their IDs.
+
+    Each topic has a heap for the members of each rack. When the number of a member grows, its entries stay as they are until they come to the top. So
+    each heap always has an entry for the member with at most its number.
+
+    Attributes:
+        counts: the number of partitions of each member that takes part.
+    """
+
+    __slots__ = ("_heaps", "_racks", "_topics", "counts")
+
+    counts: Final[dict[str, int]]
+    _topics: Final[Mapping[str, list[str]]]
+    _racks: Final[Mapping[str, str]]
+    _heaps: Final[dict[str, dict[str, list[tuple[int, str]]]]]
+
+    def __init__(self, topics: Mapping[str, list[str]], racks: Mapping[str, str]) -> None:
+        self.counts = {}
+        self._topics = topics
+        self._racks = racks
+        self._heaps = {}
+
+    def has(self, member: str) -> bool:
+        """Whether a member takes part."""
+        return member in self.counts
+
+    def put(self, member: str, count: int) -> None:
+        """Set the number of partitions of a member."""
+        known = self.counts.get(member)
+        self.counts[member] = count
+        if known is not None and count >= known:
+            return
+        rack = self._racks[member]
+        for topic in self._topics[member]:
+            heapq.heappush(self._heaps.setdefault(topic, {}).setdefault(rack, []), (count, member))
+
+    def remove(self, member: str) -> None:
+        """Leave a member out from now on."""
+        del self.counts[member]
+
+    def first(self, topic: str, racks: Set[str] | None = None) -> str | None:
+        """Return the least loaded subscriber of a topic; None if there is none.
+
+        Args:
+            topic: the topic.
+            racks: if given, only members without a rack or in one of these racks count.
+        """
+        best: tuple[int, str] | None = None
+        for rack, heap in self._heaps.get(topic, {}).items():
+            if racks is None or not rack or rack in racks:
+                while heap:
+                    entry, member = heap[0]
+                    count = self.counts.get(member)
+                    if count == entry:
+                        break
+                    if count is None or count < entry:
+                        heapq.heappop(heap)
+                    else:
+                        heapq.heapreplace(heap, (count, member))
+                if heap and (best is None or heap[0] < best):
+                    best = heap[0]
+        return None if best is None else best[1]
