@@ -45,7 +45,9 @@ def measure(kind: str, by_topic: dict[str, TopicMetadata], *, equal: bool, racks
             for name in list(group)[:2]:
                 del group[name]
         order = hash_map_order(group)
-        members = [Member(name, group[name][0], tuple(owned.get(name, ())), change if name in owned else -1, "", group[name][1]) for name in order]
+        members = [
+            Member(name, group[name][0], tuple(owned.get(name, ())), change if name in owned else -1, "", group[name][1]) for name in order
+        ]
         begin = time.perf_counter()
         owned = ASSIGNORS[kind](by_topic, members)
         seconds.append(time.perf_counter() - begin)
