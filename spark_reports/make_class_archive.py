@@ -72,7 +72,7 @@ def prepare() -> Path:
             with contextlib.suppress(OSError):
                 old.unlink()
     except OSError as failure:
-        raise ReportError(f"{archive.parent}: cannot write Java's archive there: {failure.strerror or failure}") from failure
+        raise ReportError(f"{archive.parent}: cannot write the archive of Java classes: {failure.strerror or failure}") from failure
     return archive
 
 
@@ -111,7 +111,7 @@ def _simulate(path: Path) -> None:
 
 def main() -> int:
     """Create the archive. If this fails, report the failure and return 0, because Spark also starts without the archive."""
-    print_messages("Preparing Java's archive of Spark's classes (a minute, once) …")
+    print_messages("Creating the archive of Spark's Java classes (takes a minute, only once) …")
     try:
         with raise_on_signals():
             prepare()

@@ -215,7 +215,7 @@ def _out_dir(out_dir: str | Path | None, csv: bool) -> Path | str | None:
     there = next(each for each in (out, *out.absolute().parents) if each.exists())
     if not there.is_dir() or not os.access(there, os.W_OK):
         why = os.strerror(errno.EACCES if there.is_dir() else errno.ENOTDIR)
-        raise ReportError(f"{out}: cannot write tables there: {why}")
+        raise ReportError(f"{out}: cannot write the tables: {why}")
     return out.resolve()
 
 

@@ -224,10 +224,10 @@ _LONGEST_MS: Final = 3_650 * 86_400_000
 """The longest time that the laboratory's clock can measure, which is ten years."""
 
 _ALL: Final = (
-    Setting("min.insync.replicas", "int", 1, "topic", True, "The number of in-sync replicas that a write with acks=all needs.", least=1),
+    Setting("min.insync.replicas", "int", 1, "topic", True, "The minimum number of in-sync replicas for a write with acks=all.", least=1),
     Setting(
         "unclean.leader.election.enable", "boolean", False, "topic", True,
-        "Whether a replica outside the ISR can become leader when no member of the ISR is alive. Records that it lacks are lost.", older_defaults=(("0.10.2", True),),
+        "Whether a replica outside the ISR can become leader when no member of the ISR is alive. Records that this replica lacks are lost.", older_defaults=(("0.10.2", True),),
     ),
     Setting(
         "replica.lag.time.max.ms", "long", 30_000, "broker", False,
@@ -252,7 +252,7 @@ _ALL: Final = (
     ),
     Setting(
         "num.replica.fetchers", "int", 1, "broker", True,
-        "The number of fetcher threads from one broker to another. They share the partitions.", least=1, most=1_000,
+        "The number of threads with which a broker fetches from another broker. The threads share the partitions.", least=1, most=1_000,
     ),
     Setting(
         "replica.high.watermark.checkpoint.interval.ms", "long", 5_000, "broker", False,
@@ -289,7 +289,7 @@ _ALL: Final = (
     ),
     Setting(
         "leader.imbalance.per.broker.percentage", "int", 10, "controller", False,
-        "A ZooKeeper controller moves leadership back to a broker only if the broker lacks more than this percentage of its preferred partitions. KRaft ignores it.",
+        "A ZooKeeper controller moves leadership back to a broker only if the broker lacks more than this percentage of its preferred partitions. KRaft ignores this setting.",
     ),
     Setting(
         "zookeeper.session.timeout.ms", "int", 18_000, "broker", False,
@@ -367,7 +367,7 @@ _ALL: Final = (
     ),
     Setting(
         "log.retention.bytes", "long", -1, "broker", True,
-        "The oldest segments are deleted as long as the rest of the log has at least this size. -1 means never.",
+        "The oldest segment is deleted if the rest of the log still has at least this size. -1 means never.",
         least=-1, most=MAX_LONG, of_topic="retention.bytes",
     ),
     Setting(
@@ -376,16 +376,16 @@ _ALL: Final = (
     ),
     Setting(
         "log.cleanup.policy", "list", "delete", "broker", True,
-        "The fate of old records. With `delete`, retention deletes old segments. With `compact`, the log cleaner removes records whose key has a newer one.",
+        "How a log gets rid of old records. With `delete`, retention deletes old segments. With `compact`, the log cleaner removes records whose key has a newer record.",
         of_topic="cleanup.policy", words=("delete", "compact"),
     ),
     Setting(
         "log.cleaner.min.cleanable.ratio", "double", 0.5, "broker", True,
-        "A compacted log is cleaned when more than this part of its bytes was never cleaned.", of_topic="min.cleanable.dirty.ratio",
+        "A compacted log is cleaned when more than this fraction of its bytes has never been cleaned.", of_topic="min.cleanable.dirty.ratio",
     ),
     Setting(
         "log.cleaner.delete.retention.ms", "long", 86_400_000, "broker", True,
-        "The minimum time that a tombstone stays in a cleaned log. A reader that takes longer to reach the end can miss a deletion.",
+        "The minimum time that a tombstone stays in a cleaned log. A consumer that takes longer to read the log can miss a deletion.",
         most=_LONGEST_MS, of_topic="delete.retention.ms",
     ),
     Setting(
@@ -394,16 +394,16 @@ _ALL: Final = (
     ),
     Setting(
         "log.cleaner.max.compaction.lag.ms", "long", MAX_LONG, "broker", True,
-        "A log with an older record that was never cleaned is cleaned, whatever its ratio. By default, this never happens.",
+        "A log is cleaned, however few of its bytes are dirty, when it has a record older than this that has never been cleaned. By default, there is no such limit.",
         least=1, most=MAX_LONG, of_topic="max.compaction.lag.ms",
     ),
     Setting(
         "log.cleaner.backoff.ms", "long", 15_000, "broker", True,
-        "The time until the log cleaner looks for a log to clean again, if it found none.", least=1, most=_LONGEST_MS,
+        "If the log cleaner finds no log to clean, it looks again after this time.", least=1, most=_LONGEST_MS,
     ),
     Setting(
         "log.cleaner.dedupe.buffer.size", "long", 134_217_728, "broker", True,
-        "The memory in which the log cleaner notes the last offset of each key, 24 bytes for each. If it is full, a pass ends early.",
+        "The size of the buffer in which the log cleaner stores the last offset of each key (24 bytes per key). If the buffer is full, a pass ends early.",
         least=1_048_576, most=MAX_LONG,
     ),
     Setting(
@@ -448,7 +448,7 @@ _ALL: Final = (
     ),
     Setting(
         "transaction.partition.verification.enable", "boolean", True, "broker", True,
-        "Whether a leader, before it appends the first batch of a transaction, asks the transaction coordinator to confirm that the partition is part of it (KIP-890).",
+        "Whether a leader asks the transaction coordinator to confirm that a partition is part of a transaction before it appends the first batch (KIP-890).",
     ),
     Setting(
         "log.flush.offset.checkpoint.interval.ms", "int", 60_000, "broker", False,

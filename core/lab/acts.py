@@ -368,8 +368,8 @@ class Produce(Act, word="produce", does="produce a burst of records"):
     producer by their Kafka names: delivery.timeout.ms, request.timeout.ms, metadata.max.age.ms, retries,
     max.in.flight.requests.per.connection.
 
-    Compacted topics take only records with `keys`: a list of names, or a number of keys `k0`, `k1`, …, which the records get in turn.
-    `value` is the value of all these records. The value `none` makes them tombstones. Without `value`, the records count from 0.
+    Compacted topics take only records with `keys`: a list of names, or a number of keys `k0`, `k1`, …, which the records use in turn.
+    `value` is the value of all these records. The value `none` makes them tombstones. Without `value`, the values are 0, 1, 2, and so on.
     """
 
     topic: str

@@ -221,7 +221,7 @@ class _Splitter:
 
     def _drop_lone(self) -> None:
         if self.lone is not None:
-            self.note(self.lone.line, f"ignored, the line says nothing about the topic: {shown(self.lone.columns[0][1])}")
+            self.note(self.lone.line, f"ignored, the line does not describe the topic: {shown(self.lone.columns[0][1])}")
             self.lone = self.previous = None
 
     def _forget(self) -> None:

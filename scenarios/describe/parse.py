@@ -145,7 +145,7 @@ class _Reader:
         for stray in strays:
             self._note(line, f"ignored in Configs, not name=value: {shown(stray)}")
         if text.endswith(","):
-            self._note(line, "Configs ends with a comma: the text lacks the settings after it")
+            self._note(line, "Configs ends with a comma: the settings after it are missing")
         kept: dict[str, str] = {}
         for name, value in settings:
             if kept.setdefault(name, value) != value:
@@ -235,8 +235,7 @@ class _Reader:
             first = min(line for _, line in draft.rows.values())
             self._note(
                 first,
-                f"topic {name} has no headline (filters omit it): its TopicId and settings are unknown, and its size is taken "
-                "from the rows",
+                f"topic {name} has no headline (filters omit it): its TopicId and settings are unknown, and the rows determine its size",
             )
             return DescribedTopic(name, "", rows[-1].partition + 1, rows[0].replication_factor, (), rows, headed=False)
         if not rows:

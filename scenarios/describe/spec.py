@@ -199,8 +199,8 @@ def _topic_notes(topics: Iterable[DescribedTopic]) -> Iterable[str]:
         count = topic.rows[-1].partition + 1 if topic.rows else 0
         if len(topic.rows) < count:
             yield (
-                f"topic {topic.name}: the text lacks {missing_partitions(topic.rows, count)}; they are placed on the brokers "
-                "in turn, and are in sync where brokers are up"
+                f"topic {topic.name}: the text lacks {missing_partitions(topic.rows, count)}; their replicas are placed on the brokers "
+                f"in turn, and are in sync on running brokers"
             )
         if topic.headed and 0 < count < topic.partitions:
             yield f"topic {topic.name} starts with {count} of its {topic.partitions} partitions: the text has no rows for the others"

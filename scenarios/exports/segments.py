@@ -17,7 +17,7 @@ from core.lab.views.segment_report import SegmentReport, replica_log
 from scenarios.errors import InputError, did_you_mean
 
 NOTES = (
-    "Positions and sizes count the keys and values of records, like segment.bytes and events do.",
+    "Positions and sizes count only the keys and values of records, as segment.bytes and events do in this model.",
     "'format v2' is the size with the headers of batches and records, uncompressed.",
 )
 """The notes below the table of files."""
@@ -124,7 +124,8 @@ def lookup_lines(lookup: Lookup) -> Iterator[str]:
         for each in transfers(lookup.bytes):
             yield (
                 f"  {each.method.value:<10}  {' → '.join(each.path)}: the CPU copies {each.cpu_bytes} bytes "
-                f"({each.cpu_bytes_per_record(sent):.0f} per record), {each.user_bytes} bytes pass user space, {each.switches} mode switches"
+                f"({each.cpu_bytes_per_record(sent):.0f} per record), {each.user_bytes} bytes pass through user space, {each.switches} "
+                f"mode switches"
             )
 
 

@@ -66,8 +66,8 @@ def decode(data: bytes, source: str, right: str = "use a text file in UTF-8") ->
     except UnicodeDecodeError as wrong:
         before = data[: wrong.start]
         line, column = before.count(b"\n") + 1, wrong.start - (before.rfind(b"\n") + 1) + 1
-        named = "not UTF-16, although it starts like it" if encoding is not None else "not UTF-8"
-        raise ScriptError(Place(source, line, column), "", f"the file is binary or {named}", right) from None
+        named = "starts like UTF-16 but is not UTF-16" if encoding is not None else "is not UTF-8"
+        raise ScriptError(Place(source, line, column), "", f"the file is binary, or {named}", right) from None
 
 
 def read_text(path: str | Path, right: str = "use a text file in UTF-8", remedy: str = "", most: int = MAX_BYTES) -> str:

@@ -363,7 +363,9 @@ class _Builder:
         if inside >= MAX_ITEMS:
             raise self.error(event, path, f"more than {MAX_ITEMS:,} entries", "no list or mapping of a script is that long")
         if self.count > MAX_VALUES:
-            raise self.error(event, path, f"more than {MAX_VALUES:,} values", f"that is enough for {MAX_PARTITIONS:,} placed partitions")
+            raise self.error(
+                event, path, f"more than {MAX_VALUES:,} values", f"the limit is enough for {MAX_PARTITIONS:,} placed partitions"
+            )
 
     def items(self, mark: Any, path: Path, depth: int) -> Items:
         nodes: list[Node] = []

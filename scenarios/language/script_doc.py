@@ -97,7 +97,8 @@ A topic has `partitions` and `replication-factor`, or `replicas` (the brokers of
 `isrlab import` writes it, `partitions: [{{replicas: [1, 2], isr: [1], leader: 1, elr: [], last-known-elr: []}}]`. A topic can also have
 `config` and `topic-id`.
 
-To start from a state of a real cluster, such a partition can also have `leader-epoch` and, for all its replicas, `leo`, `hw`, `log-start`,
+To start from the state of a real cluster, such a partition can also have `leader-epoch` and, for all its replicas, `leo`, `hw`,
+`log-start`,
 and `epochs` (the entries of leader-epoch-checkpoint). `logs` lists the differences by broker:
 `{{replicas: [1, 2, 3], isr: [1, 2], leader: 1, leader-epoch: 7, leo: 60, epochs: [[0, 0], [7, 40]], logs: {{3: {{leo: 50, hw: 45, epochs: [[0, 0]]}}}}}}`.
 By default, the HW equals the LEO, and all records belong to the current leader epoch. Records below the leader's HW count as acknowledged.
@@ -107,12 +108,12 @@ otherwise the step fails). Without any of these fields, the step is due at once.
 `expect`. `note` describes what the step shows. `under` limits the step to some releases: `{{before: "0.11"}}`, `{{since: "2.0"}}`, a list,
 or the guards in force: `{{with: maximal-isr}}`, `{{without: maximal-isr}}`. If the pace is `by-hand`, the list is called `steps`. Each
 fetch, answer, and fencing is then an act, and time advances only with `wait`. On a timeline, the act `pace: by-hand` starts a sequence of
-such steps, and `pace: timeline` ends it. Each of these steps has a time `at`.
+such steps, and `pace: timeline` ends it. Each of these steps needs a time (`at`).
 
 **expect.** An expectation is a condition, a table, or a list of both. In a list, `{{expect: ..., under: ..., note: ...}}` limits an
 expectation to some releases. A table has partitions (`orders-0: {{leader: 2, isr: [1, 2], hw: 5}}`), replicas within partitions (`1: 15/4`
 is LEO/HW on broker 1, or `1: {{leo: 15, epochs: [[0, 0]]}}`), brokers (`b2: {{state: stopped}}`), clients (`app: {{failed: 0}}`), and
-counts (`lost: 0`). For comparisons other than equality, write a text such as `"<= 5"`.
+counts (`lost: 0`). For comparisons other than equality, write a string such as `"<= 5"`.
 
 **Conditions.** A condition consists of comparisons (`== != < <= > >=`) of readings with values or other readings. Join comparisons with
 `and`, `or`, `not`, and parentheses. `[1, 2]` is a set of brokers. If you compare a set with a number, the condition uses the size of the

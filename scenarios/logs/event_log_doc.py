@@ -29,7 +29,7 @@ The log of a session is a JSON Lines file in UTF-8, with one object per line. Ea
 {{"isrlab": "event-log", "version": {VERSION}, "release": "4.3", "seed": 0, "scenario": "d6-unclean-election-on", "settings": {{"min.insync.replicas": "2"}}, "cluster": {{"brokers": [1, 2, 3]}}}}
 ```
 
-`scenario` is null for a session without a scenario. `settings` are the cluster-wide Kafka settings that were changed.
+`scenario` is null for a session without a scenario. `settings` contains the cluster-wide Kafka settings that the cluster was created with.
 `cluster` is the whole cluster in the format of a script: brokers, topics with their placement, network, and pace.
 
 **Every following line, an event**

@@ -116,9 +116,9 @@ class LogReader:
     def problem(self) -> str:
         """Return a message if the log was not closed, and '' if it was closed. The message is known only after the last event."""
         if self.torn:
-            return f"{self.source}:{self.torn}: the last line is torn (the process was killed while it wrote); it is skipped"
+            return f"{self.source}:{self.torn}: the last line is incomplete (the process was killed while it was writing); isrlab skips this line"
         if self.end is None:
-            return f"{self.source}: the log has no end line: its process was killed; all events up to then are read"
+            return f"{self.source}: the log has no end line, because its process was killed; all events up to that point are read"
         return ""
 
 

@@ -177,7 +177,7 @@ def brief(value: object) -> str:
     try:
         written = json.dumps(value)
     except (ValueError, RecursionError):
-        written = "a value of great size"
+        written = "a very large value"
     return written if len(written) <= _QUOTED else written[: _QUOTED - 1] + "…"
 
 

@@ -330,7 +330,7 @@ class Terminal:
         self.master, slave = pty.openpty()
         fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", ROWS, COLUMNS, 0, 0))
         environ = {**os.environ, "TERM": "xterm-256color", "COLORTERM": "truecolor", "PYTHONIOENCODING": "utf-8", "BENCH_OUT": str(out)}
-        for name in ("NO_COLOR", "PYTHONDONTWRITEBYTECODE"):  # colours, and modules compiled as they are for everybody
+        for name in ("NO_COLOR", "PYTHONDONTWRITEBYTECODE"):  # colors, and modules compiled as they are for everybody
             environ.pop(name, None)
         self.process = subprocess.Popen(
             [sys.executable, *arguments], stdin=slave, stdout=slave, stderr=slave, env={**environ, "PYTHONPATH": str(ROOT)}, cwd=ROOT

@@ -115,7 +115,7 @@ def test_acts_have_the_same_bounds() -> None:
     """What the playground and logs bring in does not come through a script."""
     cluster = Cluster(ClusterSpec((BrokerSpec(1), BrokerSpec(2)), (TopicSpec("t", 2, 2),)), CURRENT, 1)
     for act, words in (
-        (acts.Link(("b1", "b2"), loss_ppm=MAX_LOSS_PPM + 1), "a link can lose at most 99 %"),
+        (acts.Link(("b1", "b2"), loss_ppm=MAX_LOSS_PPM + 1), "a link can lose at most 99%"),
         (acts.CreateTopic("u", 10**9, 2), "this act would result in 1,000,000,002 partitions in the cluster; use at most 200,000"),
         (acts.CreateTopic("u", 1_000, 1_001), "this act would result in 1,001,004 replicas in the cluster; use at most 1,000,000"),
         (acts.CreatePartitions("t", 10**9), "this act would result in 1,000,000,000 partitions in the cluster; use at most 200,000"),

@@ -1,6 +1,6 @@
-"""Pictures of every screen at three sizes, without colours and in ASCII, held against what they looked like.
+"""Pictures of every screen at three sizes, without colors and in ASCII, held against what they looked like.
 
-A snapshot keeps a picture's text, to be read in a diff, and the fingerprint of its SVG, which pins every colour. When one differs
+A snapshot keeps a picture's text, to be read in a diff, and the fingerprint of its SVG, which pins every color. When one differs
 on purpose, `ISRLAB_SNAPSHOTS=write python -m pytest tests/tui/test_snapshots.py` writes them anew; the new picture of one that
 differs is left beside the test's other temporary files, to be looked at.
 """

@@ -105,7 +105,7 @@ ACTIONS: Final[tuple[Action, ...]] = (
     ),
     Action(
         "diff", ("D",), "difference",
-        "Show the differences between this moment and a bookmark, the moment before a jump, or any time or event.", TIME, call="diff", footer=38,
+        "Show the differences between this moment and another: a bookmark, the moment before a jump, a time, or an event.", TIME, call="diff", footer=38,
     ),
     Action(
         "faster", ("plus", "equals_sign"), "faster", "Use the next higher speed, up to 1000×.", TIME, refusals.fastest, call="faster", shown="+",
@@ -282,7 +282,7 @@ ACTIONS: Final[tuple[Action, ...]] = (
     ),
     Action(
         "search", ("slash",), "find",
-        "Filter the lists by words: partitions, brokers, and events by name, number, or state (b55, offline, orders-); "
+        "Filter partitions, brokers, and events by name, number, or state (b55, offline, orders-), and "
         "settings and scenarios by name or description. Esc clears the filter.", SCREENS, call="search", shown="/", footer=18,
     ),
     Action("back", ("escape",), "overview", "Return to the overview. On the overview, clear the "
@@ -308,8 +308,8 @@ ACTIONS: Final[tuple[Action, ...]] = (
         call="zoom", shown="⏎", footer=29,
     ),
     Action(
-        "colours", ("C",), "colors", "Choose a palette (color-blind-safe, high contrast, light …), or ASCII instead of glyphs.", SCREEN,
-        call="colours",
+        "colors", ("C",), "colors", "Choose a palette (color-blind-safe, high contrast, light …), or ASCII instead of glyphs.", SCREEN,
+        call="colors",
     ),
     Action("help", ("question_mark", "f1"), "help", "Show this page.", SCREEN, call="show_help", shown="?", footer=16),
     Action(
@@ -348,7 +348,7 @@ MOVES: Final = (
     ("↑ ↓", "choose a partition, or an event in the log"),
     ("Tab", "move between panels: brokers, partitions, events, timeline"),
     ("← → Enter", "on the timeline: choose a mark and go to it"),
-    ("PgUp PgDn Home", "scroll further"),
+    ("PgUp PgDn Home", "scroll"),
     ("Ctrl+Z", "suspend the playground; the shell command fg resumes it"),
     ("right click", "open a menu of actions for a broker or a partition"),
 )

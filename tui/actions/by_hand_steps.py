@@ -95,7 +95,7 @@ def fetch_round(context: ActionContext) -> TextPrompt:
     return TextPrompt(
         "round",
         f"{who} fetch from b{leader}",
-        f"Each request arrives, and the leader answers it with {each}, for example {example}. "
+        f"Each fetch arrives at the leader, which answers with {each}, for example {example}. "
         "To return all records, leave the line empty. To skip a follower, enter -. Other partitions in the same fetch return at most that many records.",
         "",
         wanted,

@@ -49,6 +49,8 @@ MAX_BYTES: Final = 1024 * 1024
 _WORDS: Final = {"space": "Space", "enter": "⏎", "backspace": "Bksp", "end": "End", "insert": "Ins", "delete": "Del"}
 _KNOWN: Final = frozenset(str(key.value) for key in Keys if not str(key.value).startswith("<"))
 _ALWAYS: Final = {"quit": ("ctrl+c",), "back": ("escape",)}
+_FORMER_IDS: Final = {"colours": "colors"}
+"""The ids that an action had in earlier versions, which keymap files can still use, each with its current id."""
 
 
 @attrs.frozen(repr=False)
@@ -127,7 +129,8 @@ def keymap_of(data: Mapping[str, Any], source: str) -> Keymap:
     if not isinstance(wanted, dict):
         raise InputError(f'{source}: keys must be a section; write [keys], and below it, for example, kill = "J"')
     changed: dict[str, tuple[str, ...]] = {}
-    for action, value in wanted.items():
+    for word, value in wanted.items():
+        action = str(_FORMER_IDS.get(word, word))
         if action not in BY_ID:
             raise InputError(f"{source}: [keys] {action[:40]}: no such action; {did_you_mean(action, BY_ID, 'see isrlab keys')}")
         values = value if isinstance(value, list) else [value]

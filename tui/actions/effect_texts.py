@@ -127,9 +127,9 @@ def unclean(context: ActionContext) -> str:
     own = topic is not None and context.overridden(UNCLEAN, topic)
     where = f"topic {topic}" if own else "the whole cluster"
     if context.setting(UNCLEAN, topic):
-        return f"Turns it off for {where}: only members of the ISR (or ELR) can be elected."
+        return f"Turns unclean election off for {where}: only members of the ISR (or ELR) can be elected."
     changed = [p for p in context.view.partitions if (p.tp.topic == topic if own else not context.overridden(UNCLEAN, p.tp.topic))]
-    return f"Turns it on for {where}: {_partitions(unclean_change(changed, context.view.up).elected)} would get a leader from outside the ISR, which can lose records."
+    return f"Turns unclean election on for {where}: {_partitions(unclean_change(changed, context.view.up).elected)} would get a leader from outside the ISR, which can lose records."
 
 
 def elect_unclean(context: ActionContext) -> str:

@@ -97,7 +97,7 @@ def link_quality(context: ActionContext) -> Question:
     nodes += [] if context.view.voters else [CONTROLLER]
     view = context.view
     changed = {frozenset((link.src, link.dst)) for link in view.changed_links}
-    new = f"{format_duration(view.latency_us)}, {f'{view.loss_ppm / 10_000:g} %' if view.loss_ppm else 'no'} loss"
+    new = f"{format_duration(view.latency_us)}, {f'{view.loss_ppm / 10_000:g}%' if view.loss_ppm else 'no'} loss"
     for node in nodes:
         options.append(
             (
@@ -109,7 +109,7 @@ def link_quality(context: ActionContext) -> Question:
         )
         options.append(
             (
-                f"{here} ↔ {node}: 10 % loss",
+                f"{here} ↔ {node}: 10% loss",
                 (acts.Link((here, node), loss_ppm=100_000),),
                 "TCP retransmits: messages are late, but in order",
                 None,

@@ -111,7 +111,7 @@ class Playground(App[int]):
         """The traceback of the first uncaught error, which ends the playground."""
         self.display_options = display
         self._open_main_screen(self.DEFAULT_MODE)
-        self.few_colours = self.console.color_system == "256"
+        self.few_colors = self.console.color_system == "256"
         self._plain, self._ascii = PlainFilter(enabled=False), AsciiFilter(enabled=display.wants_ascii)
         # No widget uses ANSI colors, so the filter that converts them is not needed.
         self._filters = [
@@ -146,7 +146,7 @@ class Playground(App[int]):
     def use_palette(self, name: str) -> None:
         """Switch to a palette."""
         self.palette = name
-        self.paint = palette_of(name, few=self.few_colours)
+        self.paint = palette_of(name, few=self.few_colors)
         self._plain.enabled = name == "plain"
         theme = theme_of(name).name
         if not self.is_running:

@@ -94,7 +94,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--isolate", type=_timed, action="append", default=[], metavar="B@S", help="cut broker B off at second S")
     parser.add_argument("--keys", default="", help="the keys to press at the end: Textual's names, separated by commas")
     parser.add_argument("--ascii", action="store_true", help="use ASCII instead of glyphs")
-    parser.add_argument("--no-colour", action="store_true", help="use no colors")
+    parser.add_argument("--no-color", action="store_true", help="use no colors")
     parser.add_argument("--palette", choices=sorted(PALETTES), default="dark", help="the palette")
     options = parser.parse_args(arguments)
     try:
@@ -115,7 +115,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print_messages(f"tui.app.screenshot: {refusal}")
         return 2
     loaded.session.pause()
-    app = Playground(loaded, DisplayOptions(ascii_only=options.ascii, palette="plain" if options.no_colour else options.palette))
+    app = Playground(loaded, DisplayOptions(ascii_only=options.ascii, palette="plain" if options.no_color else options.palette))
     keys = [key for key in options.keys.split(",") if key]
     svg = asyncio.run(draw(app, options.size, keys, "isrlab"))
     try:

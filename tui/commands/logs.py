@@ -21,7 +21,7 @@ def add_commands(commands: Any) -> None:
     log_commands = log.add_subparsers(title="commands", metavar="COMMAND", required=True, parser_class=Parser)
     check = log_commands.add_parser(
         "check",
-        help="report every line with a wrong sequence number, time, or cause, and an incomplete last line; exit with 2 if there are any",
+        help="report lines with a wrong sequence number, time, or cause, and an incomplete last line; exit with 2 if there are any",
     )
     check.add_argument("logs", nargs="+", metavar="LOG", help="event logs, or directories of *.jsonl files")
     check.set_defaults(command=_log_check)

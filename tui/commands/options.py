@@ -138,7 +138,7 @@ def add_display_options(parser: argparse.ArgumentParser) -> None:
     )
     group.add_argument("--ascii", action="store_true", help="use ASCII instead of glyphs (same as ISRLAB_ASCII=1)")
     group.add_argument(
-        "--palette", metavar="NAME", help="the palette: dark, light, colour-blind, contrast, sixteen, or plain (same as NO_COLOR=1)"
+        "--palette", metavar="NAME", help="the palette: dark, light, color-blind, contrast, sixteen, or plain (same as NO_COLOR=1)"
     )
     group.add_argument(
         "--keys",

@@ -20,7 +20,7 @@ def add_commands(commands: Any) -> None:
     sweep.add_argument(
         "--until-width",
         metavar="W",
-        help="stop running a cell when the 95 %% confidence interval of its probability of loss is at most this wide, for example 0.05",
+        help="stop running a cell when the 95%% confidence interval of its probability of loss is at most this wide, for example 0.05",
     )
     sweep.add_argument(
         "-o",

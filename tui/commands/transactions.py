@@ -52,7 +52,7 @@ def add_commands(commands: Any) -> None:
         "--max-transaction-timeout",
         metavar="MIN",
         default=str(DEFAULT_MAX_TIMEOUT),
-        help=f"find only transactions whose producer has been idle for longer, in minutes; by default, {DEFAULT_MAX_TIMEOUT}",
+        help=f"find only transactions whose producer has been idle for more than this many minutes; by default, {DEFAULT_MAX_TIMEOUT}",
     )
     hanging.set_defaults(command=_find_hanging)
 

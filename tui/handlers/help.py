@@ -66,7 +66,7 @@ class HelpScreens:
         """Return the painted glossary for the current release."""
         return paint_glossary(self.loaded.release, self.screen.paint, width, zookeeper=self.screen.context().on_zookeeper, first=first)
 
-    def choose_colours(self) -> None:
+    def choose_colors(self) -> None:
         """Ask for a palette, and whether to use ASCII or glyphs. The choice applies to this session."""
         app = self.screen.app
         assert isinstance(app, ThemedApp)

@@ -121,7 +121,7 @@ class MainScreen(Screen[None]):
             "leave": self._leave,
             "show_help": helps.show_help,
             "show_glossary": helps.show_glossary,
-            "colours": helps.choose_colours,
+            "colors": helps.choose_colors,
             "palette": self._open_command_palette,
             "filter": navigation.next_level,
             "follow": navigation.follow,

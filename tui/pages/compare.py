@@ -25,7 +25,7 @@ from tui.actions.context import Option, Question
 from tui.analysis.partition_list import in_order
 from tui.pages.page import Page
 from tui.panels.cluster_totals import lost_words
-from tui.panels.events import coloured
+from tui.panels.events import colored
 from tui.rendering.palette import Palette
 from tui.rendering.rows import Row, blank, clip, clip_name, rule, wrap
 from tui.rendering.states import broker_state, partition_status
@@ -129,7 +129,7 @@ def paint_compare(
         words = "no further event yet" if event is None else f"{format_clock(event[1])} #{event[0]} {sentence(event)}"
         for number, line in enumerate(wrap(words, max(10, width - 18))):
             row = Row().add(f" {clip(name, 14):<15} " if number == 0 else " " * 17, paint.strong)
-            below.append(row.join(coloured(line, paint, paint.muted if event is None else paint.text)).strip(width))
+            below.append(row.join(colored(line, paint, paint.muted if event is None else paint.text)).strip(width))
     for words in (*hidden_difference(parted), *notes):
         for line in wrap(words, width - 2):
             below.append(Row().add(f" {line}", paint.muted).strip(width))

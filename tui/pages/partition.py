@@ -18,7 +18,7 @@ from tui.pages.log_runs import paint_logs
 from tui.pages.page import Page
 from tui.pages.segments import lookup_target, paint_segments
 from tui.panels.cluster_totals import lost_words
-from tui.panels.events import coloured
+from tui.panels.events import colored
 from tui.panels.inspector import all_committed, ids, not_served
 from tui.rendering.palette import Palette
 from tui.rendering.rows import Row, rule, wrap
@@ -187,7 +187,7 @@ def paint_partition_page(
     lines = [head.strip(width)]
     for sentence in high_watermark_reasons(detail, view, left, unclean):
         for number, line in enumerate(wrap(sentence, width - 4)):
-            lines.append(Row().add(" → " if number == 0 else "   ", paint.key).join(coloured(line, paint, paint.text)).strip(width))
+            lines.append(Row().add(" → " if number == 0 else "   ", paint.key).join(colored(line, paint, paint.text)).strip(width))
     lines += _replicas(detail, paint, width, broker)
     lines += _sets(detail, paint, width)
     lines.append(rule("Logs by leader epoch", "", width, paint.title, paint.faint, paint.muted))
@@ -239,7 +239,7 @@ def _role(replica: ReplicaView, leader: int) -> str:
     if not replica.alive:
         return "no process"
     if replica.role == "leader":
-        return "leads" if replica.broker == leader else f"believes it leads, e{replica.believes_epoch}"
+        return "leads" if replica.broker == leader else f"considers itself leader, e{replica.believes_epoch}"
     if replica.believes_leader != leader:
         return "follows no leader" if replica.believes_leader < 0 else f"follows b{replica.believes_leader}, e{replica.believes_epoch}"
     return replica.fetch_state

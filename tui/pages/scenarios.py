@@ -17,7 +17,7 @@ from scenarios.language.script import Scenario, releases_of
 from scenarios.releases import release_named
 from tui.actions.context import Option, Question
 from tui.pages.filtered import FilteredPage, has_words
-from tui.panels.events import coloured
+from tui.panels.events import colored
 from tui.rendering.palette import Palette
 from tui.rendering.rows import Row, blank, rule, wrap
 from tui.rendering.tables import Cell, Column, paint_table
@@ -124,7 +124,7 @@ def _about(entry: ScenarioEntry, paint: Palette, width: int) -> list[Strip]:
     scenario = entry.scenario
     out = [rule(entry.name, entry.topic, width, paint.title, paint.faint, paint.muted)]
     for line in wrap(entry.about, width - 2):
-        out.append(Row().add(" ", paint.text).join(coloured(line, paint, paint.text)).strip(width))
+        out.append(Row().add(" ", paint.text).join(colored(line, paint, paint.text)).strip(width))
     if scenario is not None:
         spec = scenario.spec
         topics = ", ".join(f"{topic.name} × {topic.partitions}" for topic in spec.topics)

@@ -162,8 +162,8 @@ def consequences(known: KnownSetting, place: SettingsScope, view: ClusterView, s
         ]
     if name == "replica.fetch.wait.max.ms":
         return [
-            "Followers of idle partitions fetch at this interval. A follower learns the high watermark from the next answer, so "
-            "its own high watermark can be this late."
+            "Followers of idle partitions fetch at this interval. A follower learns the high watermark from the next answer, so its own "
+            "high watermark can lag by this much."
         ]
     if name.endswith("throttled.rate"):
         return [

@@ -165,7 +165,7 @@ def glyph_of(kind: str) -> tuple[str, str]:
     return _GLYPHS.get(kind, ("·", "text"))
 
 
-def coloured(text: str, paint: Palette, base: Style) -> list[tuple[str, Style]]:
+def colored(text: str, paint: Palette, base: Style) -> list[tuple[str, Style]]:
     """Split a sentence into styled parts, with brokers, partitions, settings, and numbers highlighted."""
     styles = {"broker": paint.broker, "partition": paint.partition, "loss": paint.alarm, "setting": paint.text, "number": paint.number}
     parts: list[tuple[str, Style]] = []
@@ -209,7 +209,7 @@ def paint_event(
     )
     if folded:
         folded = clip(folded, width - row.width - 2)
-    row.join(coloured(folded or sentence(event), paint, base))
+    row.join(colored(folded or sentence(event), paint, base))
     if folded:
         row.add(" ▾" if opened else " ▸", paint.key)
     return row.strip(width, (paint.cursor if focused else paint.row) if selected else None)

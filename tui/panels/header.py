@@ -82,7 +82,7 @@ def paint_header(clock: Clock, paint: Palette, width: int) -> Strip:
     if clock.task_target is not None:
         row.add(f"{clock.task_verb} {clock.task_target}", paint.warn)
         if clock.progress is not None:
-            row.add(f"  {clock.progress * 100:.0f} %", paint.strong)
+            row.add(f"  {clock.progress * 100:.0f}%", paint.strong)
         row.add(f"  {clock.play_key} cancels", paint.muted)
     elif clock.by_hand and not clock.playing:
         row.add("by hand", paint.warn).add(f"  {clock.hand_key} resumes", paint.muted)

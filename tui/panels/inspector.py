@@ -18,7 +18,7 @@ from scenarios.releases import release_named
 from tui.analysis.per_state_cache import cached_per_state
 from tui.panels.brokers import links_of
 from tui.panels.cluster_totals import lost_words
-from tui.panels.events import coloured, glyph_of
+from tui.panels.events import colored, glyph_of
 from tui.panels.lines import Lines
 from tui.rendering.palette import Palette
 from tui.rendering.rows import Row, blank, clip, headline, in_a_sentence, rule, wrap
@@ -159,7 +159,7 @@ def paint_partition(
     if 0 < room < len(sentences):
         sentences[room - 1 :] = [clip(f"{sentences[room - 1]} {sentences[room]}", width - 2)]
     for line in sentences:
-        lines.append(Row().add(" ", paint.text).join(coloured(line, paint, paint.text)).strip(width))
+        lines.append(Row().add(" ", paint.text).join(colored(line, paint, paint.text)).strip(width))
     before = len(lines)
     digits = max(5, *(len(f"{replica.leo:,}") for replica in p.replica_views))
     head = "LEO".rjust(digits) + "  " + "HW".rjust(digits) + "  " + "lag".rjust(7) + "  caught up  epochs@start"
@@ -181,7 +181,7 @@ def paint_partition(
     lines.append(second.strip(width))
     for why in gone:
         lines += [
-            Row().add(" ", paint.text).join(coloured(line, paint, paint.muted)).strip(width) for line in wrap("out: " + why, width - 2)
+            Row().add(" ", paint.text).join(colored(line, paint, paint.muted)).strip(width) for line in wrap("out: " + why, width - 2)
         ]
     third = Row().add(" ", paint.text)
     for label, number, alarm in (
@@ -276,7 +276,7 @@ def paint_broker(b: BrokerView, view: ClusterView, paint: Palette, width: int) -
     for label, which in (("leads", led), ("not in sync for", out)):
         if which:
             for line in wrap(f"{label} " + " ".join(map(str, which[:60])), width - 2):
-                lines.append(Row().add(" ", paint.text).join(coloured(line, paint, paint.muted)).strip(width))
+                lines.append(Row().add(" ", paint.text).join(colored(line, paint, paint.muted)).strip(width))
     return lines
 
 
@@ -287,7 +287,7 @@ def paint_event_detail(event: EventTuple, find: Callable[[int], EventTuple | Non
     head = Row().add(f" {format_clock(event[1])} ", paint.muted).add(f"{glyph} ", getattr(paint, role)).add(event[3], paint.strong)
     lines.append(head.add(f"  event {event[0]}", paint.muted).strip(width))
     for line in wrap(sentence(event), width - 2):
-        lines.append(Row().add(" ", paint.text).join(coloured(line, paint, paint.text)).strip(width))
+        lines.append(Row().add(" ", paint.text).join(colored(line, paint, paint.text)).strip(width))
     source = KINDS[event[3]].source
     if source:
         lines.append(Row().add(" rule  ", paint.muted).add(source, paint.text).strip(width))
@@ -304,7 +304,7 @@ def paint_event_detail(event: EventTuple, find: Callable[[int], EventTuple | Non
         for number, line in enumerate(parts):
             row = Row().add(" because " if number == 0 else " " * 9, paint.muted)
             row.add(f"{glyph} " if number == 0 else "  ", getattr(paint, role))
-            lines.append(row.join(coloured(line, paint, paint.muted)).strip(width))
+            lines.append(row.join(colored(line, paint, paint.muted)).strip(width))
         cause = before[2]
         seen += 1
     if not event[2] and event[3] != "act":

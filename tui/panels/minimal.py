@@ -8,7 +8,7 @@ from core.kafka.events import EventTuple
 from core.lab.sentences import sentence
 from core.lab.views.view import ClusterView, PartitionStatus
 from tui.panels.cluster_totals import total_items
-from tui.panels.events import coloured
+from tui.panels.events import colored
 from tui.panels.lines import Lines
 from tui.rendering.palette import Palette
 from tui.rendering.rows import Row, blank, wrap
@@ -41,7 +41,7 @@ def paint_minimal(view: ClusterView, last: EventTuple | None, selected: int | No
     lines.append(row.strip(width))
     if last is not None:
         for line in wrap(sentence(last), max(1, width - 2)):
-            lines.append(Row().add(" ", paint.text).join(coloured(line, paint, paint.text)).strip(width))
+            lines.append(Row().add(" ", paint.text).join(colored(line, paint, paint.text)).strip(width))
     if len(lines) + 1 < height:
         lines.append(Row().add(" For all panels, enlarge the terminal to 80×20.", paint.faint).strip(width))
     while len(lines) < height:

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from rich.style import Style
 from textual.strip import Strip
 
-from tui.panels.events import coloured
+from tui.panels.events import colored
 from tui.panels.lines import Lines
 from tui.rendering.palette import Palette
 from tui.rendering.rows import Row, blank, clip, rule, wrap
@@ -83,7 +83,7 @@ def _total(blocks: list[list[Strip]]) -> int:
 def _labelled(label: str, text: str, paint: Palette, width: int, style: Style) -> list[Strip]:
     """Paint text after a label, for example `next`, on as many lines as necessary. Empty text has no lines."""
     return [
-        Row().add(f" {label if number == 0 else '':<6}", paint.muted).join(coloured(line, paint, style)).strip(width)
+        Row().add(f" {label if number == 0 else '':<6}", paint.muted).join(colored(line, paint, style)).strip(width)
         for number, line in enumerate(wrap(text, width - 8))
     ]
 
@@ -112,7 +112,7 @@ def _group(group: list[Expected], paint: Palette, width: int, *, conditions: boo
     base = paint.muted if verdict is Verdict.PENDING else paint.text
     note = group[0].note
     lines = [
-        Row().add(f" {glyph} " if number == 0 else "   ", style).join(coloured(line, paint, base)).strip(width)
+        Row().add(f" {glyph} " if number == 0 else "   ", style).join(colored(line, paint, base)).strip(width)
         for number, line in enumerate(wrap(note or group[0].text, width - 4))
     ]
     if note and conditions:

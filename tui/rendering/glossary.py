@@ -91,8 +91,8 @@ def all_terms(release: Release, *, zookeeper: bool) -> tuple[Term, ...]:
             "fetch. Followers learn the new value with a later fetch." + (" It does not advance while the ISR is smaller than "
                 "min.insync.replicas." if release.strict_min_isr else ""),
         ),
-        Term("LEO", "log end offset", "The offset of the next record that a replica appends. The log contains all records from "
-            "its start up to this offset."),
+        Term("LEO", "log end offset", "The offset that the next record in a replica's log will have. It is one more than the "
+            "last offset in the log."),
         Term(
             "leader", "", "The replica that accepts the writes of a partition. Followers fetch from it. The controller elects "
                 "it. The preferred leader is the first of the assigned replicas.",
@@ -107,8 +107,9 @@ def all_terms(release: Release, *, zookeeper: bool) -> tuple[Term, ...]:
         Term("ELR", "eligible leader replicas", _elr(release)),
         Term("min ISR", "min.insync.replicas", _min_isr(release)),
         Term(
-            "acks", "", "The acknowledgment that a producer waits for. With 0, the producer does not wait. With 1, the leader has "
-                "appended the records. With all (-1), the high watermark has passed the records, so every member of the ISR has them.",
+            "acks", "", "The acknowledgment that a producer waits for. With 0, the producer does not wait. With 1, the leader "
+                "acknowledges the records when it has appended them. With all (-1), the leader acknowledges the records when the high "
+                "watermark has passed them, so every member of the ISR has them.",
         ),
         Term("committed", "", "A record below the high watermark. Every replica that the high watermark waits for has it, and no "
             "clean election loses it."),
@@ -133,7 +134,7 @@ def all_terms(release: Release, *, zookeeper: bool) -> tuple[Term, ...]:
         ),
         Term("unclean election", "unclean.leader.election.enable", _unclean(release, zookeeper)),
         Term("fencing", "", _fencing(zookeeper)),
-        Term("LSO", "last stable offset", "The offset up to which read_committed consumers read: the first record of an open "
+        Term("LSO", "last stable offset", "The offset up to which read_committed consumers read: the first record of the oldest open "
             "transaction, or the high watermark. Without open transactions, the LSO equals the high watermark."),
         Term("truncation", "", _truncation(release)),
         Term("lost", "", "A record that was acknowledged to a producer or read by a consumer, and is no longer in the leader's log."),
@@ -151,7 +152,7 @@ def _isr(release: Release, zookeeper: bool) -> str:
     else:
         said += "A follower leaves the ISR when it has not caught up with the leader's log end for replica.lag.time.max.ms."
     if zookeeper:
-        said += " It also leaves when its ZooKeeper session ends."
+        said += " It also leaves when its broker's ZooKeeper session ends."
     else:
         said += " It also leaves when the controller fences its broker."
     said += " A replica joins the ISR when its log reaches the high watermark"
@@ -163,7 +164,7 @@ def _elr(release: Release) -> str:
         return "Replicas that left an ISR of the minimum size and can still become leader without loss (KIP-966). This cluster does not track them."
     return (
         "Replicas that left the ISR when it was at its minimum size. While the ISR is smaller than the minimum, nothing is committed. "
-        "So these replicas still have every committed record, and can become leader without loss (KIP-966)."
+        "These replicas therefore still have every committed record, and can become leader without loss (KIP-966)."
     )
 
 
@@ -187,13 +188,13 @@ def _unclean(release: Release, zookeeper: bool) -> str:
     said = "The election of a replica outside the ISR, because no other replica is available. The partition serves clients again, but records that the new leader lacks are lost. "
     said += "The setting unclean.leader.election.enable allows such elections, and the key U requests one. "
     if zookeeper:
-        return said + "After you enable it for the cluster or for a topic, the controller acts at once."
+        return said + "After you enable this setting for the cluster or for a topic, the controller acts at once."
     if release.elects_unclean_later:
         return (
             said
-            + "After you enable it, the controller acts at its next check, which happens every unclean.leader.election.interval.ms (5 minutes by default)."
+            + "After you enable this setting, the controller acts at its next check, which happens every unclean.leader.election.interval.ms (5 minutes by default)."
         )
-    return said + "After you enable it, the controller acts at the next change of the partition."
+    return said + "After you enable this setting, the controller acts at the next change to the partition."
 
 
 def _fencing(zookeeper: bool) -> str:

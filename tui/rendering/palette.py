@@ -1,7 +1,7 @@
 """Six palettes. A palette has a style for each role, and a theme for Textual's own widgets.
 
 Widgets use a role (`bad`, `committed`), never a color. No state is shown by color alone, because each state also has its own glyph or word.
-Each palette except `plain` is built from sixteen hues. `dark` is the default. In `colour-blind`, the colors for good, warning, and bad
+Each palette except `plain` is built from sixteen hues. `dark` is the default. In `color-blind`, the colors for good, warning, and bad
 differ by more than 40 (CIE76) for each common type of color blindness. In `contrast`, the contrast ratio of all text is above 7:1.
 `sixteen` uses only the colors of a terminal with sixteen colors. `plain` uses only bold, dim, underline, and reverse, for `NO_COLOR`.
 """
@@ -133,7 +133,7 @@ HUES: Final = {
         accent="#0b5cad", key="#7a4f00", good="#00695c", warn="#8a5200", bad="#b0005c", leader="#7a4f00", broker="#0b5c74",
         partition="#3d3a9e", committed="#1f6fc4",
     ),
-    "colour-blind": Hues(
+    "color-blind": Hues(
         background="#0b0f14", raised="#18202a", cursor="#1c2f48", text="#d8dee9", strong="#ffffff", muted="#a3b0bf", faint="#66758a",
         accent="#8cc4ff", key="#ffffff", good="#5aa6ff", warn="#ffe033", bad="#ff5c86", leader="#ffe033", broker="#c4d4e8",
         partition="#d8dee9", committed="#5aa6ff",
@@ -172,14 +172,14 @@ PALETTES: Final = {name: made_of(hues, bold=name == "contrast") for name, hues i
 ABOUT: Final = {
     "dark": "calm, on a dark background",
     "light": "on a light background",
-    "colour-blind": "good blue, warning yellow, bad magenta",
+    "color-blind": "good blue, warning yellow, bad magenta",
     "contrast": "high contrast, nothing dimmed",
     "sixteen": "the sixteen colors of old terminals",
     "plain": "no colors",
 }
 """A description of each palette."""
 
-COLOUR: Final = PALETTES["dark"]
+COLOR: Final = PALETTES["dark"]
 """The default palette."""
 
 CURSORS: Final = frozenset(Color.parse(hues.cursor) for hues in HUES.values())
@@ -188,7 +188,7 @@ CURSORS: Final = frozenset(Color.parse(hues.cursor) for hues in HUES.values())
 
 _LESS_DARK: Final = {"background": "#121212", "raised": "#262626", "cursor": "#00005f"}
 
-LESS: Final = {"dark": {**_LESS_DARK, "faint": "#6c6c6c"}, "colour-blind": _LESS_DARK}
+LESS: Final = {"dark": {**_LESS_DARK, "faint": "#6c6c6c"}, "color-blind": _LESS_DARK}
 """Replacements for some dark blues on terminals with 256 colors, where the nearest colors would be black and a bright teal."""
 
 

@@ -255,7 +255,7 @@ class Process(Producer):
             case ProcessStep.COMMIT_OFFSETS:
                 consumer.commit_offsets(consumer.offsets_to_commit(self.polled))
             case _:
-                assert transactions is not None, "the other steps belong to transactions"
+                assert transactions is not None, "the other steps need transactions"
                 if step is ProcessStep.INIT:
                     transactions.init()
                 elif step is ProcessStep.BEGIN:

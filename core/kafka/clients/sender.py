@@ -135,7 +135,7 @@ class Sender(RecordAccumulator):
     def _may_send(self, partition: int, batch: ProducerBatch) -> bool:
         """Return whether sequence numbers and the transaction allow sending a batch now."""
         sequences, transactions = self.sequences, self.transactions
-        assert sequences is not None, "only idempotent producers ask"
+        assert sequences is not None, "only idempotent producers request an ID"
         return sequences.may_send(partition, batch) and (transactions is None or transactions.is_send_allowed(batch.tp))
 
     def _transaction(self) -> tuple[str, bool]:

@@ -54,6 +54,6 @@ def handle_admin_request(controller: ConfiguredController, request: AdminRequest
             else:
                 replication.reassign(partition, replicas)
         case UnregisterBroker(broker):
-            assert isinstance(controller, QuorumController), "with ZooKeeper nobody can ask for it"
+            assert isinstance(controller, QuorumController), "with ZooKeeper, brokers cannot be unregistered"
             with contextlib.suppress(KafkaError):
                 controller.unregister(broker)

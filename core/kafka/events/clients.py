@@ -145,7 +145,7 @@ class Consumed(Event, kind="consumed", source="UnifiedLog#read, FetchIsolation",
     high_watermark: int
 
     def sentence(self) -> str:
-        return f"{self.consumer} read {offsets(self.from_offset, self.to_offset)} of {self.tp} from b{self.broker}, below the high watermark {self.high_watermark}"
+        return f"consumer {self.consumer} read {offsets(self.from_offset, self.to_offset)} of {self.tp} from b{self.broker}, below the high watermark {self.high_watermark}"
 
 
 _REPHRASED: Final = {
@@ -170,9 +170,9 @@ class ReadReplica(Event, kind="read-replica", source="ReplicaManager#findPreferr
         name = self.tp
         if self.reason:
             reason = _REPHRASED.get(self.reason, self.reason)
-            return f"{self.consumer} reads {name} from its leader again ({leader_name(self.broker)}): {reason}"
+            return f"consumer {self.consumer} reads {name} from its leader ({leader_name(self.broker)}) again: {reason}"
         return (
-            f"{leader_name(self.leader)} redirected {self.consumer} to b{self.broker} for {name}: "
+            f"{leader_name(self.leader)} redirected consumer {self.consumer} to b{self.broker} for {name}: "
             f"b{self.broker} is in the consumer's rack ({self.rack})"
         )
 
@@ -189,7 +189,7 @@ class ConsumerReset(Event, kind="consumer-reset", source="auto.offset.reset", le
     policy: str
 
     def sentence(self) -> str:
-        return f"{self.consumer} reset its position in {self.tp} from {self.from_offset} to {self.to_offset} ({self.policy}) after {self.error}"
+        return f"consumer {self.consumer} reset its position in {self.tp} from {self.from_offset} to {self.to_offset} ({self.policy}) after {self.error}"
 
 
 class ConsumerTruncated(Event, kind="consumer-truncated", source="SubscriptionState#maybeCompleteValidation, KIP-320", level=NOTABLE):
@@ -208,6 +208,6 @@ class ConsumerTruncated(Event, kind="consumer-truncated", source="SubscriptionSt
 
     def sentence(self) -> str:
         return (
-            f"{self.consumer} went back from offset {self.from_offset} to {self.to_offset} in {self.tp}: it had read records of epoch "
+            f"consumer {self.consumer} went back from offset {self.from_offset} to {self.to_offset} in {self.tp}: it had read records of epoch "
             f"{self.read_epoch}, but on the new leader, epoch {self.leader_epoch} ends at {self.to_offset}"
         )

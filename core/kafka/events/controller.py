@@ -202,7 +202,7 @@ class ControllerElected(
             return f"{self.controller} is the active controller in epoch {self.controller_epoch}: it is the only voter"
         return (
             f"{self.controller} is the active controller in epoch {self.controller_epoch}, elected by at least {self.majority} of "
-            f"{self.voters} voters; broker sessions restart"
+            f"{self.voters} voters; the session timeouts of all brokers restart"
         )
 
 
@@ -242,7 +242,7 @@ class NoMajority(Event, kind="no-majority", source="KIP-595", level=NOTABLE):
     def sentence(self) -> str:
         return (
             f"no majority of controllers: {self.controller} reaches {self.in_touch} of {self.voters} voters and needs {self.majority}; "
-            "leaders, ISRs, and fencing do not change"
+            "leaders, ISRs, and fencing cannot change"
         )
 
 

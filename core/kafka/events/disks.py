@@ -80,14 +80,16 @@ class LogCleaned(Event, kind="log-cleaned", source="Cleaner#doClean", level=NOTA
 
     def sentence(self) -> str:
         kinds = [count_of(number, what) for number, what in ((self.tombstones, "tombstone"), (self.markers, "marker")) if number]
-        among = f", among them {' and '.join(kinds)}" if kinds else ""
+        including = f", including {' and '.join(kinds)}" if kinds else ""
         removed = (
-            f"removed {count_of(self.records, 'record')}{among} ({count_of(self.bytes, 'byte')})" if self.records else "removed no record"
+            f"removed {count_of(self.records, 'record')} ({count_of(self.bytes, 'byte')}){including}"
+            if self.records
+            else "removed no records"
         )
         later = (
             ""
             if self.delete_horizon_us < 0
-            else f"; tombstones or markers that it found can be removed from {format_duration(self.delete_horizon_us)} on"
+            else f"; the first pass after {format_duration(self.delete_horizon_us)} can remove the tombstones and markers that remain"
         )
         return f"b{self.broker} cleaned {offsets(self.from_offset, self.to_offset)} of {self.tp} and {removed}{later}"
 

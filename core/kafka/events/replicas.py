@@ -94,7 +94,7 @@ class FollowerFetched(Event, kind="follower-fetched", source="Partition#updateFo
     new_offset: int
 
     def sentence(self) -> str:
-        return f"b{self.follower} asked b{self.broker} for {self.tp} from offset {self.new_offset}, so b{self.broker} knows that offset as the LEO of b{self.follower}"
+        return f"b{self.follower} asked b{self.broker} for {self.tp} from offset {self.new_offset}, which b{self.broker} now considers the LEO of b{self.follower}"
 
 
 class FollowerAppended(Event, kind="follower-append", source="ReplicaFetcherThread#processPartitionData", level=DETAIL):
@@ -238,6 +238,6 @@ class FetcherDisconnected(Event, kind="fetcher-disconnected", source="ReplicaFet
 
     def sentence(self) -> str:
         return (
-            f"b{self.broker} got no response from b{self.leader} ({self.error}); it fetches "
+            f"b{self.broker} got no response from b{self.leader} ({self.error}); b{self.broker} will fetch "
             f"{count_of(self.partitions, 'partition')} again after replica.fetch.backoff.ms"
         )

@@ -48,7 +48,7 @@ class TransactionStateChanged(Event, kind="transaction-state", source="Transacti
     def sentence(self) -> str:
         where = f"; partitions: {self.partitions_named}" if self.partitions_named else ""
         return (
-            f"{self.transactional_id} changed from {self.former_state} to {self.transaction_state} on its coordinator b{self.broker} "
+            f"transactional ID {self.transactional_id} changed from {self.former_state} to {self.transaction_state} on its coordinator b{self.broker} "
             f"(producer ID {self.producer_id}, epoch {self.producer_epoch}){where}"
         )
 
@@ -132,7 +132,7 @@ class MarkerSkipped(Event, kind="marker-skipped", source="TransactionMarkerChann
     producer_id: int
 
     def sentence(self) -> str:
-        return f"b{self.broker} skipped the marker of {self.transactional_id} for {self.tp}, which has no leader: b{self.broker} assumes that it was deleted"
+        return f"b{self.broker} skipped the marker of {self.transactional_id} for {self.tp}, which has no leader: b{self.broker} assumes that the partition was deleted"
 
 
 class LastStableOffsetAdvanced(Event, kind="last-stable-offset", source="UnifiedLog#lastStableOffset"):
@@ -164,7 +164,7 @@ class VerificationFailed(Event, kind="verification-failed", source="AddPartition
     error: str
 
     def sentence(self) -> str:
-        return f"b{self.broker} did not append a batch of {self.transactional_id} to {self.tp}: the coordinator answered {self.error}"
+        return f"b{self.broker} did not append a batch of {self.transactional_id} to {self.tp}: the coordinator did not confirm the transaction ({self.error})"
 
 
 class TransactionBegun(Event, kind="transaction-begun", source="KafkaProducer#beginTransaction"):
@@ -203,7 +203,7 @@ class ProducerStateChanged(Event, kind="producer-state", source="TransactionMana
 
     def sentence(self) -> str:
         reason = f": {self.error}" if self.error else ""
-        return f"{self.producer} ({self.transactional_id}) changed from {self.former_state} to {self.transaction_state}{reason}"
+        return f"producer {self.producer} (transactional ID {self.transactional_id}) changed from {self.former_state} to {self.transaction_state}{reason}"
 
 
 class AbortedRecordsSkipped(Event, kind="aborted-skipped", source="CompletedFetch#containsAbortMarker"):
@@ -218,4 +218,6 @@ class AbortedRecordsSkipped(Event, kind="aborted-skipped", source="CompletedFetc
 
     def sentence(self) -> str:
         count = count_of(self.records, "record")
-        return f"{self.consumer} skipped {count} of aborted transactions at {offsets(self.from_offset, self.to_offset)} of {self.tp}"
+        return (
+            f"consumer {self.consumer} skipped {count} of aborted transactions at {offsets(self.from_offset, self.to_offset)} of {self.tp}"
+        )

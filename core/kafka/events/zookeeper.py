@@ -125,9 +125,7 @@ class IsrChangesPublished(Event, kind="isr-changes-published", source="ReplicaMa
     since_us: int
 
     def sentence(self) -> str:
-        rested = self.rested_us > 5 * SECOND
+        what, us = ("change", self.rested_us) if self.rested_us > 5 * SECOND else ("publication", self.since_us)
         return (
-            f"b{self.broker} published ISR changes of {count_of(self.partitions, 'partition')}, because the last "
-            f"{'change' if rested else 'publication'} was more than {'5s' if rested else '60s'} ago "
-            f"({format_duration(self.rested_us if rested else self.since_us)})"
+            f"b{self.broker} published ISR changes of {count_of(self.partitions, 'partition')}, {format_duration(us)} after the last {what}"
         )

@@ -137,7 +137,7 @@ class OffsetCommit:
         before = journal.cause
         if error == errors.NONE:
             for number, (key, committed) in enumerate(self.records):
-                assert committed is not None, "a commit has values"
+                assert committed is not None, "each record of a commit has an offset"
                 self._store(group, key.tp, StoredOffset(self.base + number, committed))
         self._respond(APPEND_ERRORS.get(error, error))
         journal.cause = before

@@ -19,7 +19,7 @@ from core.sim.errors import ActRefused
 
 def _set_clock(cluster: ClusterNodes, act: acts.SetClock) -> find.CheckThenDo:
     if abs(act.drift_ppm) > MAX_DRIFT_PPM:
-        raise ActRefused(f"a clock can gain or lose at most {MAX_DRIFT_PPM // 10_000} %")
+        raise ActRefused(f"a clock can gain or lose at most {MAX_DRIFT_PPM // 10_000}%")
     if act.node == ZOOKEEPER or (cluster.quorum is not None and act.node == CONTROLLER):
         raise ActRefused(f"the clock of {act.node} is always right; set the clock of a broker, of a client, or of a single controller")
     name = find.node(cluster, act.node)

@@ -56,10 +56,10 @@ def _start(cluster: ClusterNodes, act: acts.StartProcess) -> find.CheckThenDo:
     client = config_of(cluster, PRODUCER, act.config, idempotent=bool(does.transactional_id))
     former = cluster.process(act.process)
     if former is not None and former.running:
-        raise ActRefused(f"process {act.process} runs already; kill or stop it first, or give the other process another name")
+        raise ActRefused(f"process {act.process} is already running; kill or stop it first, or give the other process another name")
     if former is not None and former.does != does:
         raise ActRefused(
-            f"process {act.process} does something else; restart it with the same fields, or give the new process another name"
+            f"process {act.process} was started with other fields; restart it with the same fields, or give the new process another name"
         )
     creations = [offsets_topic(cluster)]
     if does.transactional_id:

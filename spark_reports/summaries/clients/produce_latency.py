@@ -65,13 +65,15 @@ PRODUCE_LATENCY: Final = Summary(
     title="Produce latency by topic and acks",
     notes=(
         "Latency is the time from the first send of a batch to its acknowledgment, including retries. `acknowledged` counts batches, "
-        "and `records` counts their records. `given_up` counts batches that the producer gave up on; each counts with the time until then. "
-        "`unanswered` counts batches that had waited for more than 1 s and had no answer when the session ended; they count with their "
-        "waiting time until then. The log records such a batch within another second. `unanswered_since_us` is the time at which the "
+        "and `records` counts their records. `given_up` counts batches that the producer gave up on; their latency is the time until the "
+        "producer gave up. "
+        "`unanswered` counts batches that had waited for more than 1 s and had no answer when the session ended; their latency is the "
+        "time that they had waited. A batch that had waited for only 1 to 2 s can be missing. `unanswered_since_us` is the time at which "
+        "the "
         "first unanswered batch was sent. Percentiles over all of these batches are exact nearest ranks: of n values, the ceil(p n / "
         "100)-th smallest. `at_least` names the figures that can be higher (≥), because the waiting time of a batch without an answer "
-        "is only a lower bound. An acks of -1 means all. With acks=0, the producer does not wait. Logs of an earlier isrlab version "
-        "lack given-up and unanswered batches."
+        "is only a lower bound. An `acks` of -1 means all. With acks=0, the producer does not wait. Logs of earlier isrlab versions do "
+        "not contain given-up and unanswered batches."
     ),
     kinds=("produce-acked", "produce-given-up", "produce-waiting"),
     columns=("topic", "partition", "producer", "acks", "latency_us", "records", "waited_us"),

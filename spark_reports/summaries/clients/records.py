@@ -50,12 +50,12 @@ RECORDS: Final = Summary(
     title="Records by partition",
     notes=(
         "`accepted` counts records that a leader appended, including the markers of transactions. `acknowledged` counts records whose producer received an acknowledgment "
-        "(acks 1 or all). `unconfirmed` counts records that the producer sent with acks=0, so without an acknowledgment. `lost` counts "
+        "(acks 1 or all). `unconfirmed` counts records that the producer sent with acks=0, which are never acknowledged. `lost` counts "
         "records that were acknowledged or read, and that the leader's log lacks at the end. Each record counts once. "
         "`lost_acknowledged` counts lost records that were acknowledged, and `lost_read` counts lost records that a consumer read. A "
         "record can be both. `lost_acknowledged` and `lost_read` are empty for logs of earlier isrlab versions, which did not "
         "distinguish such records. `recovered` counts records that were lost for some time. `duplicated` counts records that a retry "
-        "appended again. `diverged` counts offsets at which replicas hold different records without noticing."
+        "appended again. `diverged` counts offsets at which replicas have different records and replication does not detect it."
     ),
     kinds=("append", "produce-acked", *_LOST, "records-duplicated", "records-diverged"),
     columns=("topic", "partition", "from_offset", "to_offset", "records", "acks", *LOST),

@@ -60,8 +60,9 @@ UNAVAILABILITY: Final = Summary(
     title="Windows without reads, writes, or acknowledgments by partition",
     notes=(
         "If `what` is `reads`, clients cannot read, because the partition has no leader, or because its leader is down, paused, cut "
-        "off from a client of the topic, or not leading yet (after a restart or an election). The window begins at that moment, even "
-        "if the controller notices later. If `what` is `writes`, clients cannot write with acks=all, for the same reasons, or because "
+        "off from a client of the topic, or not leading yet (after a restart or an election). The window begins as soon as one of these "
+        "reasons applies, even if the controller notices it later. If `what` is `writes`, clients cannot write with acks=all, for the "
+        "same reasons, or because "
         "the ISR is under min.insync.replicas. If `what` is `stalled`, clients can write, but acks=all writes have to wait. There "
         "are three possible reasons. First, an ISR member is down, paused, or cut off from the leader, so that no record can be "
         "committed. Such a window counts even if no producer writes. Second, the high watermark stays below the log end for more than "

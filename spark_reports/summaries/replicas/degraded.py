@@ -60,10 +60,12 @@ DEGRADED: Final = Summary(
     name="degraded",
     title="Time under-replicated, at min, under min, stalled, and offline by topic and by broker",
     notes=(
-        "`by` says whether `name` is a topic or a broker. The partitions of a broker are those of which it has a replica. `some_us` is "
-        "the time in which at least one partition was in `state`. `windows` counts the windows of this time. Overlapping and adjacent "
+        "`by` says whether `name` is a topic or a broker. The partitions of a broker are those that have a replica on this broker. "
+        "`some_us` is "
+        "the time in which at least one partition was in `state`. `windows` is the number of windows in this time. Overlapping and "
+        "adjacent "
         "intervals form one window. `longest_us` is the length of the longest window. `partitions_us` is the sum of the times of all "
-        "partitions, and `partitions` is the number of different partitions. The tables `availability` and `min_isr` define the "
+        "partitions, and `partitions` is the number of distinct partitions. The tables `availability` and `min_isr` define the "
         "states. A partition that is at min is also under-replicated."
     ),
     kinds=STALL_KINDS,

@@ -47,7 +47,7 @@ ISR_FLAPPING: Final = Summary(
     title="ISR changes and flapping by partition",
     notes=(
         "This table counts all committed changes, regardless of their cause. It omits partitions without changes. `left` and `entered` "
-        "count how often replicas left and entered the ISR, and `replicas` counts the different replicas that did. `flaps` counts how "
+        "count how often replicas left and entered the ISR, and `replicas` counts the distinct replicas that did so. `flaps` counts how "
         "often a replica entered the ISR again within 60 s after it left. `longest_away_us` is the longest time between leaving and "
         "entering again."
     ),

@@ -30,7 +30,7 @@ DUPLICATES: Final = Summary(
     title="Duplicates prevented by producer",
     notes=(
         "A leader recognizes the retry of a batch by its producer ID and its sequence number, and does not append it again. `batches` "
-        "counts these retries, and `records` counts their records. `partitions` is the number of different partitions. Records that a "
+        "counts these retries, and `records` counts their records. `partitions` is the number of distinct partitions. Records that a "
         "retry appended again are in the column `duplicated` of the table `records`."
     ),
     kinds=("duplicate-dropped",),

@@ -33,10 +33,11 @@ REFUSALS: Final = Summary(
     name="refusals",
     title="Refused requests of transactions by request and error",
     notes=(
-        "`request` is the refused request: one to the transaction coordinator, such as InitProducerId, AddPartitionsToTxn, or EndTxn, the "
-        "WriteTxnMarkers of a coordinator, or a Produce whose partition the coordinator did not confirm. `transactional_ids` counts the "
-        "different IDs; a WriteTxnMarkers names none. Many errors only make the producer retry, such as CONCURRENT_TRANSACTIONS while the "
-        "markers of the former transaction are missing."
+        "`request` is the type of the refused request: a request to the transaction coordinator (such as InitProducerId, "
+        "AddPartitionsToTxn, or EndTxn), a WriteTxnMarkers request of a coordinator, or a Produce request whose partition the "
+        "coordinator did not confirm. `transactional_ids` counts the distinct transactional IDs; WriteTxnMarkers requests do not name "
+        "any. Many errors only make the producer retry, such as CONCURRENT_TRANSACTIONS while "
+        "the markers of the previous transaction are not yet written."
     ),
     kinds=("transaction-refused", "marker-refused", "verification-failed"),
     columns=("request", "error", "transactional_id"),

@@ -76,9 +76,9 @@ TRANSACTIONS: Final = Summary(
     title="Transactions by transactional ID and outcome",
     notes=(
         "`outcome` is the decision of the coordinator: committed or aborted. It is open if the coordinator has not decided by the end of the "
-        "log. The times that end in `_decided_us` are from the producer's begin of the transaction until the decision is in "
-        "`__transaction_state`. If the log has no begin, as for an abort without a transaction, the transaction is not among them. The "
-        "times that end in `_complete_us` are from the decision until all markers are written. `incomplete` counts the decided "
+        "log. Columns that end in `_decided_us` contain the time from the start of a transaction in the producer until the decision is "
+        "in `__transaction_state`. They omit transactions whose start is not in the log, such as an abort without a transaction. Columns "
+        "that end in `_complete_us` contain the time from the decision until all markers are written. `incomplete` counts the decided "
         "transactions that lack a marker at the end. Percentiles are nearest ranks."
     ),
     kinds=("transaction-begun", "transaction-state"),

@@ -50,7 +50,7 @@ def read_grid(text: str, source: str) -> Grid:
         hint = "for example 'cluster: {brokers: 3, topics: {orders: {partitions: 6}}}'"
         spec = root.read_needed("cluster", hint, read_cluster, None)
         if spec is not None and spec.pace is not Pace.TIMELINE:
-            root.document.add(root.key_error("cluster", "a sweep always runs by the timeline", "leave 'pace' out"))
+            root.document.add(root.key_error("cluster", "a sweep always uses pace: timeline", "omit 'pace'"))
         topics = None if spec is None else [topic.name for topic in spec.topics]
         producers = root.read_needed(
             "workload", "for example 'workload: [{topic: orders, rate: 100}]'", lambda node: read_workload(node, topics), ()
@@ -75,7 +75,7 @@ def read_grid(text: str, source: str) -> Grid:
                 )
             )
         if around is not None and not grid.faults and not (isinstance(faults, Fields) and faults.values):
-            root.document.add(root.key_error("around", "the grid has no faults", "add some under 'faults', or leave 'around' out"))
+            root.document.add(root.key_error("around", "the grid has no faults", "add some under 'faults', or omit 'around'"))
     assert spec is not None
     with root.document.together():
         grid = attrs.evolve(grid, cells=tuple(read_cells(root, spec, producers)))

@@ -49,8 +49,9 @@ def render(outcome: SweepResult) -> str:
     return (
         f'<!doctype html>\n<html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width">'
         f"<title>{title}</title><style>{_STYLE}</style></head><body><h1>{title}</h1>{about}\n"
-        f"<figure>{picture(outcome)}<figcaption>The trade-off: lower is safer, further left is more available. Bars are 95 % intervals, "
-        f"and numbers are cells. A diamond marks a cell that lost acknowledged records in at least one run; a circle marks a cell that lost none.</figcaption></figure>\n"
+        f"<figure>{picture(outcome)}<figcaption>The trade-off: lower is safer, further left is more available. Bars are 95% intervals, "
+        f"and the numbers identify cells. A diamond marks a cell that lost acknowledged records in at least one run; a circle marks a "
+        f"cell that lost none.</figcaption></figure>\n"
         f'<div class="wide">{_table(outcome)}</div>\n<ul class="notes">{notes}</ul>'
         f"<details><summary>The grid</summary><pre>{escape(escape_text(outcome.grid.text))}</pre></details></body></html>\n"
     )

@@ -43,7 +43,7 @@ def write_results(out: Path, outcome: SweepResult, runs: Sequence[Run], say: Cal
         write_html(out / "sweep.html", outcome)
         scripts = _write_scenarios(out / "losses", outcome)
     except OSError as failure:
-        raise ReportError(f"{out}: cannot write results there: {failure.strerror or failure}") from failure
+        raise ReportError(f"{out}: cannot write the results: {failure.strerror or failure}") from failure
     say(
         f"written to {out}: runs.csv, cells.csv, cells.json, sweep.html{', runs.parquet, cells.parquet' if tables else ''}"
         + (f", losses/ ({counted(scripts, 'scenario')})" if scripts else "")

@@ -9,7 +9,7 @@ from spark_reports.sweep.grid.grid import format_horizon
 from spark_reports.sweep.statistics.cell_results import SHOWN_SEEDS, CellResult, SweepResult
 from spark_reports.sweep.statistics.estimates import Estimate
 
-HEADINGS: Final = ("runs", "P(loss)", "95 %", "lost acked/run", "lost read/run", "no writes", "stalled", "no reads", "p50", "p99", "p99.9")
+HEADINGS: Final = ("runs", "P(loss)", "95%", "lost acked/run", "lost read/run", "no writes", "stalled", "no reads", "p50", "p99", "p99.9")
 """The headings of the columns that `numbers_of` returns."""
 
 
@@ -81,15 +81,16 @@ def notes_of(outcome: SweepResult) -> list[str]:
     share = simulated / max(1, outcome.grid.horizon * outcome.runs)
     faults, episodes = sum(cell.faults for cell in cells), sum(cell.episodes for cell in cells)
     notes = [
-        "P(loss): the proportion of runs that permanently lost an acknowledged record, with Wilson's 95 % interval.",
+        "P(loss): the proportion of runs that permanently lost an acknowledged record, with Wilson's 95% interval.",
         "Lost acked, lost read: the mean number of acknowledged records, and of records that a consumer had read, that a run permanently lost. "
         "A record can be both.",
-        "No writes, no reads: the time in a run, as a mean over its partitions, with bootstrap 95 % bounds. Stalled: the additional time in which "
+        "No writes, no reads: the time in a run, as a mean over its partitions, with bootstrap 95% bounds. Stalled: the additional time in which "
         "acks=all writes waited, because a follower that did not fetch was still in the ISR, or because the leader's disk was slow.",
-        "p50, p99, p99.9: produce latency of all records, ±1.6 %"
+        "p50, p99, p99.9: produce latency of all records, ±1.6%"
         + (", during the simulated time" if outcome.grid.around else "")
         + ". ≥: some records were given up or had no answer at the end; the time that they had waited counts as their latency.",
-        f"{faults:,} faults in {episodes:,} {'episodes' if outcome.grid.around else 'runs'}. {format_duration(simulated)} of virtual time were simulated"
+        f"{faults:,} faults in {episodes:,} {'episodes' if outcome.grid.around else 'runs'}. {format_duration(simulated)} of virtual "
+        f"time was simulated"
         + (
             f", {percent(share)} of the time that the runs represent. Between faults no record is lost and no client waits."
             if outcome.grid.around

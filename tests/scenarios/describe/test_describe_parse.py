@@ -76,7 +76,7 @@ RELATIVES: Final[Mapping[str, Callable[[str], str]]] = {
     "nothing leads a row": lambda text: "\n".join(line.strip() for line in text.splitlines()),
     "non-breaking spaces": lambda text: text.replace("\t", "\xa0\xa0"),
     "blank lines": lambda text: "\n\n" + text.replace("\n", "\n\n  \n"),
-    "colour codes": lambda text: text.replace("Topic:", "\x1b[01;31m\x1b[KTopic\x1b[m\x1b[K:").replace("\n", "\x1b[0m\n"),
+    "color codes": lambda text: text.replace("Topic:", "\x1b[01;31m\x1b[KTopic\x1b[m\x1b[K:").replace("\n", "\x1b[0m\n"),
     "prompts around": lambda text: (
         "$ bin/kafka-topics.sh --describe \\\n  --bootstrap-server b:9092\n" + text + "[appuser@broker ~]$ exit\n$\n"
     ),
@@ -169,7 +169,7 @@ def test_configs(configs: str, settings: list[tuple[str, str]]) -> None:
         ("a.b=x,\ny", [("a.b", "x,y")], "<stdin>:2: read as a continuation of the last value of the Configs at line 1: 'y'"),
         ("a.b=1\nDone in 3 s", [("a.b", "1")], "<stdin>:2: ignored, not a line of kafka-topics --describe: 'Done in 3 s'"),
         ("a.b=1\ndone", [("a.b", "1")], "<stdin>:2: ignored, not a line of kafka-topics --describe: 'done'"),
-        ("a.b=1,", [("a.b", "1")], "<stdin>:1: Configs ends with a comma: the text lacks the settings after it"),
+        ("a.b=1,", [("a.b", "1")], "<stdin>:1: Configs ends with a comma: the settings after it are missing"),
         ("junk,a.b=1", [("a.b", "1")], "<stdin>:1: ignored in Configs, not name=value: 'junk'"),
     ],
 )
@@ -237,7 +237,7 @@ def test_rows_without_topic_of_two_topics() -> None:
     assert [(topic.name, [row.partition for row in topic.rows]) for topic in imported.topics] == [("u", [0, 1]), ("t", [0])]
     assert (
         imported.notes[0]
-        == "f:1: topic u has no headline (filters omit it): its TopicId and settings are unknown, and its size is taken from the rows"
+        == "f:1: topic u has no headline (filters omit it): its TopicId and settings are unknown, and the rows determine its size"
     )
     assert imported.notes[1] == "f:2: the row names no topic; it is read as a row of topic 'u', described at line 1"
 
@@ -265,8 +265,8 @@ def test_lines_that_were_wrapped_behind_the_topic() -> None:
     imported = parse_describe("Topic: orders\n\n" + HEAD + "\n" + ROW + "Topic: last", "f")
     assert [topic.name for topic in imported.topics] == ["t"]
     assert imported.notes == (
-        "f:1: ignored, the line says nothing about the topic: 'orders'",
-        "f:5: ignored, the line says nothing about the topic: 'last'",
+        "f:1: ignored, the line does not describe the topic: 'orders'",
+        "f:5: ignored, the line does not describe the topic: 'last'",
     )
 
 
@@ -322,7 +322,7 @@ def test_output_of_a_filter_has_no_headline() -> None:
     (topic,) = imported.topics
     assert (topic.headed, topic.partitions, topic.replication_factor, [row.partition for row in topic.rows]) == (False, 5, 2, [0, 4])
     assert imported.notes == (
-        "f:1: topic t has no headline (filters omit it): its TopicId and settings are unknown, and its size is taken from the rows",
+        "f:1: topic t has no headline (filters omit it): its TopicId and settings are unknown, and the rows determine its size",
     )
 
 

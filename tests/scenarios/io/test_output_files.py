@@ -193,7 +193,7 @@ def test_no_directory_is_made_for_a_report_of_nothing(here: Path, capsys: pytest
     assert main(["report", "keep.jsonl", "-o", "out"]) == 2
     assert not (here / "out").exists()
     assert main(["report", "log.jsonl", "-o", "keep.html"]) == 2
-    assert "keep.html: cannot write tables there: Not a directory" in capsys.readouterr().err
+    assert "keep.html: cannot write the tables: Not a directory" in capsys.readouterr().err
     (here / "data" / "session=a").mkdir(parents=True)
     (here / "data" / "session=a" / "events.parquet").write_text("")
     assert main(["report", "data", "-o", "data"]) == 2

@@ -243,7 +243,7 @@ def test_a_bad_script_is_refused_in_one_line(
     ("data", "words"),
     [
         (b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR", "bad.yaml:1:1: the file is binary"),
-        (b"cluster: {brokers: 3}\nabout: \xff\xfe\n", "bad.yaml:2:8: the file is binary or not UTF-8"),
+        (b"cluster: {brokers: 3}\nabout: \xff\xfe\n", "bad.yaml:2:8: the file is binary, or is not UTF-8"),
         (b"cluster: {brokers: 3}\nabout: \x01\x02\n", "bad.yaml:2:8: the file contains control characters"),
         (b"  \n\n", "the file is empty"),
     ],

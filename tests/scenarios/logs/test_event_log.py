@@ -108,7 +108,9 @@ def test_a_torn_last_line_is_reported_and_skipped(tmp_path: Path) -> None:
         reader, read = read_events(path, report=said.append)
         assert read == samples()[:-2], cut
         assert reader.torn == len(lines) - 2
-        assert said == [f"{path}:{reader.torn}: the last line is torn (the process was killed while it wrote); it is skipped"]
+        assert said == [
+            f"{path}:{reader.torn}: the last line is incomplete (the process was killed while it was writing); isrlab skips this line"
+        ]
     path.write_bytes(b"".join(lines[:-1]) + lines[-1][:5])
     assert read_events(path, report=lambda _text: None)[0].torn == len(lines)
 
@@ -124,7 +126,7 @@ def test_a_log_without_end_is_read_and_said_so(tmp_path: Path) -> None:
     path.write_bytes(b"".join(write(path, samples())[:-1]))
     said: list[str] = []
     assert read_events(path, report=said.append)[1] == samples()
-    assert said == [f"{path}: the log has no end line: its process was killed; all events up to then are read"]
+    assert said == [f"{path}: the log has no end line, because its process was killed; all events up to that point are read"]
 
 
 def mangled(lines: list[bytes]) -> dict[str, tuple[bytes, int, str]]:
@@ -162,7 +164,7 @@ def mangled(lines: list[bytes]) -> dict[str, tuple[bytes, int, str]]:
         "no-seq": (with_third(without("seq")), 4, "missing required field `seq`"),
         "no-column": (with_third(without("broker")), 4, "missing required field `broker`"),
         "no-kind": (with_third(without("kind")), 4, "missing required field `kind`"),
-        "extra-column": (with_third(json.dumps(third | {"colour": 1}).encode()), 4, "unknown field `colour`"),
+        "extra-column": (with_third(json.dumps(third | {"color": 1}).encode()), 4, "unknown field `color`"),
         "column-type": (with_third(json.dumps(third | {"broker": "two"}).encode()), 4, "Expected `int`, got `str` - at `$.broker`"),
         "huge-number": (with_third(json.dumps(third | {"broker": 10**40}).encode()), 4, ""),
         "unknown-kind": (with_third(json.dumps(third | {"kind": "broker-stoped"}).encode()), 4, "did you mean 'broker-stopped'?"),

@@ -158,8 +158,8 @@ def test_in_a_browser_the_page_works_loads_nothing_and_runs_nobody_elses_script(
     assert "CONSOLE" not in opened.stderr, opened.stderr
     assert "evil.example" not in traffic.read_text(encoding="utf-8", errors="replace")
     width, size, lines = pixels(shot.read_bytes())
-    colours = {line[i : i + size] for line in lines[::2] for i in range(0, width * size, size)}
-    assert len(colours) > 50
+    colors = {line[i : i + size] for line in lines[::2] for i in range(0, width * size, size)}
+    assert len(colors) > 50
 
     # The same page with a probe that is allowed to run.
     probed = tmp_path / "probed.html"

@@ -1,4 +1,4 @@
-"""The pages of report and sweep in a browser: nothing is wider than the screen, and no state is told by its colour alone."""
+"""The pages of report and sweep in a browser: nothing is wider than the screen, and no state is told by its color alone."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ async def test_the_worst_stands_on_the_first_screen(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 async def test_states_differ_without_their_colors(tmp_path: Path, scheme: str) -> None:
-    """Of each look in the legend what is left when its mean brightness is taken away: a flat colour is nothing, so that at most one of a stripe may be flat."""
+    """Of each look in the legend what is left when its mean brightness is taken away: a flat color is nothing, so that at most one of a stripe may be flat."""
     async with opened(tmp_path / "profile") as page:
         await page.go(written(tmp_path, "report"))
         await page.look(1440, scheme)

@@ -158,5 +158,5 @@ def test_what_keeps_it_from_being_made_fails_nothing_else(
     assert "this Java cannot make an archive: /java; Spark starts without it" in capsys.readouterr().err
     place.rmdir()
     place.touch()
-    with pytest.raises(ReportError, match="cannot write Java's archive there"):
+    with pytest.raises(ReportError, match="cannot write the archive of Java classes"):
         preparing.prepare()

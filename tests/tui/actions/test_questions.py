@@ -24,7 +24,7 @@ from tui.actions.context import ActionContext
 from tui.analysis.metrics_history import METRICS
 from tui.analysis.partition_list import FILTERS, filtered, in_order
 from tui.panels.cluster_totals import paint_totals
-from tui.rendering.palette import COLOUR
+from tui.rendering.palette import COLOR
 from tui.session.loading import LoadedSession, load_session
 from tui.session.play_target import PlayTarget
 
@@ -287,7 +287,7 @@ def test_a_filter_goes_by_the_setting_as_kafka_topics_does_and_a_metric_by_what_
     view = view_of(attrs.evolve(alone, min_isr=2))
     view = attrs.evolve(view, partitions=(alone,))
     assert {which for which in FILTERS if filtered(view, which)} == {"under-min-isr"}
-    assert "under min ISR 1" in "\n".join(strip.text for strip in paint_totals(view, COLOUR, (120, 3), headline=False))
+    assert "under min ISR 1" in "\n".join(strip.text for strip in paint_totals(view, COLOR, (120, 3), headline=False))
     values = {metric.short: metric.folded(metric.of(view)) for metric in METRICS if metric.of is not None}
     assert (values["AtMinIsrPartitionCount"], values["UnderMinIsrPartitionCount"], values["UnderReplicatedPartitions"]) == (1, 0, 0)
     leads_on_paper = attrs.evolve(view, brokers=tuple(attrs.evolve(each, fenced=each.id == 1) for each in view.brokers))
@@ -329,7 +329,7 @@ def test_as_new_is_as_the_cluster_s_other_links_are() -> None:
     loaded = load_session(PlayTarget(None, attrs.evolve(SPEC, network=NetworkSpec(latency=3_000, jitter=700, loss_ppm=20_000)), CURRENT))
     loaded.session.do(acts.Link(("b1", "b2"), latency=200_000, loss_ppm=0))
     new = next(o for o in fault_questions.link_quality(context(loaded)).options if "b2: back to normal" in o.label)
-    assert new.note == "3ms, 2 % loss"
+    assert new.note == "3ms, 2% loss"
     loaded.session.do(*new.acts)
     assert not loaded.session.view().changed_links
 

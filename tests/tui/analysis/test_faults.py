@@ -15,7 +15,7 @@ from core.sim.units import SECOND
 from tests.tui.app.test_playground import playing, screen_text
 from tui.analysis.faults import all_faults, faults_at, faults_text
 from tui.panels.brokers import paint_brokers
-from tui.rendering.palette import COLOUR
+from tui.rendering.palette import COLOR
 
 SPEC = ClusterSpec(brokers=tuple(BrokerSpec(i, log_dirs=2) for i in (1, 2, 3)), topics=(TopicSpec("orders", partitions=2),))
 
@@ -53,9 +53,9 @@ def test_each_fault_stands_in_the_header_and_on_the_card(act: Act, listed: str, 
     assert any(
         each.startswith(listed) or set(each.split()[0].replace("←", "→").split("→")) == set(listed.split()[0].split("→")) for each in said
     ), said
-    cards = "\n".join(line.text for line in paint_brokers(view, COLOUR, (144, 4), selected=1, focused=False, cards=True))
+    cards = "\n".join(line.text for line in paint_brokers(view, COLOR, (144, 4), selected=1, focused=False, cards=True))
     assert on_card in cards
-    chips = paint_brokers(view, COLOUR, (80, 2), selected=1, focused=False, cards=False)[1].text
+    chips = paint_brokers(view, COLOR, (80, 2), selected=1, focused=False, cards=False)[1].text
     assert on_card.split()[0] in chips[(broker - 1) * 20 : broker * 20]
 
 

@@ -384,7 +384,7 @@ async def test_ascii_reaches_every_corner() -> None:
             assert "".join(char for char in glyphs if not char.isascii()) == ""
 
 
-async def test_without_colour_the_selection_is_reversed() -> None:
+async def test_without_color_the_selection_is_reversed() -> None:
     async with playing(palette="plain") as (app, main_screen, _):
         assert main_screen.panels.grid.lines[2].text.startswith("► orders-0")
         assert any(segment.style is not None and segment.style.reverse for segment in main_screen.panels.grid.lines[2])

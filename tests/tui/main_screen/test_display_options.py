@@ -26,7 +26,7 @@ from tui.rendering.palette import ABOUT, HUES, PALETTES, Hues, palette_of
 from tui.rendering.states import broker_state, partition_status, replica_marks
 from tui.terminal.filters import to_ascii
 
-# --- colours, measured --------------------------------------------------------------------------------------------
+# --- colors, measured --------------------------------------------------------------------------------------------
 
 BLINDNESS = {
     "none": ((1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0)),
@@ -37,13 +37,13 @@ BLINDNESS = {
 """What linear RGB becomes for whom: Machado, Oliveira and Fernandes 2009, severity 1."""
 
 
-def linear(colour: str) -> list[float]:
-    parts = [int(colour[at : at + 2], 16) / 255 for at in (1, 3, 5)]
+def linear(color: str) -> list[float]:
+    parts = [int(color[at : at + 2], 16) / 255 for at in (1, 3, 5)]
     return [part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in parts]
 
 
-def luminance(colour: str) -> float:
-    red, green, blue = linear(colour)
+def luminance(color: str) -> float:
+    red, green, blue = linear(color)
     return 0.2126 * red + 0.7152 * green + 0.0722 * blue
 
 
@@ -53,8 +53,8 @@ def contrast(one: str, two: str) -> float:
     return (high + 0.05) / (low + 0.05)
 
 
-def lab(colour: str, blindness: str) -> tuple[float, float, float]:
-    seen = [min(1.0, max(0.0, sum(a * b for a, b in zip(row, linear(colour), strict=True)))) for row in BLINDNESS[blindness]]
+def lab(color: str, blindness: str) -> tuple[float, float, float]:
+    seen = [min(1.0, max(0.0, sum(a * b for a, b in zip(row, linear(color), strict=True)))) for row in BLINDNESS[blindness]]
     red, green, blue = seen
     xyz = (
         (0.4124 * red + 0.3576 * green + 0.1805 * blue) / 0.95047,
@@ -90,14 +90,14 @@ def test_high_contrast_is_high_everywhere() -> None:
 
 
 @pytest.mark.parametrize("blindness", BLINDNESS)
-def test_the_colour_blind_palette_keeps_states_apart(blindness: str) -> None:
-    hues = HUES["colour-blind"]
+def test_the_color_blind_palette_keeps_states_apart(blindness: str) -> None:
+    hues = HUES["color-blind"]
     for one, two in itertools.combinations((hues.good, hues.warn, hues.bad), 2):
         assert distance(one, two, blindness) >= 40, (one, two)
     assert distance(hues.committed, hues.warn, blindness) >= 40
 
 
-def test_sixteen_colours_are_written_as_themselves() -> None:
+def test_sixteen_colors_are_written_as_themselves() -> None:
     hues = attrs.asdict(HUES["sixteen"])
     numbers = {role: Color.parse(value).downgrade(ColorSystem.STANDARD).number for role, value in hues.items()}
     for value in hues.values():
@@ -105,13 +105,13 @@ def test_sixteen_colours_are_written_as_themselves() -> None:
     assert len({numbers[role] for role in ("background", "cursor", "good", "warn", "bad", "committed", "text", "strong")}) == 8
 
 
-@pytest.mark.parametrize("name", ["dark", "light", "colour-blind", "contrast"])
-def test_256_colours_are_enough(name: str) -> None:
+@pytest.mark.parametrize("name", ["dark", "light", "color-blind", "contrast"])
+def test_256_colors_are_enough(name: str) -> None:
     palette = palette_of(name, few=True)
 
-    def shown(colour: Color | None) -> str:
-        assert colour is not None
-        return colour.downgrade(ColorSystem.EIGHT_BIT).get_truecolor().hex
+    def shown(color: Color | None) -> str:
+        assert color is not None
+        return color.downgrade(ColorSystem.EIGHT_BIT).get_truecolor().hex
 
     ground, cursor, row = shown(palette.base.bgcolor), shown(palette.cursor.bgcolor), shown(palette.row.bgcolor)
     assert ground != cursor
@@ -181,7 +181,7 @@ def terminal(**environ: str) -> Console:
         ({"TERM": "xterm-256color", "NO_COLOR": ""}, "dark"),
     ],
 )
-def test_the_palette_is_what_the_terminal_has_colours_for(environ: dict[str, str], palette: str) -> None:
+def test_the_palette_is_what_the_terminal_has_colors_for(environ: dict[str, str], palette: str) -> None:
     assert DisplayOptions().palette_for(terminal(**environ), environ) == palette
     assert DisplayOptions(palette="contrast").palette_for(terminal(**environ), environ) == "contrast"
 
@@ -231,6 +231,7 @@ def test_the_printed_keymap_is_the_keymap() -> None:
     assert keymap_of(tomllib.loads("\n".join(as_toml(Keymap()))), "printed") == Keymap()
     other = keymap_of({"keys": {"kill": ["J", "f8"], "quit": '"', "step": "\\"}}, "a file")
     assert keymap_of(tomllib.loads("\n".join(as_toml(other))), "printed") == other
+    assert keymap_of({"keys": {"colours": "Z"}}, "an old file") == keymap_of({"keys": {"colors": "Z"}}, "a file") != Keymap()
     assert other.keys("kill") == ("J", "f8")
     assert other.keys("quit") == ("quotation_mark", "ctrl+c")
 

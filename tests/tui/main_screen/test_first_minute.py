@@ -21,7 +21,7 @@ from tests.tui.states import cluster
 from tui.analysis.partition_list import in_order
 from tui.panels.brokers import brokers_not_up, paint_brokers
 from tui.panels.partition_grid import GridPainter
-from tui.rendering.palette import COLOUR
+from tui.rendering.palette import COLOR
 from tui.session.play_target import PlayTarget
 
 SIZES = [(80, 24), (100, 30), (120, 40), (200, 60)]
@@ -78,7 +78,7 @@ def test_columns_say_leader_and_whose_offsets_stand_there(width: int) -> None:
     fake = cluster()
     fake.run_until(2_000_000)
     view = fake.view()
-    lines = [strip.text for strip in GridPainter(COLOUR).lines(view, in_order(view, False), (width, 6))]
+    lines = [strip.text for strip in GridPainter(COLOR).lines(view, in_order(view, False), (width, 6))]
     head, row = lines[1], lines[2]
     assert head.count("LEO") == 3, "once for each replica"
     first = view.partitions[0].replica_views[0]
@@ -94,7 +94,7 @@ def test_columns_say_leader_and_whose_offsets_stand_there(width: int) -> None:
 
 def test_who_is_down_is_named_in_the_headline() -> None:
     view = of_many(3, b2=BrokerState.STOPPED)
-    lines = [strip.text for strip in paint_brokers(view, COLOUR, (80, 2), selected=1, focused=False, cards=False)]
+    lines = [strip.text for strip in paint_brokers(view, COLOR, (80, 2), selected=1, focused=False, cards=False)]
     assert "Brokers 2 of 3 up · ✕ b2 stopped" in lines[0]
     assert lines[1].index("b1") < lines[1].index("b2") < lines[1].index("b3"), "where all are seen each keeps its place"
 
@@ -103,7 +103,7 @@ def test_who_is_down_is_named_in_the_headline() -> None:
 def test_of_many_brokers_those_that_are_down_come_first(width: int) -> None:
     view = of_many(100, b55=BrokerState.STOPPED, b71=BrokerState.PAUSED)
     lines = [
-        strip.text for strip in paint_brokers(view, COLOUR, (width, 5), selected=1, focused=False, cards=False, note="unclean election off")
+        strip.text for strip in paint_brokers(view, COLOR, (width, 5), selected=1, focused=False, cards=False, note="unclean election off")
     ]
     assert "98 of 100 up" in lines[0]
     assert "✕ b55 stopped" in lines[0]
@@ -114,7 +114,7 @@ def test_of_many_brokers_those_that_are_down_come_first(width: int) -> None:
 
 def test_a_controller_that_is_gone_is_not_left_out_of_the_headline() -> None:
     view = attrs.evolve(of_many(100, b55=BrokerState.STOPPED), controller="")
-    line = paint_brokers(view, COLOUR, (80, 5), selected=1, focused=False, cards=False, note="unclean election off")[0].text
+    line = paint_brokers(view, COLOR, (80, 5), selected=1, focused=False, cards=False, note="unclean election off")[0].text
     assert "✕ none" in line
 
 
@@ -133,7 +133,7 @@ def test_the_title_names_the_first_brokers_that_are_down(width: int, fenced: boo
     gone = [attrs.evolve(b, state=BrokerState.STOPPED, fenced=fenced) if b.id in down else b for b in view.brokers]
     title = paint_brokers(
         attrs.evolve(view, brokers=tuple(gone)),
-        COLOUR,
+        COLOR,
         (width, 5),
         selected=1,
         focused=False,

@@ -13,7 +13,7 @@ from scenarios import catalogue
 from tests.tui.app.test_playground import playing, screen_text
 from tests.tui.states import partition, replica, view_of
 from tui.pages.compare import hidden_difference, paint_compare
-from tui.rendering.palette import COLOUR
+from tui.rendering.palette import COLOR
 from tui.session.loading import LoadedSession, load_session
 from tui.session.play_target import PlayTarget
 from tui.session.session import Session
@@ -50,7 +50,7 @@ def test_a_scenario_by_hand_goes_step_by_step_under_both() -> None:
 def test_differences_stand_first_and_are_marked() -> None:
     fine = partition(replica(1, 10, 10), replica(2, 10, 10))
     bad = attrs.evolve(partition(replica(1, 10, 10), replica(2, 8, 8, in_isr=False)), lost=3)
-    lines, count = paint_compare(view_of(fine), view_of(bad), ("here", "there"), None, ("a note",), COLOUR, (80, 21), 0)
+    lines, count = paint_compare(view_of(fine), view_of(bad), ("here", "there"), None, ("a note",), COLOR, (80, 21), 0)
     text = [line.text for line in lines]
     assert count == 1
     assert "1 of 1 partitions differ" in text[0]
@@ -91,7 +91,7 @@ def test_what_only_one_run_has_had_is_where_they_part() -> None:
     assert parted.here is not None
     assert parted.here[3] == "act"
     view = session.view()
-    below = "\n".join(line.text for line in paint_compare(view, main.view(), ("here", "main"), parted, (), COLOUR, (100, 24), 0)[0])
+    below = "\n".join(line.text for line in paint_compare(view, main.view(), ("here", "main"), parted, (), COLOR, (100, 24), 0)[0])
     assert "kill b2" in below
     assert "main            no further event yet" in below
     assert main.ended_before(SECOND) is None

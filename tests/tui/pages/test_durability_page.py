@@ -19,7 +19,7 @@ from scenarios.running.runner import Run
 from tests.tui.app.test_playground import playing, screen_text
 from tests.tui.states import cluster
 from tui.pages.durability import entries_of, exposure_events, offset_ranges, paint_durability
-from tui.rendering.palette import COLOUR
+from tui.rendering.palette import COLOR
 from tui.session.play_target import PlayTarget
 
 TP = TopicPartition("orders", 0)
@@ -35,7 +35,7 @@ def finished(name: str, release: str) -> tuple[Cluster, EventBuffer]:
 def text(cluster: Cluster, event_buffer: EventBuffer, size: tuple[int, int] = (120, 37)) -> str:
     events = exposure_events(event_buffer)
     entries = entries_of(cluster.durability_report(), lambda tp: events.get(tp, 0))
-    lines = paint_durability(cluster.view(), entries, event_buffer.find, COLOUR, size, 0)
+    lines = paint_durability(cluster.view(), entries, event_buffer.find, COLOR, size, 0)
     assert all(line.cell_length == size[0] for line in lines)
     assert len(lines) <= size[1]
     return "\n".join(line.text for line in lines)
@@ -147,7 +147,7 @@ async def test_enter_goes_to_the_event_that_doomed_them(size: tuple[int, int]) -
 
 def test_totals_that_have_no_room_are_those_of_harm_that_there_is_not() -> None:
     view = attrs.evolve(cluster().view(), accepted=1_234_567, acked=1_234_567, diverged=12)
-    lines = [line.text.rstrip() for line in paint_durability(view, [], lambda _: None, COLOUR, (70, 10), 0)]
+    lines = [line.text.rstrip() for line in paint_durability(view, [], lambda _: None, COLOR, (70, 10), 0)]
     assert lines[1].endswith("lost 0  diverged 12")
-    whole = paint_durability(view, [], lambda _: None, COLOUR, (120, 10), 0)[1].text.rstrip()
+    whole = paint_durability(view, [], lambda _: None, COLOR, (120, 10), 0)[1].text.rstrip()
     assert whole.endswith("lost 0  exposed 0  duplicated 0  diverged 12")

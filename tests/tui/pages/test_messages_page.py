@@ -15,7 +15,7 @@ from core.sim.units import SECOND
 from tests.tui.app.test_playground import playing, screen_text
 from tui.analysis.message_lanes import CLIENTS, Lane, LaneStep, concerns
 from tui.pages.messages import TIME, centres, columns_of, paint_lane
-from tui.rendering.palette import COLOUR
+from tui.rendering.palette import COLOR
 
 TP = TopicPartition("orders", 0)
 
@@ -94,11 +94,11 @@ def test_arrows_point_from_cause_to_effect() -> None:
     columns = columns_of((1, 2, 3))
     one, two = centres(5, 80)[1:3]
     event = (7, SECOND, 5, "follower-append", 2, "orders", 0, 1, 10, 20, 10)
-    ((line, _),) = paint_lane([LaneStep(event, "b2", "b1", "10–19")], columns, -1, COLOUR, 80)
+    ((line, _),) = paint_lane([LaneStep(event, "b2", "b1", "10–19")], columns, -1, COLOR, 80)
     assert line.text[one : two + 1] == "├─── 10–19 ──▶"[: two - one] + "▶" or line.text[two] == "▶"
     assert line.text[one] == "├"
     assert "10–19" in line.text[one:two]
-    ((back, _),) = paint_lane([LaneStep(event, "b1", "b2", "fetch 20")], columns, -1, COLOUR, 80)
+    ((back, _),) = paint_lane([LaneStep(event, "b1", "b2", "fetch 20")], columns, -1, COLOR, 80)
     assert back.text[one] == "◄"
     assert back.text[two] == "┤"
 
@@ -107,7 +107,7 @@ def test_pauses_are_shown_and_dead_brokers_have_no_line() -> None:
     columns = columns_of((1, 2, 3))
     stop = LaneStep((1, SECOND, 0, "broker-stopped", 2, "killed"), "b2", "", "killed")
     late = LaneStep((2, 4 * SECOND, 0, "high-watermark", 1, "orders", 0, 0, 1, 2, 1), "b1", "", "HW 2")
-    lines = [line.text for line, _ in paint_lane([stop, late], columns, -1, COLOUR, 80)]
+    lines = [line.text for line, _ in paint_lane([stop, late], columns, -1, COLOR, 80)]
     assert "✕ killed" in lines[0]
     assert "… 3.0 s" in lines[1]
     two = centres(5, 80)[2]

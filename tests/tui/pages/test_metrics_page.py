@@ -14,7 +14,7 @@ from tui.analysis.event_metrics import EventMetrics
 from tui.analysis.metrics_history import METRICS, MOST, MetricsHistory, Series
 from tui.app.screenshot import play_to
 from tui.pages.metrics import MetricLine, _rate, grade, number, paint_metrics, rates, sparkline, worst_first
-from tui.rendering.palette import COLOUR
+from tui.rendering.palette import COLOR
 from tui.session.loading import load_session
 
 BY_SHORT = {metric.short: metric for metric in METRICS}
@@ -94,7 +94,7 @@ def test_what_is_bad_stands_first_and_a_count_calms_down() -> None:
 @pytest.mark.parametrize("selected", [0, 10, 23])
 def test_it_fits(size: tuple[int, int], selected: int) -> None:
     lines = [MetricLine(metric, 12.0, {1: 5.0, 2: 7.0}, [0, SECOND], [1.0, 12.0], 2) for metric in METRICS]
-    painted = paint_metrics(lines, (1, 2, 3), SECOND, COLOUR, size, selected)
+    painted = paint_metrics(lines, (1, 2, 3), SECOND, COLOR, size, selected)
     assert len(painted) == size[1]
     assert {line.cell_length for line in painted} == {size[0]}
     assert METRICS[selected].short in "\n".join(line.text for line in painted)
@@ -104,7 +104,7 @@ def test_it_fits(size: tuple[int, int], selected: int) -> None:
 def test_a_flow_is_shown_as_rates_in_every_column() -> None:
     flow = BY_SHORT["BytesInPerSec"]
     line = MetricLine(flow, 9_000.0, {1: 4_000.0, 2: 5_000.0}, [0, SECOND], [0.0, 9_000.0], 2, 70.0, {1: 30.0, 2: 40.0})
-    row, *about = [strip.text for strip in paint_metrics([line], [1, 2], SECOND, COLOUR, (120, 20), 0)[2:]]
+    row, *about = [strip.text for strip in paint_metrics([line], [1, 2], SECOND, COLOR, (120, 20), 0)[2:]]
     assert row.split()[2:7] == ["BytesInPerSec", "70", "B/s", "30", "40"]
     assert "The count is 9,000. The curve shows its rate, now 70 per second; by broker: b1 4,000 b2 5,000" in "\n".join(about)
 

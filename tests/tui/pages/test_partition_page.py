@@ -22,7 +22,7 @@ from tests.tui.app.test_playground import playing, screen_text
 from tui.pages.partition import high_watermark_reasons, paint_partition_page
 from tui.pages.segments import lookup_target, paint_segments
 from tui.panels.tabs import paint_tabs
-from tui.rendering.palette import COLOUR
+from tui.rendering.palette import COLOR
 
 TP = TopicPartition("orders", 0)
 
@@ -39,7 +39,7 @@ def running(release: str = "4.1", **changes: object) -> Cluster:
 
 
 def text(cluster: Cluster, width: int = 80, tp: TopicPartition = TP) -> str:
-    return "\n".join(line.text for line in paint_partition_page(cluster.partition_detail(tp), cluster.view(), COLOUR, width, 1))
+    return "\n".join(line.text for line in paint_partition_page(cluster.partition_detail(tp), cluster.view(), COLOR, width, 1))
 
 
 def followers(cluster: Cluster) -> tuple[int, int, int]:
@@ -192,15 +192,15 @@ def test_no_line_is_wider_than_the_screen(width: int) -> None:
     cluster = running()
     cluster.do(acts.Kill(2))
     cluster.run_until(8 * SECOND)
-    for line in paint_partition_page(cluster.partition_detail(TP), cluster.view(), COLOUR, width, 1):
+    for line in paint_partition_page(cluster.partition_detail(TP), cluster.view(), COLOR, width, 1):
         assert line.cell_length == width
 
 
 def test_tabs_become_keys_where_there_is_little_room() -> None:
     tabs = (("1", "Overview", "Over", "overview"), ("2", "Partition", "Part", "screen-partition"))
-    assert paint_tabs(tabs, "Partition", COLOUR, 80).text.startswith("1 Overview  2 Partition ")
-    assert paint_tabs(tabs, "Partition", COLOUR, 20).text.startswith("1 Over  2 Part ")
-    assert paint_tabs(tabs, "Partition", COLOUR, 12).text.startswith("1  2 Part ")
+    assert paint_tabs(tabs, "Partition", COLOR, 80).text.startswith("1 Overview  2 Partition ")
+    assert paint_tabs(tabs, "Partition", COLOR, 20).text.startswith("1 Over  2 Part ")
+    assert paint_tabs(tabs, "Partition", COLOR, 12).text.startswith("1  2 Part ")
 
 
 @pytest.mark.parametrize("size", [(80, 24), (120, 40), (200, 60)])
@@ -245,7 +245,7 @@ def test_segments_and_a_lookup_fit_every_width() -> None:
     report = run.cluster.segment_report(TP, 2, offset=1234)
     assert report is not None
     for width in (40, 73, 149):
-        lines = [line.text.rstrip() for line in paint_segments(report, COLOUR, width)]
+        lines = [line.text.rstrip() for line in paint_segments(report, COLOR, width)]
         assert all(len(line) <= width for line in lines)
         said = " ".join(" ".join(lines).split())
         assert "orders-0 on b2: 7 segments, log start offset 1234" in said
@@ -262,7 +262,7 @@ def test_only_the_newest_segments_and_those_of_the_lookup_are_listed() -> None:
     report = cluster.segment_report(TP, 1, timestamp=900)
     assert report is not None
     assert len(report.rows) == MOST_SEGMENTS + 1
-    lines = [line.text.rstrip() for line in paint_segments(report, COLOUR, 120)]
+    lines = [line.text.rstrip() for line in paint_segments(report, COLOR, 120)]
     assert lines[0].startswith(f"orders-0 on b1: {len(report.rows) + report.omitted} segments")
     assert report.lookup is not None
     assert f"{report.rows[0].base:020d}.log" == report.lookup.steps[0].file

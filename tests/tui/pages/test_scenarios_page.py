@@ -17,7 +17,7 @@ from scenarios.logs.log_reader import LogReader
 from scenarios.releases import release_named
 from tests.tui.app.test_playground import playing, screen_text
 from tui.pages.scenarios import FREE, OTHER, library, matching, paint_scenarios, release_question, topic_of
-from tui.rendering.palette import COLOUR
+from tui.rendering.palette import COLOR
 from tui.session.play_target import PlayTarget
 
 
@@ -55,7 +55,7 @@ def test_the_releases_it_was_written_for_come_first() -> None:
 def test_it_fits(size: tuple[int, int]) -> None:
     entries = library()
     for selected in (0, 30, len(entries) - 1):
-        lines = paint_scenarios(entries, COLOUR, size, selected, "", FREE, len(entries))
+        lines = paint_scenarios(entries, COLOR, size, selected, "", FREE, len(entries))
         assert len(lines) == size[1]
         assert {line.cell_length for line in lines} == {size[0]}
         assert entries[selected].name in "\n".join(line.text for line in lines)

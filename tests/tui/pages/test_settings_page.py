@@ -15,7 +15,7 @@ from tests.tui.app.test_playground import done, playing, said, screen_text
 from tests.tui.states import partition, replica, view_of
 from tui.actions.questions import min_isr
 from tui.pages.settings import SettingsScope, consequences, edit_question, gather, in_words, paint_settings, sentence_of
-from tui.rendering.palette import COLOUR
+from tui.rendering.palette import COLOR
 from tui.session.loading import load_session
 
 
@@ -69,10 +69,10 @@ def test_the_default_of_a_changed_setting_is_shown_on_a_small_screen_too(width: 
     view = load_session(None).session.view()
     known = gather(settings, place)
     for selected in range(0, len(known), 5):
-        lines = [line.text for line in paint_settings(known, place, view, settings, COLOUR, (width, 21), selected, "")]
+        lines = [line.text for line in paint_settings(known, place, view, settings, COLOR, (width, 21), selected, "")]
         assert " default " in lines[1]
         assert {len(line) for line in lines} == {width}
-    first = [line.text for line in paint_settings(known, place, view, settings, COLOUR, (width, 21), 0, "")][2]
+    first = [line.text for line in paint_settings(known, place, view, settings, COLOR, (width, 21), 0, "")][2]
     assert first.split()[:4] == ["►", "replica.lag.time.max.ms", "10000", "30000"]
 
 
@@ -153,7 +153,7 @@ def test_it_fits(size: tuple[int, int]) -> None:
     settings = loaded.session.cluster.settings
     known = gather(settings, place)
     for selected in (0, 20, len(known) - 1):
-        lines = paint_settings(known, place, loaded.session.view(), settings, COLOUR, size, selected, "")
+        lines = paint_settings(known, place, loaded.session.view(), settings, COLOR, size, selected, "")
         assert len(lines) == size[1]
         assert {line.cell_length for line in lines} == {size[0]}
         assert f"\n {known[selected].setting.name} " in "\n" + "\n".join(line.text for line in lines)

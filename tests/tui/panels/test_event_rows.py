@@ -15,7 +15,7 @@ from tests.tui.main_screen.test_first_minute import hundred
 from tui.analysis.word_filter import matcher
 from tui.panels.event_rows import LEAST_FOLDED, FoldedRows, MatchingRows
 from tui.panels.events import EventLog
-from tui.rendering.palette import COLOUR
+from tui.rendering.palette import COLOR
 
 
 def fenced(seq: int, broker: int, now: int = 0) -> tuple:  # type: ignore[type-arg]
@@ -38,7 +38,7 @@ def ring_of(*events: tuple) -> EventRing:  # type: ignore[type-arg]
 
 
 def log_of(ring: EventRing, width: int = 80, height: int = 12) -> EventLog:
-    log = EventLog(COLOUR, ring, id="events")
+    log = EventLog(COLOR, ring, id="events")
     log.box = Size(width, height)
     log.post_message = lambda message: True  # type: ignore[method-assign, assignment]
     log.update()

@@ -30,7 +30,7 @@ from tui.panels.inspector import high_watermark_sentence, paint_broker, paint_ev
 from tui.panels.lines import changed
 from tui.panels.minimal import paint_minimal
 from tui.panels.scenario import paint_scenario
-from tui.rendering.palette import COLOUR
+from tui.rendering.palette import COLOR
 from tui.rendering.rows import Row
 from tui.session.scenario_state import Expected, ScenarioState, Verdict
 
@@ -56,7 +56,7 @@ def text(lines) -> str:  # type: ignore[no-untyped-def]
     ],
 )
 def test_the_clock_is_honest(changes: dict[str, object], said: str) -> None:
-    line = paint_header(attrs.evolve(CLOCK, **changes), COLOUR, 120).text
+    line = paint_header(attrs.evolve(CLOCK, **changes), COLOR, 120).text
     assert said in line
     assert line.endswith("three brokers  Kafka 4.1  seed 7 ")
     assert len(line) == 120
@@ -64,15 +64,15 @@ def test_the_clock_is_honest(changes: dict[str, object], said: str) -> None:
 
 def test_a_narrow_header_would_rather_drop_the_seed_than_cut_the_title() -> None:
     clock = attrs.evolve(CLOCK, playing=False, ended=True, title="e1-data-loss")
-    assert paint_header(clock, COLOUR, 80).text.endswith("e1-data-loss  Kafka 4.1 ")
+    assert paint_header(clock, COLOR, 80).text.endswith("e1-data-loss  Kafka 4.1 ")
 
 
 def test_a_dead_broker_is_distinguished_from_a_fenced_one() -> None:
     fake = cluster()
     fake.do(acts.Kill(2))
-    assert "b2 ✕ dead, not yet noticed" in text(paint_brokers(fake.view(), COLOUR, (120, 4), selected=1, focused=True, cards=True))
+    assert "b2 ✕ dead, not yet noticed" in text(paint_brokers(fake.view(), COLOR, (120, 4), selected=1, focused=True, cards=True))
     fake.run_until(10_000_000)
-    lines = text(paint_brokers(fake.view(), COLOUR, (120, 4), selected=1, focused=True, cards=True))
+    lines = text(paint_brokers(fake.view(), COLOR, (120, 4), selected=1, focused=True, cards=True))
     assert "b2 ✕ stopped" in lines
     assert "Brokers 2 of 3 up" in lines
     assert "►b1" in lines
@@ -81,7 +81,7 @@ def test_a_dead_broker_is_distinguished_from_a_fenced_one() -> None:
 def test_cut_links_stand_at_both_their_ends() -> None:
     fake = cluster()
     fake.do(acts.Cut(("b1", "controller")))
-    lines = text(paint_brokers(fake.view(), COLOUR, (120, 4), selected=None, focused=False, cards=True))
+    lines = text(paint_brokers(fake.view(), COLOR, (120, 4), selected=None, focused=False, cards=True))
     assert "cut ↔ controller" in lines
     assert "cut ↔ b1" in lines
     assert "links: 2 cut" in lines
@@ -92,7 +92,7 @@ def test_cut_links_stand_at_both_their_ends() -> None:
 def test_brokers_fit_however_many_there_are(count: int, width: int) -> None:
     spec = ClusterSpec(brokers=tuple(BrokerSpec(i) for i in range(count)), topics=(TopicSpec("t"),))
     height = height_for(count, width, True)
-    lines = paint_brokers(cluster(spec).view(), COLOUR, (width, height), selected=count - 1, focused=True, cards=True)
+    lines = paint_brokers(cluster(spec).view(), COLOR, (width, height), selected=count - 1, focused=True, cards=True)
     assert len(lines) == height
     assert all(len(strip.text) == width for strip in lines)
     shown = text(lines)
@@ -103,12 +103,12 @@ def test_brokers_fit_however_many_there_are(count: int, width: int) -> None:
 
 def test_every_kind_of_event_has_a_glyph() -> None:
     assert [kind for kind in KINDS if glyph_of(kind)[0] == "·" and kind != "became-follower"] == []
-    assert all(hasattr(COLOUR, glyph_of(kind)[1]) for kind in KINDS)
+    assert all(hasattr(COLOR, glyph_of(kind)[1]) for kind in KINDS)
 
 
 def test_an_event_line_says_when_what_and_why() -> None:
     event = (5, 19_000_000, 0, "broker-fenced", 2, 9_100_000, 9_000_000)
-    line = paint_event(event, COLOUR, 110, False, False).text
+    line = paint_event(event, COLOR, 110, False, False).text
     assert line.startswith(" 00:19.000 ○ the controller fenced b2 after no heartbeat for broker.session.timeout.ms (9s)")
     assert line.endswith("…")
     assert len(line) == 110
@@ -133,7 +133,7 @@ def fenced(seq: int) -> tuple:  # type: ignore[type-arg]
 
 def test_the_log_follows_until_somebody_goes_up() -> None:
     ring = EventRing(100)
-    log = EventLog(COLOUR, ring, id="events")
+    log = EventLog(COLOR, ring, id="events")
     log.box = Size(60, 4)
     log.post_message = lambda message: True  # type: ignore[method-assign, assignment]
     for seq in range(1, 21):
@@ -195,7 +195,7 @@ def test_why_goes_back_through_the_causes() -> None:
     elected = next(
         e for e in (event_buffer.ring(NOTABLE).at(i) for i in range(event_buffer.ring(NOTABLE).total)) if e[3] == "leader-elected"
     )
-    lines = text(paint_event_detail(elected, event_buffer.find, COLOUR, 90))
+    lines = text(paint_event_detail(elected, event_buffer.find, COLOR, 90))
     assert "PartitionChangeBuilder#electLeader" in lines
     assert "because ○ the controller fenced b1" in lines
     assert "because ▸ shutdown b1" in lines
@@ -227,16 +227,16 @@ def test_all_who_hold_the_high_watermark_are_named() -> None:
 
 def test_with_one_line_a_loss_comes_before_who_is_missing() -> None:
     p = attrs.evolve(partition(replica(1, 9, 9, role="leader"), replica(2, 7, 7, in_isr=False)), lost=1, lost_acknowledged=1)
-    assert "lost records" in text(paint_partition(p, view_of(p), COLOUR, 80, 1, left={2: "left 00:01.000"})[:2])
+    assert "lost records" in text(paint_partition(p, view_of(p), COLOR, 80, 1, left={2: "left 00:01.000"})[:2])
     well = attrs.evolve(p, lost=0)
-    assert "b2 left" in text(paint_partition(well, view_of(well), COLOUR, 80, 1, left={2: "left 00:01.000"})[:2])
+    assert "b2 left" in text(paint_partition(well, view_of(well), COLOR, 80, 1, left={2: "left 00:01.000"})[:2])
 
 
 def test_a_partition_in_full_shows_what_each_replica_believes() -> None:
     p = partition(
         replica(1, 9, 9, role="leader"), replica(2, 7, 7, role="leader", believes_leader=2, believes_epoch=1, epochs=((0, 0), (1, 5)))
     )
-    lines = text(paint_partition(p, view_of(p), COLOUR, 110))
+    lines = text(paint_partition(p, view_of(p), COLOR, 110))
     assert "considers b2 the leader (epoch 1)" in lines
     assert "0@0 1@5" in lines
     assert "☆●b2" in lines
@@ -247,7 +247,7 @@ def test_replicas_lag_behind_their_leader_or_are_ahead_of_it() -> None:
     p = partition(replica(2, 12, 12, alive=False, role="offline"), replica(1, 9, 9, role="leader"), replica(3, 8, 8))
 
     def told(p: PartitionView) -> list[str]:
-        rows = text(paint_partition(p, view_of(p), COLOUR, 110)).splitlines()
+        rows = text(paint_partition(p, view_of(p), COLOR, 110)).splitlines()
         return [row.split()[3] for row in rows if row.lstrip("★☆●○⊗✕ ").startswith("b") and "0@0" in row]
 
     assert told(p) == ["+3", "·", "-1"]
@@ -257,19 +257,19 @@ def test_replicas_lag_behind_their_leader_or_are_ahead_of_it() -> None:
 def test_a_broker_in_full() -> None:
     fake = cluster()
     fake.do(acts.Cut(("b2", "b3")))
-    lines = text(paint_broker(fake.view().broker(2), fake.view(), COLOUR, 80))
+    lines = text(paint_broker(fake.view().broker(2), fake.view(), COLOR, 80))
     assert "faults: cut ↔ b3" in lines
     assert "leads orders-1" in lines
 
 
 def test_a_broker_that_was_unregistered_has_no_epoch() -> None:
     view = cluster().view()
-    assert "epoch 11" in text(paint_brokers(view, COLOUR, (120, 4), selected=1, focused=True, cards=True))
+    assert "epoch 11" in text(paint_brokers(view, COLOR, (120, 4), selected=1, focused=True, cards=True))
     gone = attrs.evolve(view, brokers=tuple(attrs.evolve(broker, broker_epoch=-1) for broker in view.brokers))
-    lines = text(paint_brokers(gone, COLOUR, (120, 4), selected=1, focused=True, cards=True))
+    lines = text(paint_brokers(gone, COLOR, (120, 4), selected=1, focused=True, cards=True))
     assert "not registered" in lines
     assert "epoch -1" not in lines
-    assert "  not registered" in text(paint_broker(gone.broker(2), gone, COLOUR, 80))
+    assert "  not registered" in text(paint_broker(gone.broker(2), gone, COLOR, 80))
 
 
 SCENARIO = ScenarioState(
@@ -286,7 +286,7 @@ SCENARIO = ScenarioState(
 
 
 def test_a_scenario_shows_expected_and_got_of_what_failed() -> None:
-    lines = text(paint_scenario(SCENARIO, COLOUR, (60, 20)))
+    lines = text(paint_scenario(SCENARIO, COLOR, (60, 20)))
     assert "1 of 3 held, 1 FAILED" in lines
     assert "✓ m2 is committed" in lines
     assert "✖ nothing is lost" in lines
@@ -298,16 +298,16 @@ def test_a_scenario_shows_expected_and_got_of_what_failed() -> None:
 
 
 def test_with_little_room_failures_stay() -> None:
-    lines = text(paint_scenario(SCENARIO, COLOUR, (60, 8)))
+    lines = text(paint_scenario(SCENARIO, COLOR, (60, 8)))
     assert "got       1" in lines
     assert "m2 is committed" not in lines
 
 
 def test_the_account_shouts_what_is_lost() -> None:
     fine = view_of(partition(replica(1, 5, 5)))
-    assert "lost 0" in text(paint_totals(fine, COLOUR, (120, 3), headline=False))
+    assert "lost 0" in text(paint_totals(fine, COLOR, (120, 3), headline=False))
     harm = attrs.evolve(fine, lost=12, unclean_elections=1)
-    lines = text(paint_totals(harm, COLOUR, (120, 3), headline=False))
+    lines = text(paint_totals(harm, COLOR, (120, 3), headline=False))
     assert " LOST 12 " in lines
     assert "unclean elections 1" in lines
 
@@ -316,16 +316,16 @@ def test_where_not_all_has_room_what_is_wrong_has_it_first() -> None:
     p = attrs.evolve(partition(replica(1, 5, 5), replica(2, 5, 5, in_isr=False)), min_isr=1)
     client = ProducerView("producer", "orders", -1, 0, sent=1_000, acked=1_000, failed=0, in_flight=0, retries=0, last_latency_us=0)
     under = attrs.evolve(view_of(p), acked=1_000, producers=(client,))
-    line = text(paint_totals(under, COLOUR, (66, 1), headline=False))
+    line = text(paint_totals(under, COLOR, (66, 1), headline=False))
     assert "acked 1,000 of 1,000 │ lost 0 │ offline 0 │ under-replicated 1" in line
     assert "under min" not in line
-    assert "under min ISR 0 │ under-replicated 1" in text(paint_totals(under, COLOUR, (100, 1), headline=False))
+    assert "under min ISR 0 │ under-replicated 1" in text(paint_totals(under, COLOR, (100, 1), headline=False))
 
 
 def test_a_table_without_room_for_every_replica_is_left_out() -> None:
     p = partition(replica(1, 5, 5), replica(2, 5, 5))
-    assert len(text(paint_partition(p, view_of(p), COLOUR, 100, 5)).splitlines()) == 7
-    short = text(paint_partition(p, view_of(p), COLOUR, 100, 4))
+    assert len(text(paint_partition(p, view_of(p), COLOR, 100, 5)).splitlines()) == 7
+    short = text(paint_partition(p, view_of(p), COLOR, 100, 4))
     assert "caught up" not in short
     assert "ISR [1,2] of [1,2]" in short
 
@@ -333,7 +333,7 @@ def test_a_table_without_room_for_every_replica_is_left_out() -> None:
 def test_the_account_counts_as_kafka_topics_does() -> None:
     under = partition(replica(1, 5, 5), replica(2, 5, 5, in_isr=False), status=PartitionStatus.UNDER_MIN_ISR)
     off = attrs.evolve(under, tp=TopicPartition("orders", 1), leader=-1, status=PartitionStatus.OFFLINE)
-    lines = text(paint_totals(view_of(under, off), COLOUR, (120, 3), headline=False))
+    lines = text(paint_totals(view_of(under, off), COLOR, (120, 3), headline=False))
     assert "offline 1" in lines
     assert "under min ISR 2" in lines
     assert "under-replicated 2" in lines
@@ -345,17 +345,17 @@ def test_the_footer_keeps_help_and_quit() -> None:
         Hint("help", "?", "help", True),
         Hint("quit", "q", "quit", True),
     )
-    line = paint_footer(hints, None, COLOUR, 80).text
+    line = paint_footer(hints, None, COLOR, 80).text
     assert "? help" in line
     assert "q quit" in line
     assert len(line) == 80
-    assert "b2 is stopped" in paint_footer(hints, FooterMessage("b2 is stopped; start it with s", True), COLOUR, 80).text
+    assert "b2 is stopped" in paint_footer(hints, FooterMessage("b2 is stopped; start it with s", True), COLOR, 80).text
 
 
 def test_the_minimal_view_is_calm() -> None:
     fake = cluster()
     fake.brokers[3] = BrokerState.PAUSED
-    lines = paint_minimal(fake.view(), fenced(1), 1, COLOUR, (50, 10))
+    lines = paint_minimal(fake.view(), fenced(1), 1, COLOR, (50, 10))
     assert len(lines) == 10
     assert "‖ b3" in text(lines)
     assert "✓ 3 healthy" in text(lines)
@@ -369,9 +369,9 @@ def test_the_minimal_view_is_calm() -> None:
 def test_the_changed_span_covers_every_difference(before: list[str], after: list[str]) -> None:
     old, new = Row(), Row()
     for text_of in before:
-        old.add(text_of, COLOUR.text)
+        old.add(text_of, COLOR.text)
     for text_of in after:
-        new.add(text_of, COLOUR.text)
+        new.add(text_of, COLOR.text)
     one, other = old.strip(30), new.strip(30)
     start, end = changed(one, other, 30)
     assert 0 <= start < end <= 30
@@ -383,11 +383,11 @@ def test_a_failed_log_directory_is_named_where_its_replicas_are() -> None:
     running = Cluster(ClusterSpec(tuple(BrokerSpec(i, log_dirs=2) for i in (1, 2, 3)), (TopicSpec("t"),)))
     running.do(acts.FailDir(1, 1))
     view = running.view()
-    shown = text(paint_partition(view.partitions[0], view, COLOUR, 160))
+    shown = text(paint_partition(view.partitions[0], view, COLOR, 160))
     assert "log directory 1 has failed" in shown
     assert shown.count("has failed") == 1
-    assert "log directory 1 of 2 failed" in text(paint_broker(view.broker(1), view, COLOUR, 160))
-    assert "failed" not in text(paint_broker(view.broker(2), view, COLOUR, 160))
+    assert "log directory 1 of 2 failed" in text(paint_broker(view.broker(1), view, COLOR, 160))
+    assert "failed" not in text(paint_broker(view.broker(2), view, COLOR, 160))
 
 
 def test_every_kind_but_what_people_did_names_what_to_read_on() -> None:
@@ -398,12 +398,12 @@ def test_waiting_batches_are_shown_instead_of_the_latency_of_completed_ones() ->
     made = Cluster(ClusterSpec(brokers=tuple(BrokerSpec(i) for i in (1, 2, 3)), topics=(TopicSpec("t"),)))
     made.do(acts.Load("t", 100))
     made.run_until(4_000_000)
-    shown = "".join(text for item in client_items(made.view(), COLOUR) for text, _ in item.parts)
+    shown = "".join(text for item in client_items(made.view(), COLOR) for text, _ in item.parts)
     assert " 2ms" in shown
     assert " for " not in shown
     made.do(acts.Pause(made.partition_view(TopicPartition("t", 0)).isr[-1]))
     made.run_until(8_000_000)
-    (load,) = client_items(made.view(), COLOUR)
+    (load,) = client_items(made.view(), COLOR)
     shown = "".join(text for text, _ in load.parts)
     assert " 2ms" not in shown
     assert "waiting 81 for 4s" in shown

@@ -1,4 +1,4 @@
-"""The grid: bars whose gaps always show, marks that need no colour, columns for any width."""
+"""The grid: bars whose gaps always show, marks that need no color, columns for any width."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tests.tui.states import cluster, partition, replica, view_of
 from tui.analysis.partition_list import in_order
 from tui.panels.partition_grid import Columns, GridPainter, shown_offsets
 from tui.rendering.bars import Window, bar, held_back_cells
-from tui.rendering.palette import COLOUR
+from tui.rendering.palette import COLOR
 
 LAGGING = partition(
     replica(1, 1200, 1180, role="leader"),
@@ -28,7 +28,7 @@ LAGGING = partition(
 
 
 def texts(view, width: int, height: int = 8, **wanted) -> list[str]:  # type: ignore[no-untyped-def]
-    return [strip.text for strip in GridPainter(COLOUR).lines(view, in_order(view, False), (width, height), **wanted)]
+    return [strip.text for strip in GridPainter(COLOR).lines(view, in_order(view, False), (width, height), **wanted)]
 
 
 @given(st.integers(0, 10**12), st.integers(0, 10**6), st.integers(0, 10**6), st.integers(2, 60))
@@ -105,7 +105,7 @@ def test_a_row_says_everything() -> None:
         ({"role": "leader"}, "☆●"),
     ],
 )
-def test_marks_need_no_colour(changes: dict[str, object], marks: str) -> None:
+def test_marks_need_no_color(changes: dict[str, object], marks: str) -> None:
     p = partition(replica(1, 10, 10, role="leader"), replica(2, 10, 10, **changes))
     assert f"{marks} ▆" in texts(view_of(p), 120)[2]
 
@@ -209,7 +209,7 @@ def test_many_brokers_give_replicas_their_broker_s_name() -> None:
 
 def test_only_the_rows_that_changed_are_painted_again() -> None:
     fake = cluster()
-    painter = GridPainter(COLOUR)
+    painter = GridPainter(COLOR)
     before = painter.lines(fake.view(), in_order(fake.view(), False), (120, 8))
     fake.parts[TopicPartition("orders", 1)]["epoch"] = 9
     fake.parts[TopicPartition("orders", 1)]["leader"] = 3
@@ -238,7 +238,7 @@ def test_internal_topics_come_after_others_of_the_same_state() -> None:
     assert [p.tp.topic for p in in_order(view, False)] == ["z", "__consumer_offsets", "__transaction_state"]
 
 
-def test_offline_says_so_without_colour() -> None:
+def test_offline_says_so_without_color() -> None:
     p = partition(replica(1, 5, 5, alive=False, role="offline"), leader=-1, status=PartitionStatus.OFFLINE)
     row = texts(view_of(p), 120)[2]
     assert "✖ offline" in row

@@ -19,7 +19,7 @@ from tests.tui.states import partition, replica, view_of
 from tui.main_screen.screen import MainScreen
 from tui.pages.partition import high_watermark_reasons
 from tui.panels.inspector import high_watermark_sentence, paint_partition
-from tui.rendering.palette import COLOUR
+from tui.rendering.palette import COLOR
 from tui.session.play_target import PlayTarget
 
 TP = TopicPartition("orders", 0)
@@ -256,7 +256,7 @@ def test_a_sentence_without_room_ends_in_dots(rows: int, room: int) -> None:
     view = view_of(p)
     said = high_watermark_sentence(p, view)
     assert said.startswith("b2 and b3 and b4 and b5 and b6 cannot fetch")
-    lines = [line.text.strip() for line in paint_partition(p, view, COLOUR, 40, rows)[1 : room + 1]]
+    lines = [line.text.strip() for line in paint_partition(p, view, COLOR, 40, rows)[1 : room + 1]]
     assert lines[-1].endswith("…")
     assert said.startswith(" ".join(lines)[:-1].strip())
 

@@ -9,7 +9,7 @@ from core.lab.history.branch import Mark
 from core.sim.units import SECOND
 from tests.tui.app.test_playground import playing, screen_text
 from tui.panels.timeline import KINDS_OF, LOOKS, WORDS, Buckets, axis_of, paint_timeline, span_for
-from tui.rendering.palette import COLOUR
+from tui.rendering.palette import COLOR
 
 KILL = Mark(5, 10 * SECOND, "act")
 SHRINK = Mark(9, 12 * SECOND, "isr-shrunk")
@@ -19,13 +19,13 @@ LOSS = Mark(12, 12 * SECOND, "records-lost")
 def strip(marks: list[Mark], size: tuple[int, int], now: int = 15 * SECOND, bookmarks: tuple[tuple[int, str], ...] = ()) -> list[str]:
     buckets = Buckets()
     buckets.take(marks, axis_of(size)[1], span_for(now))
-    return [line.text for line in paint_timeline(buckets, bookmarks, now, now, COLOUR, size, focused=False, told="")]
+    return [line.text for line in paint_timeline(buckets, bookmarks, now, now, COLOR, size, focused=False, told="")]
 
 
 def test_every_kind_it_names_exists_and_every_sort_has_a_look() -> None:
     assert set(KINDS_OF) <= set(KINDS)
     assert set(KINDS_OF.values()) | {"bookmark"} == set(LOOKS) == set(WORDS)
-    assert len({glyph for glyph, _ in LOOKS.values()}) == len(LOOKS), "told apart without colour"
+    assert len({glyph for glyph, _ in LOOKS.values()}) == len(LOOKS), "told apart without color"
 
 
 @pytest.mark.parametrize(("end", "span"), [(0, 10), (10, 10), (11, 20), (21, 50), (51, 100), (600, 1000)])
@@ -75,12 +75,12 @@ def test_the_chosen_mark_is_where_the_cursor_is() -> None:
     buckets.take(marks, cells, 20 * SECOND)
     for chosen in (*marks, None):
         time = 15 * SECOND if chosen is None else chosen.time
-        lines = paint_timeline(buckets, [], 15 * SECOND, 15 * SECOND, COLOUR, size, focused=True, told="", chosen=chosen)
+        lines = paint_timeline(buckets, [], 15 * SECOND, 15 * SECOND, COLOR, size, focused=True, told="", chosen=chosen)
         under = {
             at
             for line in lines
             for at, cell in enumerate(cell for part in line for cell in [part.style] * part.cell_length)
-            if cell is not None and cell.bgcolor == COLOUR.cursor.bgcolor
+            if cell is not None and cell.bgcolor == COLOR.cursor.bgcolor
         }
         assert under == {left + time * cells // (20 * SECOND)}
 
@@ -123,7 +123,7 @@ def test_where_steps_take_no_time_the_axis_counts_events() -> None:
     _, cells = axis_of(size)
     marks = [Mark(4, 0, "act"), Mark(26, 0, "truncated"), Mark(33, 0, "records-lost")]
     buckets.take(marks, cells, span_for(37, True), True)
-    (line,) = paint_timeline(buckets, [(10, "m1 is committed")], 37, 37, COLOUR, size, focused=False, told="")
+    (line,) = paint_timeline(buckets, [(10, "m1 is committed")], 37, 37, COLOR, size, focused=False, told="")
     assert line.text.startswith(" #37 ")
     assert line.text.rstrip().endswith(" #50")
     glyphs = [(glyph, at) for at, glyph in enumerate(line.text) if glyph in "▸◆◄✖│"]

@@ -14,14 +14,14 @@ from tui.dialogs.details import DetailsDialog
 from tui.panels.partition_grid import LEGENDS
 from tui.rendering import states
 from tui.rendering.glossary import STATES, SYMBOLS, all_terms, paint_glossary
-from tui.rendering.palette import COLOUR
+from tui.rendering.palette import COLOR
 
 TERMS = ("HW", "LEO", "ISR", "OSR", "ELR", "AR", "min ISR", "acks", "unclean election", "fencing", "LSO")
 
 
 def text(release: str, *, zookeeper: bool | None = None, width: int = 100, first: str = "") -> str:
     profile = Release.named(release)
-    lines = paint_glossary(profile, COLOUR, width, zookeeper=profile.zookeeper if zookeeper is None else zookeeper, first=first)
+    lines = paint_glossary(profile, COLOR, width, zookeeper=profile.zookeeper if zookeeper is None else zookeeper, first=first)
     assert all(line.cell_length == width for line in lines)
     return " ".join(" ".join(line.text.split()) for line in lines)
 

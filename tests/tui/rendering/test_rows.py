@@ -10,7 +10,7 @@ from rich.segment import Segment
 from rich.style import Style
 from textual.strip import Strip
 
-from tui.rendering.palette import COLOUR
+from tui.rendering.palette import COLOR
 from tui.rendering.rows import Line, Row, clip, clip_name, fit, rule, short_number, wrap
 from tui.rendering.states import LEGEND
 from tui.terminal.filters import to_ascii
@@ -31,14 +31,14 @@ def test_a_row_that_is_too_long_ends_with_an_ellipsis() -> None:
 
 
 def test_a_line_is_as_good_as_a_strip() -> None:
-    segments = [Segment("high ", COLOUR.text), Segment("水位", COLOUR.bad), Segment(" mark")]
+    segments = [Segment("high ", COLOR.text), Segment("水位", COLOR.bad), Segment(" mark")]
     line, strip = Line(segments, 14), Strip(segments, 14)
     assert line == strip
     for _ in range(2):
         assert line.crop(3, 8) == strip.crop(3, 8)
         assert line.divide([4, 14]) == strip.divide([4, 14])
         assert line.adjust_cell_length(20) == strip.adjust_cell_length(20)
-        assert line.apply_style(COLOUR.cursor) == strip.apply_style(COLOUR.cursor)
+        assert line.apply_style(COLOR.cursor) == strip.apply_style(COLOR.cursor)
         assert line.apply_offsets(1, 2) == strip.apply_offsets(1, 2)
         assert line.render(Console()) == strip.render(Console())
     assert not hasattr(line, "what a strip does not have")
@@ -62,8 +62,8 @@ def test_wrap_breaks_at_blanks() -> None:
 
 
 def test_a_rule_drops_its_note_before_its_title() -> None:
-    assert rule("Events 3", "notable", 30, COLOUR.title, COLOUR.faint, COLOUR.muted).text == " Events 3 ─────────── notable "
-    assert rule("Events 3", "notable events", 14, COLOUR.title, COLOUR.faint, COLOUR.muted).text == " Events 3 ────"
+    assert rule("Events 3", "notable", 30, COLOR.title, COLOR.faint, COLOR.muted).text == " Events 3 ─────────── notable "
+    assert rule("Events 3", "notable events", 14, COLOR.title, COLOR.faint, COLOR.muted).text == " Events 3 ────"
 
 
 def test_short_numbers() -> None:

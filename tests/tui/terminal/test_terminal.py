@@ -175,7 +175,7 @@ def test_copies_and_pictures_leave_the_terminal_also_from_a_dialog(terminals: li
     assert terminal.wait() == 0
 
 
-def test_no_color_writes_no_colour(terminals: list[Terminal]) -> None:
+def test_no_color_writes_no_color(terminals: list[Terminal]) -> None:
     terminal = Terminal(NO_COLOR="1")
     terminals.append(terminal)
     terminal.read_until("Partitions")

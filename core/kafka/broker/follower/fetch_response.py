@@ -143,7 +143,7 @@ def throttle(fetcher: Fetcher, response: FetchResponse) -> None:
     """If the quota is exceeded, delay the throttled partitions that lag (`ReplicaFetcherThread#shouldFollowerThrottle`)."""
     broker = fetcher.broker
     quota, now = broker.follower_quota, broker.journal.now
-    assert quota is not None, "only a throttled follower comes here"
+    assert quota is not None, "only throttled followers reach this point"
     throttled = []
     for part in response.parts():
         state = fetcher.states.get(part.tp)

@@ -41,8 +41,8 @@ def append_records_to_leader(partition: Partition, sender: str, request: Produce
     if producer_id >= 0 and not _validate_producer_state(partition, sender, request, guard):
         return
     term, account = partition.term, partition.account
-    assert term is not None, "a leader has a term"
-    assert account is not None, "and an account"
+    assert term is not None, "a leader has a term with its follower states"
+    assert account is not None, "a leader keeps an account of its records"
     base, journal = log.leo, broker.journal
     made = journal.now if timestamp < 0 else term.stamp(timestamp)
     arrived = journal.cause
@@ -84,7 +84,7 @@ def append_as_coordinator(
         completion.append_completed(error)
         return
     term, journal = partition.term, partition.broker.journal
-    assert term is not None, "a leader has a term"
+    assert term is not None, "a leader has a term with its follower states"
     arrived = journal.cause
     end = _append(partition, term, batch, -1)
     _delay(partition, DelayedAppend(batch[3], batch[0], end, deadline, completion))
@@ -146,7 +146,7 @@ def _respond_or_delay(partition: Partition, sender: str, request: ProduceRequest
     With acks=1, respond at once; otherwise, respond when the batch is committed.
     """
     broker, tp, term = partition.broker, partition.tp, partition.term
-    assert term is not None, "a leader has a term"
+    assert term is not None, "a leader has a term with its follower states"
     broker.account.appended(tp, broker.id, term, base, request, partition.log)
     if request.acks == 1:
         send_produce_response(broker, sender, request, errors.NONE, base, term)

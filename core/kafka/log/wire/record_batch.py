@@ -157,7 +157,7 @@ def decode_records(data: bytes) -> list[Record]:
     """Return the records of a batch (`DefaultRecordBatch#iterator`).
 
     Raises:
-        KafkaError: INVALID_RECORD, if the header names more or fewer records than the batch has, or a record is incomplete.
+        KafkaError: INVALID_RECORD, if the header counts more or fewer records than the batch has, or a record is incomplete.
     """
     header = decode_header(data)
     body = data[HEADER_BYTES:]
@@ -169,10 +169,10 @@ def decode_records(data: bytes) -> list[Record]:
             record, at = _decode_record(body, at)
             found.append(record)
     except ValueError as wrong:
-        raise errors.KafkaError(errors.INVALID_RECORD, f"the header names {header.record_count} records; {wrong}") from None
+        raise errors.KafkaError(errors.INVALID_RECORD, f"the header counts {header.record_count} records; {wrong}") from None
     if at != len(body):
         raise errors.KafkaError(
-            errors.INVALID_RECORD, f"the header names {header.record_count} records, but {len(body) - at} bytes follow them"
+            errors.INVALID_RECORD, f"the header counts {header.record_count} records, but {len(body) - at} bytes follow the last one"
         )
     return found
 

@@ -185,7 +185,7 @@ def test_bat_05_a_wrong_length_or_crc_is_corrupt() -> None:
 @pytest.mark.parametrize("named", [5, 2])
 def test_bat_06_too_many_or_too_few_records_are_invalid(codec: int, named: int) -> None:
     data = three_records(codec)
-    with pytest.raises(KafkaError, match=f"INVALID_RECORD: the header names {named} records"):
+    with pytest.raises(KafkaError, match=f"INVALID_RECORD: the header counts {named} records"):
         decode_records(data[:57] + named.to_bytes(4, "big") + data[61:])
 
 

@@ -76,7 +76,7 @@ def test_a_cell_has_its_way_over_a_topics_own_value() -> None:
         ("producer: app2", "producer: app1", "workload[2]: producer app1 occurs twice"),
         ("brokers: 3", "brokers: 2", "cell 1 (min.insync.replicas 1, acks 1) cannot run:"),
         ("rate: 1000,", "rate: 1000, idempotence: true,", "cannot run: Must set acks to all in order to use the idempotent producer"),
-        ("brokers: 3", "brokers: 3\n  pace: by-hand", "a sweep always runs by the timeline"),
+        ("brokers: 3", "brokers: 3\n  pace: by-hand", "a sweep always uses pace: timeline"),
     ],
 )
 def test_a_mistake_is_reported_with_its_place_and_a_remedy(old: str, new: str, told: str) -> None:

@@ -76,14 +76,14 @@ def test_in_a_browser_the_page_is_drawn_light_and_dark_and_loads_nothing(tmp_pat
     page.write_text(render(outcome()), encoding="utf-8")
     text = page.read_text(encoding="utf-8")
     assert not any(way in text for way in ("src=", "href=", "url(", "@import", "http:", "https:")), "nothing to load"
-    # Blink's numbers of the two schemes, with the page's paper and the colour of its points.
+    # Blink's numbers of the two schemes, with the page's paper and the color of its points.
     schemes = {1: ((255, 255, 255), (0x24, 0x57, 0xA6)), 0: ((0x14, 0x18, 0x1D), (0x8A, 0xB4, 0xF8))}
     for scheme, (paper, point) in schemes.items():
         shot = tmp_path / f"{scheme}.png"
         opened = chromium(tmp_path, page, f"--screenshot={shot}", f"--blink-settings=preferredColorScheme={scheme}")
         assert "CONSOLE" not in opened.stderr, opened.stderr
         width, size, lines = pixels(shot.read_bytes())
-        colours = [tuple(line[at : at + 3]) for line in lines for at in range(0, width * size, size)]
-        assert colours[0] == paper
-        assert colours.count(point) > 100, "the points of the cells"
-        assert len(set(colours)) > 50
+        colors = [tuple(line[at : at + 3]) for line in lines for at in range(0, width * size, size)]
+        assert colors[0] == paper
+        assert colors.count(point) > 100, "the points of the cells"
+        assert len(set(colors)) > 50
