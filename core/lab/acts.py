@@ -498,7 +498,7 @@ class AbortTransaction(Act, word="abort-transaction", does="abort a producer's t
 class AbortHanging(Act, word="abort-hanging", does="abort a hanging transaction in a partition"):
     """Abort a transaction that no coordinator will end (`kafka-transactions abort`). The leader appends an ABORT marker for its producer.
 
-    The coordinator is not involved. `start_offset` is the first offset of the open transaction.
+    The coordinator is not involved. `start-offset` is the first offset of the open transaction.
     """
 
     partition: TopicPartition

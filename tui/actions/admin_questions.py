@@ -119,7 +119,7 @@ def create_topic(context: ActionContext) -> Question:
                 (
                     f"{partitions} partition{'s' if partitions > 1 else ''}, replication factor {factor}",
                     (act,),
-                    "a single copy: offline when its broker is down" if factor == 1 else "",
+                    "only one copy: offline when its broker is down" if factor == 1 else "",
                     None,
                 )
             )

@@ -78,7 +78,7 @@ def min_isr(context: ActionContext) -> Question:
 def _meaning(number: int, replicas: int, *, capped: bool) -> str:
     spare = spare_replicas(number, replicas, capped=capped)
     if spare < 0:
-        return "more than the replicas: acks=all writes are refused"
+        return "more than the replication factor: acks=all writes are refused"
     if number > replicas:
         return f"counts as {replicas}: tolerates no broker failure"
     return (

@@ -38,7 +38,7 @@ class TimeTravel:
         self.screen = screen
         self.remembered_moments: list[tuple[str, ClusterView]] = []
 
-    def remember_moment(self, words: str = "where you were") -> None:
+    def remember_moment(self, words: str = "before the last jump") -> None:
         """Remember the current view for comparison, and remove the message from the footer."""
         self.screen.prompts.drop_message()
         self.remembered_moments = [
@@ -248,9 +248,8 @@ class TimeTravel:
         chosen = self.screen.context().partition
         partition = "orders-0" if chosen is None else chosen.tp
         about = (
-            f"Enter a state, such as lost > 0, urp > 0, isr({partition}) < 2, hw({partition}) >= 500, joined by and, or; a change, "
-            "such as leader changes or "
-            f"isr({partition}) changes; or an event, such as truncated or leader-elected {{election=unclean}}."
+            f"Enter a state (for example lost > 0, or urp > 0 and isr({partition}) < 2), a change (for example leader changes, or "
+            f"isr({partition}) changes), or an event (for example truncated, or leader-elected {{election=unclean}})."
         )
         self.screen.prompts.ask_text(title, about, "", self._condition_error, then, travels=True)
 

@@ -54,7 +54,7 @@ def not_served(p: PartitionView, view: ClusterView) -> str:
 def all_committed(p: PartitionView, view: ClusterView) -> str:
     """Describe a partition whose leader's high watermark has reached the end of its log."""
     if p.lost:
-        whole = f"All records of b{p.leader} are committed, but it lacks lost records: {lost_words(p)}."
+        whole = f"All records on b{p.leader} are committed, but other records were lost: {lost_words(p)}."
     else:
         whole = "All records are committed." if p.replica_on(p.leader).leo else "The log is empty."
     if p.status is PartitionStatus.UNDER_MIN_ISR:

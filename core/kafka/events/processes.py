@@ -36,7 +36,7 @@ class ProcessStepDone(Event, kind="process-step", source="KafkaProducer, KafkaCo
     input_offsets: str
 
     def sentence(self) -> str:
-        which = f" for {self.input_offsets}" if self.input_offsets else ""
+        which = f" ({self.input_offsets})" if self.input_offsets else ""
         return f"instance {self.instance} of process {self.process} completed the {self.step} step{which}"
 
 

@@ -75,7 +75,7 @@ class TransactionTimedOut(Event, kind="transaction-timed-out", source="Transacti
     open_us: int
 
     def sentence(self) -> str:
-        return f"b{self.broker} aborts the transaction of {self.transactional_id}: it has been open for {format_duration(self.open_us)}"
+        return f"b{self.broker} aborts the transaction of {self.transactional_id}, which has been open for {format_duration(self.open_us)}"
 
 
 class MarkerAppended(Event, kind="marker-appended", source="ProducerAppendInfo#appendEndTxnMarker"):
@@ -98,7 +98,7 @@ class MarkerAppended(Event, kind="marker-appended", source="ProducerAppendInfo#a
             else "ends nothing, because no transaction of the producer was open"
         )
         return (
-            f"b{self.broker} appended the marker {self.marker} of producer ID {self.producer_id}, epoch {self.producer_epoch}, "
+            f"b{self.broker} appended the {self.marker} marker of producer ID {self.producer_id}, epoch {self.producer_epoch}, "
             f"to {self.tp} at offset {self.marker_offset}: it {what}"
         )
 
@@ -117,7 +117,7 @@ class MarkerRefused(Event, kind="marker-refused", source="ProducerAppendInfo#che
 
     def sentence(self) -> str:
         return (
-            f"b{self.broker} refused the marker {self.marker} of producer ID {self.producer_id}, epoch {self.producer_epoch}, "
+            f"b{self.broker} refused the {self.marker} marker of producer ID {self.producer_id}, epoch {self.producer_epoch}, "
             f"coordinator epoch {self.coordinator_epoch}, for {self.tp}: {self.error}"
         )
 
@@ -132,7 +132,7 @@ class MarkerSkipped(Event, kind="marker-skipped", source="TransactionMarkerChann
     producer_id: int
 
     def sentence(self) -> str:
-        return f"b{self.broker} skipped the marker of {self.transactional_id} for {self.tp}, which has no leader: b{self.broker} assumes that the partition was deleted"
+        return f"b{self.broker} skipped the marker of transactional ID {self.transactional_id} for {self.tp}, which has no leader: b{self.broker} assumes that the partition was deleted"
 
 
 class LastStableOffsetAdvanced(Event, kind="last-stable-offset", source="UnifiedLog#lastStableOffset"):

@@ -155,7 +155,7 @@ def test_an_excerpt_becomes_a_cluster_of_its_rows() -> None:
         PartitionSpec((3, 1), (3,), -1),
     )
     assert notes[-2:] == (
-        "topic t: the text lacks partitions 1 to 2; they are placed on the brokers in turn, and are in sync where brokers are up",
+        "topic t: the text lacks partitions 1 to 2; their replicas are placed on the brokers in turn, and are in sync on running brokers",
         "topic t starts with 5 of its 9 partitions: the text has no rows for the others",
     )
     Cluster(spec, CURRENT).run_until(SECOND)

@@ -49,7 +49,7 @@ def test_a_script_in_utf_16_is_read(tmp_path: Path, capsys: pytest.CaptureFixtur
     ("data", "words"),
     [
         (codecs.BOM_UTF16_LE + b"T\0o", "x:1:5: the file is binary, or starts like UTF-16 but is not UTF-16"),
-        (codecs.BOM_UTF16_LE + b"\x00\xd8\n\x00", "x:1:3: the file is binary or not UTF-16"),
+        (codecs.BOM_UTF16_LE + b"\x00\xd8\n\x00", "x:1:3: the file is binary, or starts like UTF-16 but is not UTF-16"),
         (b"T\0op", "x:1:1: the file is binary"),
         (b"\0\0\0\0", "x:1:1: the file is binary"),
         (b"a\n\xff", "x:2:1: the file is binary, or is not UTF-8"),

@@ -74,7 +74,7 @@ async def test_enter_and_answers_that_come_early_count_too() -> None:
         assert len(main_screen.view.cut_links) == 2, "both ways"
 
 
-@pytest.mark.parametrize("label", ["any other moment …", "where you were, at 00:05.127 after event 1154"])
+@pytest.mark.parametrize("label", ["any other moment …", "before the last jump, at 00:05.127 after event 1154"])
 async def test_what_is_said_of_an_answer_is_never_cut(label: str) -> None:
     note = "a time, or an event by its number, of this branch or of another, however long it takes to say so"
     async with playing(size=(80, 24)) as (app, main_screen, pilot):

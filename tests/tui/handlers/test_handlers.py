@@ -160,7 +160,7 @@ def test_what_differs_from_a_moment_that_was_left(desk: Desk) -> None:
     desk.travel.go_to_time(SECOND)
     desk.screen.arrive()
     desk.travel.diff()
-    desk.screen.answer("where you were")
+    desk.screen.answer("before the last jump")
     assert desk.screen.shown[-1][0] == "Difference"
 
 

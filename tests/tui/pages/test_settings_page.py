@@ -127,7 +127,7 @@ def test_a_change_is_counted_where_it_would_hold(release: str, topic: str, told:
 
 @pytest.mark.parametrize(
     ("release", "words"),
-    [("4.1", "counts as 2: tolerates no broker failure"), ("3.6", "more than the replicas: acks=all writes are refused")],
+    [("4.1", "counts as 2: tolerates no broker failure"), ("3.6", "more than the replication factor: acks=all writes are refused")],
 )
 def test_more_than_there_are_replicas(release: str, words: str) -> None:
     two = partition(replica(1, 5, 5), replica(2, 5, 5))

@@ -89,7 +89,7 @@ async def test_what_is_lost_is_said_where_everything_is_committed() -> None:
         await pilot.pause()
         assert "LOST 1" in words(app)
         assert "All records are committed" not in words(app)
-        assert "are committed, but it lacks lost records: 1" in words(app)
+        assert "are committed, but other records were lost: 1" in words(app)
         await pilot.press("2")
         await pilot.pause()
         assert "All records are committed" not in words(app)

@@ -115,9 +115,9 @@ def test_a_session_from_the_first_key_to_the_saved_script(tmux: Tmux, tmp_path: 
     screen = tmux.press("z", "⑂ branch 2", "▸ pause b1", gone="before the end")
     assert "kill b1" not in screen.split("Events")[1].split("Partition ─")[0]
     tmux.press("N", "the controller fenced b1")
-    tmux.press("D", "Differences from", f"3 where you were, at {ended} ")
+    tmux.press("D", "Differences from", f"3 before the last jump, at {ended} ")
     tmux.press(
-        "3", "Difference", f"then: where you were, at {ended} ", "stopped → paused, fenced", "leader b1 → b2", gone="Differences from"
+        "3", "Difference", f"then: before the last jump, at {ended} ", "stopped → paused, fenced", "leader b1 → b2", gone="Differences from"
     )
     tmux.press("Escape", gone="Difference")
 

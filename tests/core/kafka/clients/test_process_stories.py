@@ -68,7 +68,7 @@ def test_t5_a_new_owner_that_reads_too_early_processes_twice(release: str) -> No
     (harm,) = process_harms(run, process_of(run, "second"))
     assert (harm.kind, harm.start, harm.end, harm.process) == ("twice", 0, 6, "second")
     cause = next(events.explain(each) for each in told if each[0] == harm.event)
-    assert cause.startswith("instance 1 of process second completed the begin step for in-0: 0–5")
+    assert cause.startswith("instance 1 of process second completed the begin step (in-0: 0–5)")
 
 
 @pytest.mark.parametrize("release", ["2.7", "3.3", "4.0", "4.3"])
