@@ -232,7 +232,7 @@ class UncleanElection(enum.Enum):
     """The time when unclean leader election gives a leader to a partition without one."""
 
     NOBODY_UP = enum.auto()
-    """Never, because none of the partition's replicas is up."""
+    """A leader is never elected, because none of the partition's replicas is up."""
     AT_ONCE = enum.auto()
     """A ZooKeeper controller elects as soon as the setting changes (`TopicUncleanLeaderElectionEnable`)."""
     PERIODIC = enum.auto()

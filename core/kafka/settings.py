@@ -168,7 +168,7 @@ def _throttled_replicas(name: str, text: str) -> str:
 
 
 ALL_REPLICAS: Final = frozenset((-1,))
-"""The value for the replicas of all partitions of a topic (`Constants.AllReplicas`)."""
+"""The value that names the replicas of all partitions of a topic (`Constants.AllReplicas`)."""
 
 
 def throttled_partitions(value: str, broker: int) -> frozenset[int]:

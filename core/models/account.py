@@ -130,7 +130,7 @@ class Account:
         return Row(key, version, self.uids)
 
     def floor(self, client: str, key: str) -> Floor:
-        """Return the versions that a read that is invoked now must not be behind."""
+        """Return the versions that a read must not be behind if it is invoked now."""
         return Floor(self.acked.get(key, 0), self.own.get((client, key), 0), self.before.get((client, key), 0))
 
     def write_ended(self, client: str, row: Row, invoked: int, outcome: str, reason: str, *, probe: bool) -> None:

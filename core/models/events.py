@@ -7,7 +7,7 @@ from core.sim.units import format_duration
 
 
 class Acted(Event, kind="act", level=NOTABLE):
-    """An act from outside."""
+    """An act on the system."""
 
     word: str
     text: str

@@ -91,14 +91,14 @@ class BrokerHeartbeatManager:
             self._unfenced.move_to_end(broker)
 
     def fence(self, broker: int) -> None:
-        """Mark a broker as fenced, which ends its session (Kafka: `#fence`). Unknown brokers are ignored."""
+        """Mark a broker as fenced, which ends its session (Kafka: `#fence`). Ignore unknown brokers."""
         state = self._brokers.get(broker)
         if state is not None:
             state.fenced, state.controlled_shutdown_offset = True, _NOT_SHUTTING_DOWN
             self._unfenced.pop(broker, None)
 
     def remove(self, broker: int) -> None:
-        """Remove an unregistered broker (Kafka: `#remove`). Unknown brokers are ignored."""
+        """Remove an unregistered broker (Kafka: `#remove`). Ignore unknown brokers."""
         self._brokers.pop(broker, None)
         self._unfenced.pop(broker, None)
 
@@ -156,7 +156,7 @@ class BrokerHeartbeatManager:
         return state is not None and state.controlled_shutdown_offset < 0
 
     def in_controlled_shutdown(self, broker: int) -> bool:
-        """Return whether a broker is in controlled shutdown. An unknown broker is not."""
+        """Return whether a broker is in controlled shutdown. Return False for an unknown broker."""
         state = self._brokers.get(broker)
         return state is not None and state.controlled_shutdown_offset >= 0
 

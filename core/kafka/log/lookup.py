@@ -111,7 +111,7 @@ def lookup_by_offset(log: ReplicaLog, offset: int, max_bytes: int = MAX_BYTES) -
 
 
 def _read_offset_index(segment: SegmentFiles, offset: int, steps: list[LookupStep]) -> OffsetPosition:
-    """Find the last entry of the offset index up to an offset, or the start of the segment."""
+    """Find the last entry of the offset index at or before an offset, or the start of the segment."""
     index, name = segment.indexes.offsets, segment.name(OFFSET_INDEX)
     search = index.search(offset)
     if search.slot < 0:
@@ -218,7 +218,7 @@ def lookup_by_timestamp(log: ReplicaLog, timestamp: int) -> Lookup:
 
 
 def _read_time_index(segment: SegmentFiles, timestamp: int, steps: list[LookupStep]) -> TimestampOffset:
-    """Find the last entry of the time index up to a timestamp."""
+    """Find the last entry of the time index at or before a timestamp."""
     index, name = segment.indexes.times, segment.name(TIME_INDEX)
     search = index.search(timestamp)
     if search.slot < 0:

@@ -73,7 +73,7 @@ class OffsetSet:
         return OffsetSet.of((max(low, start), min(high, end)) for low, high in self if low < end and high > start)
 
     def union(self, other: OffsetSet) -> OffsetSet:
-        """Return the offsets that are in either set."""
+        """Return the offsets that are in at least one of the sets."""
         both = OffsetSet(list(self.starts), list(self.ends))
         for start, end in other:
             both.add(start, end)

@@ -484,7 +484,7 @@ class ReplicaLog:
             self._start_at(offset)
 
     def open_at(self, log_start: int) -> None:
-        """Open the log in a new process. Its log start is the checkpointed one, but at least the first segment's base.
+        """Open the log in a new process. The log start becomes the checkpointed one or the first segment's base, whichever is larger.
 
         The epoch file can name epochs without records, for example that of a leadership without appends. Opening drops such epochs.
         Kafka: `LogLoader#load`.

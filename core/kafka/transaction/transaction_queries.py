@@ -60,7 +60,8 @@ def is_hanging(tp: TopicPartition, owner: TransactionMetadata | None) -> bool:
 
     Args:
         tp: the partition.
-        owner: the coordinator's state of the transactional ID that has the producer ID; None if no ID has it, or if the ID is unknown.
+        owner: the coordinator's state of the transactional ID that has the producer ID; None if there is no such ID or no coordinator knows
+            it.
     """
     return owner is None or tp not in owner.partitions
 

@@ -199,7 +199,7 @@ class MetricsObserver:
         meter.mark(now, amount)
 
     def _topic_meter(self, name: str, event: PartitionEvent, broker: int, now: int, amount: float) -> None:
-        """Mark a metric that Kafka keeps for all topics and for each topic (`BrokerTopicStats`)."""
+        """Mark an occurrence in a metric that Kafka keeps for all topics and for each topic (`BrokerTopicStats`)."""
         mbean = f"kafka.server:type=BrokerTopicMetrics,name={name}"
         self._mark(mbean, broker, now, amount)
         self._mark(f"{mbean},topic={event.topic}", broker, now, amount)

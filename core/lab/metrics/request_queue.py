@@ -48,7 +48,7 @@ class ThreadPool:
         self.meter = Meter(start)
 
     def work(self, now: int, cost: int) -> None:
-        """Add work, ns."""
+        """Add work, in ns."""
         self.advance(now)
         self._work += cost
 

@@ -45,7 +45,7 @@ class LogContents(ReprMixin):
         )
 
     def value(self, key: str) -> str:
-        """Return the last committed value of a key, as a consumer with isolation level read_committed finds it from the log start on."""
+        """Return the last committed value of a key, as a consumer with isolation level read_committed finds it if it reads from the log start."""
         found = NO_VALUE
         for run in self.runs:
             for each in retained_within(run.term, run.start, min(run.end, self.stable)) if run.start < self.stable else ():

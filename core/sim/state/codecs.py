@@ -19,7 +19,7 @@ from core.sim.state.append_only_list import AppendOnlyList
 from core.sim.state.fields import ATOMS, FieldValue, fields_of, final_of, is_frozen, outside, reader
 
 FEW: Final = 8
-"""The number of values up to which all values are visited. If there are more, only new values are visited."""
+"""The maximum number of values that are all visited. If there are more, only new values are visited."""
 
 State = tuple[FieldValue, ...]
 """The state of an object: the values that it holds."""
@@ -161,7 +161,7 @@ class MappingCodec(Codec):
 
 
 class SetCodec(Codec):
-    """The codec of sets. Their order must not matter."""
+    """The codec of sets, whose order must not matter."""
 
     def write(self, each: FieldValue, state: State) -> None:
         each.clear()

@@ -26,7 +26,7 @@ Visit = Callable[[FieldValue], bool]
 """A function that visits a value that can lead to objects. It returns whether a mutable object in the value can equal another object."""
 
 PLACE: Final = 16
-"""The number of places in a snapshot's lists that take as much memory as one object's state."""
+"""The number of list entries in a snapshot that take as much memory as one object's state."""
 
 
 class Group:

@@ -54,7 +54,7 @@ class OffsetIndex(SparseIndex):
         self.values.append(position)
 
     def lookup(self, target: int) -> OffsetPosition:
-        """Return the last entry up to an offset, or the start of the segment if there is no such entry."""
+        """Return the last entry at or before an offset, or the start of the segment if there is no such entry."""
         slot = self.search(target).slot
         return OffsetPosition(self.base, 0) if slot < 0 else self.entry(slot)
 

@@ -66,7 +66,7 @@ class TimeIndex(SparseIndex):
             self.values.append(offset)
 
     def lookup(self, target: int) -> TimestampOffset:
-        """Return the last entry up to a timestamp (ms), or (-1, base offset) if there is no such entry."""
+        """Return the last entry at or before a timestamp (ms), or (-1, base offset) if there is no such entry."""
         slot = self.search(target).slot
         return TimestampOffset(NO_TIMESTAMP, self.base) if slot < 0 else self.entry(slot)
 

@@ -34,7 +34,7 @@ class ControllerEventManager:
         self._running = False
 
     def begin_failover(self) -> None:
-        """Begin to act as controller, with the failover as the current event."""
+        """Begin to act as controller; the failover becomes the current event."""
         self.active = self._busy = True
 
     def activate(self) -> None:
