@@ -1,4 +1,4 @@
-"""The content of a batch that a process wrote: which input records it comes from."""
+"""The content of a batch that a process wrote: the input records that it comes from."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """The opening of a recorded session. The replay repeats the acts of the session at their times and compares every event with the log.
 
-The session can then be stepped through, rewound, and branched like a session that was just played. If a different version of the
-program or an edited line leads to a different event, opening stops. The session then ends before that event.
+The session can then be stepped through, rewound, and branched like a session that was just played. If a different version of the program or
+an edited line of the log leads to a different event, the replay stops, and the session ends before that event.
 """
 
 from __future__ import annotations
