@@ -1,4 +1,6 @@
-"""Who imports whom among the modules of the four packages, read from their sources. Type-only imports count, and those within functions."""
+"""The imports between the modules of the four packages, read from their sources. Imports for types only and imports within functions are
+included.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +14,7 @@ PACKAGES: Final = ("core", "scenarios", "spark_reports", "tui")
 
 
 def modules() -> dict[str, Path]:
-    """Every module, by its dotted name."""
+    """Return every module, by its dotted name."""
     return {
         ".".join(file.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__"): file
         for package in PACKAGES
@@ -21,7 +23,7 @@ def modules() -> dict[str, Path]:
 
 
 def import_graph() -> dict[str, list[str]]:
-    """For each module, the modules of the four packages that it imports."""
+    """Return, for each module, the modules of the four packages that it imports."""
     known = modules()
     return {module: _imports(module, known) for module in known}
 
@@ -41,7 +43,7 @@ def _imports(module: str, known: Mapping[str, Path]) -> list[str]:
 
 
 def circles(graph: Mapping[str, Sequence[str]]) -> list[set[str]]:
-    """The strongly connected components with more than one member (Tarjan)."""
+    """Return the strongly connected components with more than one member (Tarjan's algorithm)."""
     number: dict[str, int] = {}
     low: dict[str, int] = {}
     open_: list[str] = []
@@ -69,7 +71,7 @@ def circles(graph: Mapping[str, Sequence[str]]) -> list[set[str]]:
 
 
 def folder_graph(folder: Path, graph: Mapping[str, Sequence[str]], files: Mapping[str, Path]) -> dict[str, list[str]]:
-    """For each folder and file that stands directly in a folder, those of its neighbors that it imports."""
+    """Return, for each folder and each file directly in a folder, the neighbors that it imports."""
     found: dict[str, list[str]] = {}
     for module, imported in graph.items():
         unit = _unit(files[module], folder)
@@ -80,7 +82,9 @@ def folder_graph(folder: Path, graph: Mapping[str, Sequence[str]], files: Mappin
 
 
 def _unit(file: Path, folder: Path) -> str | None:
-    """The folder or file through which a module belongs to a folder; None if it does not, or is that folder's `__init__.py`."""
+    """Return the folder or file through which a module belongs to a folder, or None if it does not belong to it or is that folder's
+    `__init__.py`.
+    """
     if not file.is_relative_to(folder):
         return None
     first = file.relative_to(folder).parts[0]

@@ -21,7 +21,9 @@ import attrs
 from tests.import_graph import ROOT, circles, import_graph, modules
 
 BANDS: Final = ("tui", "spark_reports", "scenarios", "core/lab", "core/models", "core/kafka", "core/sim")
-"""The frames of the picture, in the order in which they may import one another. A module belongs to the last whose folder it is in."""
+"""The frames of the picture, in the order in which they can import one another. A module belongs to the last frame whose folder contains
+it.
+"""
 
 WIDTH: Final = 1040
 MARGIN: Final = 20
@@ -30,7 +32,7 @@ PADDING: Final = 16
 GAP: Final = 14
 ROW_GAP: Final = 22
 FILE_GAP: Final = 10
-"""Above and below a row without folders."""
+"""The space above and below a row without folders."""
 
 BAND_GAP: Final = 30
 TOP: Final = 76
@@ -92,19 +94,19 @@ class Band:
 
 
 def band_of(file: Path) -> str | None:
-    """The frame that a module belongs to; None for a file beside the frames."""
+    """Return the frame that a module belongs to, or None for a file outside the frames."""
     path = str(file.relative_to(ROOT))
     return next((band for band in BANDS if path.startswith(f"{band}/")), None)
 
 
 def unit_of(file: Path, band: str) -> str | None:
-    """The folder (`broker`) or file (`health.py`) of a frame that a module belongs to; None for the frame's own `__init__.py`."""
+    """Return the folder (`broker`) or file (`health.py`) of a frame that a module belongs to, or None for the frame's own `__init__.py`."""
     first = file.relative_to(ROOT / band).parts[0]
     return None if first == "__init__.py" else first
 
 
 def units(band: str, graph: Mapping[str, Sequence[str]], files: Mapping[str, Path]) -> dict[str, set[str]]:
-    """For each folder and file of a frame, those that it imports."""
+    """Return, for each folder and file of a frame, the units that it imports."""
     found: dict[str, set[str]] = {}
     for module, imported in graph.items():
         if band_of(files[module]) != band or (unit := unit_of(files[module], band)) is None:
@@ -115,7 +117,7 @@ def units(band: str, graph: Mapping[str, Sequence[str]], files: Mapping[str, Pat
 
 
 def levels(graph: Mapping[str, Iterable[str]]) -> dict[str, int]:
-    """How far each unit stands above the lowest that it needs. Units that import each other stand in one row."""
+    """Return the distance of each unit from the lowest unit that it needs. Units that import each other are in one row."""
     group = {unit: frozenset([unit]) for unit in graph}
     for circle in circles({unit: sorted(others) for unit, others in graph.items()}):
         group.update(dict.fromkeys(circle, frozenset(circle)))
@@ -131,7 +133,9 @@ def levels(graph: Mapping[str, Iterable[str]]) -> dict[str, int]:
 
 
 def arrows(graph: Mapping[str, Iterable[str]], level: Mapping[str, int]) -> list[tuple[str, str]]:
-    """From which folder to which an arrow leads: to those that it reaches, straight or through files, and that no other folder on the way reaches."""
+    """Return the arrows between folders: from each folder to those that it reaches, directly or through files, unless another folder on the
+    way reaches them.
+    """
     reached: dict[str, set[str]] = {}
     for unit in sorted(graph, key=level.__getitem__):
         below = [other for other in graph[unit] if level[other] < level[unit]]
@@ -145,7 +149,7 @@ def arrows(graph: Mapping[str, Iterable[str]], level: Mapping[str, int]) -> list
 
 
 def about(folder: Path) -> str:
-    """The first sentence of a folder's docstring, without its examples and sources."""
+    """Return the first sentence of a folder's docstring, without its examples and sources."""
     text = ast.get_docstring(ast.parse((folder / "__init__.py").read_text())) or ""
     first = re.split(r"(?<=[.:;])\s", text.split("\n\n")[0].replace("\n", " "), maxsplit=1)
     whole = " ".join(first) if len(first[0]) < 24 else first[0]
@@ -164,7 +168,7 @@ def _box(names: Sequence[str], band: str, x: int, y: int, width: int) -> Box:
 
 
 def lay_out(band: str, graph: Mapping[str, Iterable[str]], x: int, y: int, width: int) -> Band:
-    """A frame at a place, as high as it needs to be."""
+    """Return a frame at a place, with the necessary height."""
     level = levels(graph)
     inside = width - 2 * PADDING
     boxes: list[Box] = []
@@ -212,7 +216,7 @@ def _paint(box: Box, color: str) -> list[str]:
 
 
 def _arrow(upper: Box, lower: Box, between: Sequence[Box]) -> str:
-    """A line from the lower edge of a box to the upper edge of another; beside the boxes that stand in the way."""
+    """Draw a line from the lower edge of a box to the upper edge of another box, around the boxes between them."""
     overlap = (max(upper.x, lower.x), min(upper.x + upper.width, lower.x + lower.width))
     if overlap[1] - overlap[0] > 30:
         start = end = sum(overlap) / 2
@@ -240,7 +244,7 @@ def _band(band: Band, graph: Mapping[str, Iterable[str]]) -> list[str]:
 
 
 def _check(graph: Mapping[str, Sequence[str]], files: Mapping[str, Path]) -> None:
-    """Fail if a frame imports one that the picture has above it or to its left."""
+    """Fail if a frame imports a frame that the picture shows above it or to its left."""
     for module, imported in graph.items():
         for other in imported:
             upper, lower = band_of(files[module]), band_of(files[other])
@@ -249,12 +253,12 @@ def _check(graph: Mapping[str, Sequence[str]], files: Mapping[str, Path]) -> Non
 
 
 def _road(start: tuple[int, int], end: tuple[int, int]) -> str:
-    """A straight arrow from one frame to another."""
+    """Draw a straight arrow from one frame to another."""
     return f'<path class="road" d="M{start[0]},{start[1]} L{end[0]},{end[1]}" marker-end="url(#roadhead)"/>'
 
 
 def plan() -> str:
-    """The picture."""
+    """Return the picture."""
     files = modules()
     graph = import_graph()
     _check(graph, files)
@@ -315,7 +319,7 @@ def _marker(name: str, size: int) -> str:
 
 
 def main() -> int:
-    """Run the command line; returns the exit code."""
+    """Run the command line and return the exit code."""
     if len(sys.argv) != 2:
         print(__doc__, file=sys.stderr)
         return 2

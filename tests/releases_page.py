@@ -32,7 +32,7 @@ see the purpose of the rule.
 
 
 def meanings() -> dict[str, str]:
-    """What each field of a release means, from the docstring."""
+    """Return the meaning of each field of a release, from the docstring."""
     text = inspect.cleandoc(Release.__doc__ or "").partition("Attributes:\n")[2]
     entries = re.split(r"^ {4}(\w+): ", text, flags=re.MULTILINE)[1:]
     return {name: " ".join(meaning.split()) for name, meaning in zip(entries[::2], entries[1::2], strict=True)}
@@ -43,7 +43,7 @@ def _shown(value: object) -> str:
 
 
 def in_force(field: str) -> str:
-    """In which releases a rule is in force; of one that is more than yes or no, from which release on it has which value."""
+    """Return the releases in which a rule is in force or, for a rule with more than two values, the release from which each value applies."""
     values = [(name, getattr(release, field)) for name, release in RELEASES.items()]
     changes = [values[0], *(after for before, after in itertools.pairwise(values) if before[1] != after[1])]
     if not isinstance(values[0][1], bool):
@@ -64,7 +64,7 @@ def in_force(field: str) -> str:
 
 
 def page() -> str:
-    """The text of the page."""
+    """Return the text of the page."""
     known = meanings()
     rows = []
     for field in attrs.fields(Release):
@@ -79,7 +79,7 @@ def page() -> str:
 
 
 def main() -> int:
-    """Run the command line; returns the exit code."""
+    """Run the command line and return the exit code."""
     if len(sys.argv) != 2:
         print(__doc__, file=sys.stderr)
         return 2

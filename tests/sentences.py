@@ -43,10 +43,10 @@ from tui.rendering.glossary import SYMBOLS, all_terms, states_of_partitions
 ROOT: Final = Path(__file__).parents[1]
 RELEASES: Final = ("0.10.2", "2.8", "4.3")
 TIMELINES: Final = 12
-"""Random timelines under each release."""
+"""The number of random timelines under each release."""
 
 MOST: Final = 5
-"""Sentences of a kind under a release."""
+"""The maximum number of sentences of a kind under a release."""
 
 FOLDERS: Final = ("core", "scenarios", "tui", "spark_reports")
 PAGES: Final = ("README.md", "docs/*.md", "scenarios/*.md", "spark_reports/*.md")
@@ -66,19 +66,19 @@ SECTIONS: Final = {
     "page": "Pages of the documentation",
     "docstring": "Docstrings",
 }
-"""The sections of the page, in its order."""
+"""The sections of the page, in order."""
 
 _PAINTERS: Final = frozenset({"add", "rule", "Option", "Question", "TextPrompt", "Column", "show_details"})
-"""Functions whose texts appear on a screen however short they are."""
+"""Functions whose text arguments appear on a screen, even if they are short."""
 
 _NUMBERS: Final = re.compile(r"\d[\d,.:]*|\b[a-z]+-[a-z]*\d+")
 _ENDS: Final = re.compile(r"(?<=[.!?])\s+(?=[A-Z`\"'(])")
 _TEXT: Final = re.compile(r"[A-Za-z][a-z']+[ ,:;]+\S*[a-z]\S*[ ,:;]+\S+")
-"""At least three words."""
+"""Matches at least three words."""
 
 
 def events() -> dict[str, dict[str, str]]:
-    """For each kind of event its sentences, by release; one for each way it is worded."""
+    """Return the sentences of each kind of event with their releases, one sentence for each wording."""
     found: dict[str, dict[str, str]] = {kind: {} for kind in sorted(KINDS)}
     shapes: set[tuple[str, str]] = set()
     shown: Counter[tuple[str, str]] = Counter()
@@ -106,7 +106,7 @@ def events() -> dict[str, dict[str, str]]:
 
 
 def _sort_of_texts(tree: ast.Module) -> dict[int, str]:
-    """For docstrings, for texts of raised errors, and for texts that are painted: the sort, by the id of the node."""
+    """Return the sort of each docstring, each text of a raised error, and each text that is painted, by the id of its node."""
     sorts: dict[int, str] = {}
     for node in ast.walk(tree):
         if isinstance(node, ast.Raise):
@@ -124,7 +124,7 @@ def _sort_of_texts(tree: ast.Module) -> dict[int, str]:
 
 
 def _strings(tree: ast.Module) -> Iterator[tuple[str, str]]:
-    """The sort and the text of every string in a module; f-strings have `{…}` for what is filled in."""
+    """Yield the sort and the text of every string in a module. In f-strings, `{…}` stands for each value."""
     sorts = _sort_of_texts(tree)
     within: set[int] = set()
     for node in ast.walk(tree):
@@ -145,11 +145,11 @@ def _is_text(node: ast.AST) -> bool:
 
 
 _ENTRIES: Final = re.compile(r"\n\s*\n|\n\s*(?:Attributes|Args|Raises|Returns|Yields):\s*\n|\n(?= +(?:\w+, )*\w+: )")
-"""The ends of paragraphs, and of the entries of an `Attributes` or `Args` list, each of which stands on its own."""
+"""Matches the ends of paragraphs, and of the entries of an `Attributes` or `Args` list, each of which is read separately."""
 
 
 def _sentences(text: str) -> Iterator[str]:
-    """The sentences of a text, paragraph by paragraph; what is set off by its indentation or is no sentence is left out."""
+    """Yield the sentences of a text, paragraph by paragraph. Indented blocks and texts that are not sentences are left out."""
     for paragraph in re.split(_ENTRIES, text):
         for each in _ENDS.split(" ".join(paragraph.split())):
             if _TEXT.search(each):
@@ -157,7 +157,7 @@ def _sentences(text: str) -> Iterator[str]:
 
 
 def _options(parser: argparse.ArgumentParser) -> Iterator[tuple[str, str]]:
-    """(command, text) for a command, its options, and its own commands."""
+    """Yield (command, text) for a command, its options, and its sub-commands."""
     for text in (parser.description, parser.epilog):
         if text:
             yield parser.prog, text
@@ -173,7 +173,7 @@ def _options(parser: argparse.ArgumentParser) -> Iterator[tuple[str, str]]:
 
 
 def held() -> Iterator[tuple[str, str, str]]:
-    """(sort, place, text) of the texts that objects hold: help, keys, acts, settings, readings, glossary, library."""
+    """Yield (sort, place, text) of the texts in objects: help, keys, acts, settings, readings, glossary, library."""
     for command, text in dict.fromkeys(_options(parser_for(""))):
         yield "help", command, text
     for key in ACTIONS:
@@ -202,7 +202,7 @@ def held() -> Iterator[tuple[str, str, str]]:
 
 
 def sources() -> Iterator[tuple[str, str, str]]:
-    """(sort, file, sentence) of every sentence in the code and in the pages."""
+    """Yield (sort, file, sentence) for every sentence in the code and in the pages."""
     for folder in FOLDERS:
         for file in sorted((ROOT / folder).rglob("*.py")):
             for sort, text in _strings(ast.parse(file.read_text())):
@@ -234,7 +234,7 @@ def every(sorts: Collection[str] = tuple(SECTIONS)) -> list[tuple[str, str, str]
 
 
 def main() -> int:
-    """Run as a command."""
+    """Run the command."""
     parser = argparse.ArgumentParser(description="write every sentence that people read to one page")
     parser.add_argument("--sort", choices=list(SECTIONS), action="append", help="write only this section; can be given several times")
     parser.add_argument("--draw", type=int, metavar="N", help="write only N sentences, drawn at random")

@@ -1,4 +1,4 @@
-"""Signals of the programs that tests start."""
+"""Signal handling of the programs that tests start."""
 
 from __future__ import annotations
 
@@ -8,6 +8,8 @@ from scenarios.io.termination_signals import SIGNALS
 
 
 def heard() -> None:
-    """For a process just forked: signals end it as they end what a shell starts, also where the suite ignores them (`nohup`, `&` in a script)."""
+    """Restore the default handling of signals in a forked process, as in programs that a shell starts, even if the suite ignores them
+    (`nohup`, `&` in a script).
+    """
     for number in SIGNALS:
         signal.signal(number, signal.SIG_DFL)

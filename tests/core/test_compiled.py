@@ -1,4 +1,4 @@
-"""The compiled engine: what `compile_core.py` makes of a module, and that the same runs give the same event logs, byte for byte."""
+"""The compiled engine: the output of `compile_core.py` for a module, and the same event logs from the same runs, byte for byte."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def test_hot_classes_are_marked_in_the_copy_and_nothing_else_is_touched() -> Non
 
 
 def digests(*first: str) -> list[str]:
-    """What `event_digests` tells with these directories first on the path."""
+    """Return the output of `event_digests` with the given directories first on the path."""
     environment = os.environ | {"PYTHONPATH": os.pathsep.join([*first, str(ROOT)])}
     command = [sys.executable, str(Path(__file__).with_name("event_digests.py"))]
     return subprocess.run(

@@ -23,7 +23,7 @@ HERE: Final = Path(__file__).parent
 
 
 def main() -> int:
-    """Replay every recording of a folder, or all recordings."""
+    """Replay every recording in a folder, or all recordings."""
     parser = argparse.ArgumentParser(prog="make fidelity", description="Replays recordings of drills on real clusters.")
     parser.add_argument("folder", nargs="?", type=Path, help="folder of recordings (*.json); by default, both folders are replayed")
     parser.add_argument("--differences", type=int, default=20, help="how many differences to print")
@@ -54,7 +54,7 @@ def _drills(files: Sequence[Path]) -> Table:
 
 
 def _transactions(files: Sequence[Path]) -> Table:
-    """Also prints how far each recording agrees."""
+    """Replay recordings of transactions, and print the agreement of each recording."""
     table = Table(reasons=TRANSACTIONS_EXPLAINED, measures=TRANSACTION_MEASURES)
     for file in files:
         recording = read_transactions(file)

@@ -1,4 +1,4 @@
-"""Holds what the model did against what the recording says, value by value; what is no evidence is left out by name."""
+"""Compares the behavior of the model with a recording, value by value. Values that are no evidence are excluded by name."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ from tests.fidelity.rejoining import Timed, entered, forget_times, same_order, w
 from tests.fidelity.replay import ModelPoint, Replayed, replay
 
 CONTROLLER_SEEDS: Final = 8
-"""How many seeds a ZooKeeper drill is tried with: the seed decides who replaces a dead controller."""
+"""The number of seeds that are tried for a ZooKeeper drill. The seed decides which broker replaces a dead controller."""
 
 TOOLS: Final = ("config", "elect", "reassign", "delete")
-"""Acts that are done by a tool, which may print an error."""
+"""Acts that a tool executes, which can print an error."""
 
 MEASURES: Final = (
     "acts",
@@ -40,7 +40,7 @@ MEASURES: Final = (
     "filtered describe text",
     "committed states",
 )
-"""What is compared, in the order of the table."""
+"""The compared measures, in the order of the table."""
 
 
 @attrs.frozen
@@ -62,12 +62,12 @@ class Comparison:
 
     @property
     def name(self) -> str:
-        """What it is and where, in one line."""
+        """The measure and its place, in one line."""
         return f"{self.measure}: {self.where}"
 
     @property
     def agrees(self) -> bool:
-        """Whether they are the same, or the recorded one of those that the recording cannot tell apart."""
+        """Whether the values are the same, or the recorded value is one of those that the recording cannot tell apart."""
         return bool(self.recorded in self.model if isinstance(self.model, range) else self.recorded == self.model)
 
 
@@ -82,14 +82,14 @@ EXPLAINED: Final = {
         "by then; Kafka writes this truncation to disk asynchronously (LeaderEpochFileCache#truncateFromEndAsyncFlush)",
     ),
 }
-"""Single values that differ for a reason that the recording shows: the reason by `measure: where`."""
+"""The reasons, by `measure: where`, for single values that differ for a reason that the recording shows."""
 
 
 def best_replay(recording: Recording) -> list[Comparison]:
-    """The comparisons of the replay that agrees best.
+    """Return the comparisons of the replay that agrees best.
 
-    KRaft drills have one replay. Under ZooKeeper, neither the controller at the start nor the broker that replaces a dead one is recorded
-    (whoever first writes `/controller`), so each broker and several seeds are tried until everything agrees.
+    KRaft drills have one replay. Under ZooKeeper, the recording contains neither the initial controller nor the broker that replaces a dead
+    controller (the first to write `/controller`), so each broker and several seeds are tried until everything agrees.
     """
     best: list[Comparison] = []
     for seed, controller in _courses(recording):
@@ -115,7 +115,7 @@ def _differing(comparisons: list[Comparison]) -> int:
 
 
 def compare(recording: Recording, replayed: Replayed) -> Iterator[Comparison]:
-    """Every value of a recording beside the model's."""
+    """Compare every value of a recording with the value of the model."""
     for point, model in zip(recording.points, replayed.points, strict=True):
         where = f"{recording.name} point {point.after}"
         since = {tp: entered(_until(states, point.at)) for tp, states in replayed.metadata.items()}
@@ -133,7 +133,7 @@ def compare(recording: Recording, replayed: Replayed) -> Iterator[Comparison]:
 
 
 def _committed(where: str, recorded: Sequence[Timed], model: Sequence[Timed]) -> Comparison:
-    """Both sequences, without the races of followers where they differ."""
+    """Return both sequences, without the races of followers in which they differ."""
     if forget_times(recorded) == forget_times(model):
         return Comparison("committed states", where, forget_times(recorded), forget_times(model))
     return Comparison("committed states", where, without_races(recorded), without_races(model), race=True)
@@ -175,7 +175,7 @@ def _point(
 
 
 def _as_recorded(partition: PartitionView, point: Point, since: dict[int, int]) -> PartitionView:
-    """A partition with the recorded order of its ISR, if the model's differs from that by a race at most."""
+    """Return a partition with the recorded order of its ISR, if the model's order differs only by a race."""
     recorded = point.partitions.get(partition.tp)
     if recorded is None or not same_order(recorded.isr, partition.isr, since):
         return partition
@@ -198,5 +198,5 @@ def _of_leader(partition: PartitionView, what: str) -> int | None:
 
 
 def by_topic(text: str) -> list[str]:
-    """The lines of a describe text with its topics in the order of their names: their order is no evidence."""
+    """Return the lines of a describe text with its topics sorted by name, because their order is no evidence."""
     return sorted(text.splitlines(), key=lambda line: line.strip().split("\t")[0].removeprefix("Topic: "))

@@ -1,4 +1,4 @@
-"""Recordings of failure drills on real clusters: one JSON file a drill, as `drills/README.md` describes them."""
+"""Recordings of failure drills on real clusters: one JSON file for each drill, as `drills/README.md` describes."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from core.kafka.release import RELEASES, Release
 from core.sim.units import SECOND
 
 TOPIC_PREFIX: Final = "t-"
-"""What the recorded names of topics begin with and the acts leave out."""
+"""The prefix of the recorded names of topics, which the acts leave out."""
 
 
 @attrs.frozen
@@ -123,7 +123,7 @@ class Recording:
 
 @attrs.frozen
 class State:
-    """What the controller committed for a partition."""
+    """A state that the controller committed for a partition."""
 
     leader: int
     isr: tuple[int, ...]
@@ -132,7 +132,7 @@ class State:
 
 
 def release_of(version: str) -> Release:
-    """The newest profile that is not newer than a version, such as 4.1.1."""
+    """Return the newest profile that is not newer than a version, such as 4.1.1."""
     numbers = _numbers(version)
     return next((release for name, release in reversed(RELEASES.items()) if _numbers(name) <= numbers), next(iter(RELEASES.values())))
 
@@ -142,7 +142,7 @@ def _numbers(version: str) -> tuple[int, ...]:
 
 
 def partition_named(name: str) -> TopicPartition:
-    """`t-a-0` and `a-0` are partition 0 of topic `t-a`."""
+    """Return the partition with a given name: both `t-a-0` and `a-0` are partition 0 of topic `t-a`."""
     topic, _, number = name.rpartition("-")
     return TopicPartition(topic if topic.startswith(TOPIC_PREFIX) else TOPIC_PREFIX + topic, int(number))
 
@@ -253,7 +253,7 @@ def _states(records: list[list[Any]], acts: tuple[RecordedAct, ...]) -> dict[Top
 
 
 def _clears(acts: tuple[RecordedAct, ...]) -> Iterator[list[Any]]:
-    """The records that clear an ELR when min.insync.replicas is set; the first recordings left them out."""
+    """Return the records that clear an ELR when min.insync.replicas is set, which the first recordings left out."""
     for act in acts:
         if act.op == "config" and act.fields["name"] == "min.insync.replicas":
             yield [act.done, "CLEAR_ELR_RECORD", TOPIC_PREFIX + act.fields["topic"], {}]

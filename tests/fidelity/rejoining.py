@@ -1,6 +1,6 @@
-"""Which of two followers rejoins an ISR first is a race, and no evidence: orders that differ in nothing else count as the same.
+"""Races of followers: which of two followers rejoins an ISR first is no evidence, so orders that differ only in this way count as equal.
 
-Two replicas are interchangeable where both have entered the ISR within `RACE` of each other. All other orders count.
+Two replicas are interchangeable if they entered the ISR within `RACE` of each other. All other orders count.
 """
 
 from __future__ import annotations
@@ -12,14 +12,18 @@ from core.sim.units import SECOND
 from tests.fidelity.recording import State
 
 RACE: Final = 5 * SECOND
-"""µs: on a busy machine, followers that wait for the same leader get there in any order within about this time."""
+"""The maximum time in µs between replicas that are interchangeable. On a busy machine, followers that wait for the same leader rejoin in
+any order within about this time.
+"""
 
 Timed = tuple[int, State]
 """A committed state with its time, µs."""
 
 
 def entered(states: Iterable[Timed]) -> dict[int, int]:
-    """By member of the last ISR, when it entered, µs; members from the beginning have distinct times before 0, in ISR order."""
+    """Return the time at which each member of the last ISR entered, µs. Members from the beginning have distinct times before 0, in ISR
+    order.
+    """
     since: dict[int, int] = {}
     for number, (time, state) in enumerate(states):
         if number == 0:
@@ -30,7 +34,7 @@ def entered(states: Iterable[Timed]) -> dict[int, int]:
 
 
 def groups(isr: Sequence[int], since: dict[int, int]) -> Iterator[frozenset[int]]:
-    """An ISR in order, neighbours that are interchangeable put together."""
+    """Return an ISR in order, with neighbors that are interchangeable grouped together."""
     group: list[int] = []
     for member in isr:
         if group and abs(since[member] - since[group[-1]]) > RACE:
@@ -42,7 +46,7 @@ def groups(isr: Sequence[int], since: dict[int, int]) -> Iterator[frozenset[int]
 
 
 def same_order(recorded: Sequence[int], model: Sequence[int], since: dict[int, int]) -> bool:
-    """Whether a recorded order of the ISR differs from the model's in interchangeable members at most."""
+    """Return whether a recorded order of the ISR differs from the model's order only in interchangeable members."""
     rest = list(recorded)
     if len(rest) != len(model):
         return False
@@ -54,7 +58,7 @@ def same_order(recorded: Sequence[int], model: Sequence[int], since: dict[int, i
 
 
 def without_races(states: Sequence[Timed]) -> list[tuple[int, tuple[frozenset[int], ...], tuple[int, ...], tuple[int, ...]]]:
-    """Committed states with each race of followers taken as one step, and its members put together."""
+    """Return committed states in which each race of followers is a single step, with its members grouped together."""
     told: list[tuple[int, tuple[frozenset[int], ...], tuple[int, ...], tuple[int, ...]]] = []
     for number, (time, state) in enumerate(states):
         since = entered(states[: number + 1])
@@ -68,12 +72,12 @@ def without_races(states: Sequence[Timed]) -> list[tuple[int, tuple[frozenset[in
 
 
 def _grows(before: State, state: State, after: State) -> bool:
-    """Whether an ISR grows twice under one leader."""
+    """Return whether an ISR grows twice under one leader."""
     return before.leader == state.leader == after.leader and set(before.isr) < set(state.isr) < set(after.isr)
 
 
 def forget_times(states: Sequence[Timed]) -> tuple[State, ...]:
-    """The states alone, each once in a row."""
+    """Return the states without their times and without repetitions."""
     told: list[State] = []
     for _, state in states:
         if not told or told[-1] != state:

@@ -26,34 +26,34 @@ from scenarios.describe.spec import to_cluster_spec
 from tests.fidelity.recording import TOPIC_PREFIX, RecordedAct, Recording, State, partition_named
 
 LEAD: Final = 12 * SECOND
-"""µs that the model runs before the drill begins."""
+"""The time in µs that the model runs before the drill begins."""
 
 NETWORK: Final = NetworkSpec(latency=300, jitter=100)
-"""Loopback: µs one way."""
+"""The one-way latency of loopback, µs."""
 
 STARTUP: Final = 4 * SECOND
-"""µs from a broker's start to its registration."""
+"""The time from a broker's start to its registration, µs."""
 
 UNFENCING: Final = SECOND
-"""µs from a broker's registration until it is unfenced (measured: 0.9 to 1.2 s)."""
+"""The time from a broker's registration until it is unfenced, µs (measured: 0.9 to 1.2 s)."""
 
 METADATA_MAX_AGE: Final = "5000"
 """metadata.max.age.ms of the drills' producers."""
 
 CONTROLLER_RESTART: Final = 50 * US_PER_MS
-"""µs from the controller's kill to its start."""
+"""The time from the controller's kill to its start, µs."""
 
 CONTROLLER: Final = "c1"
-"""The one dedicated controller of a KRaft drill."""
+"""The only dedicated controller of a KRaft drill."""
 
 AFTERWARDS: Final = 10 * SECOND
-"""µs that the model runs on after the last act, so that every producer has got its answer."""
+"""The time in µs that the model runs after the last act, so that every producer gets its response."""
 
 SAMPLE: Final = 100 * US_PER_MS
-"""µs between two looks at the high watermarks."""
+"""The time between two checks of the high watermarks, µs."""
 
 CHECKPOINT_INTERVAL: Final = 5 * SECOND + SAMPLE
-"""replica.high.watermark.checkpoint.interval.ms, µs, and a look more."""
+"""replica.high.watermark.checkpoint.interval.ms in µs, plus the time between two checks."""
 
 
 @attrs.frozen
@@ -89,7 +89,7 @@ class Replayed:
 
 @attrs.frozen
 class _Due:
-    """Something to do in the model at a time, µs, for an act of the recording by its number."""
+    """An action in the model at a time in µs, for an act of the recording by its number."""
 
     at: int
     number: int
@@ -128,7 +128,7 @@ def replay(recording: Recording, *, seed: int = 0, controller: str = "") -> Repl
 
 
 def cluster_spec(recording: Recording, controller: str) -> ClusterSpec:
-    """The recorded cluster before its first act."""
+    """Return the recorded cluster before its first act."""
     spec, _ = to_cluster_spec(parse_describe(recording.initial, recording.name), settings=_settings(recording), network=NETWORK)
     clients = tuple((name, str(value)) for name, value in recording.producer.items())
     spec = attrs.evolve(spec, startup=STARTUP, recovery=0, clients=(*clients, ("metadata.max.age.ms", METADATA_MAX_AGE)))
@@ -149,7 +149,7 @@ def _time(seconds: float) -> int:
 
 
 def _do(cluster: Cluster, due: _Due) -> dict[int, str]:
-    """Do an act; returns its number and the reason if the model refuses it."""
+    """Execute an act. Return its number, and the reason if the model refuses it."""
     try:
         cluster.do(due.act)
     except ActRefused as refusal:
@@ -164,7 +164,7 @@ def _due(recording: Recording) -> Iterator[_Due]:
 
 
 def _in_the_model(act: RecordedAct) -> Iterator[tuple[int, acts.Act]]:
-    """What an act of the recording is in the model; a tool acts when it returns, and not at all if it printed an error."""
+    """Return the model's act for an act of the recording. A tool acts when it returns, and not at all if it printed an error."""
     fields = act.fields
     begun, done = _time(act.at), _time(act.done)
     match act.op:
@@ -221,7 +221,7 @@ def _name(acknowledged: str, topic: str) -> str:
 
 
 def _producers(recording: Recording) -> list[tuple[str, str]]:
-    """Each (acks, topic) that the drill produces with."""
+    """Return each (acks, topic) that the drill produces with."""
     found = {(word, partition_named(name).topic) for act in recording.acts for name, _, word in act.fields.get("what", ())}
     return sorted(found)
 
@@ -248,7 +248,7 @@ class Watermarks:
     stopped: set[int] = attrs.field(factory=set)
 
     def watch_until(self, moment: int) -> None:
-        """Run the model until a moment and look at the high watermarks on the way."""
+        """Run the model until a moment, and check the high watermarks on the way."""
         while self.cluster.now < moment:
             self.cluster.run_until(min(self.cluster.now + SAMPLE, moment))
             for number, broker in self.cluster.brokers.items():
@@ -274,7 +274,7 @@ class Watermarks:
                 del held[value]
 
     def checkpointed(self) -> dict[int, dict[TopicPartition, range]]:
-        """What the checkpoint files may hold now."""
+        """Return the possible current contents of the checkpoint files."""
         found: dict[int, dict[TopicPartition, range]] = {number: {} for number in self.cluster.brokers}
         for (number, tp), held in self.seen.items():
             found[number][tp] = range(min(held), max(held) + 1)
@@ -282,7 +282,7 @@ class Watermarks:
 
 
 def _acknowledged(recording: Recording, events: list[Any]) -> dict[int, dict[TopicPartition, int]]:
-    """By act: what its producers were told until they produced again."""
+    """Return, by act, what its producers were told until they produced again."""
     produced = [(number, act) for number, act in enumerate(recording.acts) if act.op == "produce"]
     told: dict[int, dict[TopicPartition, int]] = {number: dict.fromkeys(act.results, 0) for number, act in produced}
     acknowledged = [(event[1], decode(event)) for event in events if event[3] == ProduceAcked.kind]

@@ -1,4 +1,4 @@
-"""The agreement table: for each version and measure, how many values were compared, agree, and differ."""
+"""The table of agreement: for each version and measure, how many values were compared, how many agree, and how many differ."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from tests.fidelity.comparison import EXPLAINED, MEASURES, Comparison
 
 @attrs.define
 class Agreement:
-    """Counts of one measure: values compared, those that agree, and of these those that a race of followers excuses."""
+    """The counts of one measure: values compared, values that agree, and among these the values that a race of followers excuses."""
 
     compared: int = 0
     agree: int = 0
@@ -36,7 +36,7 @@ class Table:
     explained: list[Comparison] = attrs.field(factory=list)
 
     def add(self, version: str, comparisons: Iterable[Comparison]) -> None:
-        """Count a recording's comparisons."""
+        """Add the comparisons of a recording."""
         for one in comparisons:
             count = self.counts.setdefault((version, one.measure), Agreement())
             count.compared += 1
@@ -46,12 +46,12 @@ class Table:
                 (self.explained if one.name in self.reasons else self.differing).append(one)
 
     def total(self) -> Agreement:
-        """All together."""
+        """Return the sums over all measures."""
         counts = self.counts.values()
         return Agreement(sum(one.compared for one in counts), sum(one.agree for one in counts), sum(one.races for one in counts))
 
     def lines(self) -> Iterator[str]:
-        """The table as text."""
+        """Return the table as text."""
         yield f"{'Kafka':8}{'measure':30}{'compared':>10}{'agree':>10}{'':>10}{'races':>8}"
         for version in sorted({version for version, _ in self.counts}):
             for measure in self.measures:

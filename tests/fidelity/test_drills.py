@@ -1,4 +1,4 @@
-"""Every recorded drill, replayed: what the model does is what the real cluster did."""
+"""Replays of all recorded drills: the model does what the real cluster did."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def test_what_is_no_recording_is_named(tmp_path: Path, capsys: pytest.CaptureFix
 
 
 def states(*isrs: tuple[int, tuple[int, ...]]) -> list[tuple[int, State]]:
-    """Committed states of a partition that broker 1 leads: (second, ISR)."""
+    """Return committed states of a partition that broker 1 leads: (second, ISR)."""
     return [(seconds * SECOND, State(1, isr, (), ())) for seconds, isr in isrs]
 
 

@@ -1,4 +1,4 @@
-"""Every recording of transactions, replayed: what the model does is what the real cluster did."""
+"""Replays of all recordings of transactions: the model does what the real cluster did."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tests.fidelity.transactions.recording import read_transactions
 DRILLS: Final = sorted((Path(__file__).parent / "drills-transactions").glob("*.json"))
 
 COMPARED: Final = 1_764
-"""At least so many values of all recordings are compared."""
+"""The minimum number of values in all recordings that are compared."""
 
 
 @pytest.mark.parametrize("file", DRILLS, ids=lambda file: file.stem)
@@ -37,7 +37,7 @@ def test_everything_is_compared() -> None:
 
 
 def _look(raw: dict[str, Any], kind: str) -> dict[str, Any]:
-    """The last observation of a kind."""
+    """Return the last observation of a kind."""
     return [look for act in raw["acts"] for look in act.get("seen", ()) if kind in look][-1]
 
 

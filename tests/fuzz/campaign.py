@@ -1,4 +1,4 @@
-"""Many cases one after the other: drawn, tried, and of those that fail one of each sort kept and made small."""
+"""Many cases in sequence: cases are drawn and tried. Of each kind of failure, one case is kept and made smaller."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from tests.fuzz.targets import Target
 from tests.fuzz.watch import Failure, failure_of
 
 TWICE: Final = 0.005
-"""Share of cases that are tried twice, and must come out the same."""
+"""The share of cases that are tried twice, and must have the same result."""
 
 TIME_TO_SHRINK: Final = 10.0
-"""Seconds that a failing case is made smaller for."""
+"""The seconds for which a failing case is made smaller."""
 
 
 class Campaign:
@@ -36,7 +36,7 @@ class Campaign:
         self._sorts: set[tuple[str, str]] = set()
 
     def run(self, seconds: float, cases: int = 0, say: Callable[[str], None] | None = None) -> None:
-        """Go on for a while, or for so many cases."""
+        """Continue for a time, or for a number of cases."""
         for target in self.targets:
             target.corpus()
         end = time.monotonic() + seconds
@@ -68,7 +68,7 @@ def attempt(target: Target, case: bytes, draw_seed: int) -> Failure | None:
 
 
 def minimised(target: Target, case: bytes, failure: Failure, draw_seed: int) -> bytes:
-    """A smaller case that fails in the same way: pieces are left out as long as it does."""
+    """Return a smaller case that fails in the same way. Pieces are left out as long as it does."""
     end = time.monotonic() + TIME_TO_SHRINK
     if failure.sort in ("hang", "memory"):
         return case

@@ -47,30 +47,30 @@ from tui.session.loading import load_session
 from tui.session.play_target import PlayTarget
 
 SIZES: Final = ((80, 24), (120, 40), (200, 60), (40, 10), (100, 30), (5, 3), (80, 20), (160, 50))
-"""Columns and rows of terminals."""
+"""The sizes of terminals, in columns and rows."""
 
 MOST_KEYS: Final = 2_500
-"""Keys of one session, at most: it is to have a past, and there are to be many sessions."""
+"""The maximum number of keys in a session: a session needs a past, but there must also be many sessions."""
 
 TOO_LONG: Final = 10.0
-"""Seconds of processor time that a single step of the application may take: as long it answers no key."""
+"""The maximum processor time of a single step of the application, in seconds. During this time, the application does not react to keys."""
 
 STUCK: Final = 300.0
-"""Seconds of wall time after which a burst is taken to have no end: a traceback says where it is, and nothing more is played."""
+"""The wall time in seconds after which a burst counts as endless: a traceback shows the position, and the program stops."""
 
 PATIENCE: Final = 1.0
-"""Seconds of wall time that a burst is waited for: an application that plays at full speed always has something to do."""
+"""The wall time in seconds for which the program waits for a burst. An application that plays at full speed is never idle."""
 
 LINES: Final = (
     "lost > 0", "isr(orders-0) < 2", "urp > 0 or lost > 0", "truncated", "12s", "1m30s", "#12", "#1", "#99999999999", "0", "orders", "b2", "offline",
     "acks", "session.yaml", "x.jsonl", "x.jsonl.zst", "/nowhere/x.yaml", "10", "4 5", "10 8", "-1", "999999999999999999999", "a" * 300, "\u202e\U0001f600é",
 )  # fmt: skip
-"""Lines that somebody may write, right ones and wrong ones."""
+"""Lines that a user might type, valid and invalid."""
 
 
 @attrs.define
 class Report:
-    """What came of it: how many keys in how many bursts and sessions, and what failed, with how to see it again."""
+    """The result: the numbers of keys, bursts, and sessions, and the failures, each with the way to reproduce it."""
 
     seed: int
     cases: int = 0
@@ -89,7 +89,7 @@ class Report:
 
 
 def _sequences() -> dict[str, str]:
-    """What a terminal sends for a key, by Textual's name."""
+    """Return the sequences that a terminal sends for a key, by Textual's name."""
     found: dict[str, str] = {}
     for sequence, keys in ANSI_SEQUENCES_KEYS.items():
         if isinstance(keys, tuple) and len(keys) == 1:
@@ -108,7 +108,7 @@ ANSWERS: Final = ("\r", "\x1b", "\r", "1", "2", "3", "0", "y", "n", "o", "s", "\
 
 
 def _key(draw: random.Random) -> str:
-    """What one key sends."""
+    """Return the sequence that one key sends."""
     sort = draw.random()
     if sort < 0.5:
         return draw.choice(BOUND)
@@ -124,7 +124,7 @@ def _key(draw: random.Random) -> str:
 
 
 def _read(draw: random.Random, size: tuple[int, int]) -> tuple[str, int]:
-    """What comes in one read, and how many keys that is."""
+    """Return the data that arrives in one read, and the number of keys in it."""
     sort = draw.random()
     if sort < 0.06:
         text = draw.choice((*LINES, "k", "q\n", "one\ntwo\r\n", "k" * draw.randrange(200)))
@@ -183,11 +183,13 @@ def _old(draw: random.Random) -> PlayTarget:
 TARGETS: Final[tuple[tuple[Callable[[random.Random], PlayTarget | None], int], ...]] = (
     (_free, 5), (_scenario, 4), (_old_release, 2), (_large, 2), (_empty, 1), (_old, 1),
 )  # fmt: skip
-"""What is played, and how often of so many."""
+"""What is played, each with its relative frequency."""
 
 
 async def _handled(app: Playground, more: float) -> float:
-    """Until the application has taken all that came, or had a while for it, and so many seconds more; returns the longest step's processor time."""
+    """Wait until the application has handled all input or the time limit has passed, and then some seconds more. Return the processor time
+    of the longest step.
+    """
     longest, until = 0.0, time.monotonic() + PATIENCE
     while True:
         worked = time.process_time()
@@ -199,7 +201,7 @@ async def _handled(app: Playground, more: float) -> float:
 
 
 async def _session(report: Report, number: int, until: float) -> None:
-    """Play one session until it is left, has had enough keys, or the time is over; adds what failed to the report."""
+    """Play one session until it is left, has had enough keys, or the time is over. Add failures to the report."""
     draw = random.Random(f"{report.seed}:{number}")
     make = draw.choices([each for each, _ in TARGETS], [often for _, often in TARGETS])[0]
     size = draw.choice(SIZES)
@@ -252,9 +254,10 @@ async def _session(report: Report, number: int, until: float) -> None:
 
 
 def run(seconds: float, seed: int, *, session: int | None = None, keys: int = 0) -> Report:
-    """Play sessions for so many seconds of wall time, and until there were so many keys; with `session` only that one, whole.
+    """Play sessions for the given wall time in seconds, and until the given number of keys is reached. If `session` is given, play only
+    that session, completely.
 
-    Files that are saved meanwhile go to a scratch directory.
+    Files that are saved in the meantime go to a scratch directory.
     """
     report = Report(seed)
     until = time.monotonic() + seconds
@@ -274,7 +277,7 @@ def run(seconds: float, seed: int, *, session: int | None = None, keys: int = 0)
 
 
 def main() -> int:
-    """Run as a command; exit code 1 if anything failed."""
+    """Run the command. The exit code is 1 if anything failed."""
     parser = argparse.ArgumentParser(description="random bursts of keys against the playground")
     parser.add_argument("--seconds", type=float, default=60.0)
     parser.add_argument("--seed", type=int, default=1)

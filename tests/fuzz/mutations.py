@@ -1,4 +1,4 @@
-"""Texts changed at random: bytes, words, numbers and lines, by what is known to be unkind to readers of text."""
+"""Random changes of bytes, words, numbers, and lines in texts, of kinds that are known to cause problems for parsers."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ NASTY: Final[tuple[bytes, ...]] = (
     b"  " * 40, b"[" * 300, b"{a: " * 60, b"9999999999999d", b"10y", b"5000ms", b"0s", b"b1", b"controller", b"orders-0", b"orders-99999999",
     b"1,2,3", b"2147483647", b"2147483648", b"9223372036854775807", b"9223372036854775808", b"18446744073709551616",
 )  # fmt: skip
-"""What is put in, or put in the place of something."""
+"""Data that is inserted, or that replaces a part of the text."""
 
 _WORD: Final = frozenset(b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-")
 MOST_BYTES: Final = 20_000
-"""A case is cut off there: what is large is a matter of the tests of limits."""
+"""The maximum size of a case. Large inputs are covered by the tests of limits."""
 
 
 def mutated(draw: random.Random, text: bytes, corpus: Sequence[bytes]) -> bytes:
-    """A text with one to some changes."""
+    """Return a text with one or several changes."""
     for _ in range(min(int(draw.expovariate(0.6)) + 1, 12)):
         text = draw.choice(_CHANGES)(draw, text, corpus)
     return text[:MOST_BYTES]
@@ -72,7 +72,7 @@ def _truncate(draw: random.Random, text: bytes, _corpus: Sequence[bytes]) -> byt
 
 
 def _lines(draw: random.Random, text: bytes, corpus: Sequence[bytes]) -> bytes:
-    """Delete, double, swap or borrow a line."""
+    """Delete, duplicate, swap, or copy a line."""
     lines = text.split(b"\n")
     at, other = draw.randrange(len(lines)), draw.randrange(len(lines))
     sort = draw.randrange(5)

@@ -1,4 +1,4 @@
-"""What is fuzzed: for each kind of input where its cases come from, and what is done with one."""
+"""The targets of the fuzzer: for each kind of input, the source of its cases and the way in which a case is processed."""
 
 from __future__ import annotations
 
@@ -46,17 +46,17 @@ from tui.actions.custom_keys import DEFAULT, as_toml, load_keymap
 from tui.cli import parser_for
 
 DESCRIBED: Final = Path(__file__).parents[1] / "scenarios" / "describe" / "data"
-"""Describe texts of real clusters; their README says where they come from."""
+"""The describe output of real clusters. Its README names the sources."""
 
 MOST_EVENTS: Final = 3_000
-"""Steps of a cluster's life that a case waits for: what a longer life costs is no matter of its input."""
+"""The maximum number of steps of a cluster in a case. The cost of a longer run does not depend on the input."""
 
 SMALL: Final = (12, 200)
-"""Brokers and partitions up to which a cluster that a case describes is built and run."""
+"""The maximum numbers of brokers and partitions of a described cluster that is built and run."""
 
 _DIRECTORY: Final = tempfile.TemporaryDirectory(prefix="isrlab-fuzz-", dir="/dev/shm" if os.path.isdir("/dev/shm") else None)
 HERE: Final = Path(_DIRECTORY.name)
-"""Where cases that must be files are, and where those of the command line run."""
+"""The directory of cases that must be files, in which command lines also run."""
 
 
 @attrs.frozen
@@ -76,7 +76,7 @@ class Target:
     share: float
 
     def case(self, draw: random.Random) -> bytes:
-        """The next case."""
+        """Return the next case."""
         corpus = self.corpus()
         return mutated(draw, draw.choice(corpus), corpus)
 
@@ -104,7 +104,7 @@ def _read_script(case: bytes, draw: random.Random) -> None:
 
 
 def _live(scenario: Scenario, draw: random.Random) -> None:
-    """Run a scenario for a while, under one of its releases."""
+    """Run a scenario for some time, under one of its releases."""
     try:
         run = Run(scenario, release_named(draw.choice(scenario.releases)))
         for time in range(0, 20 * SECOND, SECOND // 4):
@@ -125,7 +125,7 @@ def _is_small(spec: ClusterSpec) -> bool:
 
 @functools.cache
 def _logs() -> Sequence[bytes]:
-    """The first lines of what scenarios wrote, with and without an end."""
+    """Return the first lines of logs that scenarios wrote, with and without an end line."""
     found: list[bytes] = []
     for name in catalogue.names()[::6]:
         scenario = catalogue.load(name)
@@ -227,12 +227,12 @@ def _read_keymap(case: bytes, _draw: random.Random) -> None:
 # --- the command line ----------------------------------------------------------------------------------------------
 
 SEPARATOR: Final = b"\0"
-"""Between the arguments of a case."""
+"""The separator between the arguments of a case."""
 
 
 @functools.cache
 def _lines() -> Sequence[bytes]:
-    """Command lines that end soon and change nothing outside `HERE`."""
+    """Return command lines that end soon and change nothing outside `HERE`."""
     plan = HERE / "plan.json"
     plan.write_text('{"version":1,"partitions":[{"topic":"orders","partition":0,"replicas":[2,1]}]}')
     (HERE / "topics.json").write_text('{"version":1,"topics":[{"topic":"orders"}]}')
@@ -266,7 +266,7 @@ def _lines() -> Sequence[bytes]:
 
 @attrs.frozen
 class _Command:
-    """A command with what can stand behind it, as its parser says."""
+    """A command with its possible arguments, according to its parser."""
 
     words: tuple[str, ...]
     positionals: tuple[argparse.Action, ...]
@@ -275,7 +275,7 @@ class _Command:
 
 @functools.cache
 def commands() -> Sequence[_Command]:
-    """Every command of isrlab that does something."""
+    """Return every executable command of isrlab."""
     return [_Command((), (), tuple(_actions(parser_for(""))[1])), *_below(parser_for(""), ())]
 
 
@@ -299,11 +299,11 @@ GOOD: Final = (
     b"out.x", b"out.jsonl", b"out.jsonl.zst", b"out/", b"eligible.leader.replicas.version=0", b"4.3 without maximal-isr", b"spark.x=1", b"0.05",
     b"e1-data-loss", b"b2-high-watermark",
 )  # fmt: skip
-"""Values that some option takes."""
+"""Values that are valid for some option."""
 
 
 def _command_line(draw: random.Random) -> bytes:
-    """A command with some of its options, in any order, each with a value that is right for something, or for nothing."""
+    """Return a command with some of its options in any order, each with a value that is valid for some option or for none."""
     if draw.random() < 0.2:
         parts = [*draw.choice(_lines()).split(SEPARATOR)]
         parts[draw.randrange(len(parts))] = _value(draw)
@@ -323,7 +323,7 @@ def _command_line(draw: random.Random) -> bytes:
 
 
 def _source(draw: random.Random) -> bytes:
-    """What commands read: one of the files, mostly."""
+    """Return a source for a command, usually one of the files."""
     _lines()
     files = ("s.yaml", "s.jsonl", "d.txt", "g.yaml", "plan.json", "topics.json")
     return draw.choice(files).encode() if draw.random() < 0.9 else _value(draw)
@@ -340,7 +340,7 @@ _find_spec: Final = importlib.util.find_spec
 
 @contextlib.contextmanager
 def _nothing_lasts() -> Iterator[None]:
-    """Commands that serve, compute on Spark or sweep do all they do before that, and end then; the library is two scenarios."""
+    """Make commands that serve, compute on Spark, or sweep stop before that step, and reduce the library to two scenarios."""
     with (
         mock.patch("importlib.util.find_spec", lambda name: None if name == "pyspark" else _find_spec(name)),
         mock.patch("scenarios.catalogue.names", return_value=["b2-high-watermark", "e1-data-loss"]),
@@ -386,4 +386,4 @@ TARGETS: Final = {
         _Lines("arguments", _lines, _run_line, 0.05),
     )
 }
-"""All but the key bursts of the playground, which have a runner of their own (`key_bursts`)."""
+"""All targets except the key bursts of the playground, which have their own runner (`key_bursts`)."""

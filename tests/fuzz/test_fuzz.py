@@ -149,7 +149,7 @@ SCRIPTS = st.fixed_dictionaries(
 
 
 def _refusal(script: str) -> tuple[str, ...]:
-    """What a script is refused with; nothing for a right one."""
+    """Return the error message for a script, or nothing for a valid script."""
     try:
         read_script(script, "s")
     except InputError as refused:

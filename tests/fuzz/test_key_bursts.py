@@ -1,4 +1,4 @@
-"""A few seconds of random key bursts; `python -m tests.fuzz.key_bursts` and `make fuzz` go on for longer."""
+"""A few seconds of random key bursts; `python -m tests.fuzz.key_bursts` and `make fuzz` run longer."""
 
 from __future__ import annotations
 

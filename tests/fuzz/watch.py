@@ -1,4 +1,6 @@
-"""What must hold for every case: it ends soon, in bounded memory, by an exit code or a refusal, and nothing raw reaches a stream."""
+"""The properties of every case: it ends soon, in bounded memory, with a declared exit code or a refusal, and no raw control characters
+reach a stream.
+"""
 
 from __future__ import annotations
 
@@ -21,42 +23,42 @@ from scenarios.io.escaping import escape_line
 from tui.cli import main
 
 TOO_LONG: Final = 10.0
-"""Seconds of processor time that a case may take. (Other load on the machine does not count.)"""
+"""The maximum processor time of a case, in seconds. Other load on the machine does not count."""
 
 TOO_MUCH: Final = 1024
-"""MB that a case may add to the largest the process has been."""
+"""The maximum memory in MB that a case can add to the maximum of the process."""
 
 MEASURED: Final = 50
-"""Memory is looked at after so many cases. One that takes all at once is ended by the process's limit."""
+"""The number of cases between two checks of memory. The process's limit ends a case that takes too much memory at once."""
 
 CODES: Final = frozenset({0, 1, 2, 74, 141})
-"""Exit codes that are declared: held, failed, bad input; and a stdout that is full or closed."""
+"""The declared exit codes: success, failure, bad input, and stdout that is full or closed."""
 
 
 class Hang(BaseException):
-    """A case took too long. (No `Exception`, so that nothing in between takes it for one of its own.)"""
+    """A case took too long. This class is not derived from `Exception`, so that no handler in between catches it."""
 
 
 class Broken(Exception):
-    """A case ended as none may; the text says how."""
+    """A case ended in a way that is not allowed. The text describes the way."""
 
 
 @attrs.frozen
 class Failure:
-    """How a case failed, and where: two failures of one sort are the same."""
+    """The way and place of a failure: two failures of one kind are equal."""
 
     sort: str
     told: str
 
 
 def largest() -> int:
-    """The most memory that this process has held, MB."""
+    """Return the maximum memory that this process has used, MB."""
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024
 
 
 @contextlib.contextmanager
 def limited() -> Iterator[None]:
-    """Raises `Hang` inside when `TOO_LONG` of processor time has gone by."""
+    """Raise `Hang` within the block after `TOO_LONG` of processor time."""
 
     def ring(_signal: int, _frame: FrameType | None) -> None:
         raise Hang
@@ -71,7 +73,7 @@ def limited() -> Iterator[None]:
 
 
 def failure_of(case: Callable[[], object]) -> Failure | None:
-    """Run a case; None if all that must hold does. `InputError` is a refusal, which is well."""
+    """Run a case. Return None if all properties hold. An `InputError` is a valid refusal."""
     try:
         with limited():
             case()
@@ -92,7 +94,7 @@ def failure_of(case: Callable[[], object]) -> Failure | None:
 
 
 class _Memory:
-    """How much the process has grown, looked at now and then: to ask costs as much as many a case."""
+    """The growth of the process, which is checked only occasionally, because a check costs as much as many cases."""
 
     def __init__(self) -> None:
         self.cases = 0
@@ -111,7 +113,7 @@ _memory: Final = _Memory()
 
 
 class _Kept(io.BytesIO):
-    """What was written; it stays when the stream on it is closed."""
+    """The written output, which remains available after its stream is closed."""
 
     def close(self) -> None:
         pass
@@ -151,7 +153,7 @@ def command(argv: list[str], stdin: bytes = b"") -> tuple[int, str, str]:
 
 
 def _raw(text: str) -> str:
-    """The first control character of a text that no stream may see; '' if there is none."""
+    """Return the first control character of a text that must not reach a stream, or '' if there is none."""
     if text.isprintable():
         return ""
     for char in text:

@@ -38,13 +38,13 @@ TESTS = ("tests/core", "tests/scenarios", "tests/fidelity")
 FIRST_FILES = 6
 LONGEST = 20.0
 QUICK = 0.1
-"""Seconds: what takes no longer is run for a mutant that may matter to every test."""
+"""The maximum duration in seconds of a test that also runs for mutants that can affect every test."""
 GIVEN = 600.0
-"""Seconds that tests of one's choice may take."""
+"""The maximum duration in seconds of tests that the user chooses."""
 
 
 class Recorded(NamedTuple):
-    """A test that passed: its name, how long it took, and which blocks it ran."""
+    """A test that passed: its name, its duration, and the blocks that it ran."""
 
     name: str
     seconds: float
@@ -61,7 +61,7 @@ def every_test(skipped: list[str]) -> list[str]:
 
 
 def recording(files: dict[str, bytes], jobs: int, skipped: list[str]) -> list[Recorded]:
-    """What each test runs, from `build/mutants` if nothing has changed since; a test without a name stands for what importing runs."""
+    """Return what each test runs, from `build/mutants` if nothing has changed since. A test without a name stands for the imports."""
     tests = sorted(path for folder in TESTS for path in (ROOT / folder).rglob("*") if path.suffix in (".py", ".jsonl", ".yaml"))
     digest = hashlib.blake2b(repr((sorted(files.items()), skipped)).encode())
     for path in tests:
@@ -123,7 +123,9 @@ def without(tests: Collection[Recorded], left_out: Collection[Recorded]) -> list
 
 
 def in_few_files(tests: Collection[Recorded], recorded: list[Recorded]) -> list[Recorded]:
-    """Those in the few files of which they are the largest share, of these the smallest: most mutants end there, and collecting is dear."""
+    """Return the tests in the few files of which they are the largest share, starting with the smallest of these files. Most mutants are
+    killed there, and collecting tests is expensive.
+    """
     sizes = Counter(test.name.split("::")[0] for test in recorded)
     hits = Counter(test.name.split("::")[0] for test in tests)
     files = sorted(hits, key=lambda file: (-hits[file] / sizes[file], sizes[file]))[:FIRST_FILES]

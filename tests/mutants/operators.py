@@ -38,7 +38,9 @@ TEXTS = (ast.JoinedStr, ast.List, ast.Tuple, ast.ListComp, ast.Dict, ast.Set)
 
 
 class Mutant(NamedTuple):
-    """Another text for bytes [start, end) of a file; `block` is the number of its basic block in the file, None if importing runs it."""
+    """A replacement for bytes [start, end) of a file. `block` is the number of its basic block in the file, or None if importing the file
+    runs it.
+    """
 
     path: str
     start: int
@@ -50,7 +52,7 @@ class Mutant(NamedTuple):
     after: str
 
     def order(self, seed: int) -> bytes:
-        """Where a seed puts it among all: what stands elsewhere has no say in it."""
+        """Return the position of a mutant among all for a seed, which does not depend on the other mutants."""
         return hashlib.blake2b(f"{seed} {self.path} {self.before} {self.after}".encode()).digest()
 
     def applied(self, source: bytes) -> bytes:
@@ -58,7 +60,7 @@ class Mutant(NamedTuple):
 
 
 def inner_lists(statement: ast.stmt) -> Iterator[list[ast.stmt]]:
-    """The lists of statements within a compound statement, but not those of a class or function."""
+    """Return the lists of statements in a compound statement, except those of a class or function."""
     for name in ("body", "orelse", "finalbody"):
         if inner := getattr(statement, name, None):
             yield inner
@@ -71,7 +73,9 @@ def is_docstring(statement: ast.stmt) -> bool:
 
 
 def blocks(tree: ast.Module) -> dict[ast.stmt, int]:
-    """The basic block of every statement in a function; a new one begins with a list of statements, and after each compound one."""
+    """Return the basic block of every statement in a function. A new block begins with each list of statements, and after each compound
+    statement.
+    """
     found: dict[ast.stmt, int] = {}
     count = 0
 
@@ -93,7 +97,7 @@ def blocks(tree: ast.Module) -> dict[ast.stmt, int]:
 
 
 def mutants(path: str, source: bytes) -> list[Mutant]:
-    """Every mutant of a file."""
+    """Return every mutant of a file."""
     tree = ast.parse(source)
     numbers = blocks(tree)
     lines = source.splitlines(keepends=True)
@@ -204,7 +208,7 @@ def mutants(path: str, source: bytes) -> list[Mutant]:
 
 
 def with_probes(source: bytes, offset: int) -> tuple[str, int]:
-    """The source with a note at the head of each basic block, numbered from `offset` on, and how many there are."""
+    """Return the source with a probe at the start of each basic block, numbered from `offset` on, and the number of probes."""
     tree = ast.parse(source)
     numbers = blocks(tree)
 

@@ -1,4 +1,4 @@
-"""The side of pytest: records what each test runs and how long it takes (MUTANTS_RECORD), or tries mutants (MUTANTS_TESTS, MUTANTS_PIPES)."""
+"""The pytest plugin: records what each test runs and how long it takes (MUTANTS_RECORD), or tries mutants (MUTANTS_TESTS, MUTANTS_PIPES)."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ import pytest
 TIMED_OUT = 86
 """The exit code of a run in which a test took too long."""
 NOT_PLANTED = 87
-"""The exit code of a forked process that cannot have a mutant: its functions are not those of the source."""
+"""The exit code of a forked process that cannot contain a mutant, because its functions differ from those of the source."""
 MEMORY = 6 << 30
 WAITING = 10
-"""How many times its seconds of a processor a test may last: it may wait for others, or the machine be busy."""
+"""The factor by which a test can last longer than its processor time, because it may wait for others or the machine may be busy."""
 
 hypothesis.settings.register_profile(
     "mutants", derandomize=True, database=None, phases=[hypothesis.Phase.explicit, hypothesis.Phase.generate]
@@ -32,7 +32,7 @@ hypothesis.settings.register_profile(
 
 
 class Recorder:
-    """Writes a line for each test that passes: its name, its seconds of a processor, and the blocks that ran."""
+    """Writes a line for each test that passes: its name, its processor time in seconds, and the blocks that ran."""
 
     def __init__(self, folder: str) -> None:
         from tests.mutants import probes
@@ -68,7 +68,7 @@ class Recorder:
 
 
 class Chosen:
-    """Runs the tests that are named in a file, in its order, each within the seconds of a processor given there, and all before an end."""
+    """Runs the tests that are named in a file, in its order, each within its processor time in the file, and all before a deadline."""
 
     def __init__(self, path: str) -> None:
         self.path = Path(path)
@@ -115,7 +115,7 @@ class Chosen:
 
 
 class Waiting(Chosen):
-    """Collects tests once; for every mutant it is told of, forks a process that plants it and goes on with the chosen tests."""
+    """Collects tests once. For every mutant, forks a process that plants the mutant and runs the chosen tests."""
 
     def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
         gc.collect()
@@ -141,7 +141,7 @@ class Waiting(Chosen):
 
 
 def inner_codes(code: CodeType) -> Iterator[CodeType]:
-    """The code of a module and of all that is defined in it."""
+    """Return the code objects of a module and of everything that is defined in it."""
     yield code
     for constant in code.co_consts:
         if isinstance(constant, CodeType):
@@ -149,7 +149,7 @@ def inner_codes(code: CodeType) -> Iterator[CodeType]:
 
 
 def planted(path: str, old: str, new: str) -> bool:
-    """Have the functions of a module that is imported run the code of another source; is that possible?"""
+    """Replace the code of the functions of an imported module by the code of another source. Return whether this is possible."""
     module = importlib.import_module(path.removesuffix(".py").removesuffix("/__init__").replace("/", "."))
     file = module.__file__
     assert file is not None

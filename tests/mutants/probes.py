@@ -1,4 +1,6 @@
-"""Which basic blocks a process ran: `hit[n]` is set by the sources that `operators.with_probes` writes; started processes leave theirs in a file."""
+"""Records the basic blocks that a process ran: `hit[n]` is set by the sources that `operators.with_probes` writes. Child processes write
+their blocks to a file.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +17,7 @@ def _leave(folder: str) -> None:
 
 
 def take(folder: str) -> bytes:
-    """What ran since the last time, here and in the processes that have ended."""
+    """Return the blocks that ran since the last call, in this process and in child processes that have ended."""
     for path in Path(folder).glob("*"):
         for number, value in enumerate(path.read_bytes()):
             hit[number] |= value

@@ -1,4 +1,4 @@
-"""A copy of the tree in which mutants are tried: in processes forked from one that has imported everything, or in fresh ones."""
+"""Tries mutants in a copy of the tree: in processes that are forked from one that has imported everything, or in fresh processes."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ BUILD = ROOT / "build" / "mutants"
 COPIED = ("core", "scenarios", "tui", "spark_reports", "tests", "docs", "locks")
 PYTEST = ("-m", "pytest", "-q", "--no-header", "--tb=no", "-p", "no:cacheprovider", "-p", "pytest_asyncio", "-p", "tests.mutants.plugin")
 COLLECTING = 120.0
-"""Seconds that a process may take until its first test."""
+"""The maximum time in seconds of a process until its first test."""
 
 
 class Outcome(NamedTuple):
-    """What became of a mutant: killed, timed out or survived, by which test, after how many seconds, and how many tests there were."""
+    """The outcome for a mutant: killed, timed out, or survived; the test, the seconds, and the number of tests."""
 
     word: str
     by: str
@@ -49,7 +49,7 @@ class Tests(NamedTuple):
 
 
 def copy_of_the_tree(name: str) -> Path:
-    """A copy of what tests read, without what tools left behind."""
+    """Return a copy of everything that tests read, without the output of tools."""
     copy = BUILD / name
     shutil.rmtree(copy, ignore_errors=True)
     left = shutil.ignore_patterns("__pycache__", "found", ".mypy_cache")
@@ -62,7 +62,7 @@ def copy_of_the_tree(name: str) -> Path:
 
 
 def started(copy: Path, arguments: list[str], pipes: tuple[int, ...] = (), **variables: str) -> subprocess.Popen[bytes]:
-    """Pytest in a copy, with a folder for what it leaves behind."""
+    """Start pytest in a copy, with a folder for its output."""
     scratch = copy / "build" / "scratch"
     shutil.rmtree(scratch, ignore_errors=True)
     scratch.mkdir(parents=True)
@@ -75,7 +75,7 @@ def started(copy: Path, arguments: list[str], pipes: tuple[int, ...] = (), **var
 
 
 def run(copy: Path, arguments: list[str], seconds: float | None = None, **variables: str) -> int:
-    """The exit code of pytest in a copy, after so many seconds at most."""
+    """Run pytest in a copy with a time limit in seconds, and return its exit code."""
     pytest = started(copy, arguments, **variables)
     try:
         return pytest.wait(seconds)
@@ -88,7 +88,7 @@ def run(copy: Path, arguments: list[str], seconds: float | None = None, **variab
 
 
 class Bench:
-    """A copy of the tree, and pytest in it, which has collected all tests and waits for mutants."""
+    """A copy of the tree, with a pytest process that has collected all tests and waits for mutants."""
 
     def __init__(self, name: str, arguments: list[str]) -> None:
         self.copy = copy_of_the_tree(name)
@@ -108,7 +108,7 @@ class Bench:
             self.waiting = None
 
     def try_out(self, mutant: Mutant, number: int, tests: Tests, given: list[str]) -> Outcome:
-        """Run tests against a mutant, those given first, and mend the copy."""
+        """Run tests against a mutant, the given tests first, and restore the copy."""
         began = time.monotonic()
         if tests.forked:
             self._start_waiting()
@@ -138,7 +138,7 @@ class Bench:
         return Outcome(word, by or (f"exit code {code}" if code else ""), time.monotonic() - began, ran)
 
     def failing(self, tests: Collection[str]) -> list[str]:
-        """Which of these tests fail also without a mutant."""
+        """Return the tests that also fail without a mutant."""
         self._start_waiting()
         path = next(self.copy.glob("core/kafka/*.py")).relative_to(self.copy)
         text = (self.copy / path).read_text()

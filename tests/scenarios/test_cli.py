@@ -1,4 +1,4 @@
-"""The command line: exit codes, what goes to stdout and what to stderr, and how it behaves in a pipe."""
+"""The command line: exit codes, the output to stdout and stderr, and the behavior in a pipe."""
 
 from __future__ import annotations
 

@@ -18,7 +18,7 @@ from scenarios.language.script import Scenario
 from scenarios.releases import release_named
 
 Witnesses = dict[str, str | tuple[str, ...]]
-"""Script → what one of its expectations must contain, or one for each of several."""
+"""Script → what one of its expectations must contain, or a tuple with a text for each of several expectations."""
 
 
 ROWS: Final[dict[str, tuple[str, Witnesses]]] = {
@@ -374,7 +374,7 @@ TRANSACTIONS: Final[dict[str, tuple[str, Witnesses]]] = {
 COVERED: Final = ROWS | STORIES | CAPTURES | TRANSACTIONS
 
 HARM: Final = r"(lost|diverged)(\(.*?\))? (== [1-9]|> 0)|happened records-(lost|diverged)|happened isr-expanded"
-"""Expectations of a story that goes wrong: records lost or different for good; S9: a fenced replica is in the ISR."""
+"""Expectations of a story that goes wrong: records are lost or permanently different; S9: a fenced replica is in the ISR."""
 
 NONE: Final = r"(lost|diverged)(\(.*?\))? == 0|never (records-(lost|diverged)|isr-expanded)"
 """Expectations of a story that goes well."""
@@ -383,11 +383,11 @@ GAPS: Final = {
     "B4": "the last stable offset and read_committed come with transactions",
     "H4": "byte rates, idle percentages and MaxLag have no reading in scripts; tests of the metrics and of their page show them",
 }
-"""What of a covered row no script can show yet, with the reason."""
+"""The parts of covered rows that no script can show yet, with the reasons."""
 
 
 def checked(scenario: Scenario, release: str) -> list[str]:
-    """Every expectation and condition, as written, that is checked when the script is run under a release."""
+    """Return the text of every expectation and condition that is checked when the script runs under a release."""
     found: list[tuple[str, Under, Under]] = [(one.text, step.under, one.under) for step in scenario.steps for one in step.expects]
     found += [(one.text, ALWAYS, one.under) for one in scenario.expects]
     found += [(step.until.text, step.under, ALWAYS) for step in scenario.steps if step.until is not None]
@@ -410,7 +410,7 @@ def test_every_row_is_shown(row: str) -> None:
 
 @pytest.mark.parametrize("story", [f"S{number}" for number in range(1, 15)])
 def test_a_story_goes_wrong_and_goes_well(story: str) -> None:
-    """Some script of it is run under a release, or without a guard, where it expects the harm, and under another where it expects none."""
+    """Some script of the story expects the harm under one release, or without a guard, and expects no harm under another release."""
     _, scripts = STORIES[story]
     outcomes = {}
     for name in scripts:
@@ -440,7 +440,7 @@ def test_the_ids_are_those_of_the_catalogue() -> None:
 
 @pytest.mark.parametrize("name", catalogue.names())
 def test_a_name_begins_with_what_it_shows(name: str) -> None:
-    """A script whose name begins like a row's belongs to a row that is there: a wrong letter or number is found."""
+    """If the name of a script begins like the name of a row, that row must exist, so a wrong letter or number is found."""
     tag = re.match(r"[a-z]\d+(?=-)", name)
     assert name.startswith("captures-") or (tag is not None and tag[0].upper() in COVERED), f"{name} names no row of the catalogue"
 

@@ -1,4 +1,4 @@
-"""Names, notes and file names that would drive a terminal leave no stream as they are, whatever command prints them."""
+"""Names, notes, and file names that would control a terminal never leave a stream unescaped, whatever command prints them."""
 
 from __future__ import annotations
 
@@ -31,13 +31,13 @@ from tui.cli import GROUPS, main, parser_for
 ROOT = Path(__file__).resolve().parents[2]
 
 HOSTILE = "h\x1b]52;c;QUFB\x07\x9b31m\u202egnp\u2066\u2028[red]\x7fend"
-"""Writes the clipboard, turns text red in two ways, and shows text in another order than it has."""
+"""Text that writes to the clipboard, turns text red in two ways, and changes the order in which text is shown."""
 
 BROKEN = HOSTILE + "\nisrlab: forged\r"
-"""Forges a line, too."""
+"""The same text, which also forges a line of output."""
 
 FREE = {"topic", "topic_id", "message", "producer", "consumer", "rack", "name", "subject", "old", "new"}
-"""Columns of a log in which any text may stand."""
+"""The columns of a log that can contain any text."""
 
 COMMANDS = sorted(name for names in GROUPS.values() for name in names)
 
@@ -50,12 +50,12 @@ def assert_harmless(*texts: str) -> None:
 
 @pytest.fixture(autouse=True)
 def somewhere_else(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What a command writes under a hostile name is written there."""
+    """Use a scratch directory for files that a command writes under a hostile name."""
     monkeypatch.chdir(tmp_path)
 
 
 def told(arguments: Sequence[str], capsys: pytest.CaptureFixture[str]) -> tuple[int, str, str]:
-    """How a command ends, and what it prints; nothing of it may be harmful."""
+    """Return the exit code and the output of a command, after checking that the output is harmless."""
     try:
         code = main(list(arguments))
     except SystemExit as end:
@@ -87,7 +87,7 @@ def test_a_json_document_keeps_its_meaning() -> None:
 
 
 def test_everything_is_printed_in_one_place() -> None:
-    """What prints by itself would print foreign text as it is."""
+    """Code that prints by itself would print untrusted text unescaped."""
     printing = re.compile(r"(?<![.\w])print\(|sys\.(__)?std(out|err)(__)?\.write")
     found = [
         path.relative_to(ROOT).as_posix()
@@ -102,7 +102,9 @@ def test_everything_is_printed_in_one_place() -> None:
 
 
 def arguments_of(parser: argparse.ArgumentParser, before: tuple[str, ...]) -> Iterator[list[str]]:
-    """The command line of each command below a parser, its positionals hostile, and then each of its options, too."""
+    """Yield the command lines of each command below a parser: first with hostile positional arguments, and then also with each of its
+    options.
+    """
     actions = [action for action in parser._actions if not isinstance(action, argparse._HelpAction)]
     below = [action for action in actions if isinstance(action, argparse._SubParsersAction)]
     if below:
@@ -151,7 +153,7 @@ def script() -> str:
 
 
 def log(path: Path) -> None:
-    """A log whose names are hostile: every kind of event that has no other text."""
+    """Return a log with hostile names, with every kind of event that contains no other text."""
     spec = ClusterSpec((BrokerSpec(1, rack=BROKEN), BrokerSpec(2)), (TopicSpec("orders", 1, 2, config=(("compression.type", BROKEN),)),))
     lines = [msgspec.json.encode(make_header(spec, CURRENT, 0, BROKEN))]
     seq = 0

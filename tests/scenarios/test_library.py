@@ -1,4 +1,4 @@
-"""The library: every scenario holds, the worked examples are in it number by number, and one changed number is named."""
+"""The library: every scenario passes, the worked examples are in it number by number, and a single changed number is reported."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def test_the_repair_came_with_0_11(release: str) -> None:
 
 
 def table(scenario: Scenario) -> list[str]:
-    """The LEO/HW rows a by-hand scenario expects, one text a step."""
+    """Return the LEO/HW rows that a by-hand scenario expects, as one text for each step."""
     rows = []
     for step in scenario.steps:
         pairs: dict[str, list[str]] = {}

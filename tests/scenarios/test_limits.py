@@ -1,4 +1,4 @@
-"""Input without bounds is refused in one message, soon, and in little memory; what a real cluster can have stays possible."""
+"""Unlimited input is refused in one message, soon, and in little memory. Everything that a real cluster can have remains possible."""
 
 from __future__ import annotations
 
@@ -112,7 +112,7 @@ def test_a_bad_link_lets_time_pass(percent: int) -> None:
 
 
 def test_acts_have_the_same_bounds() -> None:
-    """What the playground and logs bring in does not come through a script."""
+    """Acts of the playground and of logs do not pass through a script."""
     cluster = Cluster(ClusterSpec((BrokerSpec(1), BrokerSpec(2)), (TopicSpec("t", 2, 2),)), CURRENT, 1)
     for act, words in (
         (acts.Link(("b1", "b2"), loss_ppm=MAX_LOSS_PPM + 1), "a link can lose at most 99%"),
@@ -173,12 +173,14 @@ PACKED = {
     "one line": (header(), b"["),
     "a header": (b'{"isrlab": "event-log", "cluster": [', b"[],"),
 }
-"""What a log begins with, and what follows 400 MB long."""
+"""The start of a log, and the data that follows it, 400 MB in total."""
 
 
 @functools.cache
 def bomb(name: str) -> bytes:
-    """It packed, a megabyte at a time: whoever runs this file need not hold what it would unpack to."""
+    """Return the log in compressed form. It is compressed a megabyte at a time, so that the test does not need memory for the uncompressed
+    data.
+    """
     begin, unit = PACKED[name]
     packing = zstandard.ZstdCompressor().compressobj()
     return b"".join([packing.compress(begin), *(packing.compress(unit * (1_000_000 // len(unit))) for _ in range(400)), packing.flush()])

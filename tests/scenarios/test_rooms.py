@@ -1,4 +1,4 @@
-"""The folders of scenarios: none has too many modules, and each says what it contains. pyproject.toml says which may import which."""
+"""The folders of scenarios: none has too many modules, and each describes its contents. pyproject.toml says which folder can import which."""
 
 from __future__ import annotations
 

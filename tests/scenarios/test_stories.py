@@ -1,4 +1,6 @@
-"""The stories of Kafka's replication bugs under every release: each goes wrong before its repair, or without it, and well with it."""
+"""The stories of Kafka's replication bugs under every release: each goes wrong before its repair or without it, and goes well with the
+repair.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +22,7 @@ SINCE: Final = {
     "s12-diverging-fetch": "2.8",
     "s13-longest-log": "2.0",
 }
-"""Stories about what an older release does not have at all; the others can be told of every release."""
+"""Stories about features that older releases do not have. All other stories can be told under every release."""
 
 STORIES: Final = [name for name in catalogue.names() if name[0] == "s" and name[1].isdigit()]
 
@@ -61,7 +63,7 @@ def test_a_story_comes_out_under_every_release(name: str, release: Release) -> N
 
 @pytest.mark.parametrize(("name", "guard"), ABLATIONS.items(), ids=list(ABLATIONS))
 def test_a_story_is_run_with_and_without_its_guard(name: str, guard: str) -> None:
-    """The library itself runs both: a release in which all of the story's guards hold, and one in which its own does not."""
+    """The library itself runs both: a release in which all guards of the story are in force, and a release in which its own guard is not."""
     scenario = catalogue.load(name)
     releases = [release_named(one) for one in scenario.releases]
     assert any(release.has(guard) for release in releases)

@@ -22,7 +22,7 @@ _AFFECTING: Final = frozenset(
         "follower-high-watermark", "isr-shrunk", "isr-expanded", "append",
     }
 )  # fmt: skip
-"""Events after which the logs of their partition are looked at."""
+"""The events after which the logs of their partition are checked."""
 
 
 class Broken(AssertionError):
@@ -62,7 +62,7 @@ class Watch:
     # --- driving ---------------------------------------------------------------------------------------------------
 
     def run(self, cluster: Cluster, time: int) -> None:
-        """Take the cluster to a time step by step, and look after each."""
+        """Run the cluster to a time step by step, and check the invariants after each step."""
         self.cluster = cluster
         self.look()
         while (due := cluster.next_time()) is not None and due <= time:
@@ -112,7 +112,9 @@ class Watch:
 
     @property
     def _zookeeper(self) -> bool:
-        """Here the controller writes a move's replicas first, and takes those it drops out of leadership and ISR next (`whole` looks at the end)."""
+        """Whether the cluster has a ZooKeeper controller, which first writes a move's replicas and then removes the dropped replicas from
+        leadership and ISR (`whole` checks the final state).
+        """
         return self.cluster is not None and isinstance(self.cluster.controller, ZooKeeperControlPlane)
 
     def _broker_stopped(self, event: tuple) -> None:
@@ -157,7 +159,7 @@ class Watch:
         must(event[7] != "sure0" or renumbered, "an idempotent producer's batch is written twice", event)
 
     def _producer_epoch_bumped(self, event: tuple) -> None:
-        """What was under way is numbered anew, though it may be in the log already (`TxnPartitionMap#startSequencesAtBeginning`)."""
+        """The batches in flight are renumbered, although they may already be in the log (`TxnPartitionMap#startSequencesAtBeginning`)."""
         self.renumbered[event[4], TopicPartition(event[5], event[6])] = None
 
     def _records_diverged(self, event: tuple) -> None:
@@ -184,7 +186,7 @@ class Watch:
     # --- state -----------------------------------------------------------------------------------------------------
 
     def look(self) -> None:
-        """Look at the partitions that something happened to."""
+        """Check the partitions that events have affected."""
         cluster = self.cluster
         assert cluster is not None
         changed, self.changed = self.changed, {}
@@ -291,11 +293,13 @@ class Watch:
         return any(broker in self.exited for broker in partition.replicas) and len(partition.isr) < partition.min_isr
 
     def _is_held_up(self, isr: tuple[int, ...]) -> bool:
-        """Only brokers that end again and again could lead."""
+        """Return whether only brokers that end again and again could lead."""
         return bool(isr) and set(isr) <= set(self.exited)
 
     def _ends_for_a_reason(self, cluster: Cluster) -> None:
-        """A broker that ended at last has a log that is longer than its leader's; one that ended once, and is whole, is as any other."""
+        """Check that a broker that ended last has a log that is longer than its leader's log. A broker that ended once and has recovered is
+        like any other.
+        """
         partitions = cluster.controller.replication.partitions
         for broker in list(self.exited):
             logs = cluster.brokers[broker].disk.logs

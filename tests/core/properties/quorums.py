@@ -18,14 +18,14 @@ from core.sim.errors import ActRefused
 from core.sim.units import SECOND, US_PER_MS
 
 HEALED_WITHIN: Final = 60 * SECOND
-"""Virtual time in which a healed cluster must be whole again: start-up, an election, a session, the way back into the ISR."""
+"""The virtual time within which a healed cluster must be whole again: startup, an election, a session, and the return to the ISR."""
 
 MOST_VOTERS: Final = 5
 
 
 @attrs.frozen
 class QuorumLife:
-    """Three brokers, `voters` controllers (combined: in the brokers), and steps: wait that many µs, then do."""
+    """Three brokers, `voters` controllers (in the brokers if `combined` is set), and steps of a waiting time in µs and an act."""
 
     voters: int
     combined: bool
@@ -34,11 +34,11 @@ class QuorumLife:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The voters."""
+        """Return the voters."""
         return tuple(f"{'b' if self.combined else 'c'}{number}" for number in range(1, self.voters + 1))
 
     def cluster(self) -> Cluster:
-        """The cluster, with a steady load."""
+        """Build the cluster with a steady load."""
         topic = TopicSpec("t", assignment=(PartitionSpec((1, 2, 3)), PartitionSpec((2, 3, 1))), config=(("min.insync.replicas", "2"),))
         brokers = tuple(BrokerSpec(broker) for broker in range(1, max(3, self.voters if self.combined else 3) + 1))
         cluster = Cluster(ClusterSpec(brokers, (topic,), controllers=self.names), seed=self.seed)
@@ -48,7 +48,7 @@ class QuorumLife:
 
 @st.composite
 def quorum_lives(draw: st.DrawFn) -> QuorumLife:
-    """Any life of at most 25 steps."""
+    """Return any life of at most 25 steps."""
     combined = draw(st.booleans())
     voters = draw(st.sampled_from((1, 2, 3, 3, 3, 4, 5)))
     names = [f"{'b' if combined else 'c'}{number}" for number in range(1, voters + 1)]
@@ -85,7 +85,7 @@ class QuorumWatch:
         self.committed: list[object] = []
 
     def look(self, cluster: Cluster) -> None:
-        """Hold what there is against what may be."""
+        """Check the current state against the invariants."""
         quorum = cluster.quorum
         assert quorum is not None
         for offset, entry in enumerate(self.committed):
@@ -103,7 +103,7 @@ class QuorumWatch:
         assert held >= quorum.majority, "less than a majority holds what is committed"
 
     def run(self, cluster: Cluster, until: int) -> None:
-        """Take the cluster to a time, looking whenever a voter's log or role can have changed."""
+        """Run the cluster to a time, and check the invariants whenever a voter's log or role can have changed."""
         seen: tuple[object, ...] = ()
         quorum = cluster.quorum
         assert quorum is not None
@@ -117,7 +117,7 @@ class QuorumWatch:
 
 
 def attempt(cluster: Cluster, act: acts.Act) -> None:
-    """Do what is possible."""
+    """Execute an act if it is possible."""
     try:
         cluster.do(act)
     except ActRefused:
@@ -125,7 +125,7 @@ def attempt(cluster: Cluster, act: acts.Act) -> None:
 
 
 def play(life: QuorumLife, watch: QuorumWatch) -> Cluster:
-    """A life from its start to its last step."""
+    """Play a life from its start to its last step."""
     cluster = life.cluster()
     for wait, act in life.steps:
         watch.run(cluster, cluster.now + wait)
@@ -134,7 +134,7 @@ def play(life: QuorumLife, watch: QuorumWatch) -> Cluster:
 
 
 def heal(cluster: Cluster, watch: QuorumWatch) -> dict[TopicPartition, None]:
-    """Make everything work, and give it the time it may need; returns the partitions that only an unclean election could help."""
+    """Repair everything, wait until the cluster has recovered, and return the partitions that only an unclean election could repair."""
     assert cluster.view().lost == 0, "nothing that befell it loses records: no log was cut, and nobody elected outside the ISR and ELR"
     abandoned: dict[TopicPartition, None] = {}
     cluster.do(acts.StopLoad())
@@ -163,7 +163,9 @@ def heal(cluster: Cluster, watch: QuorumWatch) -> dict[TopicPartition, None]:
 
 
 def whole(cluster: Cluster, abandoned: dict[TopicPartition, None]) -> None:
-    """One active controller, all voters with the same log, every partition led and in sync; records lost only where they were given up."""
+    """Assert that there is one active controller, all voters have the same log, every partition is led and in sync, and records are lost
+    only where they were given up.
+    """
     quorum = cluster.quorum
     assert quorum is not None
     view = cluster.view()

@@ -1,4 +1,4 @@
-"""Plays the timeline that comes pickled on stdin and prints every event: for a test that starts it under several hash seeds."""
+"""Plays the timeline that is pickled on stdin and prints every event, for a test that starts this program under several hash seeds."""
 
 from __future__ import annotations
 

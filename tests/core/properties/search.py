@@ -1,4 +1,4 @@
-"""Searches random timelines for a broken invariant for as long as one likes: `python -m tests.core.properties.search 2000 4.1`."""
+"""Searches random timelines for a broken invariant, for any number of timelines: `python -m tests.core.properties.search 2000 4.1`."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def watched(timeline: Timeline, release: Release, *, healed: bool = True, lossle
 
 
 def search(release: Release, examples: int, seed: int) -> None:
-    """Try that many timelines; the smallest that breaks something is raised."""
+    """Try the given number of timelines, and raise the smallest one that breaks an invariant."""
 
     @settings(
         max_examples=examples, deadline=None, database=None, suppress_health_check=list(HealthCheck), phases=(Phase.generate, Phase.shrink)

@@ -23,7 +23,7 @@ from scenarios.releases import release_named
 from tests.core.properties.timelines import DEFAULT_LATENCY, Step, Timeline, play
 
 Draw = Callable[[random.Random, int], acts.Act]
-"""Makes an act of a fault: the random stream, and how many brokers there are."""
+"""A function that creates an act of a fault from a random stream and the number of brokers."""
 
 
 def _broker(draw: random.Random, brokers: int) -> int:
@@ -80,7 +80,7 @@ FAULTS: Final[dict[str, tuple[Draw, Draw | None]]] = {
     "lag": (lambda draw, n: acts.Set("replica.lag.time.max.ms", str(draw.choice((1_000, 5_000, 30_000)))), None),
     "burst": (lambda draw, n: acts.Produce("t0", draw.choice((1, 30, 4_000)), producer="burst0"), None),
 }  # fmt: skip
-"""Each fault, and what undoes it."""
+"""Each fault, and the act that ends it."""
 
 HARSH: Final[dict[str, tuple[Draw, Draw | None]]] = {
     "unclean": (
@@ -93,11 +93,13 @@ HARSH: Final[dict[str, tuple[Draw, Draw | None]]] = {
     ),
     "min-isr": (lambda draw, n: acts.Set("min.insync.replicas", str(draw.choice((1, 2)))), None),
 }  # fmt: skip
-"""Faults after which records may be lost under any release; replicas that differ for good are still a harm."""
+"""Faults after which records can be lost under any release. Replicas that differ permanently are nevertheless a harm."""
 
 
 def _zombie_follower(draw: random.Random, brokers: int) -> list[Step]:
-    """A follower hears nothing of the controller and ZooKeeper, and fetches on, while its leader goes, truncates, and leads again (S4)."""
+    """A follower receives nothing from the controller and ZooKeeper and continues to fetch, while its leader fails, truncates, and leads
+    again (S4).
+    """
     leader, zombie, other = draw.sample(range(1, brokers + 1), 3)
     lead, zom, oth = broker_address(leader), broker_address(zombie), broker_address(other)
     return [
@@ -118,7 +120,7 @@ def _zombie_follower(draw: random.Random, brokers: int) -> list[Step]:
 
 
 def _slow_expansion(draw: random.Random, brokers: int) -> list[Step]:
-    """A follower is let in by the controller, its leader does not hear of it, and the follower stands still again (S10)."""
+    """The controller adds a follower to the ISR, its leader does not learn of this, and the follower stops again (S10)."""
     leader, late, other = draw.sample(range(1, brokers + 1), 3)
     lead, lat, oth = broker_address(leader), broker_address(late), broker_address(other)
     return [
@@ -137,7 +139,9 @@ def _slow_expansion(draw: random.Random, brokers: int) -> list[Step]:
 
 
 def _early_join(draw: random.Random, brokers: int) -> list[Step]:
-    """A follower that is out of the ISR reaches what a new leader knows to be committed, not what is; then all who have the rest die (S6)."""
+    """A follower outside the ISR reaches the offset that a new leader knows to be committed, but not the actual end of the committed
+    records. Then all replicas with the remaining records die (S6).
+    """
     preferred, first, late = draw.sample(range(1, brokers + 1), 3)
     pref, fir, lat = broker_address(preferred), broker_address(first), broker_address(late)
     return [
@@ -163,7 +167,7 @@ def _early_join(draw: random.Random, brokers: int) -> list[Step]:
 
 
 def _late_orders(draw: random.Random, brokers: int) -> list[Step]:
-    """What the controller says to somebody stays on the way through two changes of leaders."""
+    """The controller's messages to a broker are held during two leader changes."""
     one, two = draw.sample(range(1, brokers + 1), 2)
     return [
         (0, acts.Hold((CONTROLLER, broker_address(one)))),
@@ -175,7 +179,7 @@ def _late_orders(draw: random.Random, brokers: int) -> list[Step]:
 
 
 def _turns(draw: random.Random, brokers: int) -> list[Step]:
-    """Two replicas lead in turns, each while the other is down, and write what the other never has (S3)."""
+    """Two replicas lead in turns, each while the other is down, and write records that the other never gets (S3)."""
     one, other = draw.sample(range(1, brokers + 1), 2)
     steps: list[Step] = [
         (0, acts.Heal()),
@@ -197,7 +201,7 @@ def _turns(draw: random.Random, brokers: int) -> list[Step]:
 
 
 def _last_standing(draw: random.Random, brokers: int) -> list[Step]:
-    """Two of the ISR go in good order, one after the other, and the last one's machine loses what it had not flushed (S11)."""
+    """Two ISR members shut down cleanly, one after the other, and the machine of the last one loses its unflushed data (S11)."""
     first, second, last = draw.sample(range(1, brokers + 1), 3)
     return [
         (0, acts.Heal()),
@@ -213,7 +217,9 @@ def _last_standing(draw: random.Random, brokers: int) -> list[Step]:
 
 
 def _rejoined_empty(draw: random.Random, brokers: int) -> list[Step]:
-    """A follower catches up, is proposed for the ISR, and loses its disk; it is back, empty, when the proposal comes to the controller (S8)."""
+    """A follower catches up, is proposed for the ISR, and loses its disk. It is back, with an empty log, when the proposal reaches the
+    controller (S8).
+    """
     leader, late, other = draw.sample(range(1, brokers + 1), 3)
     lead, lat = broker_address(leader), broker_address(late)
     return [
@@ -243,7 +249,7 @@ def _rejoined_empty(draw: random.Random, brokers: int) -> list[Step]:
 
 
 def _well(brokers: int) -> list[Step]:
-    """All that was broken works again, and only what the shape writes is written from here on."""
+    """Repair everything. From then on, only the shape itself writes records."""
     return [
         (0, acts.Heal()),
         *((0, acts.Start(broker)) for broker in range(1, brokers + 1)),
@@ -253,9 +259,10 @@ def _well(brokers: int) -> list[Step]:
 
 
 def _missed_leadership(draw: random.Random, brokers: int) -> list[Step]:
-    """A follower sees one leader twice and not the leadership in between, because the controller that would have told it is gone (S5).
+    """A follower learns twice that the same broker leads, but misses the leadership in between, because the controller that would have
+    reported it is gone (S5).
 
-    The first controller is broker 1. Who leads in between never had the first leader's last records, and the follower has.
+    The first controller is broker 1. The leader in between never had the first leader's last records, but the follower has them.
     """
     leader, between, late = draw.sample(range(2, brokers + 1), 3) if brokers > 3 else draw.sample(range(1, 4), 3)
     lead, betw, lat = broker_address(leader), broker_address(between), broker_address(late)
@@ -280,7 +287,9 @@ def _missed_leadership(draw: random.Random, brokers: int) -> list[Step]:
 
 
 def _older_order(draw: random.Random, brokers: int) -> list[Step]:
-    """A follower fetches as in a former epoch and is counted; then it obeys an order older than what was committed with its help (S7)."""
+    """A follower fetches as in a former epoch, and its fetch counts. Then it obeys an order that is older than the records committed with
+    its help (S7).
+    """
     leader, between, late = draw.sample(range(1, brokers + 1), 3)
     lead, betw, lat = broker_address(leader), broker_address(between), broker_address(late)
     slow = draw.choice((1, 2)) * SECOND
@@ -307,7 +316,7 @@ def _older_order(draw: random.Random, brokers: int) -> list[Step]:
 
 
 def _silent_heartbeats(draw: random.Random, brokers: int) -> list[Step]:
-    """A follower's heartbeats do not arrive; its fetches do (S9)."""
+    """A follower's heartbeats do not arrive, but its fetches do (S9)."""
     zombie = draw.sample(range(1, brokers + 1), 3)[1]
     return [
         *_well(brokers),
@@ -321,7 +330,9 @@ def _silent_heartbeats(draw: random.Random, brokers: int) -> list[Step]:
 
 
 def _diverging_tail(draw: random.Random, brokers: int) -> list[Step]:
-    """A former leader asks the next one for what follows a tail that only it has, and is alone when that one dies (S12)."""
+    """A former leader asks the next leader for the records after a tail that only the former leader has, and remains alone when the next
+    leader dies (S12).
+    """
     one, other = draw.sample(range(1, brokers + 1), 2)
     to_lead, former = broker_address(one), broker_address(other)
     return [
@@ -358,13 +369,13 @@ SHAPES: Final[dict[str, Callable[[random.Random, int], list[Step]]]] = {
     "silent-heartbeats": _silent_heartbeats,
     "diverging-tail": _diverging_tail,
 }
-"""Faults that only do harm in a row: a seed may have one of these at most, several times, with who and how long drawn."""
+"""Faults that are harmful only in sequence. A seed can have at most one of them, several times, with random brokers and durations."""
 
 MIXED: Final = ("zombie-follower", "slow-expansion", "late-orders")
-"""Those that a seed draws by itself; the others begin with a cluster that is well, which would undo other faults."""
+"""The shapes that a seed draws by itself. The other shapes begin with a healthy cluster, which would undo other faults."""
 
 PACES: Final = (2 * US_PER_MS, 50 * US_PER_MS, 700 * US_PER_MS, 4 * SECOND, 12 * SECOND)
-"""Mean time between two steps, µs."""
+"""The mean time between two steps, µs."""
 
 
 def _with_moves(steps: list[Step], seed: int, brokers: int) -> list[Step]:
@@ -420,14 +431,14 @@ def swarm(seed: int, *, harsh: bool = False, only: tuple[str, ...] = (), shape: 
 
 
 HARMS: Final = ("records-lost", "records-diverged")
-"""Events that tell of harm done."""
+"""The events that report harm."""
 
 FENCED_JOINED: Final = "fenced-joined"
-"""A harm that no event tells by itself: a broker came into an ISR while the controller had it fenced, where it holds up all that is to be committed."""
+"""A harm that no event reports: a broker entered an ISR while it was fenced by the controller, and therefore blocks commits."""
 
 
 def harms(seed: int, release: Release, *, harsh: bool = False, shape: str | None = None) -> Counter[str]:
-    """What harm a seed's timeline does under a release: how often each kind."""
+    """Return how often a seed's timeline does each kind of harm under a release."""
     found: Counter[str] = Counter()
     fenced: set[int] = set()
     isrs: dict[tuple[str, int], tuple[int, ...]] = {}

@@ -1,8 +1,8 @@
-"""I2: a process with exactly-once delivery is killed, or loses a broker, after every single step; its output stays exact.
+"""I2: a process with exactly-once delivery is killed, or loses a broker, after every single step, and its output remains exact.
 
-The undisturbed run gives the moments: the events after which something can be lost. At each moment, in turn, the client, the transaction
-coordinator, the group coordinator, the leader of the input, or the leader of an output partition dies. What died starts again. In the end each input
-record has its output once, all of it.
+The undisturbed run determines the moments: the events after which something can be lost. At each moment, the client, the transaction
+coordinator, the group coordinator, the leader of the input, or the leader of an output partition dies in turn, and starts again. In the
+end, each input record has its complete output exactly once.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ ROLES = {"input leader": 1, "output leader": 2, "transaction coordinator": 3, "g
 
 
 def cluster(release: str, told: list[tuple] | None = None) -> Cluster:
-    """Each role has a broker of its own."""
+    """Build a cluster in which each role has its own broker."""
     topics = (
         TopicSpec("in", assignment=(PartitionSpec((1, 2, 3)),)),
         TopicSpec("out", assignment=(PartitionSpec((2, 3, 4)), PartitionSpec((1, 3, 4)))),
@@ -56,7 +56,7 @@ def start(run: Cluster) -> Process:
 
 
 def moments(release: str) -> list[int]:
-    """The sequence numbers of the events after which something dies."""
+    """Return the sequence numbers of the events after which something dies."""
     told: list[tuple] = []
     run = cluster(release, told)
     start(run)
@@ -66,7 +66,7 @@ def moments(release: str) -> list[int]:
 
 
 def outcome(run: Cluster, seq: int, victim: str) -> str:
-    """Run to an event, let something die, start it again, and return what is wrong with the output in the end."""
+    """Run to an event, kill a process, start it again, and return the errors in the final output."""
     start(run)
     while run.journal.seq < seq and run.now < 3 * SECOND:
         run.run_steps(1, seq, 3 * SECOND)

@@ -1,4 +1,4 @@
-"""Elided fetches leave no trace: with and without elision every event and every view are the same."""
+"""Elided fetches leave no trace: every event and every view is the same with and without elision."""
 
 from __future__ import annotations
 
@@ -31,7 +31,9 @@ SEEDS = range(3)
 
 
 def lives(seed: int) -> Timeline:
-    """A swarm's faults, between them long idle times, and single records that come at round times, as ends of waits do."""
+    """Return timelines of a swarm's faults with long idle times between them, and with single records at round times, at which waits also
+    end.
+    """
     draw = random.Random(f"{seed}:quiet")
     timeline = swarm(seed, harsh=True)
     steps: list[tuple[int, acts.Act]] = []
@@ -53,13 +55,13 @@ def lives(seed: int) -> Timeline:
 
 
 def spec_of(timeline: Timeline, control_plane: ControlPlane) -> ClusterSpec:
-    """The timeline's cluster with one more topic that nobody writes to."""
+    """Return the timeline's cluster with an additional topic that nobody writes to."""
     spec = timeline.spec()
     return attrs.evolve(spec, topics=(*spec.topics, TopicSpec("idle", 4, 3)), control_plane=control_plane)
 
 
 def play(timeline: Timeline, release: Release, control_plane: ControlPlane, *, elide: bool) -> tuple[list[tuple], list[object]]:
-    """Its events, and what there was to see between its steps."""
+    """Return the events of a timeline, and the views between its steps."""
     events: list[tuple] = []
     views: list[object] = []
     cluster = Cluster(spec_of(timeline, control_plane), release, timeline.seed, events.append, elide=elide)
@@ -77,7 +79,7 @@ def play(timeline: Timeline, release: Release, control_plane: ControlPlane, *, e
 
 
 def assert_statements_are_true(cluster: Cluster) -> None:
-    """What a broker told the network about its fetches holds until it takes it back."""
+    """Assert that everything that a broker told the network about its fetches is true until the broker withdraws it."""
     for poll in cluster.network.polls:
         fetcher, session, request = poll.client_end, poll.server_end, poll.request
         if poll.silent:
@@ -112,7 +114,7 @@ def test_elided_fetches_leave_no_trace(name: str, monkeypatch: pytest.MonkeyPatc
 
 @pytest.mark.parametrize(("name", "seed"), [("3.3", 40), ("4.1", 62)])
 def test_lives_in_which_a_timer_of_a_fetch_mattered(name: str, seed: int) -> None:
-    """40: replica.fetch.wait.max.ms falls while a fetch waits. 62: a follower stands still while its request is out for too long."""
+    """40: replica.fetch.wait.max.ms decreases while a fetch waits. 62: a follower is paused while its request is in flight for too long."""
     release = release_named(name)
     timeline = lives(seed)
     assert play(timeline, release, ControlPlane.BY_RELEASE, elide=False) == play(timeline, release, ControlPlane.BY_RELEASE, elide=True)
@@ -151,7 +153,9 @@ def test_an_idle_cluster_has_next_to_nothing_to_do() -> None:
 
 
 def test_a_follower_is_caught_up_as_of_its_last_elided_fetch() -> None:
-    """From one fetch to the next it takes the wait and two ways; meanwhile the time since the last one grows, as it does without elision."""
+    """The time from one fetch to the next is the wait plus the latencies of both directions. In between, the time since the last fetch
+    grows, as it does without elision.
+    """
     played, elided = (Cluster(spec_of(lives(1), ControlPlane.KRAFT), elide=elide) for elide in (False, True))
     for time in range(5 * SECOND, 7 * SECOND, 13_500):
         played.run_until(time)
@@ -161,7 +165,9 @@ def test_a_follower_is_caught_up_as_of_its_last_elided_fetch() -> None:
 
 @pytest.mark.parametrize("name", ["0.9", "1.1", "2.0"])
 def test_a_follower_whose_elided_fetches_wait_for_too_long_leaves_the_isr(name: str) -> None:
-    """Before 2.1 the ISR goes by time alone: with a longer wait than replica.lag.time.max.ms a check finds it out of sync between two fetches."""
+    """Before 2.1, the ISR depends only on time: if the wait is longer than replica.lag.time.max.ms, a check between two fetches finds the
+    follower out of sync.
+    """
     lag = (("replica.lag.time.max.ms", 650), ("replica.fetch.wait.max.ms", 600))
     spec = attrs.evolve(spec_of(lives(1), ControlPlane.BY_RELEASE), settings=lag)
     logs = []
@@ -179,6 +185,6 @@ def test_a_follower_whose_elided_fetches_wait_for_too_long_leaves_the_isr(name: 
 
 
 def fetch_times(cluster: Cluster) -> list[tuple[int, int]]:
-    """When each session's last fetch arrived, and when the one that waits expires."""
+    """Return the arrival time of each session's last fetch, and the expiry time of the waiting fetch."""
     sessions: list[FetchSession] = [session for broker in cluster.brokers.values() for session in broker.fetch_manager.sessions.values()]
     return [(session.fetched_at(), session.expires_at()) for session in sessions]

@@ -1,4 +1,6 @@
-"""Consumers on followers under drawn faults (KIP-392): they read what is committed and nothing else, in order, whatever happens to the replicas."""
+"""Consumers that read from followers under random faults (KIP-392): they read exactly the committed records, in order, whatever happens to
+the replicas.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +18,7 @@ from tests.core.properties.timelines import attempt
 
 
 def play(seed: int, release: str, *, elide: bool) -> list[tuple]:
-    """A swarm's life with a consumer in every broker's rack."""
+    """Play a swarm's timeline with a consumer in every broker's rack."""
     timeline = lives(seed)
     spec = spec_of(timeline, timeline.control_plane)
     racked = tuple(BrokerSpec(broker.id, f"rack{broker.id}") for broker in spec.brokers)

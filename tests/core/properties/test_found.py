@@ -1,4 +1,4 @@
-"""Timelines that broke something once, each with what it is about."""
+"""Timelines that once broke an invariant, each with an explanation."""
 
 from __future__ import annotations
 
@@ -17,9 +17,10 @@ from tests.core.properties.timelines import Timeline
 
 
 def test_a_fetch_of_the_former_epoch_that_is_fenced_is_tried_again() -> None:
-    """Before 3.6 a shrink raises the epoch of a leader that stays: the fetch that waits there is fenced when its follower is in the new epoch already.
+    """Before 3.6, shrinking the ISR raises the leader epoch although the leader stays. A fetch that waits at the leader is fenced if its
+    follower is already in the new epoch.
 
-    Only a follower fenced in the epoch it asked in gives up (`AbstractFetcherThread#onPartitionFenced`).
+    A follower gives up only if the fenced request had its current epoch (`AbstractFetcherThread#onPartitionFenced`).
     """
     timeline = Timeline(3, (1,), 0, 500, ((0, acts.Kill(1)),))
     for release in ("2.1", "2.8", "3.3"):
@@ -27,9 +28,10 @@ def test_a_fetch_of_the_former_epoch_that_is_fenced_is_tried_again() -> None:
 
 
 def test_an_answer_to_a_brokers_former_process_is_not_taken_for_its_own() -> None:
-    """b1 dies behind cut links, so the controller still holds its fetch of the metadata, and answers the process that runs by then.
+    """b1 dies while its links are cut, so the controller still holds its metadata fetch, and the response reaches the next process.
 
-    That one is not registered: it would follow, and send heartbeats with the former process's epoch.
+    That process is not registered. If it accepted the response, it would become a follower and send heartbeats with the former process's
+    epoch.
     """
     watched(Timeline(3, (1,), 0, 500, ((0, acts.Isolate("b1")), (0, acts.Kill(1)))), CURRENT)
 
@@ -43,7 +45,9 @@ def test_a_broker_that_was_down_from_the_start_can_be_started() -> None:
 
 
 def test_an_idle_follower_that_was_fenced_comes_back_into_the_isr() -> None:
-    """b1 goes on fetching while the controller does not hear of it and fences it: with nothing new to fetch it must be found in sync again."""
+    """b1 continues to fetch while the controller does not hear from it and fences it. Even if there are no new records to fetch, b1 must be
+    found in sync again.
+    """
     cluster = Cluster(Timeline(3, (1,), 0, 500, ()).spec())
     tp = TopicPartition("t0", 0)
     follower = next(broker for broker in cluster.brokers if broker != cluster.partition_view(tp).leader)
@@ -58,7 +62,7 @@ def test_an_idle_follower_that_was_fenced_comes_back_into_the_isr() -> None:
 
 
 def test_an_idle_follower_stays_in_the_isr_by_its_fetches() -> None:
-    """Before 2.1 the ISR goes by time alone: a follower that came back and has nothing to fetch is caught up at each of its fetches."""
+    """Before 2.1, the ISR depends only on time: a follower that returned and has nothing to fetch is caught up as of each of its fetches."""
     spec = attrs.evolve(Timeline(3, (1,), 0, 15_000, ()).spec(), settings=(("min.insync.replicas", 2), ("replica.lag.time.max.ms", 5_000)))
     tp = TopicPartition("t0", 0)
     for release in ("0.9", "2.0"):
@@ -74,7 +78,9 @@ def test_an_idle_follower_stays_in_the_isr_by_its_fetches() -> None:
 
 
 def test_a_batch_given_up_does_not_hold_up_the_next() -> None:
-    """delivery.timeout.ms has elapsed for a batch while its leader refuses connections: the next one must still find out who leads by then."""
+    """delivery.timeout.ms has elapsed for a batch while its leader refuses connections. The producer must still find the new leader for the
+    next batch.
+    """
     spec = attrs.evolve(Timeline(4, (), 0, 500, ()).spec(), topics=(TopicSpec("t", assignment=(PartitionSpec((1, 2, 3)),)),))
     for moment in range(119_000, 120_000, 50):
         cluster = Cluster(spec)
@@ -94,10 +100,11 @@ def test_a_batch_given_up_does_not_hold_up_the_next() -> None:
 
 
 def test_a_leader_that_missed_anothers_term_trusts_what_it_knew_of_its_followers() -> None:
-    """A hole that Kafka has: the same broker re-elected keeps its followers' LEOs (`Replica#resetReplicaState`), though one may have truncated.
+    """Kafka has this flaw: a broker that is elected again keeps its followers' LEOs (`Replica#resetReplicaState`), although a follower may
+    have truncated.
 
-    b1 leads; b3 has fetched offsets 100 to 109 from it, b2 has not. b2 leads for a moment and b3 cuts those off; then b1 leads
-    again and learns of both changes at once, so it was never anything but leader. It believes b3 still has them, commits
+    b1 leads. b3 has fetched offsets 100 to 109 from it, and b2 has not. b2 leads for a moment, and b3 truncates these offsets. Then b1
+    leads again and learns of both changes at once, so it was never anything but leader. It believes that b3 still has the records, commits
     them with an ISR of [1, 3], acknowledges them, and dies before b3 fetches.
     """
     tp = TopicPartition("t", 0)
@@ -128,7 +135,7 @@ def test_a_leader_that_missed_anothers_term_trusts_what_it_knew_of_its_followers
 
 
 def _zookeeper_cluster(release: str) -> Cluster:
-    """Broker 1 is controller and follows 2 in `u`; of `t` 3 leads and 2 is preferred."""
+    """Build a cluster in which broker 1 is the controller and follows 2 in `u`. In `t`, 3 leads and 2 is preferred."""
     spec = ClusterSpec(
         brokers=tuple(BrokerSpec(broker) for broker in (1, 2, 3)),
         topics=(TopicSpec("t", assignment=(PartitionSpec((2, 3), leader=3),)), TopicSpec("u", assignment=(PartitionSpec((2, 1)),))),
@@ -138,7 +145,9 @@ def _zookeeper_cluster(release: str) -> Cluster:
 
 @pytest.mark.parametrize("release", ["0.8.2", "2.4", "2.8"])
 def test_a_controllers_request_is_sent_again_until_it_is_answered(release: str) -> None:
-    """Its connection is given up with LeaderAndIsr on it; the leader must hear of its epoch, or its followers are refused for ever (UNKNOWN_LEADER_EPOCH)."""
+    """The connection is closed with a LeaderAndIsr request on it. The leader must learn its epoch, or its followers are refused forever
+    (UNKNOWN_LEADER_EPOCH).
+    """
     cluster = _zookeeper_cluster(release)
     cluster.do(acts.Cut(("b1", "b2")))
     cluster.do(acts.Elect("preferred", TopicPartition("t", 0)))
@@ -153,7 +162,7 @@ def test_a_controllers_request_is_sent_again_until_it_is_answered(release: str) 
 
 @pytest.mark.parametrize("release", ["2.7", "2.8"])
 def test_a_proposal_whose_answer_was_lost_is_answered_when_it_comes_again(release: str) -> None:
-    """Otherwise its leader waits for ever, with INVALID_UPDATE_VERSION, for news that a ZooKeeper controller sends nobody."""
+    """Otherwise, INVALID_UPDATE_VERSION makes the leader wait forever for news that a ZooKeeper controller never sends."""
     cluster = _zookeeper_cluster(release)
     tp = TopicPartition("t", 0)
     cluster.do(acts.Hold(("b2", "b3")))
@@ -171,7 +180,9 @@ def test_a_proposal_whose_answer_was_lost_is_answered_when_it_comes_again(releas
 
 
 def test_a_broker_that_ends_rather_than_cut_its_log_ends_again_after_every_start() -> None:
-    """To 1.1 (KAFKA-3410): a leader that came back by its checkpoint is shorter than the high watermark of a follower, which may not be cut."""
+    """Up to 1.1 (KAFKA-3410): the log of a leader that restarted from its checkpoint is shorter than the high watermark of a follower,
+    which must not be truncated.
+    """
     steps = (
         *((0, act) for act in (acts.Elect(), acts.Start(1), acts.Elect(), acts.Elect())),
         (20_000, acts.Kill(2)),

@@ -1,4 +1,4 @@
-"""Keyframes share with the one before whatever has not changed, and hold the whole state all the same; and going back on the spot is exact."""
+"""A keyframe shares everything unchanged with the previous keyframe and nevertheless holds the whole state. Going back in place is exact."""
 
 from __future__ import annotations
 
@@ -21,14 +21,16 @@ from tests.core.properties.timelines import attempt
 from tests.core.properties.whole import same, whole
 
 ACTS = 8
-"""Of each life; two seconds follow without."""
+"""The number of acts in each timeline. Two seconds without acts follow."""
 
 EVERY = 60
-"""Steps between two keyframes, on average."""
+"""The mean number of steps between two keyframes."""
 
 
 class Looker:
-    """Lives a drawn life, takes keyframes at drawn steps of it, some soon after another, and holds each against the whole state."""
+    """Plays a random timeline, takes keyframes at random steps, some of them in quick succession, and compares each keyframe with the whole
+    state.
+    """
 
     def __init__(self, name: str, seed: int) -> None:
         life = attrs.evolve(lives(seed), partitions=(5, 4, 4))
@@ -52,7 +54,7 @@ class Looker:
                 self.look()
 
     def look(self) -> None:
-        """Take keyframes a few steps apart; what they hold is what a walk through everything finds."""
+        """Take keyframes a few steps apart, and compare them with a walk through the whole state."""
         for _ in range(self.draw.randint(1, 3)):
             self.shared += self.cluster.snapshots.shares
             self.kept.append(self.cluster.snapshot())
@@ -85,7 +87,7 @@ def test_every_keyframe_holds_all_and_can_be_gone_back_to(name: str) -> None:
 
 
 def quick(partitions: int = 6) -> Cluster:
-    """A cluster under load of all sorts."""
+    """Return a cluster under load of all kinds."""
     spec = ClusterSpec(tuple(BrokerSpec(broker) for broker in (1, 2, 3)), (TopicSpec("t", partitions, 3),))
     cluster = Cluster(spec)
     cluster.do(acts.Load("t", 100, acks="all", producer="all"))
@@ -96,7 +98,7 @@ def quick(partitions: int = 6) -> Cluster:
 
 
 def test_a_future_that_was_left_is_still_there() -> None:
-    """Back, on in another way, and forth to the future that was left: lists that both had in common are nobody's to change."""
+    """Go back, continue in another way, and go forward to the first future again. Lists that both futures share must not change."""
     cluster = quick()
     start = cluster.snapshot()
     cluster.run_until(8 * SECOND)
@@ -112,7 +114,7 @@ def test_a_future_that_was_left_is_still_there() -> None:
 
 
 def test_what_was_found_out_in_a_future_that_was_left_is_forgotten() -> None:
-    """Where batches end is found out late: another future's batches end elsewhere."""
+    """The ends of batches are computed on demand, and another future's batches have different ends."""
     cluster = quick(1)
     cluster.snapshot()
     start = cluster.snapshot()
@@ -130,7 +132,7 @@ def test_what_was_found_out_in_a_future_that_was_left_is_forgotten() -> None:
 
 
 def test_what_a_view_finds_out_is_not_taken_for_the_past() -> None:
-    """Looking at harm folds what is committed into the account; back at an earlier moment that is not known yet."""
+    """A view of harm adds committed records to the account. At an earlier moment, these records are not yet known to be committed."""
     cluster = quick()
     cluster.snapshot()
     start = cluster.snapshot()
@@ -149,7 +151,7 @@ def test_another_cluster_cannot_go_back() -> None:
 
 
 class Pair:
-    """Holds two lists that are equal at times."""
+    """An object with two lists that are equal at times."""
 
     def __init__(self) -> None:
         self.one: list[int] = []

@@ -1,4 +1,4 @@
-"""A cluster restored from a keyframe goes on as if nothing had happened, and the one it was taken of is not disturbed by that."""
+"""A cluster that is restored from a keyframe continues as if nothing had happened, and does not disturb the original cluster."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ from tests.core.properties.timelines import attempt
 from tests.core.properties.whole import assert_same, same, whole
 
 Doing = tuple[int, acts.Act | None]
-"""Wait that many µs, then do this."""
+"""A waiting time in µs, and the act that follows."""
 
 
 def plan(seed: int) -> list[Doing]:
-    """What befalls a cluster with producers of every kind: drawn faults of all sorts, idle times, single records."""
+    """Return a plan for a cluster with producers of every kind: random faults of all kinds, idle times, and single records."""
     draw = random.Random(f"{seed}:keyframes")
     doings: list[Doing] = [
         (0, acts.Load("t0", 20, every=300 * US_PER_MS, producer="load0")),
@@ -51,7 +51,7 @@ def plan(seed: int) -> list[Doing]:
 
 
 def go_on(cluster: Cluster, doings: list[Doing]) -> None:
-    """Play doings."""
+    """Execute a plan."""
     for wait, act in doings:
         cluster.run_until(cluster.now + wait)
         if act is not None:
@@ -59,9 +59,10 @@ def go_on(cluster: Cluster, doings: list[Doing]) -> None:
 
 
 def hold(spec: ClusterSpec, release: Release, seed: int, doings: list[Doing], moments: int = 3) -> None:
-    """Take keyframes at drawn moments of a life, also in the middle of one, restore each, and let both go on until they hold the same again.
+    """Take keyframes at random moments of a timeline, also in the middle of an act, restore each, and continue both clusters until their
+    states are equal again.
 
-    What holds the same goes on the same, so a copy need not go further than to the next moment.
+    Clusters with the same state continue in the same way, so a copy does not need to continue beyond the next moment.
     """
     draw = random.Random(f"{seed}:moments")
     lived: list[tuple] = []
@@ -128,7 +129,9 @@ def test_a_quorum_goes_on_byte_for_byte(combined: bool) -> None:
 
 @pytest.mark.parametrize("name", [name for name in catalogue.names() if name[0] in "bcde"])
 def test_a_script_can_be_put_aside_after_every_act(name: str) -> None:
-    """By hand or not: each act is done to a copy restored from the keyframe that was taken after the one before."""
+    """In by-hand and other scripts, each act is executed on a copy, which is restored from the keyframe that was taken after the previous
+    act.
+    """
     scenario = catalogue.load(name)
     release = releases_of(scenario, ())[0]
     events: list[tuple] = []
@@ -147,7 +150,7 @@ def test_a_script_can_be_put_aside_after_every_act(name: str) -> None:
 
 @pytest.mark.parametrize("act", [acts.Shutdown(1), acts.Reassign(TopicPartition("t0", 0), (2, 3))])
 def test_a_keyframe_can_be_taken_in_the_middle_of_what_a_zookeeper_controller_does(act: acts.Act) -> None:
-    """Between reading states and writing them the controller has a decision in hand."""
+    """Between reading states and writing them, the controller has an unfinished decision."""
     spec = ClusterSpec(tuple(BrokerSpec(broker) for broker in (1, 2, 3)), (TopicSpec("t0", assignment=(PartitionSpec((2, 1, 3)),)),))
     cluster = Cluster(spec, RELEASES["2.0"])
     cluster.run_until(SECOND)

@@ -1,4 +1,4 @@
-"""Kills and losses of power, drawn: acknowledged records are lost only when the rules allow it (L3, S11; KIP-966)."""
+"""Random kills and losses of power: acknowledged records are lost only if the rules allow it (L3, S11; KIP-966)."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ SPEC = ClusterSpec(
 )
 
 PATIENCE = 90
-"""Seconds until a cluster must be whole after its brokers have been started."""
+"""The number of seconds after the start of its brokers by which a cluster must be whole."""
 
 
 def whole(cluster: Cluster) -> bool:
-    """Everybody runs and is in sync, and every log is as long as its leader's high watermark."""
+    """Return whether all brokers run and are in sync, and every log is as long as its leader's high watermark."""
     if any(broker.state is not BrokerState.RUNNING for broker in cluster.brokers.values()):
         return False
     return all(

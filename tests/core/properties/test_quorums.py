@@ -1,4 +1,6 @@
-"""Random kills, pauses and cuts of voters never yield two committed records at one offset nor two leaders of one epoch; healed, the cluster is whole."""
+"""Random kills, pauses, and cuts of voters never lead to two committed records at one offset or to two leaders of one epoch. A healed
+cluster becomes whole.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +14,7 @@ from tests.core.properties.quorums import QuorumLife, QuorumWatch, heal, play, q
 @settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
 @given(quorum_lives())
 def test_one_committed_log(life: QuorumLife) -> None:
-    """D9: whatever happens to voters, there is one committed log and one leader in an epoch; after healing everything converges."""
+    """D9: whatever happens to voters, there is a single committed log and a single leader in an epoch. After healing, everything converges."""
     watch = QuorumWatch()
     cluster = play(life, watch)
     whole(cluster, heal(cluster, watch))
@@ -21,7 +23,7 @@ def test_one_committed_log(life: QuorumLife) -> None:
 @settings(max_examples=5, deadline=None, suppress_health_check=list(HealthCheck))
 @given(quorum_lives())
 def test_the_same_life_gives_the_same_events(life: QuorumLife) -> None:
-    """Byte for byte."""
+    """The events are the same byte for byte."""
 
     def events() -> list[tuple]:
         taken: list[tuple] = []

@@ -1,4 +1,6 @@
-"""Swarm-drawn fault mixes under every release: what it promises holds, what it is known to break is found broken, and a healed cluster becomes whole."""
+"""Random mixes of faults under every release: the release keeps its promises, its known flaws are found, and a healed cluster becomes
+whole.
+"""
 
 from __future__ import annotations
 
@@ -18,20 +20,21 @@ from tests.core.properties.swarm import FENCED_JOINED, HARMS, harms, swarm
 LOST, DIVERGED = HARMS
 
 SEEDS: Final = range(3)
-"""Seeds that every release is held to; `search` and `swarm` try as many as one likes."""
+"""The seeds that are tried under every release; `search` and `swarm` try any number of seeds."""
 
 MOVING_SEEDS: Final = range(3)
-"""Seeds with moves."""
+"""The seeds with moves."""
 
 HARSH_SEEDS: Final = range(3)
-"""Seeds of harsh mixes."""
+"""The seeds with harsh faults."""
 
 
 @pytest.mark.parametrize("release", RELEASES.values(), ids=RELEASES)
 def test_promises_hold_and_a_healed_cluster_becomes_whole(release: Release) -> None:
-    """At every step what this release promises (`Watch`); after the faults, within bounded time, all online, in sync and equal.
+    """The promises of the release hold at every step (`Watch`). After the faults, everything is online, in sync, and equal within a limited
+    time.
 
-    Old releases with ZooKeeper, and every second seed also with the control plane of KRaft.
+    Old releases run with ZooKeeper and, for every second seed, also with the KRaft control plane.
     """
     for seed in SEEDS:
         watched(swarm(seed), release)
@@ -41,7 +44,7 @@ def test_promises_hold_and_a_healed_cluster_becomes_whole(release: Release) -> N
 
 @pytest.mark.parametrize("release", RELEASES.values(), ids=RELEASES)
 def test_promises_hold_while_partitions_move_and_every_move_ends(release: Release) -> None:
-    """Moves begin while others run, and are given up: who leads and who is in sync is a replica, and once all is healed no move is left."""
+    """Moves begin while others run, and are canceled: leaders and ISR members are always replicas, and no move is left after healing."""
     for seed in MOVING_SEEDS:
         watched(swarm(seed, moves=True), release)
         if release.zookeeper and seed % 2:
@@ -62,7 +65,7 @@ def test_seeds_differ_in_which_faults_exist_and_how_often() -> None:
 
 @pytest.mark.parametrize("name", ["2.1", "2.4", "2.7", "3.3", "4.0", "4.1", "4.3"])
 def test_replicas_agree_in_the_end_also_after_harsh_faults(name: str) -> None:
-    """Power losses and unclean elections lose records; they leave no replica that differs from its leader for good."""
+    """Power losses and unclean elections lose records, but leave no replica that permanently differs from its leader."""
     for seed in HARSH_SEEDS:
         watched(swarm(seed, harsh=True), RELEASES[name], lossless=False)
 
@@ -105,7 +108,7 @@ that."""
     ("story", "broken"), [pytest.param(story, name, id=f"{story} {name}") for story, known in HARMED.items() for name in known[0]]
 )
 def test_a_harm_that_a_release_is_known_for_is_found(story: str, broken: str) -> None:
-    """A harm that is never seen is a model that is too kind."""
+    """If the known harm never occurs, the model is too lenient."""
     _, _, harm, shape, seeds = HARMED[story]
     for seed in seeds:
         assert harms(seed, release_named(broken), shape=shape)[harm], seed
@@ -113,14 +116,14 @@ def test_a_harm_that_a_release_is_known_for_is_found(story: str, broken: str) ->
 
 @pytest.mark.parametrize("story", HARMED)
 def test_the_repair_ends_it(story: str) -> None:
-    """The same seeds do no such harm under the release that has the rule."""
+    """The same seeds do not do this harm under the release that has the rule."""
     _, repaired, harm, shape, seeds = HARMED[story]
     for seed in seeds:
         assert not harms(seed, release_named(repaired), shape=shape)[harm], seed
 
 
 def test_every_release_before_elr_is_found_harmful() -> None:
-    """What is known of each profile is found under that very profile, with nothing switched off."""
+    """The known flaws of each profile are found under that very profile, with no guard switched off."""
     found = {name for broken, *_ in HARMED.values() for name in broken if name in RELEASES}
     assert found == {name for name, release in RELEASES.items() if not release.elr}
 

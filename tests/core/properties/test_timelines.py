@@ -25,7 +25,7 @@ ROOT: Final = Path(__file__).parents[3]
 
 
 def bounded(examples: int) -> settings:
-    """The same few examples each time."""
+    """Use the same few examples each time."""
     return settings(
         max_examples=examples, deadline=None, derandomize=True, database=None,
         suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.large_base_example],
@@ -40,7 +40,7 @@ def test_promises_hold_and_a_healed_cluster_becomes_whole(timeline: Timeline) ->
 
 @pytest.mark.parametrize("release", RELEASES.values(), ids=RELEASES)
 def test_every_release_keeps_its_promises(release: Release) -> None:
-    """What a release promises is less before 2.7: see `Watch`; elections, epochs and watermarks are held to the same rules in all."""
+    """Before 2.7, releases promise less (see `Watch`). Elections, epochs, and watermarks follow the same rules in all releases."""
 
     @bounded(4)
     @given(timelines(steps=20))
@@ -59,7 +59,7 @@ def test_a_timeline_repeats_itself(timeline: Timeline) -> None:
 @bounded(8)
 @given(timelines(steps=20))
 def test_steps_and_run_until_come_out_the_same(timeline: Timeline) -> None:
-    """A run in single steps, with the cluster looked at in between, is the run that goes from time to time at once."""
+    """A run in single steps, with a look at the cluster between them, is the same as a run that goes directly from time to time."""
 
     def stepwise(cluster: Cluster, time: int) -> None:
         while (due := cluster.next_time()) is not None and due <= time:

@@ -1,4 +1,6 @@
-"""Random timelines: a small cluster under load, and what befalls it. Data only, so that a failing one can be shown, shrunk and replayed."""
+"""Random timelines: a small cluster under load, and the events that happen to it. Timelines are plain data, so that a failing one can be
+shown, shrunk, and replayed.
+"""
 
 from __future__ import annotations
 
@@ -20,22 +22,26 @@ from core.sim.errors import ActRefused
 from core.sim.units import SECOND, US_PER_MS
 
 DEFAULT_LATENCY: Final = 500
-"""One-way latency of a healthy link, µs."""
+"""The one-way latency of a healthy link, µs."""
 
 HEALED_WITHIN: Final = 130 * SECOND
-"""Virtual time after which a healed cluster must be whole: delivery.timeout.ms, and a broker's start with recovery."""
+"""The virtual time after which a healed cluster must be whole: delivery.timeout.ms, and a broker's start with recovery."""
 
 Step = tuple[int, acts.Act]
-"""Wait that many µs, then do this."""
+"""A waiting time in µs, and the act that follows."""
 
 
 CLIENTS = (("request.timeout.ms", "30000"), ("retries", "2147483647"))
-"""Clients of every release come back from whatever goes wrong, and soon: old consumers wait 305 s, old producers try once."""
+"""Settings with which clients of every release recover quickly from all faults. By default, old consumers wait for 305 s, and old producers
+try only once.
+"""
 
 
 @attrs.frozen
 class Timeline:
-    """A cluster of `brokers` with one topic per entry of `partitions`, loads on each, and steps; old releases have ZooKeeper, unless KRaft is asked for."""
+    """A cluster of `brokers` with one topic per entry of `partitions`, loads on each, and steps. Old releases have ZooKeeper unless KRaft
+    is requested.
+    """
 
     brokers: int
     partitions: tuple[int, ...]
@@ -45,7 +51,9 @@ class Timeline:
     control_plane: ControlPlane = ControlPlane.BY_RELEASE
 
     def spec(self, *, min_isr: int = 2) -> ClusterSpec:
-        """The cluster: replication factor 3, no unclean election, brokers slow enough to start that things happen meanwhile."""
+        """Return the cluster: replication factor 3, no unclean election, and brokers whose start is slow enough for other things to happen
+        meanwhile.
+        """
         return ClusterSpec(
             brokers=tuple(BrokerSpec(broker) for broker in range(1, self.brokers + 1)),
             topics=tuple(TopicSpec(f"t{number}", count, 3) for number, count in enumerate(self.partitions)),
@@ -56,7 +64,7 @@ class Timeline:
         )
 
     def opening(self) -> tuple[acts.Act, ...]:
-        """Loads with acks=all and consumers on every topic, and an idempotent load on the first."""
+        """Return the opening acts: loads with acks=all and consumers on every topic, and an idempotent load on the first topic."""
         opening: list[acts.Act] = []
         for number in range(len(self.partitions)):
             opening.append(acts.Load(f"t{number}", 50, every=200 * US_PER_MS, producer=f"load{number}"))
@@ -67,7 +75,7 @@ class Timeline:
 
 
 def _waits() -> st.SearchStrategy[int]:
-    """0 to 40 s: often nothing, a round trip or a moment, seldom long."""
+    """Return waits of 0 to 40 s: often none, a round trip, or a moment, and seldom long."""
     return st.one_of(
         st.sampled_from((0, 300, 1_000, 20 * US_PER_MS)),
         st.integers(0, 2_000).map(lambda ms: ms * US_PER_MS),
@@ -124,7 +132,7 @@ def _acts(brokers: int, topics: int, min_isrs: tuple[int, ...]) -> st.SearchStra
 
 @st.composite
 def timelines(draw: Callable, *, steps: int = 30, min_isrs: tuple[int, ...] = (2, 3)) -> Timeline:
-    """Any timeline of at most that many steps, with min.insync.replicas changing among those given."""
+    """Return any timeline with at most the given number of steps, in which min.insync.replicas changes among the given values."""
     brokers = draw(st.integers(3, 5))
     partitions = tuple(draw(st.lists(st.integers(1, 2), min_size=1, max_size=2)))
     step = st.tuples(_waits(), _acts(brokers, len(partitions), min_isrs))
@@ -135,7 +143,7 @@ def timelines(draw: Callable, *, steps: int = 30, min_isrs: tuple[int, ...] = (2
 
 
 def play(timeline: Timeline, release: Release, sink: Callable[[tuple], None] | None, run: Callable[[Cluster, int], None]) -> Cluster:
-    """A timeline from its start to its last step; `run` takes the cluster to a time. What is impossible is left out."""
+    """Play a timeline from its start to its last step; `run` runs the cluster to a time. Impossible acts are left out."""
     cluster = Cluster(timeline.spec(), release, timeline.seed, sink)
     for act in timeline.opening():
         cluster.do(act)
@@ -147,7 +155,7 @@ def play(timeline: Timeline, release: Release, sink: Callable[[tuple], None] | N
 
 
 def attempt(cluster: Cluster, act: acts.Act) -> bool:
-    """Do an act if it is possible."""
+    """Execute an act if it is possible."""
     try:
         cluster.do(act)
     except ActRefused:
@@ -156,7 +164,7 @@ def attempt(cluster: Cluster, act: acts.Act) -> bool:
 
 
 def heal(cluster: Cluster, run: Callable[[Cluster, int], None]) -> None:
-    """Make everything work again, stop the loads, and give it the time it may need."""
+    """Repair everything, stop the loads, and give the cluster enough time to recover."""
     end = cluster.now + HEALED_WITHIN
     for src, dst in [direction for direction, link in cluster.network.links.items() if link.held]:
         cluster.do(acts.Release((src, dst)))
@@ -183,7 +191,7 @@ def heal(cluster: Cluster, run: Callable[[Cluster, int], None]) -> None:
 
 
 def events_of(timeline: Timeline, release: Release = CURRENT) -> list[tuple]:
-    """All events of a timeline."""
+    """Return all events of a timeline."""
     events: list[tuple] = []
     play(timeline, release, events.append, Cluster.run_until)
     return events

@@ -1,4 +1,6 @@
-"""A cluster's whole state as one comparable value: whatever two clusters that hold the same are made of, theirs is equal."""
+"""The whole state of a cluster as one comparable value, which is equal for two clusters that hold the same, whatever objects they consist
+of.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +14,9 @@ from core.sim.state.fields import ATOMS
 
 
 def whole(cluster: Cluster) -> list[Any]:
-    """What every object reached from a cluster holds, in the order in which they are found, references by that order."""
+    """Return the contents of every object that is reachable from a cluster, in the order of discovery. References are numbered in that
+    order.
+    """
     numbers: dict[int, int] = {}
     objects: list[Any] = []
 
@@ -39,12 +43,12 @@ def whole(cluster: Cluster) -> list[Any]:
 
 
 def same(one: Cluster, other: Cluster) -> None:
-    """Both hold the same; the first object that does not is told."""
+    """Assert that two clusters have the same state. If not, name the first object that differs."""
     assert_same(whole(one), whole(other))
 
 
 def assert_same(mine: list[Any], theirs: list[Any]) -> None:
-    """Both wholes are the same; the first object that is not is told."""
+    """Assert that two states are the same. If not, name the first object that differs."""
     for number, (a, b) in enumerate(zip(mine, theirs, strict=False)):
         assert a == b, f"object {number} of {len(mine)} differs"
     assert len(mine) == len(theirs)

@@ -1,4 +1,4 @@
-"""A toy protocol of long polls: clients ask a server for news, and tell it their labels."""
+"""A toy protocol with long polls: clients ask a server for news, and tell the server their labels."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from core.sim.random_stream import RandomStream
 from core.sim.simulation import Simulation
 
 TIMEOUT = 60
-"""µs after which a client gives an ask up."""
+"""The time after which a client gives up an ask, µs."""
 
 
 class Ask(NamedTuple):
-    """A client knows the news up to `version` and asks for more; `label`: it has changed, or the server does not know it."""
+    """A request from a client that knows the news up to `version`. `label` is set if it has changed or if the server does not know it."""
 
     number: int
     version: int
@@ -27,14 +27,14 @@ class Ask(NamedTuple):
 
 
 class Told(NamedTuple):
-    """The answer to the ask of that number: the news up to a version; those that the client knows already, if there are none."""
+    """The response to the ask with that number: the news up to a version, or the version that the client already knows if there is no news."""
 
     number: int
     version: int
 
 
 class Conversation:
-    """One client, as the server knows it."""
+    """The state of one client on the server."""
 
     def __init__(self, server: Server, client: str, poll: LongPoll) -> None:
         self.server = server
@@ -59,7 +59,7 @@ class Conversation:
         return Told(request.number, request.version)
 
     def seen(self) -> tuple[int, int]:
-        """When the last ask came, and until when it waits."""
+        """Return the time of the last ask, and the time until which it waits."""
         if self.poll.elided:
             return max(self.heard_at, self.poll.arrived_at()), self.poll.waits_until()
         return self.heard_at, self.due if self.waiting else -1
@@ -159,14 +159,14 @@ class Client(Node):
         self.timer(1, "again")
 
     def relabel(self) -> None:
-        """The next ask tells another label."""
+        """Change the label. The next ask reports the new label."""
         self.poll.withdraw()
         self.labels += 1
         self.label = f"{self.address}-{self.labels}"
         self.untold = True
 
     def allow(self, wait: int) -> None:
-        """Asks may wait so long from now on, µs."""
+        """Set the maximum waiting time of asks from now on, µs."""
         self.poll.withdraw()
         self.allowed_wait = wait
 
@@ -176,7 +176,7 @@ class Client(Node):
         self._keep_watch()
 
     def seen(self) -> int:
-        """When the last ask left."""
+        """Return the time at which the last ask was sent."""
         return max(self.sent_at, self.poll.sent_at())
 
     def _ask(self) -> None:
@@ -244,7 +244,7 @@ class NewsService(Simulation):
         self.nodes |= {node.address: node for node in (self.server, *self.clients)}
 
     def kill(self, node: Server | Client) -> None:
-        """A process ends, and its memory is gone."""
+        """End a process, which loses its memory."""
         self.paused.pop(node.address, None)
         self.network.process_died(node.address, self.now, self.journal.emit("killed", node.address))
         node.incarnation += 1
@@ -252,11 +252,11 @@ class NewsService(Simulation):
             node.conversations.clear()
 
     def start(self, node: Server | Client) -> None:
-        """It is started again."""
+        """Start a process again."""
         self.network.alive[node.address] = True
         node.start()
 
     def seen(self) -> object:
-        """What there is to see between two steps."""
+        """Return everything that can be seen between two steps."""
         conversations = {client: conversation.seen() for client, conversation in self.server.conversations.items()}
         return self.now, conversations, [client.seen() for client in self.clients]

@@ -1,4 +1,4 @@
-"""A toy protocol: a primary writes what a client sends, and copies it to a backup, which takes over when the primary dies."""
+"""A toy protocol: a primary writes the values that a client sends, and copies them to a backup, which takes over when the primary dies."""
 
 from __future__ import annotations
 
@@ -14,31 +14,31 @@ from core.sim.simulation import Simulation
 
 
 class Write(NamedTuple):
-    """A client has a value written."""
+    """A request of a client to write a value."""
 
     value: int
 
 
 class Copy(NamedTuple):
-    """The primary has the backup write a value."""
+    """A request of the primary to the backup to write a value."""
 
     value: int
 
 
 class Copied(NamedTuple):
-    """The backup has written it."""
+    """The backup's response after it has written the value."""
 
     value: int
 
 
 class Written(NamedTuple):
-    """The primary answers the client."""
+    """The primary's response to the client."""
 
     value: int
 
 
 class Server(Node):
-    """A primary or a backup; `hasty`: a primary answers before the backup has the value."""
+    """A primary or a backup. If `hasty` is set, a primary responds before the backup has the value."""
 
     def __init__(self, address: str, other: str, network: Network, journal: Journal, *, primary: bool, hasty: bool) -> None:
         super().__init__(address, network, journal)
@@ -74,7 +74,7 @@ class Server(Node):
 
 
 class Client(Node):
-    """Writes 1, 2, 3 … to the server that it takes for the primary, one every 10 µs."""
+    """A client that writes 1, 2, 3, … to the server that it considers the primary, one value every 10 µs."""
 
     def __init__(self, servers: list[str], values: int, network: Network, journal: Journal) -> None:
         super().__init__("client", network, journal)
@@ -113,14 +113,14 @@ class Toy(Simulation):
         self.nodes |= {node.address: node for node in (*self.servers, self.client)}
 
     def kill(self, server: Server) -> None:
-        """A server's process ends, and its memory is gone."""
+        """End a server's process, which loses its memory."""
         server.incarnation += 1
         server.primary = False
         server.values.clear()
         self.network.process_died(server.address, self.now, 0)
 
     def lost(self) -> str:
-        """Which acknowledged values no primary has, once there is one again."""
+        """Return the acknowledged values that no primary has, after there is a primary again."""
         primaries = [server for server in self.servers if server.primary]
         lost = [value for value in sorted(self.client.acknowledged) if primaries and value not in primaries[0].values]
         return f"lost {lost}" if lost else ""

@@ -1,4 +1,4 @@
-"""Clocks that are wrong: what they show, whom they mislead, and whom they do not; and proxies that repeat or reorder a client's requests."""
+"""Wrong clocks: what they show, and which decisions they affect and do not affect; and proxies that repeat or reorder a client's requests."""
 
 from __future__ import annotations
 
@@ -39,9 +39,10 @@ def test_what_a_clock_shows_and_how_long_its_durations_are() -> None:
 
 @pytest.mark.parametrize(("drift", "after"), [(0, 9), (500_000, 6), (-500_000, 18)])
 def test_the_controllers_clock_decides_when_a_session_is_over(drift: int, after: int) -> None:
-    """broker.session.timeout.ms is 9 s by the controller's clock: 6 s when it runs half as fast again, 18 s when it runs half as fast.
+    """broker.session.timeout.ms is 9 s by the controller's clock: 6 s if the clock runs at 1.5 times the normal speed, and 18 s if it runs
+    at half speed.
 
-    The controller looks eight times per timeout, so it fences at most an eighth later.
+    The controller checks eight times per timeout, so it fences a broker at most an eighth later.
     """
     cluster = cluster_of()
     cluster.do(acts.SetClock("controller", drift_ppm=drift))
@@ -55,7 +56,9 @@ def test_the_controllers_clock_decides_when_a_session_is_over(drift: int, after:
 
 
 def test_a_slow_clock_loses_its_broker_its_zookeeper_session() -> None:
-    """It pings three times per session timeout by its own clock; ZooKeeper measures by its own. Half as fast still holds, barely."""
+    """The broker pings three times per session timeout by its own clock, and ZooKeeper measures by its own clock. At half speed, the
+    session barely survives.
+    """
     cluster = cluster_of("2.4")
     cluster.do(acts.SetClock("b3", drift_ppm=-500_000))
     cluster.run_until(60 * SECOND)

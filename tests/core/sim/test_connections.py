@@ -1,4 +1,4 @@
-"""Connections keep the order in which messages were sent, whatever their link is like, as TCP does (FIFO by direction)."""
+"""Connections keep the order in which messages were sent, whatever the properties of their link, as TCP does (FIFO in each direction)."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ A_TO_B = ("a", "b")
 
 
 class Wire:
-    """A network of two nodes whose messages are numbers, and a clock to take them out by."""
+    """A network of two nodes whose messages are numbers, and a clock for their delivery."""
 
     def __init__(self, jitter: int = 0, loss_ppm: int = 0, seed: int = 0, **of_proxy: int) -> None:
         self.agenda = Agenda()
@@ -24,14 +24,14 @@ class Wire:
         self.sent = 0
 
     def send(self, count: int = 1, every: int = 10, sender: str = "a", node: str = "b") -> None:
-        """Send the next numbers, with so many µs between."""
+        """Send the next numbers at intervals of the given number of µs."""
         for _ in range(count):
             self.sent += 1
             self.network.send(sender, node, self.sent, self.now, 0)
             self.now += every
 
     def arrived(self, node: str = "b") -> list[object]:
-        """What comes to a node, in the order in which it comes, on connections that stand; taken out."""
+        """Take the messages that arrive at a node on open connections, in order."""
         entries = sorted(entry for entry in self.agenda.entries if entry.node == node)
         for entry in entries:
             self.agenda.entries.remove(entry)

@@ -15,14 +15,14 @@ from core.sim.state.snapshot import Snapshots
 from tests.core.sim.news_service import TIMEOUT, NewsService
 
 CYCLE = 3 + 3 + 20
-"""µs that an idle poll takes: there, back, and the wait."""
+"""The time of an idle poll, µs: to the server, back, and the wait."""
 
 Step = tuple[int, str, int]
-"""µs that pass, what happens, and to which node or link."""
+"""A time in µs, an action that follows, and the node or link that it affects."""
 
 
 def play(steps: list[Step], *, elide: bool) -> tuple[list[Any], list[object]]:
-    """The events, and what there was to see after each step."""
+    """Return the events, and what could be seen after each step."""
     events: list[Any] = []
     seen: list[object] = []
     service = NewsService(elide=elide, sink=events.append)
@@ -191,7 +191,7 @@ def test_after_an_interruption_the_next_wait_in_vain_is_elided() -> None:
 
 
 def test_a_request_sent_before_the_turn_of_its_poll_has_left() -> None:
-    """Something that comes before the poll's messages in the agenda has its client send: the request is under way from that time."""
+    """An item that precedes the poll's messages in the agenda makes the client send: the request is in flight from that time on."""
     service = idle()
     client = service.clients[0]
     client.relabel()

@@ -1,4 +1,4 @@
-"""A protocol that knows nothing of snapshots gets them, and a search over everything that may happen to it."""
+"""A protocol without any code for snapshots supports snapshots, and a search over everything that can happen to it."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ ROOT = HERE.parents[3]
 
 
 def faults(toy: Toy) -> list[Choice]:
-    """One server may be killed, either."""
+    """Return the possible faults: either server can be killed, but only one."""
     if not all(toy.network.alive.values()):
         return []
     return [act(f"kill {server.address}", lambda server=server: toy.kill(server)) for server in toy.servers]
@@ -125,7 +125,7 @@ def test_a_paused_node_does_nothing() -> None:
 
 
 def by_detour(*, detour: bool) -> Toy:
-    """The same state, by another order and at another time."""
+    """Return the same state, reached in another order and at another time."""
     toy = Toy(hasty=False)
     if detour:
         toy.journal.emit("something", 1)
@@ -153,7 +153,7 @@ def test_a_fingerprint_tells_what_makes_a_difference() -> None:
 
 
 def fingerprint_with_random() -> str:
-    """Of the toy and a source of random numbers, which is state, too."""
+    """Return the fingerprint of the toy and a source of random numbers, which is also state."""
     return Fingerprints(by_detour(detour=True), RandomStream("5")).take().hex()
 
 

@@ -1,4 +1,4 @@
-"""Whatever holds something that can change, a snapshot brings it back, and a copy has its own; nothing escapes."""
+"""A snapshot restores everything that can change, however it is held, and a copy has its own objects. Nothing is missed."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from core.sim.units import SECOND
 
 
 class InSlots:
-    """Holds something in a slot."""
+    """An object that holds something in a slot."""
 
     __slots__ = ("held",)
 
@@ -34,12 +34,12 @@ class InSlots:
         self.held = held
 
     def reach(self) -> Any:
-        """What it holds."""
+        """Return the held object."""
         return self.held
 
 
 class InMoreSlots(InSlots):
-    """Has a slot that its base does not have."""
+    """An object with a slot that its base class does not have."""
 
     __slots__ = ("more",)
 
@@ -49,7 +49,7 @@ class InMoreSlots(InSlots):
 
 
 class InFinal:
-    """Holds the same for good, whatever becomes of that."""
+    """An object that always holds the same object, which can change."""
 
     __slots__ = ("held",)
 
@@ -60,14 +60,14 @@ class InFinal:
 
 
 class InDict:
-    """Holds something in its own dict."""
+    """An object that holds something in its own dict."""
 
     def __init__(self, held: Any) -> None:
         self.held = held
 
 
 class InBoth(InDict):
-    """Has both."""
+    """An object with a slot and a dict."""
 
     __slots__ = ("more",)
 
@@ -77,21 +77,21 @@ class InBoth(InDict):
 
 
 class InName(NamedTuple):
-    """A tuple with names, which says that it holds what never changes."""
+    """A named tuple that is declared to hold only objects that never change."""
 
     held: int
 
 
 @attrs.frozen
 class InFrozen:
-    """Never changes, as it says, nor does what it holds."""
+    """A frozen object that is declared to hold only objects that never change."""
 
     held: int
 
 
 @attrs.define(eq=False)
 class InAttrs:
-    """Of attrs."""
+    """An attrs object."""
 
     held: Any
 
@@ -117,7 +117,7 @@ HOLDERS: dict[str, tuple[Callable[[Any], Any], Callable[[Any], Any]]] = {
     "owner of a method written in C": (lambda held: held.append, lambda holder: holder.__self__),
     "value that a method written in C reaches": (lambda held: {1: held}.get, lambda holder: holder(1)),
 }
-"""How something may be held, and reached."""
+"""The ways in which something can be held, each with a function that reaches it."""
 
 
 @pytest.mark.parametrize("way", HOLDERS)
@@ -145,7 +145,7 @@ def test_what_is_held_is_brought_back(way: str) -> None:
 
 
 class Partly:
-    """One of its fields is no part of the state."""
+    """An object with a field that is not part of the state."""
 
     OUTSIDE: ClassVar = ("sink",)
 
@@ -168,7 +168,7 @@ def test_what_is_outside_stays_as_it_is() -> None:
 
 
 class OnList(list[int]):
-    """Has more than its fields, which nobody has said."""
+    """A list subclass with state that is not declared."""
 
 
 @pytest.mark.parametrize("value", [object(), OnList(), iter([1]), bytearray(), memoryview(b"")])
@@ -178,7 +178,7 @@ def test_what_declares_no_fields_is_refused(value: object) -> None:
 
 
 def test_what_grows_may_grow_otherwise() -> None:
-    """Also where other objects were found since, and are compared with from then on."""
+    """This also holds if other objects have been found since, and are compared from then on."""
     snapshots = Snapshots()
     root = InDict(AppendOnlyList([1]))
     start = snapshots.take(root)
@@ -208,7 +208,9 @@ def test_one_of_other_roots_shares_nothing() -> None:
 
 
 def changeable(root: object, *beyond: object) -> Iterator[object]:
-    """All that can change and is reached from an object, as the garbage collector sees it: it does not know what is declared."""
+    """Return everything that is reachable from an object and can change, according to the garbage collector, which does not know the
+    declarations.
+    """
     seen = {id(each) for each in beyond}
     waiting = [root]
     while waiting:
@@ -230,13 +232,13 @@ def changeable(root: object, *beyond: object) -> Iterator[object]:
 
 
 def unknown(cluster: Cluster, snapshot: Snapshot[Cluster]) -> list[object]:
-    """What can change and is in no snapshot."""
+    """Return the objects that can change and that no snapshot contains."""
     known = {id(each) for group in snapshot.objects.groups.values() for each in group.objects}
     return [each for each in changeable(cluster, cluster.journal.sink) if id(each) not in known]
 
 
 def busy(release: str) -> Cluster:
-    """A cluster in which much is under way."""
+    """Return a cluster in which many things are in progress."""
     topics = (TopicSpec("t", 3, 3),)
     cluster = Cluster(ClusterSpec(tuple(BrokerSpec(broker, log_dirs=2) for broker in (1, 2, 3)), topics), RELEASES[release], 0, [].append)
     cluster.do(acts.Load("t", 100, acks="all", producer="all"))

@@ -1,6 +1,6 @@
-"""Holds the model against a recording of transactions, value by value.
+"""Compares the model with a recording of transactions, value by value.
 
-Producer IDs are compared by the first one that stands for a recorded one.
+Producer IDs are compared by the first ID of the model that stands for a recorded one.
 """
 
 from __future__ import annotations
@@ -30,11 +30,11 @@ LEADERS: Final = "leaders, ISRs"
 INDEX: Final = "transaction index"
 
 TRANSACTION_MEASURES: Final = (ANSWERS, OFFSETS, STATES, PRODUCERS, STATE_RECORDS, LOGS, READS, LEADERS, INDEX)
-"""What is compared, in the order of the table."""
+"""The compared measures, in the order of the table."""
 
 
 PHASES: Final = 12
-"""How many phases of the timers a recording is tried with."""
+"""The number of phases of the timers that are tried for a recording."""
 
 
 @attrs.define
@@ -52,7 +52,7 @@ class Comparer:
     looked: dict[str, int] = attrs.field(factory=dict)
 
     def run(self) -> Iterator[Comparison]:
-        """Play every act and compare what came of it."""
+        """Play every act, and compare its results."""
         for act in self.recording.acts:
             where = f"{self.recording.name} act {act.number}"
             answer = self.player.play(act)
@@ -66,7 +66,7 @@ class Comparer:
 
     @property
     def ids(self) -> ProducerIds:
-        """Which producer IDs of the model stand for the recorded ones."""
+        """The producer IDs of the model that stand for the recorded ones."""
         return self.player.ids
 
     # --- answers ---------------------------------------------------------------------------------------------------
@@ -88,7 +88,7 @@ class Comparer:
         return Comparison(ANSWERS, where, text, answer)
 
     def _raw(self, recorded: list[Any], answer: list[Any]) -> list[Any]:
-        """A recorded answer with the model's producer IDs: [error, producer ID, epoch]."""
+        """Return a recorded response with the model's producer IDs: [error, producer ID, epoch]."""
         if len(recorded) < 3:
             return recorded
         return [recorded[0], self.ids.in_the_model(recorded[1], answer[1]), recorded[2]]
@@ -219,7 +219,7 @@ class Comparer:
 
 
 def error_of(text: str) -> str:
-    """The error of a recorded exception as Kafka's protocol names it: that of the cause, if there is one."""
+    """Return the error of a recorded exception by its name in Kafka's protocol: the error of the cause, if there is one."""
     name = text.rpartition("<- ")[2].removeprefix("EXC ").partition(":")[0]
     if name == "TimeoutException":
         return REQUEST_TIMED_OUT
@@ -228,12 +228,12 @@ def error_of(text: str) -> str:
 
 
 def compare_transactions(recording: TransactionRecording, seed: int = 0) -> list[Comparison]:
-    """Every value of a recording beside the model's."""
+    """Compare every value of a recording with the value of the model."""
     return list(Comparer(recording, Player(recording, seed)).run())
 
 
 def best_comparison(recording: TransactionRecording) -> list[Comparison]:
-    """The comparisons of the replay that agrees best: the phases of heartbeats and timers are not recorded, so several are tried."""
+    """Return the comparisons of the replay that agrees best. The phases of heartbeats and timers are not recorded, so several are tried."""
     best: list[Comparison] = []
     for seed in range(PHASES):
         found = compare_transactions(recording, seed)

@@ -1,4 +1,4 @@
-"""Single values of the recordings of transactions in which the model differs, by `measure: where`."""
+"""Single values, by `measure: where`, in which the model differs from the recordings of transactions."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ TRANSACTIONS_EXPLAINED: Final = {
     ),
     "answers: d-markers-pending act 15": "the client words the reason itself (it cannot retry anymore); the model names the error of the batch",
 }
-"""The reason of each that the recording shows."""
+"""The reason for each difference that the recording explains."""
 
 DIFFERENT: Final = {
     **dict.fromkeys(
@@ -37,4 +37,4 @@ DIFFERENT: Final = {
         "after it went on",
     ),
 }
-"""What differs although the recording gives no reason: open questions."""
+"""Differences that the recording does not explain: open questions."""

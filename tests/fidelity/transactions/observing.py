@@ -1,4 +1,4 @@
-"""What a client, a tool, or a dump would show of the model, in the form of the recordings."""
+"""The model as a client, a tool, or a dump would show it, in the form of the recordings."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from tests.fidelity.transactions.player import STATE_PARTITIONS, TOPIC, Player
 from tests.fidelity.transactions.recording import STATE_TOPIC
 
 READING: Final = 3 * SECOND
-"""How long a new consumer reads, µs."""
+"""The time for which a new consumer reads, µs."""
 
 
 def offsets(player: Player, name: str) -> dict[str, int] | None:
-    """High watermark, last stable offset, and log start of a partition; None without a leader."""
+    """Return the high watermark, last stable offset, and log start of a partition, or None without a leader."""
     if player.cluster.partition_view(player.partition(name)).leader == NO_LEADER:
         return None
     log = player.leader_log(name)
@@ -27,7 +27,7 @@ def offsets(player: Player, name: str) -> dict[str, int] | None:
 
 
 def producers(player: Player, name: str) -> list[dict[str, Any]]:
-    """The producers of a partition as DescribeProducers shows them."""
+    """Return the producers of a partition as DescribeProducers shows them."""
     state = player.leader_log(name).producer_state()
     return [
         {
@@ -42,7 +42,7 @@ def producers(player: Player, name: str) -> list[dict[str, Any]]:
 
 
 def described(player: Player, transactional_id: str) -> dict[str, Any] | None:
-    """The coordinator's state of an id; None if no broker knows the id."""
+    """Return the coordinator's state of an ID, or None if no broker knows the ID."""
     for each in player.cluster.transaction_report().transactions:
         if each.transactional_id == transactional_id:
             return {
@@ -56,7 +56,7 @@ def described(player: Player, transactional_id: str) -> dict[str, Any] | None:
 
 
 def state_records(player: Player, transactional_id: str) -> list[dict[str, Any] | None]:
-    """The records of an id in `__transaction_state`, in order; None is a tombstone."""
+    """Return the records of an ID in `__transaction_state`, in order. None is a tombstone."""
     tp = TopicPartition(STATE_TOPIC, partition_for(transactional_id, STATE_PARTITIONS))
     leader = player.cluster.partition_view(tp).leader
     found: list[dict[str, Any] | None] = []
@@ -77,7 +77,7 @@ def _state_record(player: Player, value: TransactionTransit) -> dict[str, Any]:
 
 
 def log_records(player: Player, name: str, broker: int) -> list[tuple[Any, ...]]:
-    """The records of a replica: offset, leader epoch, producer ID and epoch, sequence, whether transactional, and the marker."""
+    """Return the records of a replica: offset, leader epoch, producer ID and epoch, sequence, whether transactional, and the marker."""
     log = player.cluster.brokers[broker].disk.logs[player.partition(name)]
     found: list[tuple[Any, ...]] = []
     for run in log.physical_runs(0):  # a dump also shows what is below the log start
@@ -92,13 +92,15 @@ def log_records(player: Player, name: str, broker: int) -> list[tuple[Any, ...]]
 
 
 def transaction_index(player: Player, name: str, broker: int) -> list[tuple[int, int, int, int]]:
-    """The aborted transactions of a replica: producer ID, first and last offset, last stable offset."""
+    """Return the aborted transactions of a replica: producer ID, first and last offset, last stable offset."""
     state = player.cluster.brokers[broker].disk.logs[player.partition(name)].producer_state()
     return [] if state is None else [tuple(each) for each in state.aborted]
 
 
 def read(player: Player, isolation: str) -> dict[str, tuple[list[int], int]]:
-    """What a new consumer reads from the beginning, and where it ends. It reads in a copy of the model, so that nothing else changes."""
+    """Return the records that a new consumer reads from the beginning, and its final position. The consumer reads in a copy of the model,
+    so nothing else changes.
+    """
     heard: list[Any] = []
     copy = Cluster.restore(player.cluster.snapshot(), heard.append)
     copy.do(acts.Consume(TOPIC, "reader", isolation=isolation))

@@ -30,16 +30,16 @@ STATE_PARTITIONS: Final = 5
 """transaction.state.log.num.partitions of the recordings."""
 
 LEAD: Final = 12 * SECOND
-"""µs that the model runs before the drill begins."""
+"""The time in µs that the model runs before the drill begins."""
 
 PHASE: Final = 270 * US_PER_MS
-"""By how much the beginning differs between two seeds, µs: heartbeats and scans have another phase then."""
+"""The difference between the start times of two seeds, µs. With different start times, heartbeats and scans have different phases."""
 
 STEP: Final = 20 * US_PER_MS
-"""µs between two looks at whether a call is answered."""
+"""The time in µs between two checks whether a call has been answered."""
 
 PATIENCE: Final = 40 * SECOND
-"""The longest that a call is waited for, µs."""
+"""The maximum time for which a call is waited for, µs."""
 
 STATE_CONFIG: Final = (("cleanup.policy", "compact"), ("min.insync.replicas", "2"), ("unclean.leader.election.enable", "false"))
 """The settings of `__transaction_state`."""
@@ -57,10 +57,10 @@ CLIENTS: Final = (("request.timeout.ms", "4000"), ("delivery.timeout.ms", "20000
 """The settings of the recorded clients."""
 
 CALLS: Final = {"p.begin": acts.BeginTransaction, "p.commit": acts.CommitTransaction, "p.abort": acts.AbortTransaction}
-"""The calls of a transactional producer that need its name only."""
+"""The calls of a transactional producer that need only its name."""
 
 BUSY: Final = ("INITIALIZING", "COMMITTING_TRANSACTION", "ABORTING_TRANSACTION")
-"""The states of a producer whose call is not answered."""
+"""The states of a producer whose call has not been answered."""
 
 
 class Player:
@@ -95,17 +95,17 @@ class Player:
     # --- names -----------------------------------------------------------------------------------------------------
 
     def partition(self, name: str) -> TopicPartition:
-        """The model's partition for a recorded one."""
+        """Return the model's partition for a recorded one."""
         return TopicPartition(TOPIC, self.recording.partitions.index(name))
 
     def recorded_name(self, tp: TopicPartition) -> str:
-        """The recorded name of a data partition of the model."""
+        """Return the recorded name of a data partition of the model."""
         return self.recording.partitions[tp.partition]
 
     # --- time ------------------------------------------------------------------------------------------------------
 
     def due(self, seconds: float) -> int:
-        """The model's time for a recorded time."""
+        """Return the model's time for a recorded time."""
         return self.lead + self.shift + round(seconds * SECOND)
 
     def run_to(self, seconds: float) -> None:
@@ -115,7 +115,7 @@ class Player:
     # --- acts ------------------------------------------------------------------------------------------------------
 
     def play(self, act: TransactionAct) -> Any:
-        """Do an act; returns its answer in the words of the recording, or None if it has no answer that is compared."""
+        """Execute an act. Return its response in the words of the recording, or None if it has no response that is compared."""
         op, _, when = act.op.partition(" (")
         if when != "answered)":
             self.run_to(act.at)
@@ -148,7 +148,7 @@ class Player:
         return None
 
     def leader_log(self, name: str) -> Any:
-        """The log of a data partition's leader."""
+        """Return the log of a data partition's leader."""
         tp = self.partition(name)
         return self.cluster.brokers[self.cluster.partition_view(tp).leader].disk.logs[tp]
 
@@ -166,7 +166,7 @@ class Player:
                     self._raise_epoch(row["id"], row["epoch"])
 
     def _raise_epoch(self, transactional_id: str, epoch: int) -> None:
-        """Put an id into the epoch to which requests before the drill brought it."""
+        """Raise an ID to the epoch to which requests before the drill brought it."""
         timeout = ("transaction.timeout.ms", str(self.recording.timeouts()[transactional_id]))
         self._do(acts.InitTransactions(TOPIC, transactional_id, "before", (timeout,)))
         self.cluster.run_until(self.cluster.now + SECOND)
@@ -202,7 +202,7 @@ class Player:
         return self._answer(act, start, act.done)
 
     def _answer(self, act: TransactionAct, start: int, done: float) -> str:
-        """Wait for the answer of a call and return it."""
+        """Wait for the response to a call, and return it."""
         self.run_to(done)
         begun = self.cluster.now
         while (answer := self._answered(act, start)) is None and self.cluster.now < begun + PATIENCE:
@@ -255,12 +255,12 @@ class Player:
         return state
 
     def state_of(self, transactional_id: str) -> str | None:
-        """The coordinator's state of an id."""
+        """Return the coordinator's state of an ID."""
         found = {each.transactional_id: each for each in self.cluster.transaction_report().transactions}
         return found[transactional_id].state if transactional_id in found else None
 
     def _raw(self, act: TransactionAct) -> list[Any]:
-        """Send a request written by hand, and wait for the answer."""
+        """Send a handwritten request, and wait for the response."""
         request = RawRequest.of(act, self.recording)
         tp = self.partition(request.partition) if request.partition in self.recording.partitions else TopicPartition("nope", 0)
         answer = self._ask(request, tp)
@@ -288,7 +288,7 @@ class Player:
         self._settle(act)
 
     def _do(self, act: acts.Act) -> str | None:
-        """Do an act; returns the error of a producer that refuses it."""
+        """Execute an act. If a producer refuses it, return the error."""
         try:
             self.cluster.do(act)
         except ActRefused as refusal:

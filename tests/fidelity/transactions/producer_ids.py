@@ -1,4 +1,4 @@
-"""Which producer IDs stand for each other: which transactional.id gets which producer ID is no evidence."""
+"""The correspondence of producer IDs: which transactional.id gets which producer ID is no evidence."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ import attrs
 
 @attrs.define
 class ProducerIds:
-    """Which producer ID of the model stands for which recorded one."""
+    """A mapping from recorded producer IDs to those of the model."""
 
     models: dict[int, int] = attrs.field(factory=dict)
 
     def in_the_model(self, recorded: int, candidate: int) -> int:
-        """The model's ID for a recorded one; the candidate if the recorded one is new."""
+        """Return the model's ID for a recorded one, or the candidate if the recorded one is new."""
         if recorded < 0:
             return recorded
         if recorded not in self.models and candidate not in self.models.values():
@@ -20,5 +20,5 @@ class ProducerIds:
         return self.models.get(recorded, -recorded)
 
     def known(self, recorded: int) -> int:
-        """The model's ID for a recorded one that has been seen; the recorded one, negative, if it has not been seen."""
+        """Return the model's ID for a recorded one that has been seen; otherwise, return the recorded one as a negative number."""
         return recorded if recorded < 0 else self.models.get(recorded, -recorded)

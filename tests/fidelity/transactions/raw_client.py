@@ -1,4 +1,4 @@
-"""A client that sends the requests that were written by hand: one request, one answer."""
+"""A client that sends the handwritten requests: one request, one response."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ RESPONSES: Final = (
     ProduceResponse,
     WriteTxnMarkersResponse,
 )
-"""What the client understands."""
+"""The responses that the client understands."""
 
 
 class RawClient(Node):
-    """The client; `answers` holds what came and was not taken yet."""
+    """The client. `answers` holds the responses that have arrived and have not been taken yet."""
 
     __slots__ = ("answers", "number")
 
@@ -46,10 +46,10 @@ class RawClient(Node):
         self.answers.append(message)
 
     def _disconnected(self, message: Any, _: str) -> None:
-        """The answer will not come."""
+        """Handle a closed connection: the response will not arrive."""
 
     def next_number(self) -> int:
-        """The correlation ID of the next request."""
+        """Return the correlation ID of the next request."""
         self.number += 1
         return self.number
 
@@ -60,7 +60,7 @@ class RawClient(Node):
 
 
 def answer_of(message: Any, name: str) -> list[Any]:
-    """An answer in the form of the recordings; `name` is the recorded partition."""
+    """Return a response in the form of the recordings. `name` is the recorded partition."""
     return list(_answer(message, name))
 
 

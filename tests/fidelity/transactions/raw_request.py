@@ -1,4 +1,4 @@
-"""The requests that were written by hand, from the words of a recording."""
+"""The handwritten requests, created from the words of a recording."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ class RawRequest:
 
     @classmethod
     def of(cls, act: TransactionAct, recording: TransactionRecording) -> RawRequest:
-        """The request of an act."""
+        """Return the request of an act."""
         text = " ".join(act.words)
         _, api, *version = act.op.split()
         level = 2 if version and int(version[0][1:]) >= NEW_PROTOCOL.get(api, 100) else 0
@@ -85,7 +85,7 @@ class RawRequest:
         )
 
     def message(self, number: int, pid: int, tp: TopicPartition) -> Any:
-        """The model's request; `pid` and `tp` are the model's."""
+        """Return the model's request. `pid` and `tp` are those of the model."""
         match self.api:
             case "InitProducerId" if not self.transactional_id:
                 return InitProducerIdRequest(number, NAME)
@@ -110,7 +110,7 @@ class RawRequest:
 
 
 def _transactional_id(act: TransactionAct, recording: TransactionRecording, pid: int) -> str:
-    """The id that has the producer ID that the request names or that the answer gives; else that of the requests before."""
+    """Return the ID that has the producer ID in the request or in the response; otherwise, the ID of the previous requests."""
     if "transactional.id" in act.words:
         return ""
     owners = recording.owners()

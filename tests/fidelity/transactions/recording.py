@@ -1,4 +1,4 @@
-"""Recordings of transactions on real clusters: one JSON file a drill, as `drills-transactions/README.md` describes them."""
+"""Recordings of transactions on real clusters: one JSON file for each drill, as `drills-transactions/README.md` describes."""
 
 from __future__ import annotations
 
@@ -79,12 +79,12 @@ class TransactionRecording:
         return {name for look in self.looks() for kind in OBSERVED for name in look.get(kind, ())}
 
     def looks(self) -> Iterator[dict[str, Any]]:
-        """Everything that was observed, in order."""
+        """Return everything that was observed, in order."""
         for act in self.acts:
             yield from act.seen
 
     def replicas_of(self, name: str) -> tuple[int, ...]:
-        """The brokers of a data partition, the leader at the start first."""
+        """Return the brokers of a data partition, starting with the first leader."""
         topic = name.rpartition("-")[0]
         text = str(self.settings.get(topic, ""))
         if found := re.search(r"RF \d on b?([\d,]+)", text):
@@ -95,7 +95,7 @@ class TransactionRecording:
         return (leader, *(broker for broker in (1, 2, 3) if broker != leader))
 
     def _first_leader(self, name: str) -> int:
-        """The leader before the first broker died: as the metadata showed it, or the broker whose log has one leader epoch only."""
+        """Return the leader before the first broker died: as the metadata showed it, or the broker whose log has only one leader epoch."""
         for look in self.looks():
             for place, row in look.get("leaders", {}).items():
                 if place == name and row["leader"] != "none" and look["t"] < self.first_kill:
@@ -108,7 +108,7 @@ class TransactionRecording:
 
     @property
     def first_kill(self) -> float:
-        """When the first broker was killed, seconds."""
+        """Return the time at which the first broker was killed, seconds."""
         return min((act.at for act in self.acts if act.op == "kill"), default=float("inf"))
 
     def coordinators(self) -> dict[str, int]:
@@ -155,7 +155,7 @@ class TransactionRecording:
 
 
 def described_rows(look: dict[str, Any]) -> list[dict[str, Any]]:
-    """What the tool showed of each transactional.id; nothing of those where it failed."""
+    """Return what the tool showed of each transactional.id, without the IDs for which it failed."""
     rows = look.get("describe", ())
     return [row for row in rows if isinstance(row, dict)] if isinstance(rows, list) else []
 

@@ -1,4 +1,4 @@
-"""A log's describe text, folded from its events."""
+"""The describe output of a log, computed from its events."""
 
 from __future__ import annotations
 

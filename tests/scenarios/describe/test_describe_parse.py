@@ -1,4 +1,4 @@
-"""Reading `kafka-topics --describe`: real outputs, their relatives in the wild, and texts that must be refused."""
+"""Parsing `kafka-topics --describe`: real outputs, their variants in practice, and texts that must be refused."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Printing `kafka-topics --describe`: formats by release, filters, and what is printed reads back the same."""
+"""Printing `kafka-topics --describe`: formats by release and filters. The printed text can be read back with the same result."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ TOPIC = DescribedTopic("t", "fhp4CXTzTzihEt9mhspQ_Q", 4, 3, (("min.insync.replic
 
 
 def printed(*topics: DescribedTopic, **filters: bool) -> list[int]:
-    """The partitions that a filter prints."""
+    """Return the partitions that a filter prints."""
     text = render_describe(topics, CURRENT, **filters)  # type: ignore[arg-type]
     assert "PartitionCount" not in text
     return [row.partition for topic in parse_describe(text).topics for row in topic.rows] if text else []
@@ -93,7 +93,7 @@ def test_filters_choose_rows_and_suppress_the_headline() -> None:
 
 
 def test_topics_with_overrides_are_headlines_alone() -> None:
-    """`TopicCommand#describeTopic`: no partitions, no topics without settings of their own, and no filter beside it."""
+    """`TopicCommand#describeTopic`: no partitions, no topics without their own settings, and no combination with a filter."""
     bare = attrs.evolve(TOPIC, name="u", config=(), rows=())
     assert render_describe([TOPIC, bare], CURRENT, topics_with_overrides=True) == render_describe([attrs.evolve(TOPIC, rows=())], CURRENT)
     assert render_describe([bare], CURRENT, topics_with_overrides=True) == ""
@@ -102,7 +102,7 @@ def test_topics_with_overrides_are_headlines_alone() -> None:
 
 
 def test_min_isr_filters_use_the_raw_setting() -> None:
-    """With RF 1 and min ISR 2 the tool reports under-min-ISR, though the broker caps the value at 1."""
+    """With RF 1 and min ISR 2, the tool reports under-min-ISR, although the broker caps the value at 1."""
     row = DescribedPartition("t", 0, 1, (1,), (1,), (), LISTED, ())
     topic = DescribedTopic("t", "", 1, 1, (("min.insync.replicas", "2"),), (row,))
     assert printed(topic, under_min_isr=True) == [0]

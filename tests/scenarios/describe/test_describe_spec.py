@@ -1,4 +1,4 @@
-"""A described cluster becomes a spec in the state the text shows, and says what it concluded."""
+"""A described cluster becomes a spec in the state that the text shows, with notes about the conclusions."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def test_a_leaderless_cluster_stays_leaderless() -> None:
 
 
 def test_the_last_isr_member_of_a_leaderless_partition_is_down() -> None:
-    """Kafka keeps it in the ISR after it has died; alive it would lead."""
+    """Kafka keeps the member in the ISR after its broker has died. If the broker were alive, it would lead."""
     spec, notes = to_cluster_spec(parse_describe(head(2, 2) + row(0, "none", "3,1", "3") + row(1, "1", "1,3", "1")))
     assert spec.brokers == (BrokerSpec(1), BrokerSpec(3, up=False))
     assert spec.topics[0].assignment[0] == PartitionSpec((3, 1), (3,), -1)

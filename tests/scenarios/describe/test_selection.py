@@ -1,4 +1,6 @@
-"""Which topics `kafka-topics --describe` prints, and in which order: against real tools of 2.8.2 and 4.1.1 (tests/recordings), and Java's tables."""
+"""The topics that `kafka-topics --describe` prints, and their order, compared with real tools of 2.8.2 and 4.1.1 (tests/recordings) and
+with Java's hash tables.
+"""
 
 from __future__ import annotations
 
@@ -27,7 +29,7 @@ def topics(*names: str) -> list[DescribedTopic]:
 
 
 def recorded(version: str, section: str) -> list[str]:
-    """The topics that a section of a recording lists."""
+    """Return the topics that a section of a recording lists."""
     text = (RECORDINGS / f"tools-{version}.txt").read_text()
     part = next(part for part in text.split("== ") if part.splitlines()[0].endswith(section))
     return [line.removeprefix("Topic: ") for line in part.splitlines() if line.startswith("Topic: ")]
@@ -35,7 +37,7 @@ def recorded(version: str, section: str) -> list[str]:
 
 @pytest.mark.parametrize("version", ["2.8.2", "4.1.1"])
 def test_the_order_is_that_of_a_real_tool(version: str) -> None:
-    """11 names under 2.8.2, 13 under 4.1.1, whatever order they come in."""
+    """11 names under 2.8.2 and 13 names under 4.1.1, in any input order."""
     printed = recorded(version, "topics")
     assert len(printed) > 10
     assert printed != sorted(printed)
@@ -53,7 +55,9 @@ def test_hashes_are_javas() -> None:
 
 
 def test_names_in_one_place_of_the_table_stay_as_they_came() -> None:
-    """Aa and BB have one hash. Three names are asked for in a table of 4, copied into one of 8, and put into one of 4 again."""
+    """Aa and BB have the same hash. Three names are requested in a table of 4, copied to a table of 8, and inserted into a table of 4
+    again.
+    """
     assert [topic.name for topic in in_printed_order(topics("BB", "Aa"), NEW)] == ["Aa", "BB"]
     assert [java_hash(name) % 8 for name in ("a", "e", "i")] == [1, 5, 1]
     assert [topic.name for topic in in_printed_order(topics("a", "e", "i"), NEW)] == ["a", "i", "e"]
@@ -61,7 +65,7 @@ def test_names_in_one_place_of_the_table_stay_as_they_came() -> None:
 
 @pytest.mark.parametrize("version", ["2.8.2", "4.1.1"])
 def test_a_pattern_takes_what_a_real_tool_takes(version: str) -> None:
-    """Quotes are stripped, a comma stands for |, and the whole name must match."""
+    """Quotes are removed, a comma means |, and the whole name must match."""
     known = topics(*recorded(version, "topics"))
     found = in_printed_order(select_topics(known, "'orders,pay.*'", NEW), NEW)
     assert [topic.name for topic in found] == recorded(version, "pattern") == ["orders", "payments"]

@@ -1,4 +1,4 @@
-"""Checkpoint files in Kafka's formats: made, read, refused, compared, and turned into a cluster again."""
+"""Checkpoint files in Kafka's formats: written, read, refused, compared, and converted to a cluster again."""
 
 from __future__ import annotations
 

@@ -41,13 +41,13 @@ def aborted(tmp_path: Path) -> str:
 
 
 def printed(capsys: pytest.CaptureFixture[str], *arguments: str, code: int = 0) -> list[str]:
-    """The lines that the command prints to stdout."""
+    """Return the lines that the command prints to stdout."""
     assert main(["segments", *arguments]) == code
     return capsys.readouterr().out.splitlines()
 
 
 def refused(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
-    """The message of a command with wrong arguments."""
+    """Return the error message of a command with wrong arguments."""
     assert main(["segments", *arguments]) == 2
     return capsys.readouterr().err
 

@@ -1,4 +1,4 @@
-"""What a command writes appears whole or not at all, and nothing that stood there, or that it reads, is lost by a mistake."""
+"""The output of a command appears completely or not at all, and no mistake destroys an existing file or an input."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ cluster:
   topics: {orders: {partitions: 1, replication-factor: 5}}
 expect: [never records-lost]
 """
-"""A script that reads well, and whose cluster Kafka refuses."""
+"""A script that can be read, but whose cluster Kafka refuses."""
 
 SMALL = """scenario: small
 cluster: {brokers: 3, topics: {orders: {partitions: 1, replication-factor: 3}}}
@@ -406,7 +406,7 @@ STANDSTILL = """scenario: endless
 cluster: {brokers: 3, topics: {orders: {partitions: 1, replication-factor: 3}}, network: {loss: 100%}}
 timeline: [{at: 1s, expect: {lost: 0}}]
 """
-"""A script that turns out to be wrong while it runs."""
+"""A script that turns out to be invalid while it runs."""
 
 
 def test_a_script_that_turns_out_wrong_while_it_runs_leaves_the_log_that_stood_there(here: Path) -> None:

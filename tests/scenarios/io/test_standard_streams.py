@@ -1,4 +1,6 @@
-"""stdout and stderr that take nothing, or not every character: one line and an exit code of its own, never a traceback."""
+"""stdout and stderr that accept nothing, or not every character: the program prints one line and has its own exit code, but never prints a
+traceback.
+"""
 
 from __future__ import annotations
 
@@ -27,11 +29,11 @@ CALLS = [
     ["keys"],
     ["reassign", "b2-high-watermark", "--list"],
 ]
-"""A command line of each way to print."""
+"""A command line for each way of printing."""
 
 
 def isrlab(words: str, *arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
-    """Run a shell's line in which `$@` is isrlab with those arguments."""
+    """Run a shell command in which `$@` stands for isrlab with the given arguments."""
     call = ["sh", "-c", words, "sh", sys.executable, "-m", "tui", *arguments]
     return subprocess.run(call, cwd=ROOT, capture_output=True, text=True, env={**os.environ, **environment}, timeout=120, check=False)
 

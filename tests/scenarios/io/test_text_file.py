@@ -1,4 +1,4 @@
-"""Text files as people have them: UTF-8 with or without its mark, UTF-16 from Windows tools, and files without end."""
+"""Text files in practice: UTF-8 with and without a byte order mark, UTF-16 from Windows tools, and files without an end."""
 
 from __future__ import annotations
 

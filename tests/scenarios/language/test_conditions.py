@@ -1,4 +1,4 @@
-"""The condition language: what it accepts, what it says, and how it reads frozen views and recorded events."""
+"""The condition language: the conditions that it accepts, its error messages, and how it reads frozen views and recorded events."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def partition(
 
 
 class Still:
-    """One moment: a led partition with ISR [2, 1], one without leader, a stopped broker, and a few events."""
+    """One moment: a partition with a leader and ISR [2, 1], a partition without a leader, a stopped broker, and a few events."""
 
     def __init__(self) -> None:
         led = partition(
@@ -100,7 +100,9 @@ class Still:
         return self.by_tp.get(tp)
 
     def contents(self, tp: TopicPartition, broker: int) -> LogContents | None:
-        """Of two versions of a and a tombstone of b on broker 1, the others lack the second and the tombstone."""
+        """Return the contents of a log with two versions of a and a tombstone of b on broker 1; the other brokers lack the second version
+        and the tombstone.
+        """
         term = Term(0, 1)
         records = (("a", "v1"), ("a", "v2"), ("b", None)) if broker == 1 else (("a", "v1"), ("b", "v1"))
         term.append(Batch(0, len(records), 100, "app", 1, 0, content=records))
@@ -290,7 +292,7 @@ def test_percentiles_count_what_was_never_answered() -> None:
     ],
 )
 def test_partitions_are_counted_as_their_leaders_count_them(leader: int, isr: tuple[int, ...], min_isr: int, words: str) -> None:
-    """At min ISR even with all replicas in sync; and where nobody leads, there is no leader that could count it."""
+    """A partition can be at min ISR even if all replicas are in sync. A partition without a leader is not counted."""
     still = Still()
     one = partition(ORDERS, leader, isr, (replica(1, "leader", 20, 12),), min_isr)
     whole = partition(LONELY, 2, (1, 2, 3), (replica(2, "leader", 5, 5),))
@@ -304,7 +306,9 @@ def test_partitions_are_counted_as_their_leaders_count_them(leader: int, isr: tu
     [(0, None, None, None), (1, 1, 1, 1), (2, 1, 2, 2), (3, 2, 3, 3), (4, 2, 4, 4), (100, 50, 99, 100), (101, 51, 100, 101), (200, 100, 198, 200), (201, 101, 199, 201)],
 )  # fmt: skip
 def test_percentiles_are_those_of_the_nearest_rank(count: int, p50: int | None, p99: int | None, largest: int | None) -> None:
-    """The smallest value that at least so many percent do not exceed; batches of another producer do not count, in whatever order they came."""
+    """A percentile is the smallest value that at least this share of the values does not exceed. Batches of other producers do not count,
+    and the order does not matter.
+    """
     still = Still()
     (app,) = still.whole.producers
     still.whole = attrs.evolve(still.whole, producers=(attrs.evolve(app, waits_us=()),))

@@ -1,4 +1,4 @@
-"""Scripts as they should be: what each form means, and that a cluster written back reads as the same cluster."""
+"""Valid scripts: the meaning of each form. A cluster that is written and read again is the same cluster."""
 
 from __future__ import annotations
 
@@ -228,7 +228,7 @@ def test_a_cluster_reads_back_as_it_was_written() -> None:
 
 
 def test_data_that_is_nested_deeper_than_any_script_is_refused() -> None:
-    """As the header of a log may have it, which no parser of scripts has read."""
+    """The header of a log can contain such data, because the script parser does not check it."""
     deep: list[object] = []
     for _ in range(30):
         deep = [deep]

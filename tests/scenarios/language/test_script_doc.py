@@ -1,4 +1,4 @@
-"""The reference of the script language is in step with the code, and its example runs."""
+"""The reference of the script language is up to date, and its example runs."""
 
 from __future__ import annotations
 

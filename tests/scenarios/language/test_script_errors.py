@@ -1,4 +1,4 @@
-"""Malformed scripts: each is refused with one line that names the place, the field and what would be right, and exit code 2."""
+"""Malformed scripts: each is refused with exit code 2 and one line that names the place, the field, and the remedy."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""All mistakes of one script are reported together: each at its place, in order of lines, and no consequence of another one."""
+"""All mistakes of a script are reported together: each at its place, in the order of lines, and without consequences of other mistakes."""
 
 from __future__ import annotations
 
@@ -93,7 +93,7 @@ def test_all_mistakes_of_a_script_are_reported_in_order(tmp_path: Path, capsys: 
 
 
 def test_no_mistake_is_a_consequence_of_another() -> None:
-    """Topics, brokers and clients that could not be read are not reported again where they are used."""
+    """Topics, brokers, and clients that could not be read are not reported again where they are used."""
     with pytest.raises(ScriptMistakes) as caught:
         read_script(
             "cluster: {brokers: x, topics: {orders: {partitions: 1}}}\ntimeline:\n"

@@ -1,4 +1,4 @@
-"""The event log: written and read back the same, readable however its process ended, refused with a line number otherwise."""
+"""The event log: the same events are read as were written, however the process ended. Other files are refused with a line number."""
 
 from __future__ import annotations
 
@@ -41,11 +41,11 @@ SAMPLES: dict[str, Any] = {
     "int": 2**62, "bool": True, "tuple[int, ...]": (1, -1, 2), "partition": 2, "partitions": 3, "skew_us": -7, "drift_ppm": -7,
     "broker": 2, "leader": 1, "old_leader": -1, "follower": 2, "sender": 1, "held_by": 1,
 }  # fmt: skip
-"""By a column's name, or else its type."""
+"""Sample values by the name of a column, or otherwise by its type."""
 
 
 def samples(text: str = 'ü "quoted" \\ \n') -> list[tuple[Any, ...]]:
-    """One event of every kind with that text wherever any may stand; the one that creates the others' topic is the second."""
+    """Return one event of every kind with the given text wherever any text is allowed. The second event creates the topic of the others."""
     kinds = [event for event in EVENTS if event not in (SettingChanged, TopicCreated, PartitionsCreated)]
     values = SAMPLES | {"str": text}
     return [
@@ -130,7 +130,7 @@ def test_a_log_without_end_is_read_and_said_so(tmp_path: Path) -> None:
 
 
 def mangled(lines: list[bytes]) -> dict[str, tuple[bytes, int, str]]:
-    """Logs that are wrong: their bytes, the line that is, and words of the message."""
+    """Return invalid logs: their bytes, the invalid line, and words of the error message."""
     header = json.loads(lines[0])
     third = json.loads(lines[3])
 
@@ -221,7 +221,7 @@ GOOD: dict[str, tuple[Any, ...]] = {
 
 
 def with_changed(path: Path, changed: dict[str, Any]) -> Path:
-    """A log of five events, the one in its fifth line changed so."""
+    """Return a log of five events in which the event on the fifth line is changed."""
     kinds = ["topic-created", "partitions-created", "broker-stopped", changed.get("kind", "partition-changed"), "partition-changed"]
     lines = [json.loads(encode_event((seq, seq, 0, kind, *GOOD[kind]))) for seq, kind in enumerate(kinds, 1)]
     lines[3] |= changed
@@ -272,7 +272,9 @@ time.sleep(60)
 
 
 def killed_when_idle(path: Path) -> tuple[LogReader, list[tuple[Any, ...]], str]:
-    """The log of a process that wrote 2,000 events, did nothing until they were in its file, and was killed; with what is told of it."""
+    """Return the log of a process that wrote 2,000 events, waited until they were in its file, and was killed, with the message about the
+    log.
+    """
     process = subprocess.Popen([sys.executable, "-c", WRITER, str(path), str(ROOT)], cwd=ROOT, stdout=subprocess.PIPE)
     try:
         assert process.stdout is not None
@@ -301,7 +303,7 @@ def test_a_killed_process_loses_at_most_a_second(tmp_path: Path) -> None:
 
 
 def test_a_signal_leaves_no_hole_between_events(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """It comes at the worst of times: events were taken from where they wait, and are no lines yet."""
+    """The signal comes at the worst time: events have left the buffer, but have not been written as lines yet."""
     path = tmp_path / "s.jsonl"
     monkeypatch.setattr(log_writer, "FLUSH_SECONDS", 600)
     taken: list[int] = []

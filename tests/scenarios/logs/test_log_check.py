@@ -1,4 +1,4 @@
-"""`isrlab log check` and `isrlab log export`: every problem named with its line, a trace that a viewer can follow."""
+"""`isrlab log check` and `isrlab log export`: every problem is reported with its line, and viewers can read the trace."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tui.cli import main
 
 @pytest.fixture(scope="module")
 def log(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The log of a scenario with two brokers down."""
+    """Return the log of a scenario in which two brokers are down."""
     path = tmp_path_factory.mktemp("logs") / "two-down.jsonl"
     assert main(["run", "f2-min-isr-2-two-down", "--log", str(path)]) == 0
     return path
@@ -26,7 +26,7 @@ def lines_of(log: Path) -> list[dict[str, Any]]:
 
 
 def problems_of(tmp_path: Path, lines: list[dict[str, Any]], tail: str = "") -> list[str]:
-    """What is wrong with a log of these lines, without the file's name."""
+    """Return the problems of a log with the given lines, without the name of the file."""
     path = tmp_path / "changed.jsonl"
     path.write_text("".join(json.dumps(line) + "\n" for line in lines) + tail, encoding="utf-8")
     checked = check_log(path)

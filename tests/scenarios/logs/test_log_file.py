@@ -1,4 +1,6 @@
-"""Packed event logs (`.jsonl.zst`): the same bytes when unpacked, readable after a kill and when cut anywhere, cut back as plain ones are."""
+"""Compressed event logs (`.jsonl.zst`): their uncompressed bytes are the same, they are readable after a kill or when cut anywhere, and
+they can be truncated like plain logs.
+"""
 
 from __future__ import annotations
 

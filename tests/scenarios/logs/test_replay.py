@@ -1,4 +1,4 @@
-"""A log played again is the log, byte for byte: every scenario of the library, and sessions in which acts come at any moment."""
+"""A replayed log is the same as the original, byte for byte: every scenario of the library, and sessions in which acts come at any moment."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ def test_a_scenario_of_the_library_replays(name: str, tmp_path: Path) -> None:
 
 
 Ending = tuple[int, int]
-"""Where a session may have been closed: so many events, at that virtual time."""
+"""A point at which a session may have been closed: the number of events, and the virtual time."""
 
 
 def session(path: Path, seed: int, release: Release, control_plane: ControlPlane) -> list[Ending]:
@@ -141,12 +141,14 @@ def session(path: Path, seed: int, release: Release, control_plane: ControlPlane
 
 
 SESSIONS: Final = 48
-"""Random sessions: three under each release, one of them with the control plane of KRaft."""
+"""The number of random sessions: three under each release, one of which has the KRaft control plane."""
 
 
 @pytest.mark.parametrize("seed", range(SESSIONS))
 def test_a_random_session_replays(seed: int, tmp_path: Path) -> None:
-    """Wherever it was closed, also between two steps of one moment, and wherever its process was killed, also in the middle of a line."""
+    """This holds wherever the session was closed, even between two steps of one moment, and wherever its process was killed, even in the
+    middle of a line.
+    """
     release = list(RELEASES.values())[seed % len(RELEASES)]
     whole = tmp_path / "session.jsonl"
     endings = session(whole, seed, release, tuple(ControlPlane)[seed // len(RELEASES) % 2])
@@ -169,7 +171,9 @@ def test_a_random_session_replays(seed: int, tmp_path: Path) -> None:
 
 
 def test_a_closed_log_that_lacks_its_last_events_differs(tmp_path: Path) -> None:
-    """A step is done or not done: no session can be closed in its middle, nor before what must have come by its end."""
+    """A step is executed completely or not at all: no session can be closed in the middle of a step, or before something that must have
+    happened by its end.
+    """
     path = tmp_path / "session.jsonl"
     endings = session(path, 3, RELEASES["2.4"], ControlPlane.BY_RELEASE)
     lines = path.read_bytes().split(b"\n")

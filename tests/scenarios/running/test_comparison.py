@@ -1,4 +1,4 @@
-"""One scenario under several releases: where they part, in words and as data, and guards switched off in a script."""
+"""One scenario under several releases: the first difference in words and as data, and guards that a script switches off."""
 
 from __future__ import annotations
 

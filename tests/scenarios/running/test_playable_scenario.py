@@ -1,4 +1,4 @@
-"""A scenario as a playable: by steps the events are those of a run without a screen, and one that was kept goes on byte for byte."""
+"""A scenario as a playable: in steps, its events are those of a headless run, and a saved run continues byte for byte."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ timeline:
 
 
 def standing(run: Run) -> list[Check]:
-    """How its expectations stand now."""
+    """Return the current states of the expectations."""
     return [attrs.evolve(check) for check in run.expectations]
 
 
@@ -56,7 +56,7 @@ def test_played_by_steps_a_scenario_makes_the_events_it_makes_headless(name: str
 
 
 def test_a_script_may_end_where_more_is_due_at_once() -> None:
-    """What the acts of its last moment led to is still to be handled then, and every step handles something."""
+    """The consequences of the last acts are still to be handled at that moment, and every step handles something."""
     scenario = read_script(ENDS_AT_ONCE, "ends.yaml")
     playable = PlayableScenario(Run(scenario, CURRENT))
     while not playable.finished:

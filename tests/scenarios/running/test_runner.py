@@ -1,4 +1,4 @@
-"""The runner: the same events at any speed and under any hash seed, and failures that name the number."""
+"""The runner: the events are the same at any speed and under any hash seed, and failures name the values."""
 
 from __future__ import annotations
 
@@ -204,7 +204,7 @@ KILLED = 3_000_000
 
 
 def fenced_after() -> int:
-    """µs from the kill until the controller fences the broker."""
+    """Return the time from the kill until the controller fences the broker, µs."""
     result = run_scenario(read_script(FENCED.format(within=60_000_000), "s.yaml"), CURRENT)
     assert result.held
     return result.checks[0].time - KILLED
@@ -212,7 +212,7 @@ def fenced_after() -> int:
 
 @pytest.mark.parametrize(("early", "state"), [(-1, State.HELD), (0, State.HELD), (1, State.FAILED)], ids=["before", "at", "after"])
 def test_what_happens_at_the_deadline_is_in_time(early: int, state: State) -> None:
-    """The deadline counts from the end of the step before; the event that makes the condition true may come at the deadline itself."""
+    """The deadline counts from the end of the previous step. The event that makes the condition true can occur exactly at the deadline."""
     took = fenced_after()
     run = Run(read_script(FENCED.format(within=took - early), "s.yaml"), CURRENT)
     run.run()
@@ -238,7 +238,7 @@ def test_a_deadline_is_no_sooner_than_it_is_said_in_pieces_too() -> None:
 
 
 def asked(run: Run, step: int) -> list[tuple[int, int]]:
-    """Let the run finish; (time, events so far) whenever the condition of a step was asked."""
+    """Finish the run, and return (time, events so far) of each evaluation of a step's condition."""
     found: list[tuple[int, int]] = []
     condition = run.steps[step].until
     assert condition is not None
@@ -284,7 +284,9 @@ def test_the_next_condition_is_asked_though_nothing_has_happened_since() -> None
 
 
 def test_a_condition_that_ages_is_asked_without_events() -> None:
-    """A wait becomes long by time alone: it is seen at the next moment at which anything moves, whether that is an event or not."""
+    """A wait becomes long merely because time passes. The condition is evaluated at the next moment at which anything happens, even if
+    there is no event.
+    """
     script = """
 cluster:
   brokers: 3

@@ -1,4 +1,4 @@
-"""Stop when, and back to when: states, changes and events; the moment found forward is the moment found backward."""
+"""Stopping at, and going back to, states, changes, and events: both directions find the same moment."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tests.core.lab.history.sessions import SMALL
 
 
 def a_life() -> History:
-    """Broker 2 dies at 5 s and comes back at 20 s, under load."""
+    """Return a session under load in which broker 2 dies at 5 s and returns at 20 s."""
     history = History.of(SMALL, seed=7)
     history.do(Load("orders", 20, acks="all"))
     history.run_until(5 * SECOND)

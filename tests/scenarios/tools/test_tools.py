@@ -36,7 +36,7 @@ MOVING = row(BAR, 0, (3, 1, 0), (0, 1), adding=(3,), removing=(0,))
 
 
 def test_cli_05_verify() -> None:
-    """CLI-05: in topic-partition order, in progress, completed, or something else than was asked."""
+    """CLI-05: the output is in topic-partition order: in progress, completed, or different from the request."""
     plan = {BAR: (3, 1), FOO: (0, 1, 2)}
     assert reassign.verify(state(DONE, MOVING), plan) == [
         "Status of partition reassignment:",
@@ -114,7 +114,9 @@ def test_execute_prints_the_way_back() -> None:
 
 
 def test_a_throttle_lists_who_hands_out_and_who_is_new() -> None:
-    """`ReassignPartitionsUnitTest#testMoveMap`'s rules: a move under way keeps its sources, and what a plan adds joins its destinations."""
+    """The rules of `ReassignPartitionsUnitTest#testMoveMap`: a move in progress keeps its sources, and new replicas of a plan are added to
+    its destinations.
+    """
     assert reassign.throttle_acts(state(DONE), {FOO: (3, 1, 2)}, 1_000)[-1] == (
         "- set: {topic: foo, leader.replication.throttled.replicas: '0:0,0:1,0:2', follower.replication.throttled.replicas: '0:3'}"
     )

@@ -59,7 +59,7 @@ def script(tmp_path_factory: pytest.TempPathFactory) -> str:
 
 
 def printed(capsys: pytest.CaptureFixture[str], source: str, *arguments: str, release: str | None = "3.9") -> list[str]:
-    """The lines of a sub-command. The timestamp of the first batch, a few ms after 3 s, becomes 3003."""
+    """Return the lines of a sub-command. The timestamp of the first batch, a few ms after 3 s, becomes 3003."""
     command, *options = arguments
     assert main(["transactions", command, source, *options, *(["--release", release] if release else [])]) == 0
     out, _ = capsys.readouterr()
@@ -67,7 +67,7 @@ def printed(capsys: pytest.CaptureFixture[str], source: str, *arguments: str, re
 
 
 def refused(capsys: pytest.CaptureFixture[str], source: str, *arguments: str, release: str | None = "3.9") -> str:
-    """The message of a sub-command that is refused."""
+    """Return the error message of a sub-command that is refused."""
     command, *options = arguments
     assert main(["transactions", command, source, *options, *(["--release", release] if release else [])]) == 2
     out, wrong = capsys.readouterr()
