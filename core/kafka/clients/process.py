@@ -180,6 +180,12 @@ class Process(Producer):
             self.connection_lost(node)
             self._losing = False
 
+    def metadata_updated(self) -> None:
+        """Send what waited for metadata. A broker that has just started may not know the topic yet."""
+        super().metadata_updated()
+        if not self.leaders:
+            self.refresh_metadata_soon()
+
     # --- the loop --------------------------------------------------------------------------------------------------
 
     def _continue(self) -> None:
@@ -291,7 +297,7 @@ class Process(Producer):
             if transactions.state is ProducerTransactionState.FATAL_ERROR:
                 self.kill("failed", transactions.last_error)
                 return True
-            if transactions.state is ProducerTransactionState.ABORTABLE_ERROR:
+            if transactions.state is ProducerTransactionState.ABORTABLE_ERROR and not transactions.call:
                 self._rewind(ProcessStep.ABORT, transactions.last_error)
                 return True
             return False

@@ -294,6 +294,8 @@ class TransactionManager:
                 return None
             requests.waiting = requests.waiting[1:]
             if self.state is _S.ABORTABLE_ERROR and not isinstance(request, FindCoordinator):
+                if isinstance(request, EndTxn):
+                    self.call = ""
                 continue  # the request fails with the error of the transaction (`#maybeTerminateRequestWithError`)
             if isinstance(request, EndTxn) and not self.started:
                 self._complete(self._marker())  # the coordinator knows nothing of the transaction
@@ -419,6 +421,10 @@ class TransactionManager:
             return
         self._transition(_S.ABORTABLE_ERROR, error)
 
+    def _waits_to_end(self) -> bool:
+        """Whether a commit or an abort waits for batches. The call of the application fails only when all of them are answered or given up."""
+        return any(isinstance(request, EndTxn) for request in self.requests.waiting)
+
     def _transition(self, target: ProducerTransactionState, error: str = "") -> None:
         """Change the state. An impossible change is a bug in the producer; since 3.6, it is fatal (KAFKA-14831)."""
         former = self.state
@@ -430,7 +436,8 @@ class TransactionManager:
         self.state, self.last_error = target, error
         journal = self.client.journal
         if target in (_S.ABORTABLE_ERROR, _S.FATAL_ERROR):
-            self.call = ""
+            if target is _S.FATAL_ERROR or not self._waits_to_end():
+                self.call = ""
             journal.cause = journal.emit(
                 events.ProducerStateChanged.kind, self.name, self.transactional_id, former.value, target.value, error
             )

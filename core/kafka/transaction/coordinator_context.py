@@ -23,6 +23,7 @@ class CoordinatorContext(Protocol):
     """What a coordinator needs from its broker."""
 
     by_hand: bool
+    request_timeout: int
 
     @property
     def id(self) -> int:

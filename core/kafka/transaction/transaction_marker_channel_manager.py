@@ -88,6 +88,7 @@ class TransactionMarkerChannelManager:
         self._retry_armed = False
         broker.handlers[WriteTxnMarkersResponse] = self._handle_response
         broker.timers["transaction-markers"] = self._retry_due
+        broker.timers["transaction-markers-timeout"] = self._timed_out
         broker.timers["transaction-completion"] = self._complete
 
     def reset(self) -> None:
@@ -136,6 +137,7 @@ class TransactionMarkerChannelManager:
             correlation = self.broker.next_correlation()
             self.in_flight[leader] = (correlation, tuple(entries))
             self.broker.send(broker_address(leader), WriteTxnMarkersRequest(correlation, tuple(entries)))
+            self.broker.timer(self.broker.request_timeout, "transaction-markers-timeout", (leader, correlation))
         if waits:
             self._retry_later()
 
@@ -163,6 +165,14 @@ class TransactionMarkerChannelManager:
     def _retry_due(self, _: object) -> None:
         self._retry_armed = False
         self._send_all()
+
+    def _timed_out(self, about: object) -> None:
+        """Resend the markers of a request that is not answered in time."""
+        assert isinstance(about, tuple)
+        leader, correlation = about
+        known = self.in_flight.get(leader)
+        if known is not None and known[0] == correlation:
+            self.disconnected(broker_address(leader))
 
     def disconnected(self, node: str) -> None:
         """Resend the markers that were in flight on a connection that broke."""

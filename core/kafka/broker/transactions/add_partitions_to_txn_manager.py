@@ -111,7 +111,7 @@ class AddPartitionsToTxnManager:
         self.in_flight = {}
         self.queued = {}
         broker.handlers[AddPartitionsToTxnResponse] = self._handle_response
-        broker.timers["verify-again"] = self._ask
+        broker.timers.update({"verify-again": self._ask, "verification-timeout": self._timed_out})
 
     def reset(self) -> None:
         """Drop all state, because the process has ended."""
@@ -183,12 +183,20 @@ class AddPartitionsToTxnManager:
             correlation, batch.transactional_id, batch.producer_id, batch.producer_epoch, (batch.tp,), not batch.adds_partition, version
         )  # fmt: skip
         self.broker.send(broker_address(verification.node), asked)
+        self.broker.timer(self.broker.request_timeout, "verification-timeout", correlation)
 
     def _handle_response(self, response: AddPartitionsToTxnResponse, _: str) -> None:
         verification = self.in_flight.pop(response.correlation, None)
         if verification is not None:
             self._answered(verification, response.results[0][1])
             self._send_queued(verification.node)
+
+    def _timed_out(self, correlation: object) -> None:
+        """Fail the questions to a coordinator that does not answer in time."""
+        assert isinstance(correlation, int)
+        verification = self.in_flight.get(correlation)
+        if verification is not None:
+            self.disconnected(verification.node)
 
     def disconnected(self, node: int) -> None:
         """Fail the requests to a coordinator, because the connection to it broke."""

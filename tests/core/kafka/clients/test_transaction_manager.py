@@ -426,5 +426,21 @@ def test_a_failed_batch_turns_the_commit_into_an_error() -> None:
     assert bench.state is _S.READY
 
 
+def test_a_commit_fails_only_when_all_batches_have_ended() -> None:
+    """4.2: EndTxn waits for the batches, so the application hears of a failed commit, and can abort, only after the last batch."""
+    bench = TransactionBench()
+    first, second = bench.begin(0, 1)
+    bench.manager.commit()
+    bench.refused(first, errors.MESSAGE_TOO_LARGE)
+    assert bench.state is _S.ABORTABLE_ERROR
+    with pytest.raises(IllegalStateError, match="still waits for the result of commitTransaction"):
+        bench.manager.abort()
+    bench.acked(second)
+    assert bench.sent(EndTxnRequest) == []
+    bench.manager.abort()
+    assert not bench.answer_end().commit
+    assert bench.state is _S.READY
+
+
 def _added(request: AddPartitionsToTxnRequest) -> object:
     return AddPartitionsToTxnResponse(request.correlation, "tx", tuple((tp, errors.NONE) for tp in request.partitions))

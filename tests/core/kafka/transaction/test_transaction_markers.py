@@ -264,3 +264,22 @@ def test_markers_wait_for_the_isr_of_their_partition(monkeypatch: pytest.MonkeyP
     monkeypatch.undo()
     bench.settle(1_000)
     assert bench.state()[0] == "CompleteCommit"
+
+
+def test_a_leader_that_does_not_answer_in_time_gets_the_markers_again() -> None:
+    """A request for markers has a timeout of 30 s. A late answer to the former request has no effect."""
+    bench = bench_of()
+    bench.end(bench.ongoing(0, FAR), 0)
+    (lost,) = bench.sent(WriteTxnMarkersRequest, broker_address(2))
+    bench.settle(29_000)
+    assert bench.far_markers() == []
+    bench.settle(1_200)
+    (again,) = bench.sent(WriteTxnMarkersRequest, broker_address(2))
+    assert again.entries == lost.entries
+    results = tuple((entry.producer_id, tp, "NONE") for entry in lost.entries for tp in entry.partitions)
+    bench.broker.handle(WriteTxnMarkersResponse(lost.correlation, results), broker_address(2))
+    bench.settle(100)
+    assert bench.state()[0] == "PrepareCommit"
+    bench.broker.handle(WriteTxnMarkersResponse(again.correlation, results), broker_address(2))
+    bench.settle(100)
+    assert bench.state()[0] == "CompleteCommit"

@@ -117,6 +117,19 @@ def test_a_broken_connection_fails_the_question() -> None:
     assert bench.answers() == [errors.NOT_ENOUGH_REPLICAS]
 
 
+def test_a_coordinator_that_does_not_answer_in_time_is_given_up() -> None:
+    """The question has a timeout of 30 s; then the next question is sent."""
+    bench = LeaderBench()
+    bench.send_batch("a")
+    assert len(bench.asked(3)) == 1
+    bench.send_batch("e", tp=B)
+    bench.run(29_000)
+    assert (bench.answers(), bench.asked(3)) == ([], [])
+    bench.run(1_200)
+    assert bench.answers() == [errors.NOT_ENOUGH_REPLICAS]
+    assert [each.transactional_id for each in bench.asked(3)] == ["e"]
+
+
 @pytest.mark.parametrize(("release", "setting", "asks"), [("3.3", True, 0), ("3.6", True, 1), ("3.6", False, 0), ("4.3", False, 0)])
 def test_verification_by_release_and_setting(release: str, setting: bool, asks: int) -> None:
     """transaction.partition.verification.enable: without it, a batch is appended at once."""
