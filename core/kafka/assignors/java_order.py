@@ -1,4 +1,4 @@
-"""The order in which Java iterates over a hash map (`java.util.HashMap`). It decides ties of the sticky and the uniform assignors."""
+"""The order in which Java iterates over a hash map (`java.util.HashMap`). This order decides ties in the sticky and the uniform assignors."""
 
 from __future__ import annotations
 
@@ -12,7 +12,10 @@ K = TypeVar("K")
 
 
 def table_size(keys: int) -> int:
-    """Return the number of buckets of a map that has grown to a number of keys: at least 16, and at most three quarters full."""
+    """Return the number of buckets of a map that has grown to a number of keys.
+
+    A map has at least 16 buckets and is at most three quarters full.
+    """
     size = 16
     while 4 * keys > 3 * size:
         size *= 2
@@ -25,12 +28,12 @@ def initial_table_size(keys: int) -> int:
 
 
 def bucket(hash_code: int, size: int) -> int:
-    """Return the bucket of a hash code in a table of a size (`HashMap#hash`)."""
+    """Return the bucket of a hash code in a table of a given size (`HashMap#hash`)."""
     return (hash_code ^ hash_code >> 16) & (size - 1)
 
 
 def hash_map_order(ids: Iterable[str]) -> list[str]:
-    """Return strings, such as member IDs, in the order of a hash map. Strings in one bucket stay in the order in which they were put."""
+    """Return strings, such as member IDs, in the order of a hash map. Strings in one bucket keep the order in which they were added."""
     return _ordered(ids, java_hash)
 
 

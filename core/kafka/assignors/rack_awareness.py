@@ -1,4 +1,4 @@
-"""Racks of members and partitions (KIP-881), for the client-side assignors that are sticky or assign ranges."""
+"""The racks of members and partitions (KIP-881), for the client-side range and sticky assignors."""
 
 from __future__ import annotations
 
@@ -10,7 +10,10 @@ from core.kafka.ids import TopicPartition
 
 
 def use_rack_aware_assignment(consumer_racks: Set[str], partition_racks: Collection[frozenset[str]]) -> bool:
-    """Whether racks can make a difference: members and partitions share a rack, and a rack lacks a replica of a partition (`AbstractPartitionAssignor#useRackAwareAssignment`)."""
+    """Return whether racks can make a difference: members and partitions share a rack, and a rack lacks a replica of a partition.
+
+    Kafka: `AbstractPartitionAssignor#useRackAwareAssignment`.
+    """
     all_racks = frozenset[str]().union(*partition_racks)
     return not consumer_racks.isdisjoint(all_racks) and not all(racks == all_racks for racks in partition_racks)
 
@@ -44,18 +47,21 @@ class RackInfo:
         self._consumers_by_partition = {tp: sum(in_rack.get(rack, 0) for rack in racks) for tp, racks in partitions.items()}
 
     def mismatch(self, consumer: str, tp: TopicPartition) -> bool:
-        """Whether a member has a rack, but the partition has no replica there (`#racksMismatch`)."""
+        """Return whether a member has a rack, but the partition has no replica there (`#racksMismatch`)."""
         rack = self.consumer_racks.get(consumer)
         return rack is not None and rack not in self.partition_racks.get(tp, ())
 
     def by_consumers(self, tps: list[TopicPartition]) -> list[TopicPartition]:
-        """Return partitions in the order of the number of members in their racks (`#sortPartitionsByRackConsumers`)."""
+        """Return partitions, ordered by the number of members in their racks (`#sortPartitionsByRackConsumers`)."""
         if not self._consumers_by_partition:
             return tps
         return sorted(tps, key=lambda tp: self._consumers_by_partition.get(tp, 0))
 
     def next_consumer(self, tp: TopicPartition, consumers: Sequence[str], first: int) -> int:
-        """Return the position of the next member that is in a rack of a partition, in a circle that begins at `first`; -1 if there is none (`#nextRackConsumer`)."""
+        """Return the position of the next member in one of a partition's racks, in a circle that begins at `first`; -1 if there is none.
+
+        Kafka: `#nextRackConsumer`.
+        """
         racks = self.partition_racks.get(tp)
         if not racks:
             return -1

@@ -14,7 +14,7 @@ from core.kafka.ids import TopicPartition
 
 
 class TopicAssignmentState:
-    """What is left to assign of a topic (`RangeAssignor.TopicAssignmentState`).
+    """The state of the assignment of one topic (`RangeAssignor.TopicAssignmentState`).
 
     Attributes:
         topic: the name of the topic.
@@ -22,8 +22,8 @@ class TopicAssignmentState:
         needs_rack_aware_assignment: whether racks can make a difference for this topic.
         unassigned: the numbers of the partitions without an owner, in ascending order.
         assigned: the number of partitions that each subscriber has.
-        quota: the number of partitions that each subscriber gets at least.
-        extra: the number of subscribers that can still get one partition more.
+        quota: the minimum number of partitions that each subscriber gets.
+        extra: the number of subscribers that can still get one more partition.
     """
 
     __slots__ = ("_metadata", "assigned", "consumers", "extra", "needs_rack_aware_assignment", "partitions", "quota", "topic", "unassigned")
@@ -44,12 +44,12 @@ class TopicAssignmentState:
         self.needs_rack_aware_assignment = rack_aware and use_rack_aware_assignment(consumer_racks, metadata.racks)
 
     def racks_match(self, consumer: str, partition: int) -> bool:
-        """Whether a subscriber has no rack, or the partition has a replica in its rack (`#racksMatch`)."""
+        """Return whether a subscriber has no rack, or the partition has a replica in its rack (`#racksMatch`)."""
         rack = self.consumers[consumer]
         return not rack or rack in self._metadata.racks_of(partition)
 
     def max_assignable(self, consumer: str) -> int:
-        """Return how many more partitions a subscriber can get (`#maxAssignable`)."""
+        """Return the number of further partitions that a subscriber can get (`#maxAssignable`)."""
         return max(0, self.quota + (self.extra > 0) - self.assigned[consumer])
 
     def assign(self, consumer: str, partitions: list[int], assignment: Assignment) -> None:
@@ -96,7 +96,7 @@ def _any_partition(consumer: str, partition: int) -> bool:
 
 
 def _assign_ranges(state: TopicAssignmentState, may_assign: Callable[[str, int], bool], assignment: Assignment) -> None:
-    """Give each subscriber the first unassigned partitions that it can have (`#assignRanges`)."""
+    """Give each subscriber the first unassigned partitions, as many as it can have (`#assignRanges`)."""
     for consumer in state.consumers:
         if not state.unassigned:
             break
@@ -112,7 +112,10 @@ def _assign_ranges(state: TopicAssignmentState, may_assign: Callable[[str, int],
 
 
 def _assign_with_rack_matching(states: list[TopicAssignmentState], assignment: Assignment) -> None:
-    """Assign partitions within racks, first those of topics with the same subscribers and the same number of partitions (`#assignWithRackMatching`)."""
+    """Assign partitions within racks, first those of topics with the same subscribers and the same number of partitions.
+
+    Kafka: `#assignWithRackMatching`.
+    """
     alike: dict[tuple[tuple[tuple[str, str], ...], int], list[TopicAssignmentState]] = {}
     for state in states:
         alike.setdefault((tuple(state.consumers.items()), state.partitions), []).append(state)
@@ -124,7 +127,10 @@ def _assign_with_rack_matching(states: list[TopicAssignmentState], assignment: A
 
 
 def _assign_co_partitioned(states: list[TopicAssignmentState], assignment: Assignment) -> None:
-    """Give one member the same partition number of all topics, if the racks of all match (`#assignCoPartitionedWithRackMatching`)."""
+    """Give one member the partitions with the same number in all topics, if the racks of all these partitions match.
+
+    Kafka: `#assignCoPartitionedWithRackMatching`.
+    """
     remaining = dict.fromkeys(states[0].consumers)
     for partition in range(states[0].partitions):
         for consumer in remaining:

@@ -1,4 +1,4 @@
-"""The assignor `roundrobin` of clients (`RoundRobinAssignor`): it deals all partitions to the members in a circle."""
+"""The assignor `roundrobin` of clients (`RoundRobinAssignor`): it deals all partitions to the members in turn."""
 
 from __future__ import annotations
 
@@ -7,7 +7,10 @@ from core.kafka.ids import TopicPartition
 
 
 def assign(topics: Topics, members: Members) -> Assignment:
-    """Deal the partitions of all topics in a circle. A member that does not subscribe to the topic is passed over (`RoundRobinAssignor#assign`)."""
+    """Deal the partitions of all topics to the members in turn.
+
+    Skip a member that does not subscribe to the topic (`RoundRobinAssignor#assign`).
+    """
     assignment: Assignment = {member.member_id: [] for member in members}
     circle = [(assignment[member.member_id], frozenset(member.topics)) for member in sorted(members, key=member_order)]
     position = 0

@@ -1,4 +1,4 @@
-"""What assignors get and give: members with their subscriptions, topics, and assignments."""
+"""The input and output of assignors: members with their subscriptions, topics, and assignments."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ NO_GENERATION: Final = -1
 class Member(NamedTuple):
     """A member of a group and its subscription (`ConsumerPartitionAssignor.Subscription`, `MemberSubscriptionAndAssignmentImpl`).
 
-    The order in which an assignor gets the members can decide ties. Kafka takes the order of a hash map (`java_order.hash_map_order`).
+    The order in which an assignor gets the members can decide ties. Kafka uses the order of a hash map (`java_order.hash_map_order`).
 
     Attributes:
         member_id: the ID that the coordinator or the client has given to the member.
@@ -50,7 +50,7 @@ class TopicMetadata(NamedTuple):
 
 
 Topics: TypeAlias = Mapping[str, TopicMetadata]
-"""The topics that have metadata. Server-side assignors take their order for the order of topic IDs."""
+"""The topics that have metadata. Server-side assignors assume that they are in the order of topic IDs."""
 
 Members: TypeAlias = Sequence[Member]
 

@@ -19,7 +19,7 @@ from core.sim.state.append_only_list import AppendOnlyList
 from core.sim.state.fields import ATOMS, FieldValue, fields_of, final_of, is_frozen, outside, reader
 
 FEW: Final = 8
-"""The maximum number of values that are all visited. If there are more, only new values are visited."""
+"""If there are at most this many values, all of them are visited; otherwise, only new values are visited."""
 
 State = tuple[FieldValue, ...]
 """The state of an object: the values that it holds."""

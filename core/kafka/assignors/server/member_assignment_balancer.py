@@ -9,8 +9,8 @@ from typing import Final
 class MemberAssignmentBalancer:
     """Two ranges of subscribers, sorted by the number of their partitions.
 
-    All members in the range of the least loaded have the same number of partitions. When each of them has got one more, the range grows by the
-    members that have this number already. The range of the most loaded members grows in the same way from the other end.
+    All members in the range of the least loaded have the same number of partitions. When each of them has received one more, the range also
+    includes the members that already had this number. The range of the most loaded members grows in the same way from the other end.
 
     Attributes:
         imbalance: the difference between the most and the least loaded subscriber at the beginning.
@@ -34,7 +34,10 @@ class MemberAssignmentBalancer:
     _sizes: Final[Sequence[int]]
 
     def __init__(self, sizes: Sequence[int], members: Sequence[int]) -> None:
-        """Begin with these members (`#initialize`). `sizes` has the number of partitions of each member and changes while partitions move."""
+        """Start with the given members (`#initialize`).
+
+        `sizes` contains the number of partitions of each member and changes while partitions move.
+        """
         self._sizes = sizes
         self._members = sorted(members, key=lambda member: (sizes[member], member))
         least, most = sizes[self._members[0]], sizes[self._members[-1]]
@@ -72,12 +75,12 @@ class MemberAssignmentBalancer:
         return self._members[self._next_most + 1]
 
     def exclude_most_loaded_member(self) -> None:
-        """Take the member that was returned last out of the range of the most loaded (`#excludeMostLoadedMember`)."""
+        """Exclude the member that was returned last from the range of the most loaded members (`#excludeMostLoadedMember`)."""
         last = self._most_end - 1
         members = self._members
         members[self._next_most + 1], members[last] = members[last], members[self._next_most + 1]
         self._most_end = last
 
     def is_balanced(self) -> bool:
-        """Whether the numbers of the two ranges differ by at most one (`#isBalanced`)."""
+        """Return whether the numbers of partitions in the two ranges differ by at most one (`#isBalanced`)."""
         return self._most_count - self._least_count <= 1

@@ -9,13 +9,13 @@ from core.kafka.ids import TopicPartition
 
 
 def assign(topics: Topics, members: Members, *, extra_goes_to_any_member: bool = True) -> Assignment:
-    """Assign all partitions in balance, with few movements (`UniformAssignor#assign`).
+    """Assign all partitions evenly, with few movements (`UniformAssignor#assign`).
 
     Args:
         topics: the topics that have metadata, in the order of their IDs.
-        members: the members of the group in the order of the hash map. What they own is their target assignment so far.
-        extra_goes_to_any_member: whether any member can have one partition more than others (KAFKA-18688, 4.1), so that a balanced assignment
-            stays as it is. Before that, only the first members can.
+        members: the members of the group in the order of the hash map. Their owned partitions are those of their target assignment so far.
+        extra_goes_to_any_member: whether any member can have one more partition than others (KAFKA-18688, 4.1), so that a balanced
+            assignment does not change. Before that, only the first members can have one more.
     """
     topics = subscribed(topics, members)
     if not topics:
@@ -29,8 +29,9 @@ def assign(topics: Topics, members: Members, *, extra_goes_to_any_member: bool =
 def _assign_homogeneous(topics: Topics, members: Members, extra_goes_to_any_member: bool) -> Assignment:
     """Assign partitions to members with the same subscriptions (`UniformHomogeneousAssignmentBuilder#build`).
 
-    If the number of partitions is not divisible, some members get one more: those that own that many, and otherwise those that come last. Each
-    member keeps what it owns up to its quota. Then the first member with space gets partitions until it is full, then the next one.
+    If the number of partitions is not divisible by the number of members, some members get one more partition: first those that already own
+    that many, and then those that come last. Each member keeps its own partitions up to its quota. Then the first member below its quota
+    gets partitions until it reaches the quota, then the next one.
     """
     owned = {tp for member in members for tp in member.owned}
     every = (TopicPartition(topic, number) for topic, metadata in topics.items() for number in range(metadata.partitions))
@@ -59,7 +60,10 @@ def _assign_homogeneous(topics: Topics, members: Members, extra_goes_to_any_memb
 
 
 def _by_topic(topics: Topics, member: Member) -> dict[str, list[int]]:
-    """Return the partitions of subscribed topics that a member owns. If it must give up some, it keeps the first in the order of a hash set of numbers."""
+    """Return the partitions of subscribed topics that a member owns.
+
+    If the member must give up some partitions, it keeps the first ones in the order of a hash set of numbers.
+    """
     owned: dict[str, list[int]] = {topic: [] for topic in topics}
     for tp in member.owned:
         if tp.topic in owned and tp.partition < topics[tp.topic].partitions:

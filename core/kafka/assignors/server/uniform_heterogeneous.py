@@ -9,11 +9,11 @@ from core.kafka.assignors.subscription import Assignment, Members, Topics
 from core.kafka.ids import TopicPartition
 
 MAX_ITERATION_COUNT: Final = 16
-"""How often the builder balances all topics at most."""
+"""The maximum number of times that the builder balances all topics."""
 
 
 class UniformHeterogeneousAssignmentBuilder:
-    """One assignment in the making.
+    """The construction of one assignment.
 
     Attributes:
         member_ids: the members; the builder refers to them by their position.
@@ -47,7 +47,7 @@ class UniformHeterogeneousAssignmentBuilder:
                     self.sizes[index] += 1
 
     def build(self) -> Assignment:
-        """Return the assignment: what members own, then partitions without an owner, then movements for balance (`#build`)."""
+        """Return the assignment: first the owned partitions, then the partitions without an owner, then movements for balance (`#build`)."""
         self._assign_remaining_partitions()
         self._balance()
         assignment: Assignment = {member_id: [] for member_id in self.member_ids}
@@ -57,7 +57,10 @@ class UniformHeterogeneousAssignmentBuilder:
         return assignment
 
     def _sorted_topics(self) -> list[str]:
-        """Return the topics with most partitions for each subscriber first, then those with few subscribers, then in the order of their IDs (`topicComparator`)."""
+        """Return the topics in descending order of partitions per subscriber, then in ascending order of subscribers, then in the order of IDs.
+
+        Kafka: `topicComparator`.
+        """
 
         def key(topic: str) -> tuple[float, int]:
             subscribers = len(self.subscribers[topic])
@@ -87,7 +90,10 @@ class UniformHeterogeneousAssignmentBuilder:
                     last_rebalanced = place
 
     def _balance_topic(self, topic: str) -> int:
-        """Move partitions of a topic from its most loaded to its least loaded subscribers. Returns how many were moved (`#balanceTopic`)."""
+        """Move partitions of a topic from its most loaded to its least loaded subscribers.
+
+        Return the number of moved partitions (`#balanceTopic`).
+        """
         balancer = MemberAssignmentBalancer(self.sizes, self.subscribers[topic])
         if balancer.imbalance <= 1:
             return 0

@@ -15,11 +15,11 @@ from core.kafka.ids import TopicPartition
 
 
 class ConstrainedAssignmentBuilder:
-    """One assignment in the making.
+    """The construction of one assignment.
 
     Attributes:
         assignment: the partitions of each member so far.
-        transferring: for each partition that moves from a member to another, its new owner.
+        transferring: for each partition that moves from one member to another, its new owner.
         under_min: the members that have fewer than `min_quota` partitions.
         exactly_min: the members that have `min_quota` partitions and can get one more.
         over_min: the number of members that have more than `min_quota` partitions.
@@ -79,7 +79,7 @@ class ConstrainedAssignmentBuilder:
         return self.assignment
 
     def _assign_owned_partitions(self) -> None:
-        """Let members keep what they own, up to their quotas (`#assignOwnedPartitions`)."""
+        """Let members keep their own partitions, up to their quotas (`#assignOwnedPartitions`)."""
         for member, owned in self.owned.items():
             mine = []
             for tp in owned:
@@ -105,7 +105,7 @@ class ConstrainedAssignmentBuilder:
             self.maybe_revoked.update(dict.fromkeys(mine[kept:], member))
 
     def _assign_rack_aware_round_robin(self, unassigned: list[TopicPartition]) -> list[TopicPartition]:
-        """Deal partitions to unfilled members in their racks. Returns the partitions that are left (`#assignRackAwareRoundRobin`)."""
+        """Deal partitions to unfilled members in their racks. Return the remaining partitions (`#assignRackAwareRoundRobin`)."""
         if not self.rack_info.consumer_racks:
             return unassigned
         following = 0
@@ -137,7 +137,10 @@ class ConstrainedAssignmentBuilder:
         return left
 
     def _assign_round_robin(self, unassigned: list[TopicPartition]) -> None:
-        """Deal the other partitions to the members below `min_quota` in a circle, then one to each member that can get one more (`#assignRoundRobin`)."""
+        """Deal the other partitions to the members below `min_quota` in turn, then one to each member that can get one more.
+
+        Kafka: `#assignRoundRobin`.
+        """
         circle = deque(self.under_min)
         exactly_min = deque(self.exactly_min)
         for tp in unassigned:
@@ -149,7 +152,7 @@ class ConstrainedAssignmentBuilder:
                 self._assign_new_partition(tp, exactly_min.popleft())
 
     def _assign_new_partition(self, tp: TopicPartition, member: str) -> None:
-        """Assign a partition, and note whether another member owned it (`#assignNewPartition`)."""
+        """Assign a partition, and record whether another member owned it (`#assignNewPartition`)."""
         self.assignment[member].append(tp)
         if self.maybe_revoked.get(tp, member) != member or tp in self.doubly_claimed:
             self.transferring[tp] = member

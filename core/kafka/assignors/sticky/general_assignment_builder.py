@@ -1,7 +1,7 @@
 """Sticky assignment for members that subscribe to different topics (`AbstractStickyAssignor.GeneralAssignmentBuilder`).
 
-Members keep what they own. The least loaded subscriber gets each partition without an owner. Then partitions move while a member has at least two
-more than another one that could have one of them.
+Members keep their own partitions. Each partition without an owner goes to the least loaded subscriber. Then partitions move as long as a
+member has at least two more partitions than another member that could take one of them.
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ from core.kafka.ids import TopicPartition
 
 
 class GeneralAssignmentBuilder:
-    """One assignment in the making.
+    """The construction of one assignment.
 
     Attributes:
         assignment: the partitions of each member so far. A dict serves as an ordered set.
         owners: the member that has each partition.
         potential_consumers: the members that subscribe to each topic (`topic2AllPotentialConsumers`).
         potential_topics: the topics with metadata that each member subscribes to (`consumer2AllPotentialTopics`).
-        previous: the owner of a partition in an older generation, as far as its member still subscribes to the topic (`prevAssignment`).
+        previous: the owner of a partition in an older generation, if that member still subscribes to the topic (`prevAssignment`).
         revocation_required: whether a member must give up a partition that it owns.
     """
 
@@ -72,7 +72,7 @@ class GeneralAssignmentBuilder:
         return {member: list(tps) for member, tps in self.assignment.items()}
 
     def _assign_owned_partitions(self) -> set[TopicPartition]:
-        """Take partitions from members that must not have them any longer. Returns the partitions that stay (`#assignOwnedPartitions`)."""
+        """Take partitions from members that can no longer have them. Return the partitions that stay (`#assignOwnedPartitions`)."""
         kept = set()
         for member, tps in self.assignment.items():
             topics = frozenset(self.potential_topics[member])
@@ -85,7 +85,7 @@ class GeneralAssignmentBuilder:
         return kept
 
     def _balance(self, every: list[TopicPartition], unassigned: list[TopicPartition]) -> None:
-        """Assign what nobody has, and then move partitions if this improves the balance (`#balance`)."""
+        """Assign the partitions without an owner, and then move partitions if this improves the balance (`#balance`)."""
         initializing = not any(self.assignment.values())
         left = unassigned
         if self.rack_info.consumer_racks:
@@ -117,14 +117,19 @@ class GeneralAssignmentBuilder:
         return True
 
     def _can_participate(self, member: str, movable: set[str]) -> bool:
-        """Whether a member lacks a partition that it could have, or has one that another member could have (`#canConsumerParticipateInReassignment`)."""
+        """Return whether a member lacks a partition that it could have, or has one that another member could have.
+
+        Kafka: `#canConsumerParticipateInReassignment`.
+        """
         most = sum(self.topics[topic].partitions for topic in self.potential_topics[member])
         return len(self.assignment[member]) < most or any(tp.topic in movable for tp in self.assignment[member])
 
     def _perform_reassignments(self, tps: list[TopicPartition]) -> bool:
-        """Move partitions until no member has two more than another one that could take one. Returns whether any moved (`#performReassignments`).
+        """Move partitions until no member has two more than another member that could take one.
 
-        Kafka also stops as soon as `#isBalanced`. From then on, no partition could move anyway.
+        Return whether any partition moved (`#performReassignments`).
+
+        Kafka also stops as soon as `#isBalanced`. At that point, no partition could move anyway.
         """
         performed = False
         modified = True
@@ -144,7 +149,10 @@ class GeneralAssignmentBuilder:
         return performed
 
     def _reassign(self, tp: TopicPartition, target: str) -> None:
-        """Move a partition, or instead one of the same topic that has moved the other way (`#reassignPartition`, `#processPartitionMovement`)."""
+        """Move a partition, or instead a partition of the same topic that has moved in the opposite direction.
+
+        Kafka: `#reassignPartition`, `#processPartitionMovement`.
+        """
         moved = self.movements.actual_partition_to_move(tp, self.owners[tp], target)
         source = self.owners[moved]
         self.movements.move(moved, source, target)
@@ -155,7 +163,7 @@ class GeneralAssignmentBuilder:
         self.least_loaded.put(source, len(self.assignment[source]))
 
     def _score(self, assignment: dict[str, dict[TopicPartition, None]]) -> int:
-        """Return the sum of the differences between all pairs of members that take part; 0 is perfect balance (`#getBalanceScore`)."""
+        """Return the sum of the differences between all pairs of participating members; 0 means perfect balance (`#getBalanceScore`)."""
         sizes = sorted(len(tps) for member, tps in assignment.items() if self.least_loaded.has(member))
         return sum((2 * place - len(sizes) + 1) * size for place, size in enumerate(sizes))
 

@@ -8,13 +8,13 @@ from typing import Final
 
 
 class LeastLoaded:
-    """The members in the order of the number of their partitions, then of their IDs.
+    """The members, ordered by the number of their partitions, then by their IDs.
 
-    Each topic has a heap for the members of each rack. When the number of a member grows, its entries stay as they are until they come to the top. So
-    each heap always has an entry for the member with at most its number.
+    Each topic has a heap for the members of each rack. When a member gets more partitions, its entries do not change until they reach the
+    top. Therefore, each heap always has an entry for the member with at most its present number.
 
     Attributes:
-        counts: the number of partitions of each member that takes part.
+        counts: the number of partitions of each participating member.
     """
 
     __slots__ = ("_heaps", "_racks", "_topics", "counts")
@@ -31,7 +31,7 @@ class LeastLoaded:
         self._heaps = {}
 
     def has(self, member: str) -> bool:
-        """Whether a member takes part."""
+        """Return whether a member participates."""
         return member in self.counts
 
     def put(self, member: str, count: int) -> None:
@@ -45,7 +45,7 @@ class LeastLoaded:
             heapq.heappush(self._heaps.setdefault(topic, {}).setdefault(rack, []), (count, member))
 
     def remove(self, member: str) -> None:
-        """Leave a member out from now on."""
+        """Exclude a member from now on."""
         del self.counts[member]
 
     def first(self, topic: str, racks: Set[str] | None = None) -> str | None:

@@ -1,4 +1,4 @@
-"""Which partitions members of a group already own, for the sticky assignors (`AbstractStickyAssignor#allSubscriptionsEqual`)."""
+"""The partitions that the members of a group already own, for the sticky assignors (`AbstractStickyAssignor#allSubscriptionsEqual`)."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ class OwnedPartitions(NamedTuple):
 
     Attributes:
         by_member: the partitions that each member owns, in the order in which the member reports them.
-        doubly_claimed: partitions that two members of the same generation claim. They count as owned by nobody.
+        doubly_claimed: partitions that two members of the same generation claim. These partitions count as having no owner.
         subscriptions_equal: whether all members subscribe to the same topics.
         max_generation: the highest generation that a member reports.
     """
@@ -25,10 +25,10 @@ class OwnedPartitions(NamedTuple):
 
 
 def owned_partitions(topics: Topics, members: Members, *, claims_by_partition: bool = True) -> OwnedPartitions:
-    """Return who owns what, according to the members' own reports (`AbstractStickyAssignor#allSubscriptionsEqual`).
+    """Return the owners of partitions, according to the members' own reports (`AbstractStickyAssignor#allSubscriptionsEqual`).
 
     Args:
-        topics: the topics that have metadata. Partitions that don't exist don't count. (Kafka fails if a topic was created again with fewer
+        topics: the topics that have metadata. Partitions that do not exist are ignored. (Kafka fails if a topic was created again with fewer
             partitions.)
         members: the members of the group in the order of the hash map.
         claims_by_partition: whether generations are compared for each partition that two members claim (KAFKA-14639, 3.5). Before that, only
@@ -64,7 +64,7 @@ def owned_partitions(topics: Topics, members: Members, *, claims_by_partition: b
 
 
 def _subscriptions_equal(members: Members) -> bool:
-    """Whether all members subscribe to the same topics. As in Kafka, members without topics that come first don't count."""
+    """Return whether all members subscribe to the same topics. As in Kafka, members without topics are ignored if they come first."""
     first = frozenset[str]()
     for member in members:
         if not first:

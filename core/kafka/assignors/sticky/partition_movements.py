@@ -1,4 +1,4 @@
-"""Which partitions a sticky assignor has moved between which members (`AbstractStickyAssignor.PartitionMovements`)."""
+"""The partitions that a sticky assignor has moved from one member to another (`AbstractStickyAssignor.PartitionMovements`)."""
 
 from __future__ import annotations
 
@@ -12,7 +12,11 @@ Pair: TypeAlias = tuple[str, str]
 
 
 class PartitionMovements:
-    """The movements so far. A partition that could move from A to B stays if another partition of its topic has moved from B to A: that one moves back."""
+    """The movements so far.
+
+    If a partition could move from A to B, but another partition of its topic has already moved from B to A, that other partition moves
+    back instead.
+    """
 
     __slots__ = ("_by_topic", "_pairs")
 
@@ -24,7 +28,7 @@ class PartitionMovements:
         self._pairs = {}
 
     def move(self, tp: TopicPartition, source: str, target: str) -> None:
-        """Record a movement. A partition that comes back to its first owner has not moved (`#movePartition`)."""
+        """Record a movement. A partition that returns to its first owner does not count as moved (`#movePartition`)."""
         former = self._pairs.pop(tp, None)
         if former is not None:
             topic = self._by_topic[tp.topic]
@@ -38,7 +42,10 @@ class PartitionMovements:
         self._by_topic.setdefault(tp.topic, {}).setdefault((source, target), _Moved()).add(tp)
 
     def actual_partition_to_move(self, tp: TopicPartition, source: str, target: str) -> TopicPartition:
-        """Return the partition that moves instead of `tp`, because it has moved the other way; `tp` if there is none (`#getTheActualPartitionToBeMoved`)."""
+        """Return the partition that moves instead of `tp`, because it has moved in the opposite direction; `tp` if there is none.
+
+        Kafka: `#getTheActualPartitionToBeMoved`.
+        """
         topic = self._by_topic.get(tp.topic)
         if topic is None:
             return tp
@@ -49,7 +56,7 @@ class PartitionMovements:
 
 
 class _Moved:
-    """A hash set of partitions, whose first element is Java's."""
+    """A hash set of partitions whose first element is the same as in Java."""
 
     __slots__ = ("partitions", "size")
 

@@ -15,15 +15,15 @@ from core.kafka.release import Release, StickyAlgorithm
 
 
 class StickyRules(NamedTuple):
-    """What differs between releases.
+    """The rules that differ between releases.
 
     Attributes:
         algorithm: the algorithm for members that all subscribe to the same topics.
         rack_aware: whether members get partitions in their racks (KIP-881, 3.5).
         claims_by_partition: whether generations are compared for each partition (KAFKA-14639, 3.5). Before that, only members of the highest
             generation own anything.
-        sorts_owned: whether a member that owns too much keeps partitions with low numbers of all topics (KAFKA-16277, 3.7.1). Before that, it
-            keeps those that it reports first.
+        sorts_owned: whether a member that owns too many partitions keeps those with low numbers, across all topics (KAFKA-16277, 3.7.1).
+        Before that, it keeps those that it reports first.
     """
 
     algorithm: StickyAlgorithm = StickyAlgorithm.EXPECTED_MEMBERS
@@ -51,12 +51,12 @@ CURRENT_RULES = StickyRules()
 
 
 def assign(topics: Topics, members: Members, rules: StickyRules = CURRENT_RULES) -> StickyAssignment:
-    """Assign all partitions in balance, with as few movements as possible (`AbstractStickyAssignor#assignPartitions`).
+    """Assign all partitions evenly, with as few movements as possible (`AbstractStickyAssignor#assignPartitions`).
 
     Args:
         topics: the topics that have metadata.
-        members: the members of the group in the order of the hash map, which decides who keeps more than others.
-        rules: what differs between releases.
+        members: the members of the group in the order of the hash map, which decides which members keep more partitions than others.
+        rules: the rules of the release.
     """
     topics = subscribed(topics, members)
     if not rules.rack_aware:
@@ -74,7 +74,10 @@ def assign(topics: Topics, members: Members, rules: StickyRules = CURRENT_RULES)
 
 
 def cooperative_assign(topics: Topics, members: Members, rules: StickyRules = CURRENT_RULES) -> Assignment:
-    """Return the sticky assignment without the partitions that another member must give up first (`CooperativeStickyAssignor#adjustAssignment`)."""
+    """Return the sticky assignment without the partitions that another member must give up first.
+
+    Kafka: `CooperativeStickyAssignor#adjustAssignment`.
+    """
     assignment, transferring = assign(topics, members, rules)
     withheld: dict[str, set[TopicPartition]] = {}
     for tp, member in transferring.items():
@@ -85,7 +88,10 @@ def cooperative_assign(topics: Topics, members: Members, rules: StickyRules = CU
 
 
 def _transferring(members: Members, assignment: Assignment) -> dict[TopicPartition, str]:
-    """Return the partitions that one member gets and another member loses (`CooperativeStickyAssignor#computePartitionsTransferringOwnership`)."""
+    """Return the partitions that one member gets and another member loses.
+
+    Kafka: `CooperativeStickyAssignor#computePartitionsTransferringOwnership`.
+    """
     added: dict[TopicPartition, str] = {}
     revoked: set[TopicPartition] = set()
     for member in members:
