@@ -1,4 +1,6 @@
-"""No circle between files or folders: those that import each other, directly or through others, can be read only together."""
+"""There are no import cycles between files or folders. Modules that import each other, directly or through others, can only be understood
+together.
+"""
 
 from __future__ import annotations
 

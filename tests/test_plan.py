@@ -1,4 +1,4 @@
-"""The plan of the code is drawn from what imports what."""
+"""The plan of the code is drawn from the actual imports."""
 
 from __future__ import annotations
 
