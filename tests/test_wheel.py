@@ -24,7 +24,7 @@ def shipped(wheel: Path) -> set[str]:
 
 
 def sources() -> set[str]:
-    """Return the files of the packages in the repository, except for files that only developers need."""
+    """Return the files of the packages in the repository, except for the Markdown files, which only developers need."""
     listed = subprocess.run(
         ["git", "ls-files", "core", "scenarios", "tui", "spark_reports"], cwd=ROOT, capture_output=True, text=True, check=True
     )

@@ -36,8 +36,8 @@ def processes_of(mark: str) -> list[str]:
 
 
 def stopped(tmp_path: Path, number: int, ready: Callable[[str], bool], *arguments: str) -> str:
-    """Run a command. When its output on stderr is `ready`, send a signal to it and to all its child processes, as a terminal does. Return
-    its whole output.
+    """Run a command. As soon as `ready` accepts its output on stderr, send a signal to it and to all its child processes, as a terminal
+    does. Return its whole output.
     """
     scratch, said = tmp_path / "scratch", tmp_path / "stderr"
     scratch.mkdir()

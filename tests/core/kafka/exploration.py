@@ -71,11 +71,11 @@ class Exploration:
         return search(self.cluster, self.harm, self.acts, also=self.also(), first=arrives_at_once, limit=limit, table=LAB_FIELDS)
 
     def also(self) -> tuple[object, ...]:
-        """The state that counts in addition to the nodes."""
+        """Return the state that counts in addition to the nodes."""
         return (self.left,) if self.power else (self.left, self.cluster.account.partitions)
 
     def fingerprints(self) -> Fingerprints:
-        """The fingerprints of the whole state."""
+        """Return the fingerprints of the whole state."""
         return Fingerprints(self.cluster, *self.also(), table=LAB_FIELDS)
 
     def harm(self) -> str:
@@ -130,7 +130,7 @@ class Exploration:
 
 
 def arrives_at_once(choice: Choice) -> bool:
-    """Return whether an item needs no choice of its order, so that it comes first."""
+    """Return whether a choice is a message that arrives immediately, before all other choices."""
     return choice.entry is not None and type(choice.entry.message) not in ORDERED_FREELY
 
 

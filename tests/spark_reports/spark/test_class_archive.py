@@ -102,14 +102,14 @@ def test_the_class_path_is_that_of_the_archive_unless_it_has_more(tmp_path: Path
 
 @pytest.fixture
 def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Return the directory for archives. Java is not asked for it."""
+    """Return the directory for archives, and replace the search for a Java by a fixed result."""
     monkeypatch.setattr(sys, "prefix", str(tmp_path / "env"))
     monkeypatch.setattr(preparing, "find_java", lambda: JAVA)
     return tmp_path / "env" / "var" / "isrlab"
 
 
 def recording(monkeypatch: pytest.MonkeyPatch, record: Callable[[Path], None]) -> None:
-    """Return a Java that records its classes in the given way."""
+    """Replace the recording of the classes by a function."""
     monkeypatch.setattr(preparing, "_report", lambda scratch, made: record(made))
 
 
