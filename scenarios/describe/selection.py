@@ -89,7 +89,7 @@ def _as_python(pattern: str) -> str:
         at, text, kind = token.end(), token[0], token.lastgroup
         if kind == "foreign" and (text != "&&" or depth):
             if text == "(?P":
-                raise re.error("Java's groups are named (?<name>...)")
+                raise re.error("Java writes named groups as (?<name>...)")
             raise ValueError(f"{pattern}: isrlab does not support '{text}' of Java's regular expressions")
         if kind == "quoted":
             parts.append(re.escape(token[kind]))

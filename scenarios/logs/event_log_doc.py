@@ -32,7 +32,7 @@ The log of a session is a JSON Lines file in UTF-8, with one object per line. Ea
 `scenario` is null for a session without a scenario. `settings` contains the cluster-wide Kafka settings that the cluster was created with.
 `cluster` is the whole cluster in the format of a script: brokers, topics with their placement, network, and pace.
 
-**Every following line, an event**
+**Every other line** is an event.
 
 ```json
 {{"seq": 1, "t": 0, "cause": 0, "kind": "topic-created", "topic": "orders", "topic_id": "", "partitions": 1, "replication_factor": 3}}

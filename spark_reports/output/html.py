@@ -177,7 +177,7 @@ def _charts(report: Report, sessions: Result) -> str:
     for result in report.drawn:
         if result.more:
             parts.append(
-                f'<p class="notes">The charts show the {len(result.rows):,} worst of {result.count:,} {_DRAWN[result.name]}. The others stay blank.</p>'
+                f'<p class="notes">The charts show the {len(result.rows):,} worst of {result.count:,} {_DRAWN[result.name]}. Charts of the others stay blank.</p>'
             )
     parts.append(svg_charts.patterns() + svg_charts.legend(drawn["timeline"], drawn.get("unavailability", [])))
     for session, end in ends.items():

@@ -137,7 +137,7 @@ class BrokerFenced(Event, kind="broker-fenced", source="ReplicationControlManage
 
 
 class BrokerUnfenced(Event, kind="broker-unfenced", source="ReplicationControlManager#handleBrokerUnfenced", level=NOTABLE):
-    """A registered broker has caught up with the metadata and can lead again. It is not added to any ISR yet."""
+    """A registered broker has caught up with the metadata and can lead again. The broker is not added to any ISR yet."""
 
     broker: int
 

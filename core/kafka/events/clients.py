@@ -49,7 +49,8 @@ class ProduceFailed(Event, kind="produce-failed", source="Sender#failBatch, Send
 
 
 class ProduceWaiting(Event, kind="produce-waiting", source="ProducerBatch#createdMs"):
-    """A batch has had no response for more than a second. This is reported once. `waited_us` is measured like `latency_us` of `produce-acked`."""
+    """A batch has had no response for more than a second. This event is recorded once for each batch. `waited_us` is measured like
+    `latency_us` of `produce-acked`."""
 
     producer: str
     topic: str
@@ -100,7 +101,7 @@ class ProducerIdGiven(Event, kind="producer-id-given", source="RPCProducerIdMana
 
 
 class DuplicateDropped(Event, kind="duplicate-dropped", source="ProducerStateEntry#findDuplicateBatch", level=NOTABLE):
-    """A leader recognized a retry of an idempotent producer. It appends nothing, and returns the offsets of the first attempt."""
+    """A leader recognized a retry of an idempotent producer. The leader appends nothing, and returns the offsets of the first attempt."""
 
     broker: int
     topic: str
@@ -120,7 +121,8 @@ class DuplicateDropped(Event, kind="duplicate-dropped", source="ProducerStateEnt
 class ProducerEpochBumped(
     Event, kind="producer-epoch-bumped", source="TransactionManager#requestIdempotentEpochBumpForPartition", level=NOTABLE
 ):
-    """An idempotent producer does not know whether a batch was appended. It starts a new epoch with sequence 0 in that partition."""
+    """An idempotent producer does not know whether a batch was appended. The producer starts a new epoch with sequence 0 in that
+    partition."""
 
     producer: str
     topic: str
@@ -134,7 +136,7 @@ class ProducerEpochBumped(
 
 
 class Consumed(Event, kind="consumed", source="UnifiedLog#read, FetchIsolation", level=DETAIL):
-    """A consumer received records. They are always below the high watermark in the response."""
+    """A consumer received records. The records are always below the high watermark in the response."""
 
     consumer: str
     topic: str
@@ -195,7 +197,7 @@ class ConsumerReset(Event, kind="consumer-reset", source="auto.offset.reset", le
 class ConsumerTruncated(Event, kind="consumer-truncated", source="SubscriptionState#maybeCompleteValidation, KIP-320", level=NOTABLE):
     """A consumer found that the new leader's log lacks records that the consumer has read.
 
-    It goes back to the offset where the logs diverge.
+    The consumer goes back to the offset where the logs diverge.
     """
 
     consumer: str

@@ -220,7 +220,7 @@ class ControllerResigned(Event, kind="controller-resigned", source="KafkaRaftCli
 
 
 class UncommittedDropped(Event, kind="uncommitted-dropped", source="ReplicatedLog#truncateToEndOffset", level=NOTABLE):
-    """A voter dropped writes that its new leader lacks. They never reached a majority, and no broker saw them."""
+    """A voter dropped writes that its new leader lacks. These writes never reached a majority, and no broker saw them."""
 
     controller: str
     controller_epoch: int

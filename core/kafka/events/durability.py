@@ -64,7 +64,8 @@ class RecordsLost(
 class LostRecordsSeen(Event, kind="lost-records-seen", source="durability account", level=NOTABLE):
     """Records were acknowledged to their producer, or read by a consumer, after they were lost.
 
-    They count only once in `lost`. The totals `lost_acknowledged` and `lost_read` increase by the values in the columns of the same names.
+    These records count only once in `lost`. The totals `lost_acknowledged` and `lost_read` increase by the values in the columns of the
+    same names.
     """
 
     topic: str

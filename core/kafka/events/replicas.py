@@ -151,7 +151,7 @@ class HighWatermarkAdvanced(Event, kind="high-watermark", source="Partition#mayb
 class EpochAnswered(Event, kind="epoch-answered", source="AbstractFetcherThread#getOffsetTruncationState, KIP-101, KIP-279"):
     """A follower asked where its last epoch ends (OffsetsForLeaderEpoch), and the leader answered with `epoch` and `end_offset`.
 
-    Both are -1 if the leader does not know. Before 2.0, the answer has no epoch.
+    `epoch` and `end_offset` are -1 if the leader does not know the epoch. Before 2.0, the answer has no epoch.
     """
 
     broker: int
@@ -229,7 +229,7 @@ class FetcherLags(Event, kind="fetcher-lags", source="FetcherLagMetrics#lag", le
 
 
 class FetcherDisconnected(Event, kind="fetcher-disconnected", source="ReplicaFetcherBlockingSend", level=DETAIL):
-    """A follower lost the connection to a leader. All partitions of that fetcher back off."""
+    """A follower lost the connection to a leader. The fetcher's partitions are fetched again after a backoff."""
 
     broker: int
     leader: int

@@ -77,7 +77,8 @@ class LeaderAndIsrIgnored(Event, kind="leader-and-isr-ignored", source="ReplicaM
 class LeaderUnavailable(Event, kind="leader-unavailable", source="ReplicaManager#makeFollowers"):
     """A broker cannot become a follower, because the leader is not alive or the partition has no leader.
 
-    The broker keeps its old role: it still follows `old_leader` in `old_epoch`. Both are -1 if it had no role.
+    The broker keeps its old role: it still follows `old_leader` in `old_epoch`. `old_leader` and `old_epoch` are -1 if the broker had no
+    role.
     """
 
     broker: int

@@ -46,7 +46,7 @@ ISR_FLAPPING: Final = Summary(
     name="isr_flapping",
     title="ISR changes and flapping by partition",
     notes=(
-        "This table counts all committed changes, regardless of their cause. It omits partitions without changes. `left` and `entered` "
+        "This table counts all committed changes, regardless of their cause. Partitions without changes are omitted. `left` and `entered` "
         "count how often replicas left and entered the ISR, and `replicas` counts the distinct replicas that did so. `flaps` counts how "
         "often a replica entered the ISR again within 60 s after it left. `longest_away_us` is the longest time between leaving and "
         "entering again."

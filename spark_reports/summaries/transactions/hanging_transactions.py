@@ -49,8 +49,10 @@ HANGING_TRANSACTIONS: Final = Summary(
     title="Transactions that are open on a partition at the end, hanging ones first",
     notes=(
         "`status` is `hanging` if no coordinator will ever end the transaction: no transactional ID has its producer ID, or the last state of "
-        "the ID at its coordinator does not name the partition. It is `waits for marker` if the transaction is decided, and its marker for "
-        "this partition is missing. Otherwise, it is `open`. `coordinator_state` is the last state, and is empty if no ID has the "
+        "the ID at its coordinator does not name the partition. `status` is `waits for marker` if the transaction is decided but its "
+        "marker for this partition is missing. Otherwise, `status` is `open`. `coordinator_state` is the last state, and is empty if no "
+        "ID has "
+        "the "
         "producer ID. `first_offset` is the first record of the transaction, at which the last stable offset stops. `since_us` is the time of "
         "this record, and `open_us` is the time from then until the end. Records in `__consumer_offsets` are not covered."
     ),

@@ -75,9 +75,11 @@ TRANSACTIONS: Final = Summary(
     name="transactions",
     title="Transactions by transactional ID and outcome",
     notes=(
-        "`outcome` is the decision of the coordinator: committed or aborted. It is open if the coordinator has not decided by the end of the "
-        "log. Columns that end in `_decided_us` contain the time from the start of a transaction in the producer until the decision is "
-        "in `__transaction_state`. They omit transactions whose start is not in the log, such as an abort without a transaction. Columns "
+        "`outcome` is the decision of the coordinator: committed or aborted. `outcome` is open if the coordinator has not decided by the "
+        "end of the log. Columns that end in `_decided_us` contain the time from the start of a transaction in the producer until the "
+        "decision is "
+        "in `__transaction_state`. These columns omit transactions whose start is not in the log, such as an abort without a "
+        "transaction. Columns "
         "that end in `_complete_us` contain the time from the decision until all markers are written. `incomplete` counts the decided "
         "transactions that lack a marker at the end. Percentiles are nearest ranks."
     ),

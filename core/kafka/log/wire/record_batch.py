@@ -137,7 +137,8 @@ def ensure_valid(data: bytes) -> None:
     length = int.from_bytes(data[8:12], "big", signed=True) + LOG_OVERHEAD
     if length < HEADER_BYTES or len(data) < length:
         raise errors.KafkaError(
-            errors.CORRUPT_MESSAGE, f"the length field says {length} bytes; a batch has at least {HEADER_BYTES}, and there are {len(data)}"
+            errors.CORRUPT_MESSAGE,
+            f"the length field is {length}, but a batch has at least {HEADER_BYTES} bytes, and {len(data)} bytes are available",
         )
     stored, computed = int.from_bytes(data[_CRC_AT:_CRC_FROM], "big"), crc32c(data[_CRC_FROM:length])
     if stored != computed:
