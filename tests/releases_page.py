@@ -19,7 +19,8 @@ _HEAD: Final = """# Rules by release
 <!-- Written by `python -m tests.releases_page` from core/kafka/release.py. -->
 
 `--release` takes one of the following releases: {names}. For another release, use the nearest earlier one, and check the table for changes
-in between. The meaning of a rule names the Kafka release of the change, which can be older than the first release in the list that has the
+between the two releases. The meaning of a rule names the Kafka release of the change, which can be older than the first release in the
+list that has the
 rule.
 
 The table lists the rules that differ between releases, or that can be switched off. *Since* and *until* name the first and the last of the

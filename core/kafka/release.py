@@ -135,8 +135,8 @@ class Release(ReprMixin):
         producer_expiration_setting: the setting after which a leader forgets an idle producer (KIP-854, 3.4).
         transactions: producers can have a transactional.id, and consumers an isolation level (KIP-98, 0.11).
         idempotent_in_flight: the number of batches per partition that an idempotent producer can have in flight (KAFKA-5494, 1.0).
-        retries_first_partition_soon: a producer repeats the first AddPartitionsToTxn of a transaction after 20 ms while the former
-            transaction is completed (KAFKA-5477, 1.0).
+        retries_first_partition_soon: a producer repeats the first AddPartitionsToTxn of a transaction after 20 ms while the previous
+        transaction is being completed (KAFKA-5477, 1.0).
         bumps_producer_epoch: a producer that does not know the fate of a batch continues in another epoch (KIP-360, 2.5). Before that, an
             idempotent producer gets another producer ID, and the error is fatal to a transactional producer.
         producer_fenced: coordinators answer a fenced producer with PRODUCER_FENCED, so INVALID_PRODUCER_EPOCH from a leader is not fatal
@@ -155,8 +155,9 @@ class Release(ReprMixin):
         INVALID_TXN_STATE (KIP-890, 3.8).
         answers_producer_fenced: a coordinator answers PRODUCER_FENCED to a fenced producer; before that, INVALID_PRODUCER_EPOCH (KIP-588,
         2.7).
-        ignores_late_marker_answers: a coordinator ignores the answer to a marker of a former coordinator epoch. Before that, the answer can
-            make it forget the markers of the present epoch, and the transaction never completes (KAFKA-16352, 3.8).
+        ignores_late_marker_answers: a coordinator ignores the answer to a marker of a previous coordinator epoch. Before that, the answer
+        can
+            make it forget the markers of the current epoch, and the transaction never completes (KAFKA-16352, 3.8).
         expires_uninitialized_ids: a transactional ID that never got a producer epoch expires like any other (KAFKA-14880, 3.4.1).
         transaction_feature: the release has the feature `transaction.version`, which a cluster can raise or lower (4.0,
         `core.kafka.features`).

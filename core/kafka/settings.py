@@ -293,7 +293,8 @@ _ALL: Final = (
     ),
     Setting(
         "zookeeper.session.timeout.ms", "int", 18_000, "broker", False,
-        "If ZooKeeper does not hear from a broker for this long, its session expires, and the controller considers the broker dead. This setting exists only in releases with ZooKeeper.",
+        "If ZooKeeper does not hear from a broker for this long, the broker's session expires, and the controller considers the broker "
+        "dead. This setting exists only in releases with ZooKeeper.",
         least=1, older_defaults=(("2.4", 6_000),),
     ),
     Setting(

@@ -73,7 +73,8 @@ class PowerLoss(Act, word="power-loss", does="cut the power of a broker's machin
 
 @attrs.frozen(eq=False, repr=False)
 class Shutdown(Act, word="shutdown", does="shut a broker down cleanly (controlled shutdown)"):
-    """Shut the broker down cleanly (SIGTERM). Its leaderships move to other brokers, it writes its high watermarks, and its process ends."""
+    """Shut the broker down cleanly (SIGTERM). Other brokers become leaders of its partitions, the broker writes its high watermarks to
+    disk, and its process ends."""
 
     broker: int
 
@@ -311,7 +312,7 @@ class CancelReassignment(Act, word="cancel-reassignment", does="cancel a running
 
 @attrs.frozen(eq=False, repr=False)
 class Unregister(Act, word="unregister", does="unregister a broker"):
-    """Unregister a broker (`kafka-cluster unregister`, only with KRaft). The broker loses its leaderships and leaves ISRs.
+    """Unregister a broker (`kafka-cluster unregister`, only with KRaft). The broker loses leadership of its partitions and leaves ISRs.
 
     Its replicas remain assigned to it, so reassign them first. If the broker's process still runs, the controller refuses its
     heartbeats. The broker does not join any ISR, and registers again only after a restart.

@@ -88,7 +88,7 @@ def _held(inputs: SummaryInputs) -> DataFrame:
 HELD: Final = Summary(
     name="held",
     title="Last stable offset of each partition while transactions held it back",
-    notes="`offset` is the last stable offset of the leader `broker` in this interval. At other times, it equals the high watermark.",
+    notes="`offset` is the last stable offset of the leader `broker` in this interval. At other times, the last stable offset equals the high watermark.",
     kinds=tuple(dict.fromkeys(TRANSACTION_KINDS + HELD_KINDS)),
     columns=tuple(dict.fromkeys(TRANSACTION_COLUMNS + HELD_COLUMNS)),
     schema=table_schema(names=("session", "topic"), numbers=("partition", "broker", "from_us", "to_us", "offset", "lasts_us")),

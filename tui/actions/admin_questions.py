@@ -141,6 +141,7 @@ def consume(context: ActionContext) -> Question:
     options.append((f"start {name} at the end", (acts.Consume(topic, name, reset="latest"),), "auto.offset.reset=latest", None))
     return Question(
         f"Consumers of {topic}",
-        "A consumer reads only records below the high watermark. The durability account counts the records that it has read.",
+        "A consumer reads only records below the high watermark. The durability account keeps track of the records that consumers have "
+        "read.",
         numbered(options),
     )

@@ -169,7 +169,7 @@ def _elr(release: Release) -> str:
 
 
 def _min_isr(release: Release) -> str:
-    said = "The number of replicas that must be in the ISR for writes with acks=all. With fewer, these writes are refused (NOT_ENOUGH_REPLICAS). "
+    said = "The number of replicas that must be in the ISR for writes with acks=all. If there are fewer, these writes are refused (NOT_ENOUGH_REPLICAS). "
     said += "Writes with acks=1 or acks=0 ignore it. In the column ISR/min, [1,3]/2 is an ISR of brokers 1 and 3 with a minimum of 2."
     return said + (" A value above the replication factor counts as the replication factor." if release.capped_min_isr else "")
 

@@ -140,12 +140,8 @@ class HighWatermarkAdvanced(Event, kind="high-watermark", source="Partition#mayb
     held_by: int
 
     def sentence(self) -> str:
-        why = (
-            "all replicas that it waits for have reached the leader's LEO"
-            if self.held_by == self.broker
-            else f"b{self.held_by} is the slowest replica that it waits for"
-        )
-        return f"b{self.broker} raised the high watermark of {self.tp} from {self.old_offset} to {self.new_offset}: {why}"
+        limit = ", which is the leader's LEO" if self.held_by == self.broker else f"; b{self.held_by} now holds it back"
+        return f"b{self.broker} raised the high watermark of {self.tp} from {self.old_offset} to {self.new_offset}{limit}"
 
 
 class EpochAnswered(Event, kind="epoch-answered", source="AbstractFetcherThread#getOffsetTruncationState, KIP-101, KIP-279"):

@@ -47,8 +47,10 @@ class TransactionStateChanged(Event, kind="transaction-state", source="Transacti
 
     def sentence(self) -> str:
         where = f"; partitions: {self.partitions_named}" if self.partitions_named else ""
+        changed = self.former_state != self.transaction_state
+        what = f"changed from {self.former_state} to {self.transaction_state}" if changed else f"stays {self.transaction_state}"
         return (
-            f"transactional ID {self.transactional_id} changed from {self.former_state} to {self.transaction_state} on its coordinator b{self.broker} "
+            f"transactional ID {self.transactional_id} {what} on its coordinator b{self.broker} "
             f"(producer ID {self.producer_id}, epoch {self.producer_epoch}){where}"
         )
 
@@ -168,7 +170,7 @@ class VerificationFailed(Event, kind="verification-failed", source="AddPartition
 
 
 class TransactionBegun(Event, kind="transaction-begun", source="KafkaProducer#beginTransaction"):
-    """A producer began a transaction. No broker knows of it until its first partition is added."""
+    """A producer began a transaction. No broker knows of the transaction until its first partition is added."""
 
     producer: str
     transactional_id: str
