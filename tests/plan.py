@@ -65,11 +65,11 @@ _STYLE: Final = """
 
 @attrs.frozen
 class Box:
-    """A folder, or files of one row, at its place in the picture.
+    """A folder, or the files of one row, at a place in the picture.
 
     Attributes:
         names: the folder's name, or those of the files.
-        lines: what stands below a folder's name, or the names of the files.
+        lines: the text below a folder's name, or the names of the files.
     """
 
     names: tuple[str, ...]

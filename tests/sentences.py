@@ -1,13 +1,13 @@
-"""Writes every sentence that people read to one page, so that somebody who does not know the code can read them in one sitting.
+"""Writes every sentence that people read to one page, so that a person who does not know the code can read them all.
 
     python -m tests.sentences                       the page, on stdout
     python -m tests.sentences --sort help           one section of it
-    python -m tests.sentences --draw 300 --seed 2   that many sentences, drawn at random, numbered
+    python -m tests.sentences --draw 300 --seed 2   300 sentences, drawn at random and numbered
 
-Events are sentences that happened: the library and the swarm run under three releases, and each kind shows one sentence for each
-way it can be worded. Help, keys, acts, settings, readings, the glossary, and the library are read from the objects that hold them.
-Everything else is read from the sources: messages of errors, labels of screens, other texts in the code (with `{…}` where a value goes),
-the pages of the documentation, and docstrings.
+The sentences of events are from real runs: the library and the swarm run under three releases, and each kind has one sentence for each
+wording. Help, keys, acts, settings, readings, the glossary, and the library are read from the objects that hold them. Everything else is
+read from the sources: messages of errors, labels of screens, other texts in the code (with `{…}` where a value goes), the pages of the
+documentation, and docstrings.
 """
 
 from __future__ import annotations
@@ -218,10 +218,11 @@ def sources() -> Iterator[tuple[str, str, str]]:
 
 
 def every(sorts: Collection[str] = tuple(SECTIONS)) -> list[tuple[str, str, str]]:
-    """(sort, place, sentence) of all sentences, in the order of the page; a text that an object holds is not repeated from the sources.
+    """Return (sort, place, sentence) of all sentences, in the order of the page. A text that an object holds is not repeated from the
+    sources.
 
     Args:
-        sorts: only the sentences of these sections.
+        sorts: the sections to include.
     """
     found = [("event", kind, said) for kind, sentences in events().items() for said in sentences] if "event" in sorts else []
     objects = [(sort, place, " ".join(text.split())) for sort, place, text in held() if text]

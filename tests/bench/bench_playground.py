@@ -339,7 +339,7 @@ class Terminal:
         self.log = b""
 
     def read(self, seconds: float) -> bytes:
-        """What comes within that time at most; at once when something is there."""
+        """Return the output that arrives within the given time, as soon as there is any."""
         if not select.select([self.master], [], [], seconds)[0]:
             return b""
         try:
@@ -357,7 +357,7 @@ class Terminal:
 
 
 def run(child: str, during: Callable[[Terminal, Path], dict[str, object]] | None = None) -> dict[str, Any]:
-    """What a child measured, and what was measured outside meanwhile."""
+    """Return the measurements of a child process, and those that were taken outside it in the meantime."""
     with tempfile.TemporaryDirectory() as directory:
         out = Path(directory) / "out"
         terminal = Terminal([__file__, child], out)
@@ -369,7 +369,9 @@ def run(child: str, during: Callable[[Terminal, Path], dict[str, object]] | None
 
 
 def same_frames(child: str) -> tuple[list[float], list[float], float]:
-    """Of the same frames in several runs: the least CPU seconds of each, those of all runs, and events per virtual second."""
+    """Return, for the same frames in several runs, the minimum CPU seconds of each frame, the CPU seconds of all runs, and the events per
+    virtual second.
+    """
     runs = [run(child) for _ in range(RUNS)]
     if any(each["moments"] != runs[0]["moments"] for each in runs):
         raise SystemExit(f"bench {child}: the runs did not do the same")

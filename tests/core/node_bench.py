@@ -1,7 +1,8 @@
-"""One real node on a bench: a hand-held clock, a network whose messages are taken out and read, the other side played by the test.
+"""A test bench for one real node: a clock that the test advances, a network from which the test takes the messages, and peers that the test
+plays.
 
-No rule is replaced: the broker or controller under test is the real one, handles real messages, and sends real ones into a
-real network, from whose agenda the test takes them. Times are ms here, as Kafka's tests have them.
+No rule is replaced: the broker or controller under test is the real one, handles real messages, and sends real messages into a real
+network, from whose agenda the test takes them. Times are in ms, as in Kafka's tests.
 """
 
 from __future__ import annotations
@@ -118,9 +119,9 @@ class BrokerBench(NodeBench):
 
     Args:
         me: the broker under test.
-        brokers: all that are registered, unfenced.
-        log: what is on its disk for `TP` before it hears of the partition.
-        racks: of the brokers.
+        brokers: all registered brokers, which are unfenced.
+        log: the log of `TP` on its disk before it learns of the partition.
+        racks: the racks of the brokers.
     """
 
     def __init__(
@@ -316,7 +317,7 @@ class ControllerBench(NodeBench):
     """The real controller, with registered brokers that the test plays.
 
     Args:
-        brokers: registered at the start; unfenced unless in `fenced`.
+        brokers: the brokers that are registered at the start, which are unfenced unless they are in `fenced`.
     """
 
     def __init__(

@@ -1,6 +1,6 @@
-"""Replays recordings of drills on real clusters and prints how far the model agrees: `python -m tests.fidelity [FOLDER]`.
+"""Replays recordings of drills on real clusters, and prints the agreement of the model: `python -m tests.fidelity [FOLDER]`.
 
-Exit code 0 if nothing differs but what is known to differ, 1 if something else differs, 2 if a file is no recording.
+The exit code is 0 if only known differences occur, 1 if there are other differences, and 2 if a file is not a recording.
 """
 
 from __future__ import annotations

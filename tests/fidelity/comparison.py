@@ -48,10 +48,10 @@ class Comparison:
     """One value.
 
     Attributes:
-        measure: what it is, one of `MEASURES`.
+        measure: the kind of value, one of `MEASURES`.
         where: recording, point or act, partition, broker.
-        recorded, model: what was recorded and what the model has; a range stands for values the recording cannot tell apart.
-        race: they agree but for which of two followers rejoined an ISR first, which is no evidence.
+        recorded, model: the recorded value and the model's value; a range stands for values that the recording cannot tell apart.
+        race: whether the values differ only in which of two followers rejoined an ISR first, which is no evidence.
     """
 
     measure: str

@@ -20,15 +20,15 @@ TOPIC_PREFIX: Final = "t-"
 
 @attrs.frozen
 class RecordedAct:
-    """Something done to the cluster.
+    """An action on the cluster.
 
     Attributes:
         op: kill, stop, start, pause, cont, produce, config, elect, controller, reassign or delete.
         at: seconds since the drill began; done: when the tool returned.
-        fields: what it was done to, by the recording's names.
-        output: what the tool printed; empty for acts that are no tool's.
-        results: by partition what the producer was told, for `produce`.
-        unfenced_after: µs from a broker's start until the controller unfenced it, for `start`; 0 where it was not measured.
+        fields: the targets of the action, by the names in the recording.
+        output: the output of the tool; empty for acts without a tool.
+        results: the responses to the producer by partition, for `produce`.
+        unfenced_after: the time from a broker's start until the controller unfenced it, µs, for `start`; 0 if it was not measured.
     """
 
     op: str
@@ -73,10 +73,10 @@ class Point:
     Attributes:
         after: the number of the act before it.
         at, end: seconds; nothing changed in between.
-        live: brokers whose process ran.
+        live: the brokers whose process ran.
         text: `kafka-topics --describe`; filters: the four filtered outputs by the filter's name.
         partitions, disks: by partition, and by broker and partition.
-        latest, earliest: offsets as a client got them, where it got a number.
+        latest, earliest: the offsets that a client received, if it received a number.
     """
 
     after: int
@@ -99,7 +99,7 @@ class Recording:
         name: `<kafka version>-<drill>`.
         version: the Kafka version, such as 4.1.1.
         control_plane: `kraft` or `zookeeper`.
-        settings: what differed from Kafka's defaults on brokers; producer: likewise on producers.
+        settings: the settings of brokers that differed from Kafka's defaults; producer: the same for producers.
         initial: the describe output before the first act.
         acts, points: in time order.
         metadata: by partition each committed (leader, ISR, ELR, LastKnownElr) with its time, µs since the drill began; KRaft only.
@@ -148,10 +148,10 @@ def partition_named(name: str) -> TopicPartition:
 
 
 def read_recording(path: Path) -> Recording:
-    """A recording from its file.
+    """Read a recording from its file.
 
     Raises:
-        ValueError: the file is no recording; the message names it.
+        ValueError: the file is not a recording. The message names the file.
     """
     try:
         raw = json.loads(path.read_text("utf-8"))

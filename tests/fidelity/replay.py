@@ -1,8 +1,7 @@
-"""Plays a recorded drill in the model, and takes the model's state at each of the recording's points.
+"""Plays a recorded drill in the model, and records the model's state at each of the recording's points.
 
-How the clocks are laid: the model runs for `LEAD` before the drill's time 0, so that heartbeats and fetches are in their stride.
-What the recording measured of the machine it ran on (how long a broker took until it was unfenced) is taken from it; what it did
-not record is a constant of this module.
+The model runs for `LEAD` before the drill's time 0, so that heartbeats and fetches are under way. Times that depend on the recording
+machine (the time until a broker was unfenced) are taken from the recording. Times that were not recorded are constants of this module.
 """
 
 from __future__ import annotations
@@ -62,8 +61,8 @@ class ModelPoint:
 
     Attributes:
         view: of everything.
-        checkpointed: by broker and partition, the high watermarks that a checkpoint within the last interval may have written:
-            at which moment of the interval it is written, the recording does not tell.
+        checkpointed: by broker and partition, the high watermarks that a checkpoint within the last interval may have written, because the
+            recording does not show when the checkpoint was written.
     """
 
     view: ClusterView
@@ -72,12 +71,12 @@ class ModelPoint:
 
 @attrs.frozen
 class Replayed:
-    """What the model did.
+    """The behavior of the model.
 
     Attributes:
         points: its state at each of the recording's points.
-        refused: by act, why the model refused it.
-        acknowledged: by act and partition, records that the producer was told are in.
+        refused: by act, the reason why the model refused it.
+        acknowledged: by act and partition, the number of records that were acknowledged to the producer.
         metadata: by partition each state that its controller committed with its time, µs since the drill began.
     """
 
@@ -100,8 +99,8 @@ def replay(recording: Recording, *, seed: int = 0, controller: str = "") -> Repl
     """Play a drill.
 
     Args:
-        recording: which.
-        seed: of the network's jitter and of the phases of timers.
+        recording: the recording of the drill.
+        seed: the seed of the network's jitter and of the phases of timers.
         controller: under ZooKeeper, the address of the broker that is controller at the start; empty for the first.
     """
     events: list[Any] = []
@@ -231,9 +230,10 @@ def _producers(recording: Recording) -> list[tuple[str, str]]:
 
 @attrs.define
 class Watermarks:
-    """Remembers between which high watermarks a replica was in the last checkpoint interval of its broker's running time.
+    """The range of each replica's high watermark in the last checkpoint interval during which its broker ran.
 
-    A replica whose broker starts again begins with what its checkpoint held, which is as uncertain, until its high watermark moves.
+    After its broker restarts, a replica has the high watermark of its checkpoint, which is equally uncertain, until its high watermark
+    moves.
 
     Attributes:
         cluster: the model.

@@ -24,9 +24,9 @@ class Table:
 
     Attributes:
         counts: by version and measure.
-        reasons: why single values differ, by `measure: where`.
+        reasons: the reasons why single values differ, by `measure: where`.
         measures: what is compared, in the order of the lines.
-        differing: every comparison that does not agree, but for those that are `explained`.
+        differing: every comparison that does not agree, except for those that are `explained`.
     """
 
     counts: dict[tuple[str, str], Agreement] = attrs.field(factory=dict)

@@ -19,12 +19,12 @@ TIME_TO_SHRINK: Final = 10.0
 
 
 class Campaign:
-    """A run of cases.
+    """A sequence of cases.
 
     Attributes:
-        cases: how many of each target.
-        spent: seconds on each.
-        failures: one of each sort: the target, the case, how it failed, the seed of what else was drawn.
+        cases: the number of cases of each target.
+        spent: the seconds that each target took.
+        failures: one failure of each kind: the target, the case, the failure, and the seed of the other random draws.
     """
 
     def __init__(self, targets: Sequence[Target], seed: int) -> None:

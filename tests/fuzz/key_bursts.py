@@ -1,11 +1,11 @@
-"""Random bursts of keys against the playground: no traceback, and nothing that keeps it from answering for ten seconds.
+"""Sends random bursts of keys to the playground, and checks that no traceback occurs and that nothing blocks it for ten seconds.
 
     python -m tests.fuzz.key_bursts --seconds 60 --seed 1
-    python -m tests.fuzz.key_bursts --seed 1 --session 17        one session again
+    python -m tests.fuzz.key_bursts --seed 1 --session 17        repeat one session
 
-What a terminal would send, several keys, pasted texts, clicks and other sizes in one read, goes through the parser and the driver
-of Textual, so that many events wait before the first is handled. A session is a cluster of some sort at some size with some seed of its own
-draws; its keys are drawn from those that actions have, those that dialogs are answered by, and any others.
+Several keys, pasted texts, clicks, and changes of size arrive in one read, as from a terminal, and pass through Textual's parser and
+driver, so that many events are waiting before the first is handled. A session has a random kind of cluster, size of the terminal, and seed.
+Its keys are drawn from the keys of actions, the keys that answer dialogs, and arbitrary other keys.
 """
 
 from __future__ import annotations

@@ -64,10 +64,10 @@ class Target:
     """One kind of input.
 
     Attributes:
-        name: of it.
-        corpus: right ones, made when first needed.
-        attempt: does what the laboratory does with such an input; what it raises is judged by `watch.failure_of`.
-        share: of all cases.
+        name: the name.
+        corpus: valid inputs, created on first use.
+        attempt: the function that processes such an input as the laboratory does; `watch.failure_of` judges its exceptions.
+        share: the share of all cases.
     """
 
     name: str

@@ -1,7 +1,7 @@
-"""A few seconds of every target, cases that once failed, and scripts put together from the language's own words.
+"""A few seconds of every target, cases that once failed, and scripts that are built from the words of the language.
 
-`make fuzz` goes on for longer. Mutations of real inputs find what readers stumble over in thousands of cases a second; Hypothesis puts
-together scripts that are nearly right, which mutations seldom are, and shrinks what fails.
+`make fuzz` runs longer. Mutations of real inputs test the parsers with thousands of cases per second. Hypothesis builds scripts that are
+almost valid, which mutations seldom are, and shrinks failing scripts.
 """
 
 from __future__ import annotations

@@ -120,7 +120,7 @@ class _Kept(io.BytesIO):
 
 
 def command(argv: list[str], stdin: bytes = b"") -> tuple[int, str, str]:
-    """Run the command line; returns exit code, stdout and stderr.
+    """Run the command line, and return the exit code, stdout, and stderr.
 
     Raises:
         Broken: another exit code, or a control character on a stream.

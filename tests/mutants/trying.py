@@ -35,12 +35,12 @@ class Outcome(NamedTuple):
 
 
 class Tests(NamedTuple):
-    """Tests for a mutant: by name the seconds of a processor that each may take, in their order.
+    """The tests for a mutant, in order: by name, the maximum processor time of each test in seconds.
 
     Attributes:
-        forked: for a process in which everything is imported; only functions are changed in it.
-        fresh: for processes that import everything anew, one after the other, when nothing was killed before.
-        seconds: how long each of these processes may take, by the clock.
+        forked: the tests for a process in which everything is already imported, and in which only functions are changed.
+        fresh: the tests for processes that import everything again, one after another, if the mutant has not been killed before.
+        seconds: the maximum wall time of each of these processes.
     """
 
     forked: dict[str, float]

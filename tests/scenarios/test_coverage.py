@@ -1,8 +1,8 @@
-"""The catalogue is covered: every row, story and field capture that the library is for is shown by a scenario whose expectations speak of it.
+"""The library covers the catalog: every row, story, and field capture is shown by a scenario whose expectations check it.
 
-A script belongs to the row its name begins with; other rows name their scripts here. Each id comes with witnesses: pieces of
-expectations without which the script would not show it, and which it must check under a release that it is run under (that
-they hold is `test_library`'s). A story is checked twice by one script: where it does harm, and where it does none.
+A script belongs to the row with which its name begins. Other rows name their scripts here. Each ID has witnesses: parts of expectations
+without which the script would not show the row. The script must check them under one of its releases (`test_library` checks that they
+hold). A script of a story checks it twice: with harm, and without harm.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Pictures of every screen at three sizes, without colors and in ASCII, held against what they looked like.
 
-A snapshot keeps a picture's text, to be read in a diff, and the fingerprint of its SVG, which pins every color. When one differs
-on purpose, `ISRLAB_SNAPSHOTS=write python -m pytest tests/tui/test_snapshots.py` writes them anew; the new picture of one that
-differs is left beside the test's other temporary files, to be looked at.
+A snapshot keeps a picture's text, to be read in a diff, and the fingerprint of its SVG, which pins every color. After an intended change,
+`ISRLAB_SNAPSHOTS=write python -m pytest tests/tui/test_snapshots.py` writes the snapshots again. The new picture of a snapshot that differs
+is stored with the test's other temporary files.
 """
 
 from __future__ import annotations

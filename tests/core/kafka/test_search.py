@@ -26,7 +26,7 @@ COMPARED = 100
 
 
 def searched(release: str, bounds: dict[str, int], *, power: bool) -> Outcome:
-    """A search and its duration."""
+    """Return the result of a search, and its duration."""
     exploration = Exploration(release, Left(**bounds), power=power)
     start = time.process_time()
     outcome = exploration.search()

@@ -27,20 +27,24 @@ _AFFECTING: Final = frozenset(
 
 
 class Broken(AssertionError):
-    """An invariant does not hold."""
+    """An invariant is violated."""
 
 
 class Watch:
-    """Watches one cluster; give `sink` to it, and call `step` through `run`.
+    """A watch of one cluster. Pass `sink` to the cluster, and call `step` through `run`.
 
     Attributes:
-        committed: by partition what was ever below a leader's high watermark, as a log.
-        lossless: whether committed records must survive (not so before epochs and fencing were complete).
-        abandoned: partitions whose ELR was cleared, by setting min.insync.replicas, while their ISR was empty: only an unclean election helps.
+        committed: by partition, the records that were ever below a leader's high watermark, as a log.
+        lossless: whether committed records must survive, which older releases do not promise, because their epochs and fencing are
+            incomplete.
+        abandoned: partitions whose ELR was cleared by setting min.insync.replicas while their ISR was empty, so that only an unclean
+            election helps.
         ghosts: by partition the members of the ELR that were no replicas meanwhile (ordered sets). A move that is given up drops replicas from the
             list, not from the ELR (tests/recordings/moves-4.1.1.txt), and one that comes back comes back empty, and eligible.
-        exited: brokers that ended rather than cut a log (to 1.1); started again they end again, until an operator helps them (KAFKA-3410).
-        equal: whether all replicas of a healed cluster hold the same records (not so before fetches are fenced: E2, and S4's zombies).
+        exited: brokers that ended instead of truncating a log (up to 1.1). When they are started again, they end again until an operator
+            helps them (KAFKA-3410).
+        equal: whether all replicas of a healed cluster hold the same records, which is not the case before fetches are fenced (E2, and S4's
+            zombies).
     """
 
     def __init__(self, release: Release) -> None:
@@ -238,10 +242,10 @@ class Watch:
     # --- after healing ---------------------------------------------------------------------------------------------
 
     def whole(self, cluster: Cluster) -> None:
-        """Everything is online, in sync and equal, and nobody waits.
+        """Assert that everything is online, in sync, and equal, and that nothing waits.
 
-        A follower's high watermark may stay behind until the leader's moves again: it ignores the one in an answer with a
-        diverging epoch, the leader's fetch session takes it for told (`CachedPartition#maybeUpdateResponseData`).
+        A follower's high watermark may remain behind until the leader's high watermark moves again: the follower ignores the high watermark
+        in a response with a diverging epoch, but the leader's fetch session considers it sent (`CachedPartition#maybeUpdateResponseData`).
         """
         self._ends_for_a_reason(cluster)
         for tp, registration in cluster.controller.replication.partitions.items():
@@ -286,9 +290,8 @@ class Watch:
                     must(position == leader.high_watermark, f"{client.name} stands at {position} of {leader.high_watermark} in {tp}")
 
     def is_refused_for_good(self, cluster: Cluster, tp: TopicPartition) -> bool:
-        """Whether acks=all stays refused because a broker that ends at each start is missing from the ISR.
-
-        Producers before 2.1 have no delivery.timeout.ms: they go on trying.
+        """Return whether acks=all writes remain refused because a broker that ends at each start is missing from the ISR. Producers before
+        2.1 have no delivery.timeout.ms, so they continue to retry.
         """
         partition = cluster.partition_view(tp)
         return any(broker in self.exited for broker in partition.replicas) and len(partition.isr) < partition.min_isr
@@ -316,10 +319,10 @@ class Watch:
 
 
 def must(holds: bool, what: str, event: tuple = ()) -> None:
-    """Raise unless it holds.
+    """Raise an error unless the condition holds.
 
     Raises:
-        Broken: it does not.
+        Broken: the condition does not hold.
     """
     if not holds:
         raise Broken(f"{what}: {event}" if event else what)

@@ -1,4 +1,6 @@
-"""Random lives of a quorum: voters are killed, paused and cut from each other while brokers come and go. Data only, so that a failing one can be replayed."""
+"""Random timelines of a quorum: voters are killed, paused, and cut off from each other while brokers stop and start. Timelines are plain
+data, so that a failing one can be replayed.
+"""
 
 from __future__ import annotations
 
@@ -74,10 +76,10 @@ def quorum_lives(draw: st.DrawFn) -> QuorumLife:
 
 
 class QuorumWatch:
-    """Looks at every voter after every step of the simulation.
+    """A watch that checks every voter after every step of the simulation.
 
     Attributes:
-        leaders: who led each epoch; commits: who committed in it.
+        leaders: the leader of each epoch; commits: the voter that committed in it.
     """
 
     def __init__(self) -> None:

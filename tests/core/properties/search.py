@@ -15,9 +15,8 @@ from tests.core.properties.timelines import Timeline, heal, play, timelines
 
 
 def watched(timeline: Timeline, release: Release, *, healed: bool = True, lossless: bool = True, equal: bool = False) -> Cluster:
-    """Play a timeline under watch, then heal it and demand that it becomes whole; without `lossless` records may be lost on the way.
-
-    `equal` demands that replicas are equal in the end also where the release does not promise it.
+    """Play a timeline under watch, heal the cluster, and check that it becomes whole. Without `lossless`, records may be lost on the way.
+    With `equal`, replicas must be equal in the end even if the release does not promise it.
     """
     watch = Watch(release)
     watch.lossless = watch.lossless and lossless

@@ -1,8 +1,8 @@
-"""Swarm timelines: each seed draws which faults there are at all, how often each, and how fast they come (TigerBeetle's way).
+"""Swarm timelines: each seed draws the kinds of faults, the frequency of each kind, and the pace (as TigerBeetle does).
 
-A mix of every fault all the time never gets deep into any one; a seed that only knows three of them does. Plain draws from
-`random.Random`, so that a seed means the same timeline for ever, and a harm once found stays found.
-`python -m tests.core.properties.swarm 300 0.10.2 "4.1 without maximal-isr"` tells which seeds harm what.
+A constant mix of all faults never tests any single fault in depth, but a seed with only three kinds does. All draws come from
+`random.Random`, so that a seed always means the same timeline, and a harm that was found once can be found again. `python -m
+tests.core.properties.swarm 300 0.10.2 "4.1 without maximal-isr"` prints the harm that each seed does.
 """
 
 from __future__ import annotations
@@ -379,9 +379,9 @@ PACES: Final = (2 * US_PER_MS, 50 * US_PER_MS, 700 * US_PER_MS, 4 * SECOND, 12 *
 
 
 def _with_moves(steps: list[Step], seed: int, brokers: int) -> list[Step]:
-    """The same steps with moves of the first partition among them, each while another runs perhaps, or given up.
+    """Return the same steps with moves of the first partition among them. A move can begin while another runs, or can be canceled.
 
-    Brokers that the controller knows to be dead are refused. The replication factor stays at 2 or more, as min.insync.replicas.
+    Brokers that the controller knows to be dead are refused. The replication factor remains at 2 or more, like min.insync.replicas.
     """
     draw = random.Random(f"{seed}:moves")
     tp = TopicPartition("t0", 0)
@@ -401,13 +401,13 @@ def _with_moves(steps: list[Step], seed: int, brokers: int) -> list[Step]:
 
 
 def swarm(seed: int, *, harsh: bool = False, only: tuple[str, ...] = (), shape: str | None = None, moves: bool = False) -> Timeline:
-    """The timeline of a seed.
+    """Return the timeline of a seed.
 
     Args:
-        harsh: also faults that lose records.
-        only: just those faults.
-        shape: full of that shape.
-        moves: the same steps with moves among them, drawn from a stream of their own.
+        harsh: whether to include faults that lose records.
+        only: the only faults to include.
+        shape: the shape that the timeline repeats.
+        moves: whether to add moves to the same steps, drawn from a separate stream.
     """
     draw = random.Random(f"{seed}:swarm")
     brokers = draw.randint(3, 5)

@@ -39,12 +39,12 @@ PHASES: Final = 12
 
 @attrs.define
 class Comparer:
-    """Compares one recording while it is played.
+    """A comparison of one recording with the model while the recording is played.
 
     Attributes:
         recording: the recording.
         player: the model.
-        looked: how many state records of each id have been compared.
+        looked: the number of state records of each ID that have been compared.
     """
 
     recording: TransactionRecording
@@ -168,7 +168,7 @@ class Comparer:
         return Comparison(LOGS, where, recorded, model)
 
     def _batch(self, batch: dict[str, Any]) -> Iterator[tuple[Any, ...]]:
-        """The records of a batch: into how many batches a client puts its records is no evidence."""
+        """Return the records of a batch, because the number of batches into which a client puts its records is no evidence."""
         sequence = batch.get("seq", [-1, -1])[0]
         for offset in range(batch["base"], batch["last"] + 1):
             marker = batch["records"][0][1] if batch.get("control") else None
@@ -207,7 +207,9 @@ class Comparer:
         return Comparison(LEADERS, where, (leader, isr), (model.leader, set(model.isr) if model.leader != NO_LEADER else set()))
 
     def _index(self, where: str, files: dict[str, Any]) -> Iterator[Comparison]:
-        """The entries of all files: of the leader if the recording names no broker. It does not name the partition either: the first one."""
+        """Return the entries of all files. If the recording names no broker, they are those of the leader. The recording never names the
+        partition, which is the first one.
+        """
         name = self.recording.partitions[0]
         leader = self.player.cluster.partition_view(self.player.partition(name)).leader
         by_broker = files if all(key.isdecimal() for key in files) else {str(leader): files}

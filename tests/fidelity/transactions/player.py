@@ -1,7 +1,8 @@
 """Plays the acts of a recording of transactions in the model.
 
-A call of a producer that the real client waited for is waited for here too. If the model needs longer than the real cluster did, everything
-that follows happens that much later. All data partitions of a recording are partitions of one topic here, in alphabetical order.
+If the real client waited for a call of a producer, the player also waits for it. If the model takes longer than the real cluster,
+everything after that happens later by the same amount. In the model, all data partitions of a recording are partitions of one topic, in
+alphabetical order.
 """
 
 from __future__ import annotations
@@ -69,13 +70,13 @@ class Player:
     Attributes:
         recording: the recording.
         cluster: the model.
-        events: everything that has happened.
+        events: all events so far.
         producers: the transactional.id of each producer by its name; empty for one without.
         settings: the settings of each producer by its name.
-        ids: which producer IDs of the model stand for the recorded ones.
-        lead: when the drill begins, µs.
-        raw: the client that sends requests written by hand.
-        shift: how much later the model is than the recording, µs.
+        ids: the producer IDs of the model that stand for the recorded ones.
+        lead: the time at which the drill begins, µs.
+        raw: the client that sends handwritten requests.
+        shift: the delay of the model relative to the recording, µs.
     """
 
     def __init__(self, recording: TransactionRecording, seed: int = 0) -> None:

@@ -23,14 +23,14 @@ OBSERVED: Final = ("offsets", "producers", "read_committed", "read_uncommitted")
 
 @attrs.frozen
 class TransactionAct:
-    """Something done to the cluster or by a client.
+    """An action on the cluster or of a client.
 
     Attributes:
-        number: its place in the recording.
-        op: what was done, such as `p.send`; words: its arguments.
+        number: the position in the recording.
+        op: the action, such as `p.send`; words: its arguments.
         at, done: seconds since the drill began.
-        result: the answer; None where the recording has none.
-        seen: what was observed after the act, each a mapping as the README describes it.
+        result: the response; None if the recording has none.
+        seen: the observations after the act, each as a mapping that the README describes.
     """
 
     number: int
@@ -49,7 +49,7 @@ class TransactionRecording:
     Attributes:
         name: the name of the file without its extension.
         version: the Kafka version, such as 4.1.1.
-        settings: what is special, in words; notes: remarks.
+        settings: the special settings, in words; notes: remarks.
         acts: in the order of their numbers.
     """
 
@@ -112,7 +112,7 @@ class TransactionRecording:
         return min((act.at for act in self.acts if act.op == "kill"), default=float("inf"))
 
     def coordinators(self) -> dict[str, int]:
-        """The broker that coordinates each transactional.id at the start."""
+        """Return the broker that coordinates each transactional.id at the start."""
         found: dict[str, int] = {}
         for look in self.looks():
             if look["t"] < self.first_kill:
@@ -121,7 +121,9 @@ class TransactionRecording:
         return found
 
     def coordinator_epochs(self) -> dict[str, int]:
-        """The epoch of the coordinator of each transactional.id at the start: earlier drills moved the leaders of the state partitions."""
+        """Return the epoch of the coordinator of each transactional.id at the start. It is not always 0, because earlier drills moved the
+        leaders of the state partitions.
+        """
         found: dict[str, int] = {}
         owners = self.owners()
         for look in self.looks():
@@ -135,11 +137,11 @@ class TransactionRecording:
         return found
 
     def owners(self) -> dict[int, str]:
-        """The transactional.id that had each producer ID."""
+        """Return the transactional.id that had each producer ID."""
         return {row["pid"]: row["id"] for look in self.looks() for row in described_rows(look)}
 
     def timeouts(self) -> dict[str, int]:
-        """transaction.timeout.ms of each transactional.id."""
+        """Return transaction.timeout.ms of each transactional.id."""
         return {row["id"]: row["timeout"] for look in self.looks() for row in described_rows(look)}
 
     @property
@@ -161,10 +163,10 @@ def described_rows(look: dict[str, Any]) -> list[dict[str, Any]]:
 
 
 def read_transactions(path: Path) -> TransactionRecording:
-    """A recording from its file.
+    """Read a recording from its file.
 
     Raises:
-        ValueError: the file is no recording; the message names it.
+        ValueError: the file is not a recording. The message names the file.
     """
     try:
         raw = json.loads(path.read_text("utf-8"))

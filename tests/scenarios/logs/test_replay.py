@@ -88,9 +88,9 @@ Ending = tuple[int, int]
 
 
 def session(path: Path, seed: int, release: Release, control_plane: ControlPlane) -> list[Ending]:
-    """A session as a person at the keyboard makes it: steps, runs, and acts at any moment, also between two events of one moment.
+    """Play a session as a user at the keyboard does: steps, runs, and acts at any moment, even between two events of one moment.
 
-    Returns every place, after each step and act, where it might have been closed.
+    Return every point, after each step and act, at which the session might have been closed.
     """
     draw = random.Random(f"{seed}:session")
     by_hand = draw.random() < 0.3

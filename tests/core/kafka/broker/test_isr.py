@@ -285,7 +285,9 @@ def test_isr_16_fetch_state_of_a_follower(bench: BrokerBench) -> None:
 
 
 def late_after(offset: int | None, idle_ms: int) -> tuple[tuple[int, ...], tuple[int, ...]]:
-    """Who is late right after a follower's fetch (None: it never fetches) from a leader with 20 records, and after a while."""
+    """Return the followers that are late immediately after a follower's fetch (None: it never fetches) from a leader with 20 records, and
+    after some time.
+    """
     bench = BrokerBench(settings={"replica.lag.time.max.ms": 100})
     bench.partition_is((1, 2), (1, 2))
     bench.produce(20)

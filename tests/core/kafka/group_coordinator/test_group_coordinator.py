@@ -161,7 +161,7 @@ def test_offsets_without_their_partition_in_the_transaction_are_refused_since_3_
 
 
 def with_members(raw: RawClient) -> Cluster:
-    """The state that the group protocol will produce: one member in generation 3."""
+    """Create the state that the group protocol will produce: one member in generation 3."""
     run = raw.run
     cache = run.brokers[raw.group_coordinator()].groups.groups.caches[0]
     group = cache.group("g")
