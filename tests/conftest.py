@@ -7,10 +7,15 @@ from __future__ import annotations
 import gc
 import inspect
 import os
+import sys
 from collections import Counter
 from typing import Any
 
 import pytest
+
+# Each worker, and each command that a test starts, would otherwise compile the same hundreds of modules again.
+sys.dont_write_bytecode = False
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 
 SESSION = "spark-session"
 """The group of files whose tests use the Spark session of their process. Starting and warming up a session is expensive, and two sessions

@@ -69,8 +69,9 @@ def search(
     while ahead:
         number, snapshot = ahead.popleft()
         snapshot.restore()
-        for choice in enabled(simulation, acts(), until):
-            snapshot.restore()
+        for at, choice in enumerate(enabled(simulation, acts(), until)):
+            if at:
+                snapshot.restore()
             names: list[str] = []
             what = ""
             following: Choice | None = choice

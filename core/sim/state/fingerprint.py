@@ -9,22 +9,29 @@ from __future__ import annotations
 
 import enum
 import hashlib
+import marshal
 import types
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from operator import attrgetter, itemgetter
-from typing import Any
+from typing import Any, Final
 
 from core.sim.agenda import Entry
 from core.sim.random_stream import RandomStream
 from core.sim.simulation import Simulation
-from core.sim.state.fields import Classes, Fields, Table, is_frozen
+from core.sim.state.fields import Classes, Fields, Table, is_frozen, reader
 
-Form = object
-"""The form of a value: nested tuples of atoms."""
+Form = Any
+"""The form of a value: nested tuples and lists of atoms."""
 
 Way = Callable[[Any], Form]
 """A function that makes the form of a value of one type."""
+
+ATOMS: Final[frozenset[type]] = frozenset({int, str, bool, float, bytes, type(None)})
+"""The types of values that are their own forms."""
+
+MARSHAL_VERSION: Final = 0
+"""The format whose bytes depend only on the values. Later formats also tell which strings are interned, and which objects occur twice."""
 
 
 class Fingerprints:
@@ -45,7 +52,7 @@ class Fingerprints:
         Raises:
             TypeError: a class does not declare its fields; the message names it.
         """
-        return hashlib.blake2b(repr(self.form()).encode(), digest_size=16).digest()
+        return hashlib.blake2b(marshal.dumps(self.form(), MARSHAL_VERSION), digest_size=16).digest()
 
     def form(self) -> Form:
         """Return the form that the fingerprint is a hash of, for inspection."""
@@ -98,9 +105,14 @@ class _Writer:
 
     def __init__(self, classes: Classes) -> None:
         self._classes = classes
-        self._ways: dict[type, Way] = dict.fromkeys((int, str, bool, float, bytes, type(None)), _itself)
-        self._ways |= {type: _name, types.FunctionType: _name, types.MethodType: self._method}
+        self._ways: dict[type, Way] = {
+            **dict.fromkeys(ATOMS, _itself),
+            type: _name,
+            types.FunctionType: _name,
+            types.MethodType: self._method,
+        }
         self._ways[types.BuiltinMethodType] = self._method
+        self._constants: dict[int, tuple[object, Form]] = {}
         self.begin(0)
 
     def begin(self, now: int) -> None:
@@ -141,25 +153,40 @@ class _Writer:
         if issubclass(cls, dict):
             return self._mapping
         if issubclass(cls, (set, frozenset)):
-            return lambda each: ("set", [self.write(item) for item in self._sorted(each)])
+            return lambda each: ("set", self._parts(self._sorted(each)))
         if issubclass(cls, (list, deque)):
-            return lambda each: ("list", list(map(self.write, each)))
+            return lambda each: ("list", self._parts(each))
         if issubclass(cls, tuple):
-            return self._object(cls) if hasattr(cls, "_fields") else lambda each: tuple(map(self.write, each))
+            return self._object(cls) if hasattr(cls, "_fields") else self._parts
         return self._object(cls)
 
+    def _parts(self, values: Iterable[Any]) -> list[Form]:
+        """Return the forms of some values. Most values are atoms."""
+        write = self.write
+        return [value if type(value) in ATOMS else write(value) for value in values]
+
     def _object(self, cls: type) -> Way:
-        """Return a function that makes the forms of objects with fields. Mutable objects also have an identity."""
+        """Return a function that makes the forms of objects with fields. Mutable objects also have an identity.
+
+        A form holds the plain fields first, and then those with a way of their own.
+        """
         fields = self._classes.fields(cls)
-        read = fields.read
-        ways = tuple(self._field(name, fields) for name in fields.names)
+        ways = {name: way for name in fields.names if (way := self._field(name, fields)) is not None}
+        read_plain = reader(tuple(name for name, way in ways.items() if way == self.write))
+        special = tuple(way for way in ways.values() if way != self.write)
+        read_special = reader(tuple(name for name, way in ways.items() if way != self.write))
         what = cls.__qualname__
 
         def of_slots(each: object) -> tuple[Form, ...]:
-            return (what, *[way(value) for way, value in zip(ways, read(each), strict=True) if way is not None])
+            plain = self._parts(read_plain(each))
+            if special:
+                return (what, *plain, *[way(value) for way, value in zip(special, read_special(each), strict=True)])
+            return (what, *plain)
 
-        if issubclass(cls, tuple) or is_frozen(cls):
+        if issubclass(cls, tuple):
             return of_slots
+        if is_frozen(cls):
+            return of_slots if special else self._kept(of_slots, read_plain)
         of_dict: dict[str, Way | None] = {}
 
         def written(each: object) -> Form:
@@ -180,6 +207,20 @@ class _Writer:
 
         return written
 
+    def _kept(self, way: Way, read: Callable[[Any], tuple[object, ...]]) -> Way:
+        """Return a way that makes the form of a frozen object once if it holds nothing but constants. The rules of a release, for example, are found in many places."""
+
+        def kept(each: object) -> Form:
+            found = self._constants.get(id(each))
+            if found is not None:
+                return found[1]
+            form = way(each)
+            if all(type(value) in ATOMS or isinstance(value, enum.Enum) for value in read(each)):
+                self._constants[id(each)] = each, form  # keeps the id from being reused
+            return form
+
+        return kept
+
     def _field(self, name: str, fields: Fields) -> Way | None:
         if name in fields.history:
             return None
@@ -191,7 +232,8 @@ class _Writer:
         return self.write
 
     def _mapping(self, each: dict[object, object]) -> Form:
-        return ("dict", [(self.write(key), self.write(each[key])) for key in self._sorted(each)])
+        keys = self._sorted(each)
+        return ("dict", self._parts(keys), self._parts([each[key] for key in keys]))
 
     def _sorted(self, values: Iterable[Any]) -> list[Any]:
         """Return values in an order that depends only on the form of each, not on their former order."""

@@ -4,6 +4,7 @@ of.
 
 from __future__ import annotations
 
+import functools
 import types
 from typing import Any
 
@@ -12,33 +13,41 @@ from core.sim.state.append_only_list import AppendOnlyList
 from core.sim.state.codecs import codec_of, parts_of
 from core.sim.state.fields import ATOMS
 
+codec = functools.cache(codec_of)
+
 
 def whole(cluster: Cluster) -> list[Any]:
     """Return the contents of every object that is reachable from a cluster, in the order of discovery. References are numbered in that
     order.
     """
-    numbers: dict[int, int] = {}
+    known: dict[int, Any] = {}
     objects: list[Any] = []
 
     def plain(value: Any) -> Any:
         cls = type(value)
-        if cls in ATOMS or isinstance(value, (type, types.FunctionType)):
+        if cls in ATOMS:
+            return value
+        if id(value) in known:
+            return known[id(value)]
+        if cls is types.FunctionType or isinstance(value, type):
             return value
         parts = parts_of(value)
         if parts is not None:
-            return cls.__name__, getattr(value, "__name__", ""), *map(plain, parts)
-        if id(value) not in numbers:
-            numbers[id(value)] = len(objects)
-            objects.append(value)
-        return "object", numbers[id(value)]
+            form = cls.__name__, getattr(value, "__name__", ""), *[part if type(part) in ATOMS else plain(part) for part in parts]
+            if not isinstance(value, tuple):  # a generator's state is a tuple that is made anew, whose id may be another's soon
+                known[id(value)] = form
+            return form
+        known[id(value)] = "object", len(objects)
+        objects.append(value)
+        return known[id(value)]
 
     plain(cluster)
     found = []
     for each in objects:  # it grows as it goes
         cls = type(each)
-        codec = codec_of(cls)
-        state = each[:] if cls is AppendOnlyList else (*codec.read_final(each), *codec.read([each], [])[0])
-        found.append((cls.__name__, *map(plain, state)))
+        way = codec(cls)
+        state = each[:] if cls is AppendOnlyList else (*way.read_final(each), *way.read([each], [])[0])
+        found.append((cls.__name__, *[value if type(value) in ATOMS else plain(value) for value in state]))
     return found
 
 
