@@ -1,8 +1,8 @@
 """Draws the plan of the code from its imports, as an SVG picture for light and dark pages: `python -m tests.plan docs/plan.svg`.
 
-A colored box is a folder, with the first sentence of its docstring. A box with an outline lists files that are directly in a package. Each
-row imports only rows below it in its package, and packages below or to the right. An arrow leads from a folder to a folder that it imports,
-unless other arrows already lead there.
+A colored box is a folder, with the first sentence of its docstring. A box with an outline lists files that stand directly in a package.
+Each row imports only rows below it in its package, and packages below or to the right. An arrow leads from a folder to one that it imports, unless
+other arrows already lead there.
 """
 
 from __future__ import annotations

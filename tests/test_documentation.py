@@ -1,6 +1,4 @@
-"""The pages of the documentation are consistent: links have targets, commands and files exist, scripts run, and generated pages are up to
-date.
-"""
+"""The pages of the documentation hold together: links lead somewhere, commands and files exist, scripts hold, pages made from the code are in step."""
 
 from __future__ import annotations
 
@@ -38,18 +36,18 @@ _MODULE: Final = re.compile(r"python -m ((?:core|scenarios|spark_reports|tests|t
 
 
 def ids(page: Path) -> str:
-    """Return a page's path as the ID of a test."""
+    """A page's path, as tests are called."""
     return str(page.relative_to(ROOT))
 
 
 def links(page: Path) -> list[str]:
-    """Return the targets of a page's links and pictures, except for those in code."""
+    """Where a page's links and pictures lead, without those in code."""
     return _LINK.findall(_CODE.sub("", _FENCES.sub("", page.read_text("utf-8"))))
 
 
 @cache
 def anchors(page: Path) -> frozenset[str]:
-    """Return the anchors of a page's headings, as GitHub, GitLab, and Gitea create them."""
+    """The anchors of a page's headings, as GitHub, GitLab and Gitea make them."""
     found: list[str] = []
     for heading in re.findall(r"^#{1,6} +(.+?) *#*$", _FENCES.sub("", page.read_text("utf-8")), re.MULTILINE):
         text = re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", heading).replace("`", "").replace("*", "")
@@ -59,7 +57,7 @@ def anchors(page: Path) -> frozenset[str]:
 
 
 def broken(page: Path) -> list[str]:
-    """Return the problems of a page's links. Addresses of other sites are not checked."""
+    """What is wrong with a page's links. Addresses of other sites are not looked at."""
     wrong = []
     for link in links(page):
         if re.match(r"[a-z]+:", link):
@@ -102,7 +100,7 @@ def test_commands_exist(page: Path) -> None:
 
 @pytest.mark.parametrize("page", PAGES, ids=ids)
 def test_files_exist(page: Path) -> None:
-    """If a path in code begins with one of the folders, it exists, relative to the root or to the page."""
+    """A path in code that begins in one of the folders is one that exists, from the root or from the page."""
     named = _PATH.findall(page.read_text("utf-8"))
     assert [path for path in named if not (ROOT / path).exists() and not (page.parent / path).exists()] == []
 
@@ -122,7 +120,7 @@ def test_scripts_hold(page: Path, script: str) -> None:
 
 
 def test_every_page_is_in_the_index() -> None:
-    """Readers can reach every page from README.md and docs/README.md."""
+    """From README.md and docs/README.md a reader comes to every page."""
     reached = {ROOT / "README.md"}
     todo = list(reached)
     while todo:
@@ -153,9 +151,7 @@ def test_in_force() -> None:
 
 
 def test_the_changelog_has_the_version() -> None:
-    """Between releases, the newest section is *Unreleased* and the version is a `.dev0`. For a release, the section below it has the
-    version.
-    """
+    """Between releases the newest section is *Unreleased* and the version a `.dev0`; of a release the section below it has the version."""
     headings = re.findall(r"^## \[([^\]]+)\](?: - (\d{4}-\d\d-\d\d))?$", (ROOT / "CHANGELOG.md").read_text("utf-8"), re.MULTILINE)
     assert headings[0] == ("Unreleased", "")
     assert all(date for _, date in headings[1:])

@@ -1,6 +1,4 @@
-"""There are no import cycles between files or folders. Modules that import each other, directly or through others, can only be understood
-together.
-"""
+"""No circle between files or folders: those that import each other, directly or through others, can be read only together."""
 
 from __future__ import annotations
 

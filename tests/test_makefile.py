@@ -1,4 +1,4 @@
-"""`make help` lists every target that users can call."""
+"""`make help` lists every target that somebody may ask for."""
 
 from __future__ import annotations
 
@@ -16,9 +16,7 @@ MAKEFILE: Final = (ROOT / "Makefile").read_text("utf-8")
 
 @pytest.mark.skipif(shutil.which("make") is None, reason="no make on this machine")
 def test_help_lists_every_target() -> None:
-    """A target is phony; otherwise, make would confuse it with a file of the same name. Targets that create files are not meant to be
-    called.
-    """
+    """A target is phony, or make would take a file of its name for its result; what stands for files is nobody's to ask for."""
     phony = re.search(r"^\.PHONY: (.*)$", MAKEFILE, re.MULTILINE)
     assert phony is not None
     printed = subprocess.run(["make", "help"], cwd=ROOT, capture_output=True, text=True, check=True).stdout

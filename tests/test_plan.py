@@ -1,4 +1,4 @@
-"""The plan of the code is drawn from the actual imports."""
+"""The plan of the code is drawn from what imports what."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The wheels contain all sources and nothing else. A wheel with a compiled engine differs from the pure wheel only in the engine."""
+"""The wheels: all sources and nothing else; one with a compiled engine differs from the pure one by that engine only."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ import build_wheel  # noqa: E402
 
 
 def shipped(wheel: Path) -> set[str]:
-    """Return the files of the packages in a wheel."""
+    """The files of the packages in a wheel."""
     return {name for name in zipfile.ZipFile(wheel).namelist() if ".dist-info/" not in name}
 
 
 def sources() -> set[str]:
-    """Return the files of the packages in the repository, except for the Markdown files, which only developers need."""
+    """What the repository holds of the packages, without what is only for whoever works on them."""
     listed = subprocess.run(
         ["git", "ls-files", "core", "scenarios", "tui", "spark_reports"], cwd=ROOT, capture_output=True, text=True, check=True
     )

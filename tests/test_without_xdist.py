@@ -1,4 +1,4 @@
-"""The test suite also runs in a single process, without pytest-xdist."""
+"""The suite runs in one process too, without pytest-xdist."""
 
 from __future__ import annotations
 

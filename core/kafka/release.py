@@ -274,6 +274,10 @@ class Release(ReprMixin):
             it keeps the partitions that it reports first.
         extra_goes_to_any_member: the server-side assignor `uniform` lets any member have one partition more than others. Before that, only
             the first members can (KAFKA-18688, 4.1).
+        consumer_protocol: brokers coordinate groups whose partitions they assign themselves (KIP-848, 4.0; early access in 3.7 is left out).
+        stores_subscription_metadata: a coordinator stores the topics of a consumer group in a record of their own. Since 4.1, the record of the
+            group epoch has a hash of them.
+        consumer_groups_begin_at: the epoch of a consumer group before its first member joins (1 since 4.3).
     """
 
     name: str
@@ -389,6 +393,9 @@ class Release(ReprMixin):
     claims_by_partition: bool = _since("3.6")
     sorts_owned_partitions: bool = _since("3.7")
     extra_goes_to_any_member: bool = _since("4.1")
+    consumer_protocol: bool = _since("4.0")
+    stores_subscription_metadata: bool = _until("4.1")
+    consumer_groups_begin_at: int = _by_release(0, ("4.3", 1))
 
     @property
     def controller(self) -> str:

@@ -1,8 +1,7 @@
-"""Fuzzes the laboratory: `make fuzz ARGS="--seconds 60 --seed 1 --target logs"`, or `--hours 8`. By default, all targets are fuzzed for a
-minute.
+"""Fuzzes the laboratory: `make fuzz ARGS="--seconds 60 --seed 1 --target logs"`, or `--hours 8`; without, a minute of all targets.
 
-At the end, or when interrupted, prints a table of cases by target, and exits with code 1 if any case failed. Each failing case is made
-smaller and saved in `tests/fuzz/found` as TARGET-NUMBER.case. The cases in `tests/fuzz/regressions` are tried at every run of the tests.
+Prints a table of cases by target at the end, or when interrupted, and exits with 1 if any failed. Each failure is made small and saved in
+`tests/fuzz/found` as TARGET-NUMBER.case; a case in `tests/fuzz/regressions` is tried at every run of the tests.
 """
 
 from __future__ import annotations
@@ -23,7 +22,7 @@ from tests.fuzz.watch import largest
 FOUND = Path(__file__).with_name("found")
 KEYS = "key-bursts"
 ADDRESS_SPACE = 6 << 30
-"""The maximum memory of the process. A case that needs more fails with a MemoryError and its traceback, and does not affect the machine."""
+"""What the process may have: a case that takes more fails with a MemoryError and its traceback, not with the machine."""
 
 
 def main() -> int:

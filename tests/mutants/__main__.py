@@ -1,13 +1,13 @@
-"""Plants mistakes in `core/kafka` and `scenarios`, and checks whether a test fails: `make mutants ARGS="--number 200 --seed 1"`.
+"""Plants mistakes in `core/kafka` and `scenarios` and looks whether a test fails: `make mutants ARGS="--number 200 --seed 1"`.
 
-Each mutant is one small change (`operators`), drawn by the seed. Its tests are those that ran its basic block when all tests passed. They
-run in a copy of the tree, the fastest first, until one fails. Everything is imported and collected once. Each mutant has a process that is
-forked from there, in which the changed functions get their new code, or a fresh process if importing runs the changed code. A test that
-takes far longer than before counts as failed (timed out). Changes that were judged to have no effect are listed with the reasons in
-`equivalent.yaml`, and are not drawn.
+Each mutant is one small change (`operators`), drawn by the seed. Its tests are those that ran its basic block when all passed; they run
+quickest first, in a copy of the tree, until one fails. Everything is imported and collected once: a mutant has a process that is
+forked from there, in which the changed functions get their new code (a fresh process, if importing runs what is changed). A test
+that takes far longer than before counts as failed (timed out). Changes that were judged to change nothing are listed, with the
+reason, in `equivalent.yaml`, and are not drawn.
 
-The record of what each test runs is stored in `build/mutants`, and is created again (which takes some minutes) when sources or tests
-change. `--only 3,17 --tests tests/core/kafka/log` tries the given mutants of the draw with the given tests, and needs no record.
+The recording of what each test runs is kept in `build/mutants` and made anew when sources or tests change (some minutes).
+`--only 3,17 --tests tests/core/kafka/log` tries mutants of the draw with tests of one's choice instead, without a recording.
 """
 
 from __future__ import annotations
@@ -92,10 +92,10 @@ def recording(files: dict[str, bytes], jobs: int, skipped: list[str]) -> list[Re
 
 
 def chosen(mutant: Mutant, blocks: range, recorded: list[Recorded], longest: float) -> Tests:
-    """Return the tests for a mutant of a file with the given blocks: those that run its block, the fastest first.
+    """The tests for a mutant of a file that has these blocks: those that run its block, quickest first.
 
-    Code that importing runs can affect every test. For such code, all tests that are not slow follow, starting with those that run anything
-    in the file. For code that no test is seen to run, the tests of its folder are chosen, because they may run it unseen.
+    What importing runs may matter to every test: then all that do not take long follow, first those that run anything in the file.
+    What no test runs is left to those of its room, which may run it without being seen.
     """
     block = None if mutant.block is None else blocks.start + mutant.block
     taking_part = [test for test in recorded if test.name and test.seconds <= longest]

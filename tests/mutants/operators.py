@@ -1,8 +1,8 @@
-"""The mutation operators: small mistakes that people make, each as a replacement of a part of a source file.
+"""What can be changed in a source file: small mistakes that people make, each as a replacement of a stretch of its text.
 
-The operators reverse comparisons and move their bounds, replace `and` by `or`, negate conditions, change numbers by one, flip flags,
-replace `+` by `-` and `min` by `max`, remove statements and the `return` of guards, replace `break` by `continue`, and change return
-values. They leave out texts, annotations, decorators, and imports: a mistake there is a matter of taste, or mypy finds it.
+Compared with the other way round and with the bound moved, `and` for `or`, a condition turned round, numbers one off, flags flipped,
+`+` for `-`, `min` for `max`, a statement or a guard's `return` left out, `break` for `continue`, another return value. Left alone are
+texts, annotations, decorators and imports: a mistake there is one of taste, or is found by mypy.
 """
 
 from __future__ import annotations

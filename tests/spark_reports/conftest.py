@@ -1,4 +1,4 @@
-"""One Spark session for all tests of this directory that need one, and a function that computes every summary of given logs."""
+"""One Spark session for all tests of this directory that need one, and a way to put logs through every summary."""
 
 from __future__ import annotations
 
@@ -17,16 +17,14 @@ Tables = dict[str, list[dict[str, Any]]]
 
 @pytest.fixture(scope="session")
 def spark() -> Iterator[Any]:
-    """Return a Spark session that interprets its query plans, as in reports of few events: generating and compiling code would take longer
-    than running the queries.
-    """
+    """Interprets its plans, as reports of few events do: generating code for them and compiling it takes longer than to carry them out."""
     with spark_session("local[2]", {**session_settings.INTERPRETED, "spark.sql.adaptive.enabled": "false"}, brief=True) as session:
         yield session
 
 
 @pytest.fixture(scope="session")
 def summarise(spark: Any) -> Callable[[Sequence[Path]], Tables]:
-    """Return every summary of the given logs, and their overview, with rows as dicts."""
+    """Every summary of the given logs, and their overview, rows as dicts."""
     from spark_reports.compute.summary_inputs import session_table, summary_inputs
     from spark_reports.logs.session_log import name_sessions, open_log
     from spark_reports.rows.frames import read_frames

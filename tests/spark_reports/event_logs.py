@@ -1,4 +1,4 @@
-"""Creates event logs for tests."""
+"""Makes event logs for tests."""
 
 from __future__ import annotations
 
@@ -23,19 +23,19 @@ _DEFAULTS: dict[str, Any] = {"int": 0, "str": "", "bool": False, "tuple[int, ...
 
 
 def event(t: int, kind: str, **columns: Any) -> dict[str, Any]:
-    """Return an event of a kind at a time. Columns that are not given are 0, empty, or false."""
+    """An event of that kind at that time; columns not given are 0, empty or false."""
     declared = column_types(KINDS[kind])
     assert columns.keys() <= declared.keys(), columns.keys() - declared.keys()
     return {"t": t, "cause": 0, "kind": kind} | {name: columns.get(name, _DEFAULTS[how]) for name, how in declared.items()}
 
 
 def numbered(events: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Return the events with their `seq`, starting with 1."""
+    """The events with their `seq`, from 1."""
     return [{"seq": seq} | event for seq, event in enumerate(events, start=1)]
 
 
 def log_text(events: Sequence[dict[str, Any]], end: int | None, header: dict[str, Any] = HEADER) -> str:
-    """Return the text of a log. Without `end`, the session was killed."""
+    """The text of a log; without `end` the session was killed."""
     lines = [header, *numbered(events)]
     if end is not None:
         lines.append({"end": True, "t": end, "events": len(events)})
@@ -43,6 +43,6 @@ def log_text(events: Sequence[dict[str, Any]], end: int | None, header: dict[str
 
 
 def write_log(path: Path, events: Sequence[dict[str, Any]], end: int | None = None) -> Path:
-    """Write a log, and return its path."""
+    """Write a log and give its path back."""
     path.write_text(log_text(events, end), encoding="utf-8")
     return path

@@ -1,4 +1,4 @@
-"""`main_report` from end to end, each run in a separate process: its output to stdout, stderr, and the disk."""
+"""`main_report` from end to end, each run in a process of its own: what reaches stdout, stderr and the disk."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def report(*paths: Path, environ: Mapping[str, str] | None = None, cwd: Path = R
 
 
 def without_java(tmp_path: Path) -> dict[str, str]:
-    """Return an environment with every program of this machine except `java`."""
+    """An environment with every program of this machine but `java`."""
     tools = tmp_path / "tools"
     tools.mkdir()
     for directory in ("/usr/local/bin", "/usr/bin", "/bin"):

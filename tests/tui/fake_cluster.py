@@ -1,6 +1,6 @@
-"""A replacement for `core.lab.cluster.Cluster` with the same interface: plausible views and events without a protocol.
+"""A stand-in for `core.lab.cluster.Cluster` with the same surface: plausible views and events, no protocol.
 
-Tests of widgets and of the session use it if they need a state or an event that is easy to create.
+Widgets and the session are tested against it where the test needs a state or an event that is quick to make.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""A screen without a terminal: records the messages and questions of handlers, and lets the test answer the questions."""
+"""A screen without a terminal: what handlers say and ask is written down, and answered by the test."""
 
 from __future__ import annotations
 
@@ -18,9 +18,7 @@ from tui.session.play_target import PlayTarget
 
 
 class FakeScreen:
-    """The main screen as handlers see it. `said` contains the messages, `asked` the questions with the functions that receive the answers,
-    and `shown` the lines of dialogs.
-    """
+    """What the main screen is to handlers. `said` has the messages, `asked` questions with who gets the answer, `shown` boxes of lines."""
 
     def __init__(self, target: PlayTarget | None = None, until: int = 0) -> None:
         self.loaded = load_session(target)
@@ -76,7 +74,7 @@ class FakeScreen:
         self.asked.append((question, answered))
 
     def answer(self, label: str) -> None:
-        """Give the answer to the last question whose label begins with the given text."""
+        """Give the answer to the last question whose label begins so."""
         question, answered = self.asked.pop()
         answered(next(option for option in question.options if option.label.startswith(label)))
 
@@ -86,7 +84,7 @@ class FakeScreen:
         self.lines.append((title, wrong, then))
 
     def fill_in(self, text: str) -> None:
-        """Enter a line in the last text prompt."""
+        """Write that line where one was asked for last."""
         _, wrong, then = self.lines.pop()
         assert wrong(text) is None, wrong(text)
         then(text)
@@ -98,6 +96,6 @@ class FakeScreen:
         self.copied = text
 
     def arrive(self) -> None:
-        """Complete every journey through time that has begun."""
+        """Go every way that was begun to its end."""
         while self.session.task is not None:
             self.session.continue_task()

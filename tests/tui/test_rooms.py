@@ -1,6 +1,6 @@
-"""The folders of the playground: none has too many modules, and only the session uses the running cluster.
+"""The rooms of the playground: none is too large to be looked over, and only the session knows the cluster that lives.
 
-The contracts of the import linter in pyproject.toml say which folder may import which.
+Which room may import which stands in the contracts of the import linter, in pyproject.toml.
 """
 
 from __future__ import annotations

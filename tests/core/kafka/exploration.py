@@ -1,9 +1,9 @@
-"""A cluster of two brokers and one partition, controlled by hand, in which everything within given bounds can happen.
+"""A cluster of two brokers and one partition, moved by hand, in which everything within some bounds may happen.
 
-The acts: a new producer sends a record, a follower fetches, a broker's process or machine fails and restarts, and the controller notices a
-failure. The search tries all orders of the acts, and all orders of the responses to followers relative to everything else. A response can
-also be lost. Everything else arrives immediately, and the controller notices immediately whose process ended. Only a follower can restart
-before that, because no release guards against a leader that continues in its epoch with a shorter log. No time passes.
+The acts: a new producer sends a record, a follower fetches, a broker's process or machine fails and is back, the controller notices.
+Orders that are tried: of the acts, and of the answers that followers get with everything else; an answer may also never come. All else
+arrives at once, and the controller notices at once whose process ended. Only a follower can be back before that: a leader that
+went on in its epoch with a shorter log is what no release guards against. No time passes.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from core.sim.state.fingerprint import Fingerprints
 TP: Final = TopicPartition("orders", 0)
 
 ORDERED_FREELY: Final = frozenset({FetchResponse, OffsetsForLeaderEpochResponse})
-"""Messages whose delivery is a separate choice."""
+"""Messages whose delivery is a choice of its own."""
 
 SPEC: Final = ClusterSpec(
     (BrokerSpec(1), BrokerSpec(2)),
@@ -44,7 +44,7 @@ SPEC: Final = ClusterSpec(
 
 @attrs.define
 class Left:
-    """The number of times that each kind of act can still happen."""
+    """How often each sort of act may still come."""
 
     records: int
     fetches: int
@@ -66,26 +66,26 @@ class Exploration:
         self.power = power
 
     def search(self, limit: int = 100_000) -> Outcome:
-        """Search for a record that is lost although it was acknowledged, or for replicas that diverge."""
+        """Look for a record that is lost though acknowledged, or replicas that diverge."""
         self._told.clear()
         return search(self.cluster, self.harm, self.acts, also=self.also(), first=arrives_at_once, limit=limit, table=LAB_FIELDS)
 
     def also(self) -> tuple[object, ...]:
-        """Return the state that counts in addition to the nodes."""
+        """What counts beside the nodes."""
         return (self.left,) if self.power else (self.left, self.cluster.account.partitions)
 
     def fingerprints(self) -> Fingerprints:
-        """Return the fingerprints of the whole state."""
+        """Of the whole."""
         return Fingerprints(self.cluster, *self.also(), table=LAB_FIELDS)
 
     def harm(self) -> str:
-        """Return the harm that the events since the last call report."""
+        """What harm the events since the last look tell of."""
         told = [event[3] for event in self._told if (event[3] == events.RecordsDiverged.kind if self.power else _loses_acknowledged(event))]
         self._told.clear()
         return told[0] if told else ""
 
     def acts(self) -> list[Choice]:
-        """Return all possible acts."""
+        """All that may be done now."""
         left = self.left
         leader = self.cluster.brokers.get(self.cluster.controller.replication.partitions[TP].leader)
         found: list[Choice] = []
@@ -130,7 +130,7 @@ class Exploration:
 
 
 def arrives_at_once(choice: Choice) -> bool:
-    """Return whether a choice is a message that arrives immediately, before all other choices."""
+    """Whether something is left to no other order than this: it comes first."""
     return choice.entry is not None and type(choice.entry.message) not in ORDERED_FREELY
 
 

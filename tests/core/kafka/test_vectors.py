@@ -39,6 +39,7 @@ VECTORS: Final[dict[str, tuple[int, ...]]] = {
     "CON": (1, 2, 4, 5, 6),
     "CLI": (1, 4, 5, 6, 7),
     "ASG": (1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 12, 15, 16, 17, 19, 20, 22, 23, 24, 25, 26, 28),
+    "CGN": (1, 2, 5, 7, 9, 10, 11, 12, 13, 14, 15, 16),
 }  # fmt: skip
 """The numbers of the cases of each group."""
 

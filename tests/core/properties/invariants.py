@@ -1,7 +1,6 @@
-"""The invariants of a run: a watch that receives every event, checks every log, and reports a violation immediately.
+"""What must hold at every moment of a run: a watch that takes every event, looks into every log, and speaks up at once.
 
-The watch keeps its own copy of all records that were ever committed (below some leader's high watermark), and compares all replicas with
-it.
+It keeps its own copy of what was ever committed (below some leader's high watermark), and holds all replicas against it.
 """
 
 from __future__ import annotations

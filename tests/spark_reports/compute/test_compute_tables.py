@@ -1,6 +1,4 @@
-"""Sessions of many events are aggregated by code that is generated for their query plans, and sessions of few events without such code: the
-tables are the same.
-"""
+"""Sessions of many events are aggregated by code that is generated for their plans, those of few without: the tables are the same."""
 
 from __future__ import annotations
 

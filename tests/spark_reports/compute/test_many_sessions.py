@@ -1,6 +1,4 @@
-"""Many sessions in one report: figures cover all sessions, only the least severe rows are omitted and a note says so, and the driver holds
-few rows.
-"""
+"""Many sessions in one report: figures are those of all of them, what is cut is the least severe and says so, and the driver holds few rows."""
 
 from __future__ import annotations
 
@@ -29,9 +27,7 @@ A = {"topic": "a", "partition": 0}
 
 
 def _events(number: int) -> list[dict[str, Any]]:
-    """Return the events of sessions with an election and two acknowledged batches each. The last session by name loses records and is
-    offline, and another session has an unclean leader.
-    """
+    """An election and two acknowledged batches each; the last session by name loses records and is offline, another has an unclean leader."""
     changed = {**A, "replicas": [1, 2, 3], "adding": []}
     events = [
         event(0, "topic-created", topic=A["topic"], partitions=1, replication_factor=3),
@@ -130,7 +126,7 @@ def test_the_charts_are_of_the_worst_sessions(report: Report) -> None:
 def test_the_driver_fetches_no_more_rows_than_are_shown(
     loaded: load_logs.LoadedLogs, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    """Every `collect` is watched, for a report that compares sessions, and for a report that writes files in parts."""
+    """Every `collect` is watched, of a report that compares, and of one that writes files in parts."""
     from pyspark.sql.classic.dataframe import DataFrame
 
     fetched: list[int] = []

@@ -1,4 +1,4 @@
-"""Converting logs to Parquet and back: the bytes are the same, whatever the log contains, and Parquet gives the same report as the lines."""
+"""Logs to Parquet and back: the same bytes, whatever the log looks like; Parquet gives the report that the lines give."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ HEADER = make_header(ClusterSpec(brokers=(BrokerSpec(1), BrokerSpec(2))), CURREN
 
 
 def every_kind(path: Path) -> None:
-    """Return a log as the laboratory writes it, with one event of every kind."""
+    """A log as the laboratory writes it, with one event of every kind."""
     with LogWriter(path, HEADER) as writer:
         for sample in samples(TEXT):
             writer(sample)

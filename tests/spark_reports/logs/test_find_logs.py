@@ -1,6 +1,4 @@
-"""The information in a log's first and last lines, read without Spark: headers, ends, incomplete last lines, and one clear message for
-everything that is not a log.
-"""
+"""What a log says of itself, without Spark: headers, ends, torn tails, and one clear message for everything that is no log."""
 
 from __future__ import annotations
 

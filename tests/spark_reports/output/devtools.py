@@ -1,6 +1,4 @@
-"""Controls Chromium through its developer tools: a page at the width of a phone, in dark and in light mode, which is impossible with a
-headless window.
-"""
+"""Chromium through its developer tools: a page at the width of a telephone, in dark and in light, as no window without a screen can be."""
 
 from __future__ import annotations
 
@@ -18,7 +16,7 @@ import aiohttp
 from tests.spark_reports.output.browser import CHROMIUM
 
 SECONDS = 60
-"""The maximum time to wait for anything."""
+"""Longest to wait for anything."""
 
 
 class Page:
@@ -29,7 +27,7 @@ class Page:
         self._number = 0
 
     async def ask(self, method: str, **params: Any) -> dict[str, Any]:
-        """Send a command and return its response. Events that arrive in the meantime are dropped."""
+        """The answer to a command; events that come in between are left."""
         self._number += 1
         await self._socket.send_json({"id": self._number, "method": method, "params": params})
         while True:
@@ -39,31 +37,31 @@ class Page:
                 return answer.get("result", {})
 
     async def look(self, width: int, scheme: str, height: int = 844) -> None:
-        """Set the width, the height, and dark or light mode. Up to 480 px, the device is a phone."""
+        """Be so wide and high, dark or light; up to 480 px it is a telephone."""
         await self.ask("Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1, mobile=width <= 480)
         await self.ask("Emulation.setEmulatedMedia", features=[{"name": "prefers-color-scheme", "value": scheme}])
         await self.value("new Promise(done => requestAnimationFrame(() => requestAnimationFrame(() => done(1))))")
 
     async def go(self, page: Path) -> None:
-        """Open a file, and wait until it is loaded."""
+        """Open a file and wait until it is loaded."""
         await self.ask("Page.navigate", url=page.as_uri())
         await self.value("new Promise(done => document.readyState === 'complete' ? done(1) : addEventListener('load', () => done(1)))")
 
     async def value(self, expression: str) -> Any:
-        """Return the value of an expression in the page."""
+        """What an expression comes to in the page."""
         answer = await self.ask("Runtime.evaluate", expression=expression, returnByValue=True, awaitPromise=True)
         assert "exceptionDetails" not in answer, answer
         return answer["result"].get("value")
 
     async def picture(self, clip: dict[str, float] | None = None) -> bytes:
-        """Return a PNG of the visible part or of a rectangle of the whole page."""
+        """What is seen, or of the whole page a rectangle, as PNG."""
         more = {} if clip is None else {"clip": {**clip, "scale": 1}, "captureBeyondViewport": True}
         return base64.b64decode((await self.ask("Page.captureScreenshot", format="png", **more))["data"])
 
 
 @contextlib.asynccontextmanager
 async def opened(profile: Path) -> AsyncIterator[Page]:
-    """Provide a browser with an empty page."""
+    """A browser with an empty page."""
     sandbox = ["--no-sandbox"] if os.geteuid() == 0 else []
     quiet = ["--disable-background-networking", "--disable-component-update", "--no-first-run", "--disable-gpu", "--disable-dev-shm-usage"]
     command = [
@@ -90,7 +88,7 @@ async def opened(profile: Path) -> AsyncIterator[Page]:
 
 
 async def _port(process: subprocess.Popen[bytes], told: Path) -> int:
-    """Return the port on which the browser listens, which the browser writes to a file."""
+    """The port on which the browser listens, which it writes to a file."""
     for _ in range(SECONDS * 10):
         assert process.poll() is None, f"the browser ended with {process.returncode}"
         with contextlib.suppress(FileNotFoundError, ValueError, IndexError):

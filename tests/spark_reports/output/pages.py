@@ -1,4 +1,4 @@
-"""A report with everything that a page can show: every state, every kind of window, long names, and truncated tables."""
+"""A report with everything a page can show: every state, every kind of window, long names, tables that are cut."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ LONG = "a-topic-with-a-name-that-is-longer-than-any-column-of-a-telephone.and-go
 
 
 def report() -> Report:
-    """Return a report on one session in which everything happened."""
+    """One session, in which everything happened."""
     sessions = Result(
         "sessions", "Sessions", "", ("session", "release", "seed", "scenario", "events", "end_us", "ended", "torn"),
         [(LONG, "4.3", 0, "one-follower-killed", 7_653, END, True, False)],

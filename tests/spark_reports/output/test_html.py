@@ -1,4 +1,4 @@
-"""The HTML report, as text and (if installed) in a browser: a single file that treats names as inert text and needs no other files."""
+"""The HTML report: one file that is inert towards names and needs nothing, as text and in a browser where there is one."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ REPORT = Report([SESSIONS, RECORDS, WINDOWS], {"records_lost": 7}, [TIMELINE, CU
 
 
 class _Tags(HTMLParser):
-    """Counts elements, and collects attributes that could load or run something."""
+    """Counts elements and keeps attributes that could load or run something."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -92,7 +92,7 @@ def test_a_report_without_charts_or_rows_is_a_page() -> None:
 
 
 def test_the_page_stays_small_whatever_happened() -> None:
-    """60 partitions that flap constantly, and tables of a thousand rows: 10^5 events cannot cause a larger page."""
+    """60 partitions that flap all the time, tables of a thousand rows: 10^5 events can cause no more than is drawn here."""
     states = [
         ("s", f"topic-{p}", p, "1,2,3", "in sync" if n % 2 else "under min", n % 3, n * 300_000, (n + 1) * 300_000, 2)
         for p in range(60)

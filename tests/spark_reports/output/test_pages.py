@@ -1,4 +1,4 @@
-"""The pages of reports and sweeps in a browser: nothing is wider than the screen, and no state is shown only by its color."""
+"""The pages of report and sweep in a browser: nothing is wider than the screen, and no state is told by its color alone."""
 
 from __future__ import annotations
 
@@ -74,9 +74,7 @@ async def test_the_worst_stands_on_the_first_screen(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 async def test_states_differ_without_their_colors(tmp_path: Path, scheme: str) -> None:
-    """For each pattern in the legend, the test removes the mean brightness. Nothing is left of a flat color, so at most one pattern of a
-    stripe can be flat.
-    """
+    """Of each look in the legend what is left when its mean brightness is taken away: a flat color is nothing, so that at most one of a stripe may be flat."""
     async with opened(tmp_path / "profile") as page:
         await page.go(written(tmp_path, "report"))
         await page.look(1440, scheme)
@@ -122,9 +120,7 @@ async def _brightness(page: Page, marks: list[dict[str, Any]], look: str) -> flo
 @pytest.mark.spark
 @pytest.mark.slow
 async def test_a_killed_follower_is_on_the_first_screen_as_a_stall(tmp_path: Path, spark: Any) -> None:
-    """b3 leads nothing. From its death at 10 s until the controller fences it some seconds later, nothing that was sent with acks=all is
-    acknowledged.
-    """
+    """b3 leads nothing. Until the controller fences it, some seconds after its death at 10 s, nothing that was sent with acks=all is acknowledged."""
     spec = ClusterSpec(
         brokers=tuple(BrokerSpec(broker) for broker in (1, 2, 3)), topics=(TopicSpec("orders", assignment=(PartitionSpec((1, 2, 3)),)),)
     )

@@ -1,4 +1,4 @@
-"""Logs that are staged as Parquet before Spark reads them: the files contain the events, and invalid logs are left to Spark's parser."""
+"""What is staged as Parquet before Spark reads it: what is in the files is the events, and what is not in order is left to Spark's reader."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ WHOLE = log_text(EVENTS, 30)
 
 
 def staged_rows(path: Path, text: str) -> list[dict[str, object]] | None:
-    """Return the rows as which a log's text is staged, or None if it is not staged."""
+    """The rows that a log's text is staged as; None if it is not."""
     path.write_text(text)
     staged = stage_logs([open_log(path)], [], path.parent / "staged", KINDS, COLUMNS)
     if not staged.logs:

@@ -1,7 +1,7 @@
-"""Real Spark clusters for tests, from PySpark's own jars and only on loopback: a standalone master with workers, and a Connect server.
+"""Real Spark clusters for tests, from PySpark's own jars and on loopback only: a standalone master with workers, a Connect server.
 
-Each process leads its own process group, so that its child processes (executors) end with it. `stop` ends all remaining processes, whatever
-the test did.
+Each process is the leader of a process group of its own, so that what it starts (executors) ends with it; `stop` ends what
+is left, whatever the test did.
 """
 
 from __future__ import annotations
@@ -39,13 +39,13 @@ JARS = spark_jars(Path(pyspark.__file__).parent)
 
 
 def quick_java() -> str:
-    """Return options for short computations: a Java that compiles quickly rather than well, with its archive if there is one."""
+    """Options for little work: a Java that compiles quickly rather than well, with its archive if there is one."""
     archive = archive_path(find_java(), JARS)
     return shlex.join([*BRIEF, *(options_to_use(archive) if archive.exists() else ())])
 
 
 def free_port() -> int:
-    """Return a loopback port that is currently not in use."""
+    """A port of loopback that nobody uses now."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         return int(probe.getsockname()[1])
@@ -90,11 +90,11 @@ class SparkProcesses:
             )
 
     def said(self, name: str) -> str:
-        """Return everything that a process has logged so far."""
+        """What a process has logged so far."""
         return (self.scratch / f"{name}.log").read_text(errors="replace")
 
     def wait_for(self, name: str, text: str, count: int = 1) -> None:
-        """Wait until a process has logged a text the given number of times."""
+        """Wait until a process has logged a text so many times."""
         deadline = time.monotonic() + START_SECONDS
         while self.said(name).count(text) < count:
             assert self.running[name].poll() is None, self.said(name)[-2_000:]
@@ -102,7 +102,7 @@ class SparkProcesses:
             time.sleep(0.05)
 
     def kill(self, name: str) -> None:
-        """Send SIGKILL to a process and its child processes."""
+        """SIGKILL a process and what it started."""
         process = self.running.pop(name)
         with contextlib.suppress(ProcessLookupError):
             os.killpg(process.pid, signal.SIGKILL)
@@ -111,7 +111,7 @@ class SparkProcesses:
 
 @contextlib.contextmanager
 def spark_processes(scratch: Path) -> Iterator[SparkProcesses]:
-    """Provide processes that all end with the block."""
+    """Processes that all end with the block."""
     processes = SparkProcesses(scratch)
     try:
         yield processes
@@ -122,7 +122,7 @@ def spark_processes(scratch: Path) -> Iterator[SparkProcesses]:
 
 @contextlib.contextmanager
 def standalone_cluster(scratch: Path, workers: int = 2) -> Iterator[tuple[str, SparkProcesses]]:
-    """Provide a standalone master with workers `worker-1`, … of one core each, and return its URL."""
+    """A standalone master with workers `worker-1` … of one core each; gives its URL."""
     with spark_processes(scratch) as processes:
         port = free_port()
         url = f"spark://127.0.0.1:{port}"
@@ -141,7 +141,7 @@ def standalone_cluster(scratch: Path, workers: int = 2) -> Iterator[tuple[str, S
 
 @contextlib.contextmanager
 def connect_server(scratch: Path) -> Iterator[str]:
-    """Provide a Spark Connect server on one machine with two cores, and return its URL."""
+    """A Spark Connect server on one machine with two cores; gives its URL."""
     with spark_processes(scratch) as processes:
         port = free_port()
         processes.start(

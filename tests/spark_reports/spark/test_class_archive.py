@@ -1,4 +1,4 @@
-"""Java's archive of Spark's classes: its location, the fact that only the right archive is used, and its atomic creation."""
+"""Java's archive of Spark's classes: where it is, that only the right one is used, and that it is made whole or not at all."""
 
 from __future__ import annotations
 
@@ -102,14 +102,14 @@ def test_the_class_path_is_that_of_the_archive_unless_it_has_more(tmp_path: Path
 
 @pytest.fixture
 def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Return the directory for archives, and replace the search for a Java by a fixed result."""
+    """Where archives are to be; Java is not asked for."""
     monkeypatch.setattr(sys, "prefix", str(tmp_path / "env"))
     monkeypatch.setattr(preparing, "find_java", lambda: JAVA)
     return tmp_path / "env" / "var" / "isrlab"
 
 
 def recording(monkeypatch: pytest.MonkeyPatch, record: Callable[[Path], None]) -> None:
-    """Replace the recording of the classes by a function."""
+    """Have a Java that records in that way."""
     monkeypatch.setattr(preparing, "_report", lambda scratch, made: record(made))
 
 

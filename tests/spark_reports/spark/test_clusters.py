@@ -1,6 +1,6 @@
-"""Reports and sweeps on real clusters: a standalone master with two workers, one of which is killed, and a Spark Connect server.
+"""Report and sweep on real clusters: a standalone master with two workers, one of which is killed, and a Spark Connect server.
 
-Whatever runs them, the result is the same as that of a single process.
+Whatever runs them, the result is that of one process alone.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ ONE_EXECUTOR = ("--conf", "spark.cores.max=1")
 
 
 def quick() -> list[str]:
-    """Return settings for little data: few tasks, a Java that compiles quickly rather than well, and no generated code."""
+    """Settings for little data: few tasks, a Java that compiles quickly rather than well, and no code made of plans."""
     return [*FEW_TASKS, *INTERPRETED, "--conf", f"spark.executor.extraJavaOptions={quick_java()}"]
 
 
@@ -55,7 +55,7 @@ def standalone(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, 
 
 @pytest.fixture(scope="module")
 def swept(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return the file of a grid, with the results of processes on this machine in `alone` beside it."""
+    """A grid's file and, beside it in `alone`, what this machine's processes make of it."""
     place = tmp_path_factory.mktemp("grid")
     (place / "grid.yaml").write_text(TEXT.replace("every: 2h", "every: 30m").replace("  min.insync.replicas: [1, 2]\n", ""))
     grid = load_grid(place / "grid.yaml")
@@ -65,7 +65,7 @@ def swept(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def isrlab(*arguments: str) -> subprocess.Popen[str]:
-    """Run the command line outside of the source tree, so that executors can get the program only from the driver."""
+    """Start the command line away from the source tree: executors get the program from the driver, or not at all."""
     code = f"import sys; sys.path.insert(0, {str(ROOT)!r}); from tui.cli import main; sys.exit(main({list(arguments)!r}))"
     environment = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
     return subprocess.Popen(
@@ -74,7 +74,7 @@ def isrlab(*arguments: str) -> subprocess.Popen[str]:
 
 
 def ended(process: subprocess.Popen[str]) -> str:
-    """Return the output of a process on stdout, after checking that it succeeded."""
+    """What it wrote to stdout, once it ended well."""
     out, err = process.communicate(timeout=400)
     assert process.returncode == 0, err
     return out
@@ -88,7 +88,7 @@ def same(swept: Path, out: Path) -> bool:
 def session(
     tmp_path_factory: pytest.TempPathFactory, summarise: Callable[[Sequence[Path]], dict[str, list[dict[str, Any]]]]
 ) -> tuple[str, dict[str, Any]]:
-    """Return the log of a session, and its tables as computed by Spark on this machine."""
+    """A session's log, and its tables as this machine's own Spark has them."""
     scenario = catalogue.load("d6-unclean-election-on")
     release = release_named(scenario.releases[-1])
     log = tmp_path_factory.mktemp("session") / "session.jsonl"
@@ -101,7 +101,7 @@ def session(
 
 
 def check_report(session: tuple[str, dict[str, Any]], *where: str) -> None:
-    """Check that the report of a cluster has the tables of the session."""
+    """The report made there has the session's tables."""
     log, expected = session
     tables = json.loads(ended(isrlab("report", log, "--json", "-q", *where)))["summaries"]
     assert {name: tables[name] for name in expected} == expected

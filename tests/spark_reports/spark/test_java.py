@@ -1,4 +1,4 @@
-"""The choice of a Java for Spark, with small scripts in place of Java."""
+"""Which Java Spark gets, with small scripts in the place of Java."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from spark_reports.spark.java import VECTOR_OPTION, Java, find_java, java_home
 
 
 def fake_java(home: Path, version: str, vector: bool = True) -> Path:
-    """Create a `java` script that reports a version, and fails on the vector option if it does not have that module."""
+    """A `java` that tells that version, and fails on the vector option if it has not that module."""
     java = home / "bin" / "java"
     java.parent.mkdir(parents=True)
     refuse = "" if vector else f'[ "$1" = {VECTOR_OPTION} ] && exit 1\n'

@@ -1,4 +1,4 @@
-"""The valid values of `--master` and `--conf`. No Spark session is started."""
+"""What `--master` and `--conf` may say; no Spark session is started."""
 
 from __future__ import annotations
 

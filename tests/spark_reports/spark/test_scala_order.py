@@ -1,4 +1,4 @@
-"""The order of an ISR, compared with Scala's own sets in the library that Spark's JVM has loaded."""
+"""The order of an ISR held against Scala's own sets: the library that Spark's JVM has loaded."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def _members(printed: str) -> tuple[int, ...]:
 
 @pytest.mark.parametrize("count", [1, 2, 4, 5, 6, 9, 33, 200])
 def test_the_order_is_that_of_scala_s_sets(spark: Any, count: int) -> None:
-    """Immutable (Kafka 2.6 to 4.1): `+` and `-`. Mutable (since 4.2): `+` and `diff` on the result of `map` on the metadata's members."""
+    """Immutable (Kafka 2.6 to 4.1): `+` and `-`. Mutable (4.2 on): `+` and `diff` of what `map` has made of the metadata's members."""
     jvm = spark._jvm
     assert str(jvm.scala.util.Properties.versionNumberString()).startswith("2.13.")
     immutable = getattr(getattr(jvm.scala.collection.immutable, "Set$"), "MODULE$")

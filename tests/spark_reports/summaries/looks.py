@@ -1,4 +1,4 @@
-"""The core's own computation of what clients experience, sampled regularly while a cluster runs."""
+"""The core's own word on what clients experience, looked at again and again while a cluster runs."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from core.kafka.ids import TopicPartition
 from core.lab.cluster import Cluster
 
 STEP = 20_000
-"""The time between two samples, µs."""
+"""µs between two looks."""
 
 
 class Looks:
@@ -24,15 +24,15 @@ class Looks:
         self._served: dict[TopicPartition, list[int]] = {}  # looks at which it was served, since all was committed
 
     def begin(self) -> None:
-        """Start with another cluster."""
+        """Another cluster comes."""
         self._before, self._served = {}, {}
 
     def total(self, what: str) -> int:
-        """Return the sums over all partitions."""
+        """Over all partitions."""
         return sum(time for (_, name), time in self.times.items() if name == what)
 
     def run_until(self, cluster: Cluster, time: int) -> None:
-        """Run the cluster until a time, and sample it."""
+        """Let it live until then, and look."""
         while cluster.now + STEP <= time:
             cluster.run_until(cluster.now + STEP)
             self._look(cluster)

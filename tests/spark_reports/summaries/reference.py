@@ -28,7 +28,7 @@ STATES = {
 
 
 def read(path: Path) -> tuple[list[Line], int]:
-    """Return the events of a log, and the time at which its session ended."""
+    """The events of a log, and the time its session ended."""
     lines = [json.loads(line) for line in path.read_text(encoding="utf-8").split("\n") if line]
     events = [line for line in lines if "kind" in line]
     ends = [line["t"] for line in lines if "end" in line]
@@ -221,9 +221,7 @@ def errors(events: list[Line], end: int) -> Rows:
 
 
 def states(events: list[Line], end: int) -> list[Line]:
-    """Return each partition's states and their durations, in order. The test's header sets min.insync.replicas 2 for the cluster, and 4.1
-    caps it.
-    """
+    """Each partition's states with the time they lasted, in order. The test's header sets min.insync.replicas 2 for the cluster, and 4.1 caps it."""
     cluster, by_topic = 2, dict[str, int]()
     current: dict[tuple[str, int], Line] = {}
     done: list[Line] = []
@@ -302,7 +300,7 @@ def min_isr(events: list[Line], end: int) -> Rows:
 
 
 def away(events: list[Line], end: int) -> list[tuple[int, int, int, str]]:
-    """Return (broker, from, to, how) of processes that were down or paused."""
+    """(broker, from, to, how) of processes that were down or stood still."""
     down: list[tuple[int, int, int, str]] = []
     since: dict[int, tuple[int, str]] = {}
     for event in events:
@@ -317,7 +315,7 @@ def away(events: list[Line], end: int) -> list[tuple[int, int, int, str]]:
 
 
 def apart(events: list[Line], end: int) -> list[tuple[set[str], int, int]]:
-    """Return (the two ends, from, to) of links that were cut in any direction."""
+    """(the two ends, from, to) of links that were cut, in whichever direction."""
     found: list[tuple[set[str], int, int]] = []
     since: dict[tuple[str, str], int] = {}
     for event in events:
@@ -331,7 +329,7 @@ def apart(events: list[Line], end: int) -> list[tuple[set[str], int, int]]:
 
 
 def users(events: list[Line]) -> dict[str, set[str]]:
-    """Return the clients of each topic."""
+    """The clients of each topic."""
     found: dict[str, set[str]] = defaultdict(set)
     for event in events:
         if event["kind"] == "act" and event["act"] in ("load", "produce", "consume"):
@@ -345,7 +343,7 @@ def users(events: list[Line]) -> dict[str, set[str]]:
 
 
 def stuck_high_watermarks(events: list[Line], end: int) -> dict[Any, list[tuple[int, int]]]:
-    """Return, by partition, the intervals in which its high watermark stayed below the log end for more than a second without advancing."""
+    """By partition, when its high watermark stood still below the log end for more than a second."""
     found: dict[Any, list[tuple[int, int]]] = defaultdict(list)
     known: dict[Any, Line] = {}
     for event in events:
@@ -374,7 +372,7 @@ def stuck_high_watermarks(events: list[Line], end: int) -> dict[Any, list[tuple[
 
 
 def slow_disks(events: list[Line], end: int) -> list[tuple[int, int, int]]:
-    """Return (broker, from, to) of the intervals in which a write that arrives at the broker waits for its disk for more than a second."""
+    """(broker, from, to): a write that arrives at the broker waits for its disk for more than a second."""
     found: list[tuple[int, int, int]] = []
     each, waits = dict[int, int](), dict[int, tuple[int, int]]()
 
@@ -396,7 +394,7 @@ def slow_disks(events: list[Line], end: int) -> list[tuple[int, int, int]]:
 
 
 def leaderships(where: Any, events: list[Line], end: int) -> list[tuple[int, int, int]]:
-    """Return (broker, from, to) of processes that led a partition."""
+    """(broker, from, to) of processes that led a partition."""
     found: list[tuple[int, int, int]] = []
     since: dict[int, int] = {}
     for event in events:
@@ -410,7 +408,7 @@ def leaderships(where: Any, events: list[Line], end: int) -> list[tuple[int, int
 
 
 def closed(state: Line, events: list[Line], end: int) -> list[tuple[int, int, str]]:
-    """Return the intervals in which clients could not use a state's leader, and the reasons."""
+    """When clients could not talk to a state's leader, and why."""
     found = [(start, stop, f"leader {how}") for broker, start, stop, how in away(events, end) if broker == state["leader"]]
     leads = [(start, stop) for broker, start, stop in leaderships(state["where"], events, end) if broker == state["leader"]]
     leads += [(start, stop) for start, stop, _ in found]
@@ -425,7 +423,7 @@ def closed(state: Line, events: list[Line], end: int) -> list[tuple[int, int, st
 
 
 def stalls(events: list[Line], end: int) -> dict[Any, list[tuple[int, int, str]]]:
-    """Return, by partition, windows in which acks=all writes waited. Each interval between two changes is judged separately."""
+    """By partition, windows in which acks=all writes waited: each stretch between two changes of anything is judged by itself."""
     still = stuck_high_watermarks(events, end)
     pieces: dict[Any, list[tuple[int, int]]] = defaultdict(list)
     reasons: dict[Any, list[tuple[int, int, str]]] = defaultdict(list)
@@ -541,7 +539,7 @@ OWN_END = {
     "became-leader": "offset",
     "became-follower": "offset",
 }
-"""The columns that contain the log end of an event's broker after the event."""
+"""Where the log of an event's broker ends after it."""
 
 
 def lag(events: list[Line], end: int) -> Rows:
@@ -785,4 +783,4 @@ ALL = {
     "errors": errors,
     **transactions_reference.ALL,
 }
-"""The function for each summary, by name."""
+"""Every question by the summary's name."""

@@ -1,4 +1,4 @@
-"""Sessions with faults, run by the core: the tables that Spark computes from the log agree with the core's own durability account."""
+"""Sessions run by the core, with faults: what Spark makes of the log is what the core's own durability account says."""
 
 from __future__ import annotations
 
@@ -58,9 +58,7 @@ TIMELINE: tuple[tuple[int, acts.Act], ...] = (
     (160, acts.Kill(1)),
     (165, acts.StopLoad("safe")),
 )
-"""Second and act: a crash, followers that are cut off from leaders for longer than the lag time, an isolated leader, the loss of the last
-in-sync replica, and a slow disk.
-"""
+"""Second and act: a crash, followers cut off from leaders beyond the lag time, an isolated leader, the last in-sync replica lost, a slow disk."""
 
 END = 170 * SECOND
 
@@ -70,9 +68,7 @@ RELEASES = ("0.10.2", "4.1")
 
 @pytest.fixture(scope="module")
 def sessions(tmp_path_factory: pytest.TempPathFactory, summarise: Callable[[Sequence[Path]], dict[str, Table]]) -> dict[str, Session]:
-    """Return, under each release, a cluster at the end of its session, Spark's tables of its log, and the samples that were taken
-    meanwhile.
-    """
+    """Under each release a cluster at the end of its session, Spark's tables of the log it wrote, and what it was like meanwhile."""
     found: dict[str, tuple[Cluster, Looks]] = {}
     folder = tmp_path_factory.mktemp("core")
     for name in RELEASES:
@@ -129,7 +125,7 @@ def test_under_replicated_and_offline_time(session: Session) -> None:
 
 
 def test_what_clients_experienced(session: Session) -> None:
-    """The windows without reads, without writes, and with stalled writes add up to the core's statuses, sampled every 20 ms."""
+    """Windows without reads, without writes and with stalled writes add up to the core's statuses, looked at every 20 ms."""
     _, tables, looks = session
     measured: dict[tuple[TopicPartition, str], int] = dict.fromkeys(looks.times, 0)
     names = {"reads": "read_down", "writes": "write_down", "stalled": "stalled"}

@@ -1,6 +1,4 @@
-"""Sessions with transactions, run by the core: the tables that Spark computes from the log agree with the state of the core, sampled during
-and after the run.
-"""
+"""Sessions with transactions, run by the core: what Spark makes of the log is the state of the core, looked at all the time and at the end."""
 
 from __future__ import annotations
 
@@ -30,7 +28,7 @@ from tests.spark_reports.summaries import transactions_reference
 Table = list[dict[str, Any]]
 
 STEP = 5_000
-"""The time between two samples, µs."""
+"""µs between two looks."""
 
 UNCLEAN = (("unclean.leader.election.enable", "true"),)
 SPEC = ClusterSpec(
@@ -59,9 +57,7 @@ TIMELINE: tuple[tuple[float, acts.Act], ...] = (
     (72, acts.BeginTransaction("app")),
     (72, acts.Produce("t", 1, partition=1, producer="app")),
 )
-"""Second and act: a commit, a transaction that times out, and an abort whose marker is lost by an unclean election. One transaction remains
-open.
-"""
+"""Second and act: a commit, a transaction that times out, and an abort whose marker an unclean election loses; one transaction stays open."""
 
 END = 75 * SECOND
 
@@ -72,9 +68,7 @@ Session = tuple[Cluster, dict[str, Table], Counter[TopicPartition], list[tuple[A
 
 @pytest.fixture(scope="module")
 def sessions(tmp_path_factory: pytest.TempPathFactory, summarise: Callable[[Sequence[Path]], dict[str, Table]]) -> dict[str, Session]:
-    """Return, under each release, a cluster at the end of its session, the tables, the time for which the LSO was held back, and the events
-    of the coordinators.
-    """
+    """Under each release a cluster at the end of its session, the tables, the time with a held LSO, and the events of the coordinators."""
     found: dict[str, tuple[Cluster, Counter[TopicPartition], list[tuple[Any, ...]]]] = {}
     folder = tmp_path_factory.mktemp("transactions")
     for name in RELEASES:

@@ -1,4 +1,4 @@
-"""The states of partitions that reports count are those of `core.kafka.health`, for all small partitions."""
+"""The states of partitions that reports count are those of `core.kafka.health`, each on every small partition there can be."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ MIN_ISRS = (1, 2, 3, 4)
 
 
 def partitions() -> list[PartitionRegistration]:
-    """Return partitions with one to three replicas, some of which are in sync and some of which are being added, with and without a leader."""
+    """One to three replicas, of which some are in sync and some are just being added, with and without a leader."""
     found = []
     for count in (1, 2, 3):
         replicas = (1, 2, 3)[:count]

@@ -1,6 +1,4 @@
-"""The cost of a report according to Spark's query plans, which is the same on every machine: the number of shuffles, and the data that is
-dropped before execution.
-"""
+"""What a report costs by Spark's plans, which say so on every machine alike: how often events are shuffled, and what is dropped before it runs."""
 
 from __future__ import annotations
 
@@ -30,7 +28,7 @@ def plan_of(frame: Any) -> str:
 
 @pytest.fixture(scope="module")
 def log(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return a log in which one broker starts and nothing else happens."""
+    """One broker starts, and nothing else happens."""
     return write_log(tmp_path_factory.mktemp("plans") / "session.jsonl", [event(0, "broker-started", broker=1)], 10)
 
 

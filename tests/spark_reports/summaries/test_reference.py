@@ -1,4 +1,4 @@
-"""Random sessions: Spark's tables are the same as those of the plain Python code in `reference`."""
+"""Random sessions: Spark's tables are those of the plain Python pass in `reference`."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ pytestmark = pytest.mark.spark
 Session = tuple[list[dict[str, Any]], int | None]
 EVERY = (*SUMMARIES, *CHARTS)
 CREATED = event_at(0, "topic-created", topic="a", partitions=3, replication_factor=3)
-"""The first event of each session, which a log contains for each of its topics."""
+"""The first event of each session: a log says so of the topics in it."""
 BROKERS = st.integers(1, 4)
 WORDS: dict[str, st.SearchStrategy[Any]] = {
     "topic": st.sampled_from(["a", "b", "<script>alert(1)</script>", "naïve 話題 \u2028"]),
@@ -94,9 +94,7 @@ def events_of(kind: str) -> st.SearchStrategy[dict[str, Any]]:
 
 @st.composite
 def sessions(draw: st.DrawFn) -> Session:
-    """Return events with the time steps between them, and the time that the session continues after the last event (None: the session is
-    killed).
-    """
+    """Events with the steps of time between them, and how long the session goes on after the last (None: it is killed)."""
     heavy = (
         "controller-elected",
         "records-lost",
@@ -132,7 +130,7 @@ def sessions(draw: st.DrawFn) -> Session:
 
 
 def transactional_session(random: Random) -> Session:
-    """Return transactions of two producers on one partition. There are so few offsets and brokers that events often concern the same ones."""
+    """Transactions of two producers on one partition. Its offsets and brokers are so few that events fit together."""
     often = ("append", "high-watermark", "high-watermark", "marker-appended") * 2
     seldom = ("became-leader", "became-follower", "broker-stopped", "transaction-begun", "transaction-state")
     values: dict[str, Any] = {
@@ -163,7 +161,7 @@ def transactional_session(random: Random) -> Session:
 
 
 def drawn() -> list[Session]:
-    """Return some hundred random sessions."""
+    """Some hundred sessions."""
     found: list[Session] = []
 
     @settings(max_examples=8, deadline=None, suppress_health_check=list(HealthCheck), database=None, phases=[Phase.generate])

@@ -1,4 +1,4 @@
-"""Each summary for small logs with manually computed results. Spark processes all logs together, and each test checks one session."""
+"""Each summary against small logs worked out by hand. All logs go through Spark together; each test looks at one session."""
 
 from __future__ import annotations
 
@@ -51,12 +51,12 @@ def committed(t: int, high_watermark: int) -> dict[str, Any]:
 
 
 def old(event: dict[str, Any]) -> dict[str, Any]:
-    """Return an event as an earlier isrlab version wrote it."""
+    """An event as an earlier isrlab wrote it."""
     return {name: value for name, value in event.items() if name not in KINDS[event["kind"]].defaults}
 
 
 CREATED = event(0, "topic-created", topic="a", partitions=2, replication_factor=3)
-"""The first event of each session below, whose own events begin with `seq` 2."""
+"""The first event of each session below, whose own begin with `seq` 2."""
 
 SESSIONS: dict[str, tuple[list[dict[str, Any]], int | None]] = {
     "elections": (
@@ -393,7 +393,7 @@ def tables(summarise: Callable[[Sequence[Path]], dict[str, Table]], tmp_path_fac
 
 
 def of(table: Table, session: str) -> list[tuple[Any, ...]]:
-    """Return a session's rows in order, without the session's name."""
+    """A session's rows in order, without the session's name."""
     return [tuple(row.values())[1:] for row in table if row["session"] == session]
 
 

@@ -1,4 +1,4 @@
-"""A small grid for tests with four cells: ten hours in which a broker crashes every two hours on average."""
+"""A small grid for tests: ten hours in which a broker crashes every two hours on average, four cells."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ vary:
 
 
 def small(**changes: str) -> Grid:
-    """Return the grid of `TEXT` with some words replaced."""
+    """The grid of `TEXT`, with some words replaced."""
     text = TEXT
     for old, new in changes.items():
         assert old in text

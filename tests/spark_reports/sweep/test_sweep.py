@@ -1,4 +1,4 @@
-"""The command from end to end on processes of this machine: the bytes are the same whether it is split up, stopped, or killed."""
+"""The command from end to end on processes of this machine: the same bytes however it is done, stopped, or killed."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def grid() -> Grid:
 
 @pytest.fixture(scope="module")
 def alone(grid: Grid, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return the result of a single process that executes the runs one after another."""
+    """What one process alone, run after run, comes to."""
     out = tmp_path_factory.mktemp("alone")
     outcome, every = sweep_runs(grid, RUNS, ThisProcess(), Checkpoint(out, grid))
     write_results(out, outcome, every)
@@ -52,7 +52,7 @@ def alone(grid: Grid, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def same(one: Path, other: Path) -> bool:
-    """Return whether two sweeps have the same result, byte for byte."""
+    """Whether two sweeps came to the same bytes."""
     return all((one / name).read_bytes() == (other / name).read_bytes() for name in FILES)
 
 
@@ -207,7 +207,7 @@ def test_wrong_words_are_one_message_and_exit_code_2(
 
 
 def test_workers_never_hear_ctrl_c(grid: Grid, alone: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
-    """A terminal sends the signal to all its processes, even to those that are still importing their modules."""
+    """A terminal sends it to all its processes, also to those that are still importing their modules."""
     workers = ProcessWorkers(2)
     told = 0
     over = threading.Event()
@@ -235,7 +235,7 @@ def test_workers_never_hear_ctrl_c(grid: Grid, alone: Path, tmp_path: Path, capf
 
 @pytest.fixture
 def under_way(tmp_path: Path) -> Iterator[subprocess.Popen[str]]:
-    """Start a sweep on two processes in its own session, and wait until it has finished some runs."""
+    """A sweep on two processes that has finished something, and leads a session of its own."""
     (tmp_path / "g.yaml").write_text(TEXT)
     process = subprocess.Popen(
         [sys.executable, "-m", "tui", "sweep", "g.yaml", "--runs", "500", "--processes", "2", "-o", "out"],
@@ -265,7 +265,7 @@ def test_ctrl_c_keeps_what_is_finished(under_way: subprocess.Popen[str]) -> None
 
 
 def is_anybody_in(group: int) -> bool:
-    """Return whether a process group contains a process."""
+    """Whether a process group has a process."""
     try:
         os.killpg(group, 0)
     except ProcessLookupError:

@@ -1,6 +1,4 @@
-"""The playground by hand: one key stops everything that happens by itself. Then each fetch, response, and produce request takes one or two
-keys. Another key switches back.
-"""
+"""The playground by hand: one key stops everything that goes by itself, then each fetch, answer and produce is a key or two; and back."""
 
 from __future__ import annotations
 
@@ -30,14 +28,14 @@ TABLE: list[list[str]] = [
     ["p", "enter"],
     ["v", "1", "0", "space", "8", "enter"],
 ]
-"""The keys for each row of B2."""
+"""The keys of each row of B2."""
 
 BEGIN = ["b", "T", "1"]
-"""The keys that switch to steps by hand and create a topic with one empty partition, which is then selected."""
+"""By hand, and a topic with one empty partition, which is selected then."""
 
 
 def shown(app: Playground, main_screen: MainScreen) -> list[str]:
-    """Return LEO/HW of the replicas of the selected partition, in order, as the screen shows them."""
+    """LEO/HW of the replicas of the selected partition, in order, as the screen has them."""
     partition = main_screen.selection.partition_in(main_screen.view)
     assert partition is not None
     (row,) = (line for line in screen_text(app).splitlines() if line.startswith(f"► {partition.tp}"))

@@ -1,4 +1,4 @@
-"""Every action of the registry by its key and through the command palette: both have the same effect, and there is an effect."""
+"""Every action of the registry, by its key and through the command palette: both do the same, and it is not nothing."""
 
 from __future__ import annotations
 
@@ -36,17 +36,17 @@ BEFORE: dict[str, tuple[str, ...]] = {
     "by-hand-round": ("b",),
     "by-hand-step": ("b",),
 }
-"""The keys that make an action possible, for actions that are not possible initially."""
+"""The keys that lead to where an action is possible, for those that are not possible at once."""
 
 ELSEWHERE = {
     "controllers": ("d9-dedicated-controllers", "4.1"),
     "move-replica": ("d4-move-replica", "4.1"),
 }
-"""The scenarios, with their releases, for actions that are never possible in the playground's own cluster."""
+"""The scenarios, and their releases, in which an action is possible that the playground's own cluster has nothing for."""
 
 
 def loaded(action: str) -> AbstractAsyncContextManager[tuple[Playground, MainScreen, Pilot[int]]]:
-    """Return a session in which an action is possible."""
+    """Where an action is possible."""
     if action in ELSEWHERE:
         name, release = ELSEWHERE[action]
         script = catalogue.load(name)
@@ -55,7 +55,7 @@ def loaded(action: str) -> AbstractAsyncContextManager[tuple[Playground, MainScr
 
 
 def outcome(app: Playground, main_screen: MainScreen) -> dict[str, Any]:
-    """Return the visible outcome of an action."""
+    """What can be seen of what was done."""
     session = main_screen.session
     ring = session.event_buffer.ring(NOTABLE)
     return {
@@ -78,7 +78,7 @@ def outcome(app: Playground, main_screen: MainScreen) -> dict[str, Any]:
 
 
 async def settle(app: Playground, main_screen: MainScreen, pilot: Pilot[int]) -> None:
-    """Wait until nothing moves, except in a session that plays."""
+    """Until nothing moves any more, save a session that plays."""
     await pilot.pause()
     while main_screen.session.task_target is not None:
         main_screen.session.playback.frame(0.05)
@@ -114,7 +114,7 @@ async def prepared(action: str, app: Playground, main_screen: MainScreen, pilot:
 
 
 async def by_palette(app: Playground, pilot: Pilot[int], label: str) -> None:
-    """Type the label in the command palette, and choose the entry with exactly this label."""
+    """Type the label, and take the entry that is exactly it."""
     await pilot.press("colon")
     await pilot.pause()
     app.screen.query_one(Input).value = label

@@ -1,6 +1,4 @@
-"""All other acts by their keys: their questions, the fact that every offered answer is possible, and their previewed effects; and the
-filters of kafka-topics.
-"""
+"""Every further act by its key: what it asks, that every answer which is offered is possible, what it would do now; the filters of kafka-topics."""
 
 from __future__ import annotations
 
@@ -284,9 +282,7 @@ def test_the_filters_are_those_of_kafka_topics() -> None:
 
 
 def test_a_filter_goes_by_the_setting_as_kafka_topics_does_and_a_metric_by_what_the_broker_makes_of_it() -> None:
-    """RF 1 with min ISR 2 since 3.7: the broker caps the value, accepts writes, and counts the partition as at min ISR. The tool lists it
-    as under min ISR.
-    """
+    """RF 1 with min ISR 2 since 3.7: the broker caps it and takes writes, at min; the tool lists it as under min. Both count with it."""
     alone = partition(replica(1, 5, 5), min_isr=1)
     view = view_of(attrs.evolve(alone, min_isr=2))
     view = attrs.evolve(view, partitions=(alone,))

@@ -1,4 +1,4 @@
-"""The selection: something is always selected, the selection moves through the listed items, and it describes the list."""
+"""The selection: something is always selected, it moves through what is listed, and says how that is listed."""
 
 from __future__ import annotations
 

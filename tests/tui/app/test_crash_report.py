@@ -1,4 +1,4 @@
-"""An unexpected error ends the playground cleanly: the session is saved, one message names the file, and the exit code is 70."""
+"""An error that nobody foresaw ends the playground in good order: what was done is saved, one message says where, and the exit code is 70."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from tui.handlers import playback_controls
 def fail(self): raise RuntimeError("no such luck")
 playback_controls.PlaybackControls.faster = fail
 """
-"""Code that makes `+` fail."""
+"""`+` fails."""
 
 BROKEN_CLUSTER = """
 from core.lab.cluster import Cluster
@@ -30,7 +30,7 @@ def fail(self, *_): raise RuntimeError("no such luck")
 def break_it(self): Cluster.step = Cluster.run_until = fail; self.session.playback.play(); self.screen.refresh_view()
 playback_controls.PlaybackControls.faster = break_it
 """
-"""Code that makes the cluster itself fail after `+`."""
+"""After `+` the cluster itself fails."""
 
 
 @pytest.fixture

@@ -1,4 +1,4 @@
-"""Signals that end the playground, from before the start of its event loop until after its end."""
+"""Signals that end the playground, from before it has a loop until after."""
 
 from __future__ import annotations
 

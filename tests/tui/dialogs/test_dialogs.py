@@ -1,4 +1,4 @@
-"""Dialogs receive the keys that are meant for them, even if these keys arrive early, and virtual time is paused while the user types."""
+"""Dialogs take the keys that are meant for them, however early these come; and time waits for who writes."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def key(character: str) -> events.Key:
 
 
 async def at_once(app: Playground, pilot: Pilot[int], text: str) -> None:
-    """Send keys as a fast typist, a paste, or a slow link does: all keys arrive before the first key has had an effect."""
+    """Type as a fast hand, a paste or a slow link does: all keys arrive before the first has done anything."""
     for character in text:
         app.post_message(key(character))
     for _ in range(6):
@@ -119,7 +119,7 @@ async def test_a_condition_that_never_holds_is_reported() -> None:
 
 
 DIALOGS = ["c", "S", "w", "B", "?", "enter", "D", "j", ":", "O", "g", "C"]
-"""The keys that open a dialog of each kind."""
+"""Keys that bring up a dialog of each sort."""
 
 
 @pytest.mark.parametrize("opened", DIALOGS)

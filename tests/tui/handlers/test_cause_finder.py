@@ -1,4 +1,4 @@
-"""Finding causes by keys: from a reading to the event that last changed it, and from there to earlier causes."""
+"""Back to cause by keys: from a reading to the event that changed it last, and on to causes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Handlers without a screen: their effects on the session, their messages, and their questions."""
+"""Handlers without a screen: what they do to the session, what they say and what they ask."""
 
 from __future__ import annotations
 

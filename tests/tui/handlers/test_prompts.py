@@ -1,4 +1,4 @@
-"""Prompts without a screen: a message remains until the next message or for its time, and virtual time is paused while the user types."""
+"""Prompts without a screen: a message stays until the next one or for its time, and time waits for who writes."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tui.session.loading import load_session
 
 
 class Screen:
-    """The part of a screen that prompts need, which records all calls."""
+    """What prompts need of a screen, written down."""
 
     def __init__(self) -> None:
         self.app: Any = self

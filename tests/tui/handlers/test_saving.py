@@ -1,6 +1,4 @@
-"""Saving a running session as an event log: the bytes are the same as those of `--log`, a replay checks them, and no file is overwritten
-without a question.
-"""
+"""A session saved from inside as an event log: the bytes that `--log` writes, checked by replay; nothing is overwritten unasked."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The layout: no panel covers another or is off the screen, at any size and for any cluster."""
+"""The layout: no panel covers another, none is off the screen, at any size and for any cluster."""
 
 from __future__ import annotations
 

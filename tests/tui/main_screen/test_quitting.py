@@ -1,6 +1,4 @@
-"""Unsaved acts are not discarded without a question, pasted text is not treated as keys, the worst item comes first, and acts can be
-undone.
-"""
+"""What was done is not thrown away unasked, a pasted text is no keys, the worst stands on top, and what was done is undone."""
 
 from __future__ import annotations
 

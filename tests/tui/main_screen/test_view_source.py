@@ -1,4 +1,4 @@
-"""Views of a session: exact while the session is at rest, and with exact offsets on the screen while it moves."""
+"""Views of a session: exact where it rests, with the offsets that are shown where it moves."""
 
 from __future__ import annotations
 

@@ -1,6 +1,4 @@
-"""Two runs in step: another release or another branch, the first event that differs, repeated acts, messages about refused acts, and time
-travel.
-"""
+"""Two runs in step: another release, another branch; the first event that differs; acts repeated, refused ones told; time travel."""
 
 from __future__ import annotations
 

@@ -1,6 +1,4 @@
-"""The durability account: lost records by producer with their causes, exposed records with the replicas that expose them, and the way to
-the event.
-"""
+"""The durability account: what is lost by producer with what doomed it, what is exposed by whom, and the way to the event."""
 
 from __future__ import annotations
 

@@ -1,6 +1,4 @@
-"""The metrics with their history: the same numbers as `isrlab metrics`, the worst first, curves over virtual time, and a separate history
-for each branch.
-"""
+"""The metrics with their history: the same numbers as `isrlab metrics`, the worst first, curves over virtual time, one history for each branch."""
 
 from __future__ import annotations
 
@@ -23,7 +21,7 @@ BY_SHORT = {metric.short: metric for metric in METRICS}
 
 
 def test_gauges_are_those_of_the_metrics_made_from_events() -> None:
-    """Two ways give the same number: the frozen view, and the events as `isrlab metrics` processes them."""
+    """Two ways to the same number: the frozen view, and the events folded as `isrlab metrics` does it."""
     loaded = load_session(None)
     loaded.session.replay_run.advance_to(2 * SECOND)
     loaded.session.do(acts.Kill(2))

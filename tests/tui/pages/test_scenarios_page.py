@@ -1,4 +1,4 @@
-"""The scenario page: every scenario under its topic, the filter, and a start under a chosen release in the same application."""
+"""The scenario picker: every scenario under its topic, the filter, and a start under a chosen release in the same application."""
 
 from __future__ import annotations
 

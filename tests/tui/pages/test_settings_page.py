@@ -1,4 +1,4 @@
-"""The settings page: values and their origins, the effect of a change, and edits that are acts."""
+"""The settings editor: values and who set them, what a change does, and edits that are acts."""
 
 from __future__ import annotations
 
@@ -112,9 +112,7 @@ def test_what_a_change_would_do_now_in_numbers() -> None:
     ],
 )
 def test_a_change_is_counted_where_it_would_hold(release: str, topic: str, told: list[str]) -> None:
-    """A topic with its own value is not affected by a change of the cluster's value, and is the only one affected by a change of its own
-    value.
-    """
+    """A topic with a value of its own stays as it is when the cluster's changes, and is the only one whose own is changed here."""
     own = partition(replica(1, 5, 5), tp=TopicPartition("own", 0), min_isr=1)
     other = partition(replica(1, 5, 5), replica(2, 5, 5, in_isr=False), tp=TopicPartition("other", 0), min_isr=1)
     settings = settings_of(release)

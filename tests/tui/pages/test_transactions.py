@@ -1,4 +1,4 @@
-"""The lines of the page of transactions."""
+"""The lines of the page with the transactions."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The screens show the state of a partition that its clients experience, with a reason that is true under the current release."""
+"""What the screens say of a partition is what its clients experience, with the reason beside it, true under the release that runs."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def go(main_screen: MainScreen, seconds: float) -> None:
 
 
 def words(app: object) -> str:
-    """Return the text on the screen in one line."""
+    """What stands on the screen, in one line."""
     return " ".join(screen_text(app).replace("│", " ").split())  # type: ignore[arg-type]
 
 
@@ -163,7 +163,7 @@ TWO = ClusterSpec(
 
 
 async def _leaderless(main_screen: MainScreen) -> None:
-    """Build a cluster in which broker 1, the only ISR member, is dead, and broker 2 is back."""
+    """Broker 1 was alone in the ISR, and is dead; broker 2 is back."""
     main_screen.session.do(acts.Produce("orders", 10))
     go(main_screen, 1)
     main_screen.session.do(acts.Kill(2))

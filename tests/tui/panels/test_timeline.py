@@ -1,4 +1,4 @@
-"""The timeline: the position of each mark, the mark that is shown if two coincide, and the way to a mark by key and by mouse."""
+"""The timeline strip: which mark stands where, what shows where two fall together, and the way to a mark by key and by mouse."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Terms and symbols: each is explained, is true under the current release, and can be found under `?`, by a key, and in the palette."""
+"""Terms and symbols: every one explained, true under the release that runs, found under `?`, by a key and in the palette."""
 
 from __future__ import annotations
 

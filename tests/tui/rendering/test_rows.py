@@ -1,4 +1,4 @@
-"""Lines have exactly the requested width, whatever they contain."""
+"""Lines are exactly as wide as they should be, whatever stands in them."""
 
 from __future__ import annotations
 

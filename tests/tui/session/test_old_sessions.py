@@ -1,4 +1,4 @@
-"""An old session that is opened from its event log: the same events back and forth, branches, and the messages about an incorrect log."""
+"""An old session opened from its event log: the same events, back and forth, branches, and what a log that is not true is told."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from tui.session.play_target import PlayTarget
 
 
 def opened(path: Path, **wanted: Any) -> LoadedSession:
-    """Return the session of a log, played to its end."""
+    """The session of a log, played to its end."""
     old = read_session(path)
     loaded = load_session(PlayTarget(None, old.spec, old.release, old.seed, old=old, **wanted))
     arrive(loaded.session)
@@ -38,7 +38,7 @@ def opened(path: Path, **wanted: Any) -> LoadedSession:
 
 
 def a_session(path: Path, seed: int = 7, acts: int = 12) -> None:
-    """Write the log of a session with some activity."""
+    """Some life, written to a log."""
     loaded = session_of(log=path)
     session, dice = loaded.session, random.Random(f"{seed}:life")
     session.do(Load("orders", 40, acks="all"))

@@ -1,4 +1,4 @@
-"""The playground in a browser: what the server sends to whom, and its messages if it cannot."""
+"""The playground in a browser: what the server gives out, to whom, and what is told when it cannot."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def free_port() -> int:
 
 @asynccontextmanager
 async def served(*arguments: str) -> AsyncIterator[tuple[str, asyncio.subprocess.Process]]:
-    """Start a server from the command line, and wait until it listens. Provide it with the address that it prints."""
+    """A server of the command line, once it listens, with the address that it prints."""
     port = free_port()
     process = await asyncio.create_subprocess_exec(
         sys.executable, "-m", "tui", "serve", "--port", str(port), *arguments, cwd=ROOT, stderr=asyncio.subprocess.PIPE
@@ -54,7 +54,7 @@ async def served(*arguments: str) -> AsyncIterator[tuple[str, asyncio.subprocess
 
 
 async def painted(socket: aiohttp.ClientWebSocketResponse, text: bytes, seconds: float = 30.0) -> bytes:
-    """Return the data that the page receives until it contains a text."""
+    """What the page is sent, until a text is in it."""
     got = b""
     async with asyncio.timeout(seconds):
         while text not in got:
@@ -65,7 +65,7 @@ async def painted(socket: aiohttp.ClientWebSocketResponse, text: bytes, seconds:
 
 
 def name_and_token(address: str) -> tuple[str, str]:
-    """Return `127.0.0.1:8000` and the token of an address."""
+    """`127.0.0.1:8000` and the token of an address."""
     name, token = address.removeprefix("http://").split("/")
     return name, token
 
@@ -225,13 +225,13 @@ async def test_what_is_no_message_ends_its_tab_without_a_word() -> None:
 
 
 async def take_all(page_socket: aiohttp.ClientWebSocketResponse, got: bytearray) -> None:
-    """Receive the data of a tab as long as the tab is open."""
+    """Take what a tab is sent for as long as it is open."""
     async for came in page_socket:
         got += came.data if isinstance(came.data, bytes) else came.data.encode()
 
 
 async def no_more_than_one_is_open(client: aiohttp.ClientSession, here: str) -> None:
-    """Wait until a closed tab and its process are gone, so that there is room for another tab."""
+    """Wait until a tab that was ended is gone with its process, so that there is room for another."""
     async with asyncio.timeout(60):
         while True:
             async with client.get(f"{here}/") as answer:
@@ -258,7 +258,7 @@ async def test_so_many_tabs_and_no_more() -> None:
 
 
 async def callback_of(client: aiohttp.ClientSession, address: str) -> str:
-    """Return the address to which the page at an address connects."""
+    """Where the page at an address calls back."""
     async with client.get(address) as answer:
         found = re.search(r'"(ws://[^"]+/ws/[A-Za-z0-9_-]{12})"', await answer.text())
         assert found is not None, (answer.status, await answer.text())
@@ -266,7 +266,7 @@ async def callback_of(client: aiohttp.ClientSession, address: str) -> str:
 
 
 async def test_a_tab_that_is_loaded_again_has_its_own_place() -> None:
-    """A browser requests the new page before it closes the connections of the old one."""
+    """A browser asks for the page before it closes what the old one holds."""
     async with served("--fps", "1", "--max-sessions", "1") as (here, _), aiohttp.ClientSession() as client:
         async with client.get(f"{here}/") as answer:
             page = str(answer.url)

@@ -1,6 +1,6 @@
-"""The output that bypasses Textual's compositor, compared with a full paint of the screen by Textual.
+"""What goes to the terminal past Textual's compositor, held against what that would paint of the whole screen.
 
-These tests fail if Textual changes the internals that tui/terminal/compositor.py uses.
+These tests fail when Textual changes what tui/writing.py builds on.
 """
 
 from __future__ import annotations
@@ -25,12 +25,12 @@ Cell = tuple[str, object]
 
 
 def cells(strip: Strip) -> list[Cell]:
-    """Return every character of a line with its style."""
+    """Every character of a line with its style."""
     return [(char, segment.style) for segment in strip for char in segment.text]
 
 
 class Seen:
-    """A terminal that accepts the output of Textual's compositor as a whole, and direct output cell by cell."""
+    """A terminal: what Textual composes is taken over as a whole, what is written as it is cell by cell."""
 
     def __init__(self, app: Playground, monkeypatch: pytest.MonkeyPatch) -> None:
         self.app = app
@@ -40,11 +40,11 @@ class Seen:
         monkeypatch.setattr(app, "_display", self.display)
 
     def now(self) -> list[list[Cell]]:
-        """Return the result of a full paint."""
+        """What a full paint shows."""
         return [cells(strip) for strip in self.app.screen._compositor.render_strips()]
 
     def forget(self) -> None:
-        """Forget the content of the screen."""
+        """Nothing is known of what stands there."""
         self.rows = [[("", None)] * len(row) for row in self.rows]
 
     def all(self) -> None:

@@ -16,6 +16,9 @@ from core.kafka.assignors.sticky.partition_movements import PartitionMovements
 from core.kafka.assignors.subscription import Assignment, Members, Topics
 from core.kafka.ids import TopicPartition
 
+ROUNDS_IN_VAIN: Final = 10
+"""The number of rounds without a better balance after which a partition that moved no longer moves back instead of another partition."""
+
 
 class GeneralAssignmentBuilder:
     """The construction of one assignment.
@@ -129,31 +132,40 @@ class GeneralAssignmentBuilder:
 
         Return whether any partition moved (`#performReassignments`).
 
-        Kafka also stops as soon as `#isBalanced`. At that point, no partition could move anyway.
+        Kafka also stops as soon as `#isBalanced`. At that point, no partition could move anyway. In rare cases, Kafka moves the same partition back
+        and forth without end, because `#getTheActualPartitionToBeMoved` keeps choosing it. This method stops choosing it after some rounds that
+        did not improve the balance.
         """
         performed = False
         modified = True
+        best = self._sum_of_squares()
+        in_vain = 0
         while modified:
             modified = False
             for tp in tps:
                 count = len(self.assignment[self.owners[tp]])
-                previous = self.previous.get(tp)
-                if previous is not None and count > len(self.assignment[previous]) + 1:
-                    self._reassign(tp, previous)
-                else:
+                target = self.previous.get(tp)
+                if target is None or count <= len(self.assignment[target]) + 1:
                     target = self.least_loaded.first(tp.topic)
                     if target is None or count <= len(self.assignment[target]) + 1:
                         continue
-                    self._reassign(tp, target)
+                self._reassign(tp, target, prefers_moved=in_vain < ROUNDS_IN_VAIN)
                 performed = modified = True
+            squares = self._sum_of_squares()
+            in_vain = 0 if squares < best else in_vain + 1
+            best = min(best, squares)
         return performed
 
-    def _reassign(self, tp: TopicPartition, target: str) -> None:
+    def _sum_of_squares(self) -> int:
+        """Return a measure of imbalance. A move from a member to a member with at least two partitions less makes it smaller."""
+        return sum(len(tps) ** 2 for tps in self.assignment.values())
+
+    def _reassign(self, tp: TopicPartition, target: str, *, prefers_moved: bool) -> None:
         """Move a partition, or instead a partition of the same topic that has moved in the opposite direction.
 
         Kafka: `#reassignPartition`, `#processPartitionMovement`.
         """
-        moved = self.movements.actual_partition_to_move(tp, self.owners[tp], target)
+        moved = self.movements.actual_partition_to_move(tp, self.owners[tp], target) if prefers_moved else tp
         source = self.owners[moved]
         self.movements.move(moved, source, target)
         self.assignment[source].pop(moved, None)

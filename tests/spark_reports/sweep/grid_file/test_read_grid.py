@@ -1,4 +1,4 @@
-"""Grids as people write them, and the error messages for invalid ones."""
+"""Grids as people write them, and what they are told when they write them wrong."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The faults of a seed: they are the same in every cell, each has an effect, and nearby faults belong to the same episode."""
+"""The faults of a seed: the same in every cell, none that meets nobody, laid out so that what is near stays together."""
 
 from __future__ import annotations
 

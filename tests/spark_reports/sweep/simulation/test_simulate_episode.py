@@ -1,4 +1,4 @@
-"""The results of a run: manually checked unavailability, losses that replay as scenarios, and the same rows from any worker."""
+"""What a run comes to: hand-checked unavailability, losses that replay as scenarios, the same rows whoever does them."""
 
 from __future__ import annotations
 
@@ -21,17 +21,17 @@ from tests.spark_reports.summaries.looks import STEP, Looks
 from tests.spark_reports.sweep.grids import EVERY_FAULT, TEXT, small
 
 LOSES = read_grid(TEXT.replace("every: 2h", "every: 30m").replace("horizon: 10h", "horizon: 3h"), "loses.yaml")
-"""A grid with about six crashes in each run: with acks=1, some records are lost."""
+"""Some six crashes a run: with acks=1 something is lost."""
 
 
 @pytest.fixture(scope="module")
 def losing() -> Run:
-    """Return a run of the first cell (acks=1) that lost records."""
+    """A run of the first cell (acks=1) that lost records."""
     return next(run for seed in range(1, 9) if (run := simulate_run(LOSES, LOSES.cells[0], seed)).lost_acknowledged)
 
 
 def test_unavailability_is_what_the_clock_says() -> None:
-    """A leader dies permanently at 10 s: its partition has no reads until its session has expired and another broker knows that it leads."""
+    """One leader dies for good at 10 s: its partition has no reads until its session is over and another knows that it leads."""
     grid = small()
     cell = grid.cells[1]
     load = Load("orders", 100, "all", 100_000, 100, "app1")
@@ -51,9 +51,7 @@ def test_unavailability_is_what_the_clock_says() -> None:
 
 
 def test_a_dead_follower_in_the_isr_stalls_acks_all_and_nothing_else() -> None:
-    """Broker 3 dies at 10 s. Until it is out of the ISR, acks=all writes to the partitions that it follows wait: no writes are lost, but
-    none are acknowledged.
-    """
+    """Broker 3 dies at 10 s. Until it is out of the ISR acks=all waits where it follows: no loss of writes, and yet no acknowledgement."""
     grid = small()
     acts = ((10 * SECOND, Kill(3)), (40 * SECOND, Start(3)), (80 * SECOND, StopLoad("app1")))
     for cell, acks in ((grid.cells[0], "1"), (grid.cells[1], "all")):
@@ -75,7 +73,7 @@ def test_a_dead_follower_in_the_isr_stalls_acks_all_and_nothing_else() -> None:
 
 @pytest.mark.parametrize("release", ["0.10.2", "4.1"])
 def test_the_meter_says_what_the_core_says(release: str) -> None:
-    """Random faults occur. The meter's times agree with the sums of the core's statuses, up to half a sampling interval for each change."""
+    """Drawn faults come and go; the meter's times are what the core's statuses add up to, but for half a look a change."""
     grid = read_grid(EVERY_FAULT, "every.yaml")
     cell = next(cell for cell in grid.cells if cell.release.name == release)
     looks, measured = Looks(), dict.fromkeys(("read_down", "write_down", "stalled"), 0)
@@ -96,7 +94,7 @@ def test_the_meter_says_what_the_core_says(release: str) -> None:
 
 @pytest.mark.parametrize("release", ["0.10.2", "4.1"])
 def test_the_meter_counts_a_slow_disk_and_a_leader_that_does_not_lead_yet_as_the_core_does(release: str) -> None:
-    """Writes wait for slow disks. Two brokers stop, and one of them restarts and leads."""
+    """Writes wait for slow disks; two brokers stop, and one of them starts again and leads."""
     grid = read_grid(EVERY_FAULT, "every.yaml")
     cell = next(cell for cell in grid.cells if cell.release.name == release)
     load = Load("orders", 100, "all", 20_000, 100, "safe")
@@ -116,7 +114,7 @@ def test_the_meter_counts_a_slow_disk_and_a_leader_that_does_not_lead_yet_as_the
 
 
 def test_under_min_isr_only_writes_with_acks_all_wait() -> None:
-    """Two of three brokers are down from 10 s to 60 s, and min.insync.replicas is 2."""
+    """Two of three brokers are away from 10 s to 60 s, and min.insync.replicas is 2."""
     grid = small()
     acts = ((10 * SECOND, Kill(1)), (10 * SECOND, Kill(2)), (60 * SECOND, Start(1)), (60 * SECOND, Start(2)))
     for cell, strict in ((grid.cells[2], False), (grid.cells[3], True)):
@@ -181,7 +179,7 @@ def test_every_kind_of_fault_under_old_and_new_releases_ends_in_order() -> None:
 
 
 def test_a_quorum_of_controllers_crashes_and_recovers() -> None:
-    """With two of three controllers down, there is no majority: a leader that dies then is not replaced before a controller is back."""
+    """With two of three controllers away there is no majority: a leader that dies then is not replaced before one is back."""
     text = TEXT.replace("brokers: 3", "brokers: 3\n  controllers: [c1, c2, c3]").replace("  crash: {", "  controller-crash: {")
     grid = read_grid(text, "quorum.yaml")
     assert simulate_run(grid, grid.cells[1], 1).faults > 2

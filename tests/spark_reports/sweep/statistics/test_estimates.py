@@ -1,4 +1,4 @@
-"""Intervals compared with published values and with their promised coverage, and histograms compared with sorted values."""
+"""Intervals against published values and against what they promise; histograms against sorted values."""
 
 from __future__ import annotations
 

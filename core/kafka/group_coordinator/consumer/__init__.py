@@ -1,0 +1,1 @@
+"""Groups of the consumer protocol (KIP-848) as state: groups, members, target assignments, reconciliation, and records."""

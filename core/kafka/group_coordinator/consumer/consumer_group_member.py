@@ -1,0 +1,76 @@
+"""A member of a group of the consumer protocol (Kafka: `ConsumerGroupMember`)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Final, NamedTuple
+
+from core.kafka.group_coordinator.consumer.member_state import MemberState
+from core.kafka.ids import TopicPartition
+
+LEAVE_GROUP_MEMBER_EPOCH: Final = -1
+"""The member epoch of a member that leaves its group."""
+
+LEAVE_GROUP_STATIC_MEMBER_EPOCH: Final = -2
+"""The member epoch of a static member that leaves for a while. Its partitions stay reserved until its session ends."""
+
+Partitions = tuple[TopicPartition, ...]
+"""Partitions in ascending order."""
+
+
+def partitions(tps: Iterable[TopicPartition]) -> Partitions:
+    """Return partitions in ascending order."""
+    return tuple(sorted(tps))
+
+
+class ClassicMemberMetadata(NamedTuple):
+    """What a consumer group knows of a member that speaks the classic protocol: its assignors with its subscriptions, and its session timeout, µs."""
+
+    session_timeout: int
+    protocols: tuple[str, ...]
+
+
+class ConsumerGroupMember(NamedTuple):
+    """A member, which does not change: each step makes another one.
+
+    Attributes:
+        member_id: the ID of the member.
+        client: the client.id.
+        topics: the topics that it subscribes to, in ascending order.
+        rebalance_timeout: the time that the member has to give up partitions, µs; its max.poll.interval.ms.
+        instance_id: the group.instance.id of a static member, otherwise empty.
+        rack: the client.rack, otherwise empty.
+        assignor: the server-side assignor that the member prefers, otherwise empty.
+        epoch: the member epoch, which is the epoch of the last target assignment that the member has reached.
+        previous_epoch: the member epoch before.
+        state: the state of its reconciliation.
+        assigned: the partitions that the member has and keeps.
+        pending_revocation: the partitions that it must give up. They still count as owned.
+        classic: what is known of a member that speaks the classic protocol; otherwise None.
+    """
+
+    member_id: str
+    client: str = ""
+    topics: tuple[str, ...] = ()
+    rebalance_timeout: int = -1
+    instance_id: str = ""
+    rack: str = ""
+    assignor: str = ""
+    epoch: int = 0
+    previous_epoch: int = -1
+    state: MemberState = MemberState.STABLE
+    assigned: Partitions = ()
+    pending_revocation: Partitions = ()
+    classic: ClassicMemberMetadata | None = None
+
+    def with_epoch(self, epoch: int) -> ConsumerGroupMember:
+        """Return the member with another epoch; the present one becomes the previous epoch (`Builder#updateMemberEpoch`)."""
+        return self._replace(epoch=epoch, previous_epoch=self.epoch)
+
+    def is_reconciled_to(self, target_epoch: int) -> bool:
+        """Whether the member has reached a target assignment (`#isReconciledTo`)."""
+        return self.state is MemberState.STABLE and self.epoch == target_epoch
+
+    def owned(self) -> Partitions:
+        """Return the partitions that no other member can have: those that the member keeps, and those that it has not given up."""
+        return self.assigned + self.pending_revocation

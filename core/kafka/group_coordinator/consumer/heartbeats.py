@@ -1,0 +1,240 @@
+"""What a coordinator does with a ConsumerGroupHeartbeat (Kafka: `GroupMetadataManager#consumerGroupHeartbeat`).
+
+The functions change nothing. They return records, which the coordinator writes and then applies to the group.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+from core.kafka import errors
+from core.kafka.group_coordinator.consumer.consumer_group import ConsumerGroup
+from core.kafka.group_coordinator.consumer.consumer_group_member import (
+    LEAVE_GROUP_MEMBER_EPOCH,
+    LEAVE_GROUP_STATIC_MEMBER_EPOCH,
+    ConsumerGroupMember,
+    Partitions,
+)
+from core.kafka.group_coordinator.consumer.current_assignment_builder import next_assignment
+from core.kafka.group_coordinator.consumer.messages import ConsumerGroupHeartbeatRequest
+from core.kafka.group_coordinator.consumer.records import (
+    ConsumerGroupRecord,
+    EpochKey,
+    EpochValue,
+    PartitionMetadataKey,
+    SubscriptionMetadata,
+    TargetEpochKey,
+    TargetMemberKey,
+    TargetMemberValue,
+    current_assignment_record,
+    member_record,
+    member_tombstones,
+)
+from core.kafka.group_coordinator.consumer.target_assignment_builder import target_assignment
+from core.kafka.release import Release
+
+
+class ConsumerGroupRules(NamedTuple):
+    """The settings of a coordinator, and what it knows of topics.
+
+    Attributes:
+        release: the release of the coordinator.
+        max_size: the maximum number of members (group.consumer.max.size).
+        assignors: the assignors that the coordinator has (group.consumer.assignors). The first one is the default.
+        assignment_interval: the least time between two target assignments, µs.
+        partition_count: a function that returns the number of partitions of a topic; 0 if the topic does not exist.
+    """
+
+    release: Release
+    max_size: int
+    assignors: tuple[str, ...]
+    assignment_interval: int
+    partition_count: Callable[[str], int]
+
+
+class HeartbeatResult(NamedTuple):
+    """The result of a heartbeat.
+
+    Attributes:
+        error: the error; in that case, there are no records.
+        records: the records to write.
+        member: the member after the heartbeat; None if the request failed.
+        assignment: the partitions for the response; None if they have not changed.
+        assigned: whether the heartbeat computed a target assignment.
+    """
+
+    error: str
+    records: tuple[ConsumerGroupRecord, ...] = ()
+    member: ConsumerGroupMember | None = None
+    assignment: Partitions | None = None
+    assigned: bool = False
+
+
+def request_error(request: ConsumerGroupHeartbeatRequest, assignors: tuple[str, ...]) -> str:
+    """Return the error of a request that no group could accept, or NONE (`#throwIfConsumerGroupHeartbeatRequestIsInvalid`)."""
+    if request.member_epoch == 0:
+        if request.rebalance_timeout is None or request.owned is None or request.owned or not request.topics:
+            return errors.INVALID_REQUEST
+    elif (
+        request.member_epoch < LEAVE_GROUP_STATIC_MEMBER_EPOCH
+        or not request.member_id
+        or (request.member_epoch == LEAVE_GROUP_STATIC_MEMBER_EPOCH and not request.instance_id)
+    ):
+        return errors.INVALID_REQUEST
+    if request.assignor is not None and request.assignor not in assignors:
+        return errors.UNSUPPORTED_ASSIGNOR
+    return errors.NONE
+
+
+def heartbeat(group: ConsumerGroup, request: ConsumerGroupHeartbeatRequest, rules: ConsumerGroupRules, now: int) -> HeartbeatResult:
+    """Let a member join, stay in, or leave a group."""
+    if request.member_epoch < 0:
+        return _leave(group, request, rules)
+    if len(group.members) >= rules.max_size and request.member_id not in group.members:
+        return HeartbeatResult(errors.GROUP_MAX_SIZE_REACHED)
+    records: list[ConsumerGroupRecord] = []
+    member = _member(group, request, records)
+    if isinstance(member, str):
+        return HeartbeatResult(member)
+    updated = _updated(member, request)
+    if updated != member:
+        records.append(member_record(group.name, updated))
+    metadata = subscription_metadata(group, rules, group.members.get(updated.member_id) or _replaced(group, request), updated)
+    epoch = group.epoch
+    if updated.topics != member.topics or metadata != group.metadata:
+        epoch += 1
+        records += epoch_records(group, epoch, metadata, rules.release)
+    target_epoch = group.assignment_epoch
+    target = group.target.get(updated.member_id, ())
+    if member.member_id not in group.members and request.instance_id:
+        target = group.target.get(group.static_members.get(request.instance_id, ""), ())
+    assigns = epoch > group.assignment_epoch and not _assigned_recently(group, rules, now)
+    if assigns:
+        target_epoch = epoch
+        assignor = group.preferred_assignor(rules.assignors[0], updated)
+        targets = target_assignment(group, updated, metadata, assignor, rules.release)
+        for member_id, tps in targets.items():
+            if group.target.get(member_id) != tps:
+                records.append((TargetMemberKey(group.name, member_id), TargetMemberValue(tps)))
+        records.append((TargetEpochKey(group.name), target_epoch))
+        target = targets[updated.member_id]
+    reconciled = updated
+    if not updated.is_reconciled_to(target_epoch):
+        reconciled = next_assignment(updated, target_epoch, target, group.current_partition_epoch, request.owned)
+        if reconciled != updated:
+            records.append(current_assignment_record(group.name, reconciled))
+    told = reconciled.assigned if request.is_full() or reconciled.assigned != member.assigned else None
+    return HeartbeatResult(errors.NONE, tuple(records), reconciled, told, assigns)
+
+
+def _assigned_recently(group: ConsumerGroup, rules: ConsumerGroupRules, now: int) -> bool:
+    """Whether the last target assignment is too recent for another one (group.consumer.assignment.interval.ms)."""
+    return group.assigned_at >= 0 and now < group.assigned_at + rules.assignment_interval
+
+
+def _member(group: ConsumerGroup, request: ConsumerGroupHeartbeatRequest, records: list[ConsumerGroupRecord]) -> ConsumerGroupMember | str:
+    """Return the member that sends a request, or an error (`#getOrMaybeSubscribeDynamicConsumerGroupMember`, `#getOrMaybeSubscribeStaticConsumerGroupMember`)."""
+    if not request.instance_id:
+        member = group.members.get(request.member_id)
+        if member is None:
+            return errors.UNKNOWN_MEMBER_ID if request.member_epoch else ConsumerGroupMember(request.member_id)
+        return member if _epoch_is_valid(member, request) else errors.FENCED_MEMBER_EPOCH
+    known = group.static_member(request.instance_id)
+    if request.member_epoch:
+        error = _static_error(known, request)
+        if error != errors.NONE or known is None:
+            return error
+        return known if _epoch_is_valid(known, request) else errors.FENCED_MEMBER_EPOCH
+    if known is None:
+        return ConsumerGroupMember(request.member_id)
+    if known.classic is None and known.epoch != LEAVE_GROUP_STATIC_MEMBER_EPOCH:
+        return errors.UNRELEASED_INSTANCE_ID
+    member = known._replace(member_id=request.member_id, epoch=0, previous_epoch=0)
+    records += member_tombstones(group.name, known.member_id)
+    records.append(member_record(group.name, member))
+    records.append((TargetMemberKey(group.name, member.member_id), TargetMemberValue(group.target.get(known.member_id, ()))))
+    records.append(current_assignment_record(group.name, member))
+    return member
+
+
+def _replaced(group: ConsumerGroup, request: ConsumerGroupHeartbeatRequest) -> ConsumerGroupMember | None:
+    """Return the static member whose place a new member takes; None if there is none."""
+    return group.static_member(request.instance_id) if request.instance_id else None
+
+
+def _static_error(known: ConsumerGroupMember | None, request: ConsumerGroupHeartbeatRequest) -> str:
+    """Return the error of a static member, or NONE (`#throwIfStaticMemberIsUnknown`, `#throwIfInstanceIdIsFenced`)."""
+    if known is None:
+        return errors.UNKNOWN_MEMBER_ID
+    return errors.NONE if known.member_id == request.member_id else errors.FENCED_INSTANCE_ID
+
+
+def _epoch_is_valid(member: ConsumerGroupMember, request: ConsumerGroupHeartbeatRequest) -> bool:
+    """Whether the epoch of a request is the member's, or the one before because a response was lost (`#throwIfConsumerGroupMemberEpochIsInvalid`)."""
+    if request.member_epoch == member.epoch:
+        return True
+    if request.member_epoch > member.epoch or request.member_epoch != member.previous_epoch or request.owned is None:
+        return False
+    return frozenset(member.assigned).issuperset(request.owned)
+
+
+def _updated(member: ConsumerGroupMember, request: ConsumerGroupHeartbeatRequest) -> ConsumerGroupMember:
+    """Return the member with the fields of a request that are not None."""
+    return member._replace(
+        client=request.client,
+        instance_id=request.instance_id or member.instance_id,
+        rack=member.rack if request.rack is None else request.rack,
+        rebalance_timeout=member.rebalance_timeout if request.rebalance_timeout is None else request.rebalance_timeout,
+        topics=member.topics if request.topics is None else tuple(sorted(set(request.topics))),
+        assignor=member.assignor if request.assignor is None else request.assignor,
+        classic=None,
+    )
+
+
+def subscription_metadata(
+    group: ConsumerGroup, rules: ConsumerGroupRules, former: ConsumerGroupMember | None, updated: ConsumerGroupMember | None
+) -> SubscriptionMetadata:
+    """Return the topics of a group and their numbers of partitions, if `updated` takes the place of `former` (`#computeSubscriptionMetadata`)."""
+    subscribers: dict[str, int] = group.subscribers
+    if (former.topics if former is not None else ()) != (updated.topics if updated is not None else ()):
+        subscribers = dict(subscribers)
+        for topic in updated.topics if updated is not None else ():
+            subscribers[topic] = subscribers.get(topic, 0) + 1
+        for topic in former.topics if former is not None else ():
+            subscribers[topic] -= 1
+    counts = ((topic, rules.partition_count(topic)) for topic in sorted(subscribers) if subscribers[topic])
+    return tuple((topic, count) for topic, count in counts if count)
+
+
+def epoch_records(group: ConsumerGroup, epoch: int, metadata: SubscriptionMetadata, release: Release) -> list[ConsumerGroupRecord]:
+    """Return the records of a new group epoch."""
+    records: list[ConsumerGroupRecord] = []
+    if metadata != group.metadata and release.stores_subscription_metadata:
+        records.append((PartitionMetadataKey(group.name), metadata))
+    records.append((EpochKey(group.name), EpochValue(epoch, metadata)))
+    return records
+
+
+def _leave(group: ConsumerGroup, request: ConsumerGroupHeartbeatRequest, rules: ConsumerGroupRules) -> HeartbeatResult:
+    """Let a member leave for good, or a static member for a while (`#consumerGroupLeave`)."""
+    if not request.instance_id:
+        member = group.members.get(request.member_id)
+        if member is None:
+            return HeartbeatResult(errors.UNKNOWN_MEMBER_ID)
+    else:
+        member = group.static_member(request.instance_id)
+        error = _static_error(member, request)
+        if error != errors.NONE or member is None:
+            return HeartbeatResult(error)
+    if request.member_epoch == LEAVE_GROUP_STATIC_MEMBER_EPOCH:
+        left = member._replace(epoch=LEAVE_GROUP_STATIC_MEMBER_EPOCH, pending_revocation=())
+        return HeartbeatResult(errors.NONE, (current_assignment_record(group.name, left),), left)
+    left = member._replace(epoch=LEAVE_GROUP_MEMBER_EPOCH)
+    return HeartbeatResult(errors.NONE, fence_member(group, member, rules), left)
+
+
+def fence_member(group: ConsumerGroup, member: ConsumerGroupMember, rules: ConsumerGroupRules) -> tuple[ConsumerGroupRecord, ...]:
+    """Return the records that remove a member. The next heartbeat of another member computes the target assignment (`#consumerGroupFenceMember`)."""
+    metadata = subscription_metadata(group, rules, member, None)
+    return (*member_tombstones(group.name, member.member_id), *epoch_records(group, group.epoch + 1, metadata, rules.release))

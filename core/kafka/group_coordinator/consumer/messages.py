@@ -1,0 +1,61 @@
+"""The messages between members of consumer groups and their coordinator (KIP-848): ConsumerGroupHeartbeat. Times are in µs."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from core.kafka.group_coordinator.consumer.consumer_group_member import Partitions
+
+
+class ConsumerGroupHeartbeatRequest(NamedTuple):
+    """A member joins, stays in, or leaves its group. Fields that have not changed since the last request are None.
+
+    Attributes:
+        correlation: the correlation ID.
+        client: the client.id.
+        group: the group.
+        member_id: the ID that the client has made for itself.
+        member_epoch: 0 to join, the epoch of the member to stay, -1 to leave, -2 if a static member leaves for a while.
+        instance_id: the group.instance.id of a static member, otherwise empty.
+        rack: the client.rack, otherwise None.
+        rebalance_timeout: the time that the member has to give up partitions.
+        topics: the topics that the member subscribes to.
+        assignor: the server-side assignor that the member prefers; None for no preference.
+        owned: the partitions that the member owns.
+    """
+
+    correlation: int
+    client: str
+    group: str
+    member_id: str
+    member_epoch: int
+    instance_id: str = ""
+    rack: str | None = None
+    rebalance_timeout: int | None = None
+    topics: tuple[str, ...] | None = None
+    assignor: str | None = None
+    owned: Partitions | None = None
+
+    def is_full(self) -> bool:
+        """Whether the request carries everything, as after an error."""
+        return self.member_epoch == 0 or (self.rebalance_timeout is not None and self.topics is not None and self.owned is not None)
+
+
+class ConsumerGroupHeartbeatResponse(NamedTuple):
+    """The result of a ConsumerGroupHeartbeat.
+
+    Attributes:
+        correlation: the correlation ID.
+        error: the error.
+        member_id: the ID of the member.
+        member_epoch: the epoch of the member.
+        heartbeat_interval: the time until the next heartbeat; 0 if the member leaves or the request failed.
+        assignment: the partitions that the member is to have; None if they have not changed.
+    """
+
+    correlation: int
+    error: str
+    member_id: str = ""
+    member_epoch: int = 0
+    heartbeat_interval: int = 0
+    assignment: Partitions | None = None
