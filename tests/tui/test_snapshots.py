@@ -1,8 +1,8 @@
-"""Pictures of every screen at three sizes, without colors and in ASCII, held against what they looked like.
+"""Pictures of every screen at three sizes, without colors, and in ASCII, compared with stored snapshots.
 
-A snapshot keeps a picture's text, to be read in a diff, and the fingerprint of its SVG, which pins every color. After an intended change,
-`ISRLAB_SNAPSHOTS=write python -m pytest tests/tui/test_snapshots.py` writes the snapshots again. The new picture of a snapshot that differs
-is stored with the test's other temporary files.
+A snapshot contains the text of a picture, which can be read in a diff, and the fingerprint of its SVG, which covers every color. After an
+intended change, `ISRLAB_SNAPSHOTS=write python -m pytest tests/tui/test_snapshots.py` writes the snapshots again. The new picture of a
+snapshot that differs is stored with the test's other temporary files.
 """
 
 from __future__ import annotations

@@ -73,7 +73,7 @@ def total_items(view: ClusterView, paint: Palette) -> list[Item]:
 
 
 def _tally(view: ClusterView) -> tuple[int, int, int, int, int, int]:
-    """Count the partitions that are offline, unserved, stalled, with held reads, under min ISR, and under-replicated.
+    """Count the partitions with each problem: offline, unserved, stalled, with held reads, under min ISR, and under-replicated.
 
     The last two counts follow the definitions of kafka-topics.
     """

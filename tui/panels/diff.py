@@ -1,6 +1,4 @@
-"""The differences between two moments. They concern the brokers, the totals, and each partition's leader, epoch, ISR, HW, LEO, and lost
-records.
-"""
+"""The differences between two moments: the brokers, the totals, and each partition's leader, epoch, ISR, HW, LEO, and lost records."""
 
 from __future__ import annotations
 

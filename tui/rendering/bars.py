@@ -70,7 +70,7 @@ def bar(window: Window, hw: int, leo: int, width: int) -> tuple[int, int, int]:
 
 
 def held_back_cells(window: Window, held_back_at: int, hw: int, committed: int, width: int) -> int:
-    """Return how many of the cells for committed records are above the last stable offset: at least 1 if a record is, and a cell is left.
+    """Return the number of cells for committed records above the last stable offset: at least 1 if there are such records and such a cell.
 
     Args:
         window: the window of the partition.

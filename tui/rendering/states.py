@@ -29,7 +29,9 @@ DOWN: Final = "✕"
 COMMITTED: Final = "▆"
 """The glyph for the part of a bar below the replica's own high watermark."""
 HELD_BACK: Final = "▓"
-"""The glyph for the part of the leader's bar between the last stable offset and the high watermark, while a transaction holds it back."""
+"""The glyph for the part of the leader's bar between the last stable offset and the high watermark, while a transaction holds that offset
+back.
+"""
 PENDING: Final = "▂"
 """The glyph for the part of a bar between the replica's high watermark and its LEO."""
 MISSING: Final = "·"

@@ -76,7 +76,7 @@ def link_cut_intervals(events: DataFrame, sessions: DataFrame) -> DataFrame:
 
 
 def topic_clients(events: DataFrame) -> DataFrame:
-    """Return rows `session, topic, client`: for each topic, the clients that acts made write to the topic or read from it."""
+    """Return rows `session, topic, client`: the clients that write to each topic or read from it, according to the acts."""
     asked = F.from_json("args", "topic STRING, producer STRING, consumer STRING")
     name = F.lit(None).cast("string")
     for act, field in _CLIENT_ACTS.items():
