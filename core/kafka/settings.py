@@ -130,7 +130,7 @@ class Setting(ReprMixin):
         """Return a list of words without spaces (`ConfigDef.ValidList`)."""
         given = [word.strip() for word in text.split(",")]
         if not given or any(word not in self.words for word in given) or len(set(given)) < len(given):
-            raise ValueError(f"{self.name} takes {', '.join(self.words)}, or several of them with commas, not '{text[:80]}'")
+            raise ValueError(f"{self.name} takes {', '.join(self.words)}, or several of them separated by commas, not '{text[:80]}'")
         return ",".join(given)
 
     def _ratio(self, text: str) -> float:
@@ -324,7 +324,8 @@ _ALL: Final = (
     ),
     Setting(
         "replica.selector.class", "class", "", "broker", False,
-        "The rule for the replica that consumers read from. If empty, they read from the leader. With RackAwareReplicaSelector, they read from a replica in their rack (KIP-392).",
+        "The class that selects the replica that consumers read from. If empty, consumers read from the leader. With "
+        "RackAwareReplicaSelector, consumers read from a replica in their rack (KIP-392).",
         classes=("org.apache.kafka.common.replica.LeaderSelector", "org.apache.kafka.common.replica.RackAwareReplicaSelector"),
     ),
     Setting(

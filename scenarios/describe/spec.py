@@ -153,7 +153,7 @@ def _broker_notes(rows: list[DescribedPartition], mentioned: list[int], up: froz
             if broker in added:
                 yield f"broker {broker} is up at the start although it is in no Isr: a reassignment is adding it, so it can be healthy"
             elif broker in observing:
-                yield f"broker {broker} is up at the start although it is in no Isr: it is an observer; the laboratory has no observers, so it joins the Isr when it catches up"
+                yield f"broker {broker} is up at the start although it is in no Isr: it is an observer; the laboratory has no observers, so this broker joins the Isr when it catches up"
         elif broker in offline:
             yield f"broker {broker} is down at the start: its replicas are Offline"
         elif broker in in_some_isr:

@@ -234,7 +234,11 @@ def _within(node: Node, name: str, value: int) -> int:
 
 def _keys(node: Node) -> str:
     """Read a list of keys, or a number of keys."""
-    text = ",".join(as_text(item) for item in node) if isinstance(node, Items) else as_text(node, "write a list of keys or their number")
+    text = (
+        ",".join(as_text(item) for item in node)
+        if isinstance(node, Items)
+        else as_text(node, "write a list of keys, or the number of keys")
+    )
     try:
         keys_of(text)
     except ValueError as wrong:

@@ -48,8 +48,8 @@ done
 exec {java} "$@"
 """
 
-_JARS_PURPOSE: Final = """, which nothing here needs, and with the class path
-# that its archive is of: Spark's jars one by one, and not the directory of its settings"""
+_JARS_PURPOSE: Final = """, which isrlab does not need, and with the class path
+# for which the archive was made: each of Spark's jars, without the directory of Spark's settings"""
 _JARS_CASES: Final = """
     *:*:*:*) ;;
     {all} | *"/:"{jars_dir}/slf4j-api-*.jar:{all}) word={jars} ;;"""

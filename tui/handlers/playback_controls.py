@@ -94,4 +94,6 @@ class PlaybackControls:
         else:
             self._speed_before = self.session.playback.speed
             self.session.playback.set_speed(AS_FAST_AS_IT_CAN)
-            self.screen.prompts.say(f"as fast as possible; press {self.screen.key('full-speed')} again to go back")
+            self.screen.prompts.say(
+                f"running as fast as possible; to return to the previous speed, press {self.screen.key('full-speed')} again"
+            )

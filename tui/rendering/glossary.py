@@ -54,7 +54,7 @@ SYMBOLS: Final = (
     ),
     Term(states.PENDING * 2, "not committed", "The part of a replica's log between its high watermark and its log end.", "pending"),
     Term(states.MISSING * 2, "missing", "The records that the longest log has and this replica lacks.", "missing"),
-    Term("▸", "the selected cell", "In the event log, a line that Enter opens, or an act.", "key"),
+    Term("▸", "the selected cell", "In the event log: an act, or a line that opens when you press Enter.", "key"),
 )  # fmt: skip
 """The symbols of brokers and replicas.
 

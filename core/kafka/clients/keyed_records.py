@@ -43,7 +43,7 @@ def keys_of(text: str) -> tuple[str, ...]:
             raise ValueError(f"the number of keys must be from 1 to {MAX_KEYS}, not {given[0][:20]}")
         return tuple(f"k{number}" for number in range(int(given[0])))
     if not all(given):
-        raise ValueError(f"keys must be a number or names with commas, for example a,b, not '{text[:80]}'")
+        raise ValueError(f"keys must be a number, or names separated by commas, for example a,b, not '{text[:80]}'")
     return given
 
 

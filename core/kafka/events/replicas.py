@@ -208,7 +208,8 @@ class FetchFailed(Event, kind="fetch-failed", source="AbstractFetcherThread#proc
 
 
 class FetcherLags(Event, kind="fetcher-lags", source="FetcherLagMetrics#lag", level=DETAIL):
-    """A follower appended the records of a fetch response, but more records are committed. `high_watermark` is the leader's high watermark."""
+    """A follower appended the records of a fetch response, but still lacks committed records. `high_watermark` is the leader's high
+    watermark."""
 
     broker: int
     topic: str

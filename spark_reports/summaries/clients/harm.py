@@ -71,7 +71,8 @@ HARM: Final = Summary(
     name="harm",
     title="Exposed, lost, duplicated, and diverged records, with offsets",
     notes=(
-        "`event` is the number of the event. `to_offset` is exclusive. If `what` is `exposed`, `broker` lacks committed records and "
+        "`event` is the sequence number of the event in the log. `to_offset` is exclusive. If `what` is `exposed`, `broker` lacks "
+        "committed records and "
         "can become leader. At `until_us`, the broker no longer endangers these records. If `what` is `lost`, the records are not in "
         "the log of the leader, `broker`. At `until_us`, some of the records are back. `doomed_by` is the number of the event that "
         "removed the records, and `doom` is the kind of this event. `lost_acknowledged` counts lost records that were acknowledged, "
