@@ -196,6 +196,11 @@ class Client(Node):
                 self.target = answer.leader
             self._send(answer.request, pending)
             return
+        if self.session and not pending.write and pending.redirects:
+            pending.redirects -= 1
+            pending.server = self._after(sender)
+            self._send(answer.request, pending)
+            return
         self._end(answer.request, FAIL, answer.reason)
         if not answer.leader and pending.write and sender == self.target:
             self._turn_from(sender)
@@ -211,7 +216,10 @@ class Client(Node):
 
     def _turn_from(self, server: str) -> None:
         if server in self.servers:
-            self.target = self.servers[(self.servers.index(server) + 1) % len(self.servers)]
+            self.target = self._after(server)
+
+    def _after(self, server: str) -> str:
+        return self.servers[(self.servers.index(server) + 1) % len(self.servers)]
 
     def _limit(self, request: int) -> None:
         pending = self.pending.get(request)

@@ -1,6 +1,6 @@
 """The counts of a run, which are defined in the same way for all models.
 
-Lost writes, dirty reads, and divergence follow from a comparison of the clients' results with the final state. Call `counts` only after the
+Lost writes, dirty reads, and divergence compare what clients were told with the final state. Call `counts` only after the
 faults have ended and the system is at rest.
 """
 
@@ -17,7 +17,7 @@ from core.models.messages import Row
 
 @attrs.frozen
 class Outage:
-    """An interval without successful probes: from the invocation of the first failed probe to the completion of the next successful one.
+    """An interval without successful probes: from the invocation of the first that failed to the completion of the next that succeeded.
 
     Attributes:
         start, end: the two times, µs. If no probe succeeds afterwards, the end is the end of the last probe.
@@ -28,25 +28,25 @@ class Outage:
 
     @property
     def length(self) -> int:
-        """The duration of the outage, µs."""
+        """How long it lasts, µs."""
         return self.end - self.start
 
 
 @attrs.frozen
 class Report:
-    """The counts of a run. Probes count only in the outages.
+    """The counts of a run. Requests of probes count only in the outages.
 
     Attributes:
         acked, failed, unknown: the numbers of writes by outcome.
         lost: the acknowledged writes that are not in the final state.
         phantom: the refused writes that are in the final state.
-        unknown_present, unknown_absent: the writes of unknown outcome that are in the final state, and those that are not.
-        duplicates: the rows that are in the final state more than once, not counting the first copy of each.
+        unknown_present, unknown_absent: the writes of unknown outcome that are, and are not, in the final state.
+        duplicates: the rows that are in the final state more than once, without the first of each.
         reads: the number of reads that returned a value.
         stale, own_broken, backward: the reads that were behind the acknowledged writes, behind the client's own writes, and behind an
             earlier read of the same client.
-        stale_because_lost: the stale reads that missed only writes that are lost in the final state.
-        stale_versions: the largest number of versions by which a read was behind.
+        stale_because_lost: the stale reads that missed only writes that are lost in the end.
+        stale_versions: the most versions that a read was behind.
         stale_us: the longest time for which a version that a read missed had been acknowledged, µs.
         unacknowledged: the reads that returned a row before its write was acknowledged.
         dirty: the reads that returned a row that is not in the final state.
@@ -55,6 +55,7 @@ class Report:
         latencies: the times that acknowledged writes took, sorted, µs.
         bytes_sent: the bytes that servers sent to each other.
         lost_rows: the rows that are lost.
+        authority: the authoritative server. If there is none, the data is not available, and nothing counts as lost or dirty.
     """
 
     acked: int
@@ -80,6 +81,7 @@ class Report:
     latencies: tuple[int, ...]
     bytes_sent: int
     lost_rows: tuple[Row, ...]
+    authority: str
 
     @property
     def write_unavailable_us(self) -> int:
@@ -97,13 +99,15 @@ class Report:
 
 
 def counts(
-    account: Account, final: Sequence[Row], places: Mapping[object, Row], copies: Iterable[Mapping[object, Row]], bytes_sent: int
-) -> Report:
+    account: Account, authority: str, final: Sequence[Row], places: Mapping[object, Row], copies: Iterable[Mapping[object, Row]], bytes_sent: int,
+) -> Report:  # fmt: skip
     """Return the counts for a final state.
 
     Args:
-        account: the account of the clients' requests.
-        final: the rows of the authoritative copy. places: the same rows by place.
+        account: what clients asked and were told.
+        authority: the authoritative server; empty if there is none.
+        final: the rows of the authoritative copy.
+        places: these rows by place.
         copies: the rows of each other live copy by place.
         bytes_sent: the bytes that servers sent to each other.
     """
@@ -111,7 +115,7 @@ def counts(
     writes = [each for each in account.writes if not each.probe]
     reads = [each for each in account.reads if not each.probe and each.outcome == OK]
     by_outcome = {outcome: [each for each in writes if each.outcome == outcome] for outcome in (OK, FAIL, UNKNOWN)}
-    lost = [each.row for each in by_outcome[OK] if each.row.uid not in found]
+    lost = [each.row for each in by_outcome[OK] if each.row.uid not in found and authority]
     present = sum(each.row.uid in found for each in by_outcome[UNKNOWN])
     stale = [each for each in reads if each.stale]
     return Report(
@@ -121,7 +125,7 @@ def counts(
         lost=len(lost),
         phantom=sum(each.row.uid in found for each in by_outcome[FAIL]),
         unknown_present=present,
-        unknown_absent=len(by_outcome[UNKNOWN]) - present,
+        unknown_absent=len(by_outcome[UNKNOWN]) - present if authority else 0,
         duplicates=sum(count - 1 for count in found.values()),
         reads=len(reads),
         stale=len(stale),
@@ -131,18 +135,19 @@ def counts(
         stale_versions=max((each.stale for each in stale), default=0),
         stale_us=max((each.stale_us for each in stale), default=0),
         unacknowledged=sum(each.unacknowledged for each in reads),
-        dirty=sum(each.row.version > 0 and each.row.uid not in found for each in reads),
+        dirty=sum(each.row.version > 0 and each.row.uid not in found for each in reads) if authority else 0,
         divergence=sum(differing(places, copy) for copy in copies),
         write_outages=outages([each for each in account.writes if each.probe]),
         read_outages=outages([each for each in account.reads if each.probe]),
         latencies=tuple(sorted(each.ended - each.invoked for each in by_outcome[OK])),
         bytes_sent=bytes_sent,
         lost_rows=tuple(lost),
+        authority=authority,
     )
 
 
 def differing(one: Mapping[object, Row], other: Mapping[object, Row]) -> int:
-    """Return the number of places at which two copies differ, including places that only one of them has."""
+    """Return the number of places that two copies hold differently, including those that only one holds."""
     return sum(one.get(place) != other.get(place) for place in {**one, **other})
 
 

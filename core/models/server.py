@@ -107,6 +107,11 @@ class Server(Node):
         """Record an event, and make it the cause of what the server does next."""
         self.journal.cause = self.journal.emit(kind, *columns)
 
+    @property
+    def has_copy(self) -> bool:
+        """Whether the server is to hold a copy of the data."""
+        return True
+
     def stored_rows(self) -> Iterable[Row]:
         """Return the rows that the server has received, in order."""
         raise NotImplementedError

@@ -228,8 +228,12 @@ class ReplicationSystem(Simulation):
         """Return the counts, with the present data of the authoritative server as the final state."""
         authority = self.authority()
         places = self.servers[authority].places() if authority else {}
-        others = [self.servers[name].places() for name in self.running() if authority and name != authority]
-        return counts(self.account, self.final_rows(), places, others, sum(server.bytes_sent for server in self.servers.values()))
+        others = [server.places() for name, server in self.servers.items() if self._is_compared(name)]
+        return counts(self.account, authority, self.final_rows(), places, others, sum(each.bytes_sent for each in self.servers.values()))
+
+    def _is_compared(self, name: str) -> bool:
+        authority = self.authority()
+        return bool(authority) and name != authority and self.network.alive[name] and self.servers[name].has_copy
 
     # --- views --------------------------------------------------------------------------------------------------------
 

@@ -1,0 +1,154 @@
+"""The events of the Elasticsearch model."""
+
+from __future__ import annotations
+
+from core.sim.events import DETAIL, NOTABLE, Event
+from core.sim.units import format_duration
+
+
+class MasterElected(Event, kind="master-elected", source="Coordinator#becomeLeader", level=NOTABLE):
+    """A node became the master."""
+
+    node: str
+    term: int
+    votes: int
+
+    def sentence(self) -> str:
+        return f"{self.node} becomes the master in term {self.term} with {self.votes} votes"
+
+
+class MasterLost(Event, kind="master-lost", source="Coordinator#becomeCandidate", level=NOTABLE):
+    """A node has no master any more."""
+
+    node: str
+    master: str
+    reason: str
+
+    def sentence(self) -> str:
+        if self.node == self.master:
+            return f"{self.node} is no longer the master: {self.reason}"
+        return f"{self.node} no longer follows the master {self.master}: {self.reason}"
+
+
+class StateCommitted(Event, kind="cluster-state-committed", source="Publication#handlePublishResponse"):
+    """A majority accepted a cluster state."""
+
+    master: str
+    term: int
+    version: int
+    primary: str
+    primary_term: int
+    in_sync: str
+    because: str
+
+    def sentence(self) -> str:
+        primary = f"the primary is {self.primary} (term {self.primary_term})" if self.primary else "the shard has no primary"
+        return f"cluster state {self.version} of {self.master} is in force: {primary}, in sync are [{self.in_sync}]; {self.because}"
+
+
+class NodeLost(Event, kind="node-lost", source="FollowersChecker", level=NOTABLE):
+    """The master removes a node."""
+
+    master: str
+    node: str
+    reason: str
+
+    def sentence(self) -> str:
+        return f"{self.master} removes {self.node} from the cluster: {self.reason}"
+
+
+class OpIndexed(Event, kind="op-indexed", source="IndexShard#applyIndexOperation", level=DETAIL):
+    """A copy indexed an operation."""
+
+    node: str
+    seqno: int
+    term: int
+    key: str
+    version: int
+
+    def sentence(self) -> str:
+        what = f"version {self.version} of {self.key}" if self.version else "a no-op"
+        return f"{self.node} indexes {what} as operation {self.seqno} of term {self.term}"
+
+
+class CopyFailed(Event, kind="copy-failed", source="ReplicationOperation#failShardIfNeeded", level=NOTABLE):
+    """A primary wants a copy removed."""
+
+    primary: str
+    copy: str
+    reason: str
+
+    def sentence(self) -> str:
+        return (
+            f"{self.primary} asks the master to remove the copy of {self.copy}, before any write is acknowledged without it: {self.reason}"
+        )
+
+
+class PrimaryPromoted(Event, kind="primary-promoted", source="IndexShard#updateShardState", level=NOTABLE):
+    """A copy became the primary."""
+
+    node: str
+    term: int
+    no_ops: int
+    resent: int
+
+    def sentence(self) -> str:
+        return (
+            f"{self.node} is the primary of term {self.term}: it fills {self.no_ops} gaps with no-ops "
+            f"and sends the other copies {self.resent} operations again"
+        )
+
+
+class PrimaryDeposed(Event, kind="primary-deposed", source="ReplicationOperation#onNoLongerPrimary", level=NOTABLE):
+    """A primary learned that there is a newer one."""
+
+    node: str
+    term: int
+    writes: int
+
+    def sentence(self) -> str:
+        return f"{self.node} is no longer the primary of term {self.term}; the coordinating nodes try its {self.writes} open writes again"
+
+
+class RolledBack(Event, kind="rolled-back", source="IndexShard#resetEngineToGlobalCheckpoint", level=NOTABLE):
+    """A copy dropped operations above the global checkpoint."""
+
+    node: str
+    checkpoint: int
+    dropped: int
+
+    def sentence(self) -> str:
+        return (
+            f"{self.node} rolls {self.dropped} operations back to the global checkpoint {self.checkpoint}, to take those of the new primary"
+        )
+
+
+class Recovered(Event, kind="recovered", source="RecoverySourceHandler#recoverToTarget", level=NOTABLE):
+    """A primary sent a copy what it lacked."""
+
+    primary: str
+    copy: str
+    ops: int
+    whole: bool
+    away_us: int
+
+    def sentence(self) -> str:
+        how = "whole files with" if self.whole else "only the missing"
+        away = f" after {format_duration(self.away_us)}" if self.away_us else ""
+        return f"{self.primary} sends {self.copy} {how} {self.ops} operations{away}"
+
+
+class TranslogLost(Event, kind="translog-lost", source="index.translog.durability", level=NOTABLE):
+    """A loss of power took operations that were not synced."""
+
+    node: str
+    lost: int
+
+    def sentence(self) -> str:
+        return f"{self.lost} operations of {self.node} had not been synced to disk and are gone"
+
+
+EVENTS = (
+    MasterElected, MasterLost, StateCommitted, NodeLost, OpIndexed, CopyFailed, PrimaryPromoted, PrimaryDeposed, RolledBack, Recovered, TranslogLost,
+)  # fmt: skip
+"""The kinds of events of the model."""

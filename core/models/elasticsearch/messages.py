@@ -1,0 +1,236 @@
+"""The messages between the nodes of a cluster."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from core.models.elasticsearch.cluster_state import ClusterState
+from core.models.messages import Row
+
+# --- the master and the cluster state -------------------------------------------------------------------------------
+
+
+class Discover(NamedTuple):
+    """A node without a master asks who the master is."""
+
+
+class Peers(NamedTuple):
+    """The answer to `Discover`.
+
+    Attributes:
+        master: the master that the node knows; empty if none.
+    """
+
+    term: int
+    master: str
+
+
+class RequestJoin(NamedTuple):
+    """A node wants to become the master, and says which state it has accepted last."""
+
+    term: int
+    accepted: tuple[int, int]
+
+
+class JoinVote(NamedTuple):
+    """The answer to `RequestJoin`."""
+
+    term: int
+    granted: bool
+
+
+class JoinCluster(NamedTuple):
+    """A node wants to be part of the master's cluster."""
+
+    term: int
+
+
+class Publish(NamedTuple):
+    """The master proposes a state."""
+
+    state: ClusterState
+
+
+class Accepted(NamedTuple):
+    """The answer to `Publish`."""
+
+    term: int
+    version: int
+    ok: bool
+
+
+class Commit(NamedTuple):
+    """A majority has accepted a state, which is now in force."""
+
+    term: int
+    version: int
+
+
+class Check(NamedTuple):
+    """The master checks a node, or a node checks its master (`FollowersChecker`, `LeaderChecker`)."""
+
+    term: int
+    number: int
+    of_master: bool
+
+
+class CheckAnswer(NamedTuple):
+    """The answer to `Check`.
+
+    Attributes:
+        ok: whether the two are in the same cluster.
+    """
+
+    number: int
+    of_master: bool
+    ok: bool
+
+
+class ShardFailed(NamedTuple):
+    """A primary asks the master to remove a copy that did not take an operation."""
+
+    copy: str
+    primary_term: int
+
+
+class ShardStarted(NamedTuple):
+    """A primary tells the master that a copy has recovered."""
+
+    copy: str
+    primary_term: int
+
+
+class NoLongerPrimary(NamedTuple):
+    """The master or a copy refuses a primary: there is a newer one."""
+
+    primary_term: int
+
+
+# --- operations -----------------------------------------------------------------------------------------------------
+
+
+class Op(NamedTuple):
+    """An operation of the shard.
+
+    Attributes:
+        seqno: its sequence number.
+        term: the primary term in which it was made.
+        row: the document; None for a no-op that fills a gap.
+    """
+
+    seqno: int
+    term: int
+    row: Row | None
+
+
+class PrimaryWrite(NamedTuple):
+    """A coordinating node sends a client's write to the primary."""
+
+    number: int
+    row: Row
+
+    @property
+    def rows(self) -> int:
+        """The number of rows that the message carries."""
+        return 1
+
+
+class PrimaryWritten(NamedTuple):
+    """The primary has written it, and so have all copies that are in sync."""
+
+    number: int
+
+
+class PrimaryFailed(NamedTuple):
+    """The primary could not write it, or does not know whether it will stay. The coordinating node tries again."""
+
+    number: int
+    reason: str
+
+
+class PrimaryRefused(NamedTuple):
+    """The primary refuses it for good: too few copies are active. Nothing was written."""
+
+    number: int
+    reason: str
+
+
+class Replicate(NamedTuple):
+    """The primary sends an operation to a copy, with the global checkpoint."""
+
+    op: Op
+    primary_term: int
+    global_checkpoint: int
+
+    @property
+    def rows(self) -> int:
+        """The number of rows that the message carries."""
+        return int(self.op.row is not None)
+
+
+class Resync(NamedTuple):
+    """A new primary sends everything above its global checkpoint (`PrimaryReplicaSyncer`)."""
+
+    ops: tuple[Op, ...]
+    primary_term: int
+    global_checkpoint: int
+
+    @property
+    def rows(self) -> int:
+        """The number of rows that the message carries."""
+        return len(self.ops)
+
+
+class Replicated(NamedTuple):
+    """A copy has the operations.
+
+    Attributes:
+        seqno: the operation that it answers; -1 for a resync or a recovery.
+        local_checkpoint: the highest number up to which the copy has all operations.
+    """
+
+    seqno: int
+    primary_term: int
+    local_checkpoint: int
+
+
+class GlobalCheckpoint(NamedTuple):
+    """The primary tells the copies the global checkpoint, when no write is under way."""
+
+    primary_term: int
+    global_checkpoint: int
+
+
+# --- recovery -------------------------------------------------------------------------------------------------------
+
+
+class RecoveryStart(NamedTuple):
+    """The primary asks a copy that is not in sync what it has."""
+
+    primary_term: int
+
+
+class RecoveryFrom(NamedTuple):
+    """The copy has everything up to its global checkpoint, and says the term of the operation there."""
+
+    primary_term: int
+    checkpoint: int
+    term: int
+
+
+class RecoveryOps(NamedTuple):
+    """The primary sends what the copy lacks.
+
+    Attributes:
+        whole: whether the copy drops what it has and takes whole files.
+    """
+
+    ops: tuple[Op, ...]
+    primary_term: int
+    global_checkpoint: int
+    whole: bool
+
+    @property
+    def rows(self) -> int:
+        """The number of rows that the message carries."""
+        return len(self.ops)

@@ -1,0 +1,116 @@
+"""The coordinating node: it sends its clients' writes to the primary, and tries again when the primary changes
+(`TransportReplicationAction.ReroutePhase`). It goes on even if the client has given up."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from core.models.elasticsearch.coordination import Coordination
+from core.models.elasticsearch.messages import PrimaryFailed, PrimaryRefused, PrimaryWrite, PrimaryWritten
+from core.models.elasticsearch.settings import ElasticsearchSettings
+from core.models.messages import Refused, Row, Unclear, Write, Written
+from core.models.server import Server
+
+
+class CoordinatedWrite:
+    """A client's write.
+
+    Attributes:
+        client, request: the client, and its number of the write.
+        primary: the primary that it was sent to; empty while it waits for another cluster state.
+        tried: whether it has been sent to a primary before.
+    """
+
+    __slots__ = ("client", "primary", "request", "row", "tried")
+
+    def __init__(self, client: str, request: int, row: Row) -> None:
+        self.client = client
+        self.request = request
+        self.row = row
+        self.primary = ""
+        self.tried = False
+
+
+class Requests:
+    """The writes that a node coordinates.
+
+    Attributes:
+        writes: the writes without an outcome, by number.
+        numbers: how many there have been.
+    """
+
+    __slots__ = ("_coordination", "_node", "_settings", "numbers", "writes")
+
+    def __init__(self, node: Server, coordination: Coordination, settings: ElasticsearchSettings) -> None:
+        self._node: Final = node
+        self._coordination: Final = coordination
+        self._settings: Final = settings
+        self.writes: dict[int, CoordinatedWrite] = {}
+        self.numbers = 0
+        node.handlers.update(
+            {Write: self._write, PrimaryWritten: self._written, PrimaryFailed: self._failed, PrimaryRefused: self._refused}
+        )
+        node.timers["no primary"] = self._no_primary
+
+    def end(self) -> None:
+        """Forget everything, because the process ends."""
+        self.writes.clear()
+
+    def _write(self, write: Write, client: str) -> None:
+        self.numbers += 1
+        self.writes[self.numbers] = CoordinatedWrite(client, write.request, write.row)
+        self._route(self.numbers)
+
+    def _route(self, number: int) -> None:
+        """Send a write to the primary; if there is none, let it wait for the next cluster state."""
+        write = self.writes[number]
+        primary = self._coordination.applied.primary
+        if primary and primary not in self._coordination.closed:
+            write.primary, write.tried = primary, True
+            self._node.send(primary, PrimaryWrite(number, write.row))
+        else:
+            self._wait(number)
+
+    def _wait(self, number: int) -> None:
+        self.writes[number].primary = ""
+        self._node.timer(self._settings.write_timeout, "no primary", number)
+
+    def state_changed(self) -> None:
+        """Try the waiting writes again, because there is a new cluster state; and those that a node has that is no longer part of it."""
+        nodes = self._coordination.applied.nodes
+        for number, write in list(self.writes.items()):
+            if write.primary not in nodes:
+                self._route(number)
+
+    def disconnected(self, node: str) -> None:
+        """The connection to a node is closed: what it was to write is tried again."""
+        for number, write in list(self.writes.items()):
+            if write.primary == node:
+                self._wait(number)
+
+    def _no_primary(self, number: int) -> None:
+        """A write has waited too long. If it was sent to a primary before, one more try follows with the next cluster state."""
+        write = self.writes.get(number)
+        if write is None or write.primary:
+            return
+        if write.tried:
+            self._node.reply(write.client, Unclear(write.request, "503: the primary did not answer, and there is no other"))
+        else:
+            del self.writes[number]
+            self._node.reply(write.client, Refused(write.request, "503: there is no primary"))
+
+    def _written(self, answer: PrimaryWritten, primary: str) -> None:
+        write = self.writes.pop(answer.number, None)
+        if write is not None:
+            self._node.reply(write.client, Written(write.request))
+
+    def _failed(self, answer: PrimaryFailed, primary: str) -> None:
+        if answer.number in self.writes:
+            self._wait(answer.number)
+            if self._coordination.applied.primary not in ("", primary):
+                self._route(answer.number)
+
+    def _refused(self, answer: PrimaryRefused, primary: str) -> None:
+        write = self.writes.pop(answer.number, None)
+        if write is not None:
+            self._node.reply(write.client, Refused(write.request, answer.reason))

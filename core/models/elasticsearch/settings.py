@@ -1,0 +1,46 @@
+"""The settings of the Elasticsearch model, with Elasticsearch's names and defaults."""
+
+from __future__ import annotations
+
+import attrs
+
+from core.sim.units import SECOND
+
+
+@attrs.frozen
+class ElasticsearchSettings:
+    """The settings.
+
+    Attributes:
+        nodes: the number of nodes, which are all eligible as master.
+        copies: the number of copies of the shard (number_of_replicas + 1), on the first nodes. 0 stands for one on each node.
+        master: the node that is the master at the start.
+        wait_for_active_shards: the number of copies that must be active before a write begins.
+        write_timeout: how long a write waits for active copies or for a primary, µs.
+        refresh_interval: index.refresh_interval, µs: how often a copy makes its operations visible to searches.
+        refresh_phases: when each copy refreshes first, µs. By default, the copies refresh one after the other.
+        wait_for_refresh: whether a write is acknowledged only when searches at all copies see it (refresh=wait_for).
+        translog_async: whether writes are acknowledged before they are synced to disk (index.translog.durability=async).
+        sync_interval: index.translog.sync_interval, µs.
+        check_interval, check_timeout, check_retries: cluster.fault_detection: how masters and the other nodes check each other.
+        publish_timeout: cluster.publish.timeout, µs.
+        minimum_master_nodes: the number of votes that a master needs; 0 for a majority. Before 7.0, people had to set it.
+        lease_period: index.soft_deletes.retention_lease.period, µs: how long operations are kept for a copy that is away.
+    """
+
+    nodes: int = 3
+    copies: int = 0
+    master: str = "n1"
+    wait_for_active_shards: int = 1
+    write_timeout: int = 60 * SECOND
+    refresh_interval: int = SECOND
+    refresh_phases: tuple[int, ...] = ()
+    wait_for_refresh: bool = False
+    translog_async: bool = False
+    sync_interval: int = 5 * SECOND
+    check_interval: int = SECOND
+    check_timeout: int = 10 * SECOND
+    check_retries: int = 3
+    publish_timeout: int = 30 * SECOND
+    minimum_master_nodes: int = 0
+    lease_period: int = 12 * 3_600 * SECOND

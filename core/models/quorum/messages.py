@@ -1,0 +1,71 @@
+"""The log's entries, and the messages between nodes. Indexes start at 1; index 0 stands for the start of the log."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from core.models.messages import Row
+
+
+class Entry(NamedTuple):
+    """An entry of the log.
+
+    Attributes:
+        term: the term of the leader that wrote it.
+        row: the row; None for the empty entry with which a leader begins its term.
+    """
+
+    term: int
+    row: Row | None
+
+
+class RequestVote(NamedTuple):
+    """A candidate asks for a vote, and says where its log ends."""
+
+    term: int
+    last_index: int
+    last_term: int
+
+
+class Vote(NamedTuple):
+    """The answer to a candidate."""
+
+    term: int
+    granted: bool
+
+
+class AppendEntries(NamedTuple):
+    """A leader sends entries, or none as a heartbeat.
+
+    Attributes:
+        previous_index, previous_term: the entry before the first one.
+        commit: the leader's commit index.
+        round: the number of the leader's last round of heartbeats for reads.
+    """
+
+    term: int
+    previous_index: int
+    previous_term: int
+    entries: tuple[Entry, ...]
+    commit: int
+    round: int
+
+    @property
+    def rows(self) -> int:
+        """The number of rows that the message carries."""
+        return sum(entry.row is not None for entry in self.entries)
+
+
+class Appended(NamedTuple):
+    """The answer to a leader.
+
+    Attributes:
+        ok: whether the entry before the first one was there.
+        stored: the last index that is the same as the leader's and on disk; if not `ok`, the last index that the leader can try next.
+        round: the round of the request.
+    """
+
+    term: int
+    ok: bool
+    stored: int
+    round: int

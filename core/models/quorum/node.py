@@ -1,0 +1,350 @@
+"""A node of a majority log: follower, candidate, or leader."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Final
+
+from core.models.messages import Read, Refused, Row, Unclear, Write, Written
+from core.models.quorum import events
+from core.models.quorum.log import Log
+from core.models.quorum.messages import Appended, AppendEntries, Entry, RequestVote, Vote
+from core.models.quorum.reads import Reads
+from core.models.quorum.settings import QuorumSettings
+from core.models.server import CopyView, Rows, Server
+from core.sim.journal import Journal
+from core.sim.messages import Disconnected
+from core.sim.network import Network
+from core.sim.random_stream import RandomStream
+
+FOLLOWER: Final = "follower"
+CANDIDATE: Final = "candidate"
+LEADER: Final = "leader"
+
+
+class QuorumNode(Server):
+    """A node.
+
+    Attributes:
+        term, voted_for: the highest term that the node knows, and its vote in it. Both are on disk.
+        log: the log, on disk.
+        role: follower, candidate, or leader.
+        leader: the leader of the term; empty if the node knows of none.
+        commit: the index up to which entries are committed, as far as the node knows.
+        engine: the rows of the committed entries.
+        votes: the nodes that voted for this candidate.
+        next_index, match_index: for each peer, the next index to send, and the last one that it is known to have stored.
+        heard: when the node last heard from its leader; for a leader, when it last heard from each peer.
+        election_due: when the node starts an election if it hears from no leader, µs.
+        requests: the writes that wait for their entry to be committed: request and client, by index.
+        reads: the reads that wait.
+    """
+
+    __slots__ = (
+        "_random", "_waits_for_election", "commit", "election_due", "engine", "heard", "heard_from", "leader", "log", "match_index", "next_index", "reads",
+        "requests", "role", "settings", "term", "voted_for", "votes",
+    )  # fmt: skip
+
+    settings: Final[QuorumSettings]
+
+    def __init__(
+        self, address: str, peers: tuple[str, ...], settings: QuorumSettings, seed: int, network: Network, journal: Journal
+    ) -> None:
+        super().__init__(address, peers, network, journal)
+        self.settings = settings
+        self._random = RandomStream(f"{seed}:{address}:election")
+        self.term = 0
+        self.voted_for = ""
+        self.log = Log()
+        self.role = FOLLOWER
+        self.leader = ""
+        self.commit = 0
+        self.engine = Rows()
+        self.votes: set[str] = set()
+        self.next_index: dict[str, int] = {}
+        self.match_index: dict[str, int] = {}
+        self.heard = -1
+        self.heard_from: dict[str, int] = {}
+        self.election_due = 0
+        self._waits_for_election = False
+        self.requests: dict[int, tuple[int, str]] = {}
+        self.reads = Reads(self)
+        self.handlers.update({
+            Write: self._write, Read: self._read, RequestVote: self._vote, Vote: self._voted, AppendEntries: self._append_entries,
+            Appended: self._appended, Disconnected: self._disconnected,
+        })  # fmt: skip
+        self.timers.update({
+            "stored": self._stored, "stored by leader": self._stored_by_leader, "election": self._election_due, "heartbeat": self._heartbeat,
+        })  # fmt: skip
+
+    # --- start and end of the process ---------------------------------------------------------------------------------
+
+    def begin(self) -> None:
+        self.log.written = len(self.log)
+        self._wait_for_leader()
+
+    def end(self, *, power: bool) -> None:
+        if power and self.log.written < len(self.log):
+            self.log.cut(self.log.written + 1)
+        self.role, self.leader, self.heard = FOLLOWER, "", -1
+        self.commit = min(self.commit, len(self.log))
+        self.engine.reset(self.places().values())
+        self.votes.clear()
+        self.requests.clear()
+        self.reads.clear()
+        self._waits_for_election = False
+
+    # --- elections ----------------------------------------------------------------------------------------------------
+
+    def _wait_for_leader(self) -> None:
+        settings = self.settings
+        if settings.automatic:
+            self.election_due = self.journal.now + self._random.randrange(settings.election_min, settings.election_max)
+            if not self._waits_for_election:
+                self._waits_for_election = True
+                self.timer(self.election_due - self.journal.now, "election")
+
+    def _election_due(self, about: object) -> None:
+        self._waits_for_election = False
+        if self.role == LEADER:
+            return
+        if self.journal.now < self.election_due:
+            self._waits_for_election = True
+            self.timer(self.election_due - self.journal.now, "election")
+            return
+        self.start_election()
+
+    def start_election(self) -> None:
+        """Become a candidate in the next term."""
+        self.term += 1
+        self.role, self.leader, self.voted_for = CANDIDATE, "", self.address
+        self.votes = {self.address}
+        self.emit(events.ElectionStarted.kind, self.address, self.term, len(self.log))
+        last = len(self.log)
+        for peer in self.others():
+            self.send(peer, RequestVote(self.term, last, self.log.term_at(last)))
+        self._wait_for_leader()
+        self._count_votes()
+
+    def others(self) -> list[str]:
+        """Return the other nodes."""
+        return [peer for peer in self.peers if peer != self.address]
+
+    def is_majority(self, count: int) -> bool:
+        """Whether a number of nodes is a majority."""
+        return 2 * count > len(self.peers)
+
+    def _vote(self, request: RequestVote, candidate: str) -> None:
+        settings = self.settings
+        if settings.lease and self._hears_leader():
+            return
+        if request.term > self.term:
+            self._learn_term(request.term, f"{candidate} stands for election in term {request.term}")
+        reason = ""
+        if request.term < self.term:
+            reason = f"it is in term {self.term} already"
+        elif settings.vote_once and self.voted_for not in ("", candidate):
+            reason = f"it has voted for {self.voted_for}"
+        elif settings.compare_logs and self.log.is_newer_than(request.last_term, request.last_index):
+            reason = f"its own log is newer (term {self.log.term_at(len(self.log))}, index {len(self.log)})"
+        if not reason:
+            self.voted_for = candidate
+            self._wait_for_leader()
+        self.emit(events.Voted.kind, self.address, candidate, request.term, not reason, reason)
+        self.reply(candidate, Vote(self.term, not reason))
+
+    def _hears_leader(self) -> bool:
+        if self.role == LEADER:
+            return self.settings.check_quorum
+        return bool(self.leader) and self.journal.now < self.heard + self.settings.election_min
+
+    def _voted(self, vote: Vote, voter: str) -> None:
+        if vote.term > self.term:
+            self._learn_term(vote.term, f"{voter} is in term {vote.term}")
+        elif self.role == CANDIDATE and vote.term == self.term and vote.granted:
+            self.votes.add(voter)
+            self._count_votes()
+
+    def _count_votes(self) -> None:
+        if not self.is_majority(len(self.votes)):
+            return
+        self.role, self.leader = LEADER, self.address
+        self.emit(events.Elected.kind, self.address, self.term, len(self.votes), len(self.peers))
+        self.next_index = dict.fromkeys(self.others(), len(self.log) + 1)
+        self.match_index = dict.fromkeys(self.others(), 0)
+        self.heard_from = dict.fromkeys(self.others(), self.journal.now)
+        self.append(None)
+        if self.settings.automatic:
+            self.timer(self.settings.heartbeat, "heartbeat", self.term)
+
+    def _learn_term(self, term: int, reason: str) -> None:
+        """Follow a higher term."""
+        if self.role == LEADER:
+            self._step_down(reason)
+        self.term, self.voted_for, self.role, self.leader = term, "", FOLLOWER, ""
+
+    def _step_down(self, reason: str) -> None:
+        self.role, self.leader = FOLLOWER, ""
+        self.emit(events.SteppedDown.kind, self.address, self.term, reason)
+        for request, client in self.requests.values():
+            self.reply(client, Unclear(request, f"{self.address} no longer leads"))
+        self.requests.clear()
+        self.reads.refuse()
+        self._wait_for_leader()
+
+    # --- replication --------------------------------------------------------------------------------------------------
+
+    def _write(self, write: Write, client: str) -> None:
+        if self.role != LEADER:
+            reason = f"{self.address} doesn't lead" if self.leader else "there is no leader"
+            self.reply(client, Refused(write.request, reason, self.leader))
+            return
+        self.append(write.row)
+        self.requests[len(self.log)] = (write.request, client)
+
+    def append(self, row: Row | None) -> None:
+        """Append an entry as the leader, and send it to the others while it is written to this node's own disk."""
+        self.log.entries.append(Entry(self.term, row))
+        index = len(self.log)
+        self.emit(events.EntryAppended.kind, self.address, index, self.term, row.key if row else "", row.version if row else 0)
+        for peer in self.others():
+            self._send_entries(peer)
+        if self.write_time:
+            self.timer(self.write_time, "stored by leader", (index, self.log.cuts))
+        else:
+            self._stored_by_leader((index, self.log.cuts))
+
+    def _send_entries(self, peer: str) -> None:
+        """Send a peer the entries that it has not been sent yet, or none."""
+        start = self.next_index[peer]
+        entries = tuple(self.log.entries[start - 1 :])
+        self.next_index[peer] = len(self.log) + 1
+        self.send(peer, AppendEntries(self.term, start - 1, self.log.term_at(start - 1), entries, self.commit, self.reads.round))
+
+    def send_round(self) -> None:
+        """Ask all peers whether this node still leads."""
+        for peer in self.others():
+            self._send_entries(peer)
+
+    def _heartbeat(self, term: int) -> None:
+        if self.role != LEADER or term != self.term:
+            return
+        settings = self.settings
+        now = self.journal.now
+        recent = sum(now - time <= settings.election_max for time in self.heard_from.values())
+        if settings.check_quorum and not self.is_majority(1 + recent):
+            self._step_down("it has not heard from a majority")
+            return
+        for peer in self.others():
+            self._send_entries(peer)
+        self.timer(settings.heartbeat, "heartbeat", term)
+
+    def _append_entries(self, request: AppendEntries, leader: str) -> None:
+        if request.term < self.term:
+            self.reply(leader, Appended(self.term, False, 0, request.round))
+            return
+        if request.term > self.term:
+            self._learn_term(request.term, f"{leader} leads term {request.term}")
+        self.role, self.leader, self.heard = FOLLOWER, leader, self.journal.now
+        self._wait_for_leader()
+        log, previous = self.log, request.previous_index
+        if log.term_at(previous) != request.previous_term:
+            self.reply(leader, Appended(self.term, False, min(len(log), previous - 1), request.round))
+            return
+        end = previous + len(request.entries)
+        new = [(index, entry) for index, entry in enumerate(request.entries, previous + 1) if log.term_at(index) != entry.term]
+        if new:
+            start = new[0][0]
+            if start <= len(log):
+                dropped = log.cut(start)
+                self.emit(events.EntriesOverwritten.kind, self.address, start, dropped, leader)
+            for index, entry in new:
+                log.entries.append(entry)
+                row = entry.row
+                self.emit(events.EntryAppended.kind, self.address, index, entry.term, row.key if row else "", row.version if row else 0)
+        about = (leader, self.term, end, request.round, request.commit, log.cuts)
+        if not request.entries:
+            self._commit_up_to(min(request.commit, end))
+            self.reply(leader, Appended(self.term, True, min(end, log.written), request.round))
+        elif log.written < end and self.write_time:
+            self.timer(self.write_time, "stored", about)
+        else:
+            self._stored(about)
+
+    def _stored(self, about: tuple[str, int, int, int, int, int]) -> None:
+        """Entries of the leader are on this follower's disk."""
+        leader, term, end, reads_round, commit, cuts = about
+        if cuts == self.log.cuts:
+            self.log.written = max(self.log.written, end)
+        if term == self.term:
+            self._commit_up_to(min(commit, end))
+            self.reply(leader, Appended(term, True, end, reads_round))
+
+    def _stored_by_leader(self, about: tuple[int, int]) -> None:
+        index, cuts = about
+        if cuts == self.log.cuts:
+            self.log.written = max(self.log.written, index)
+        if self.role == LEADER:
+            self._advance_commit()
+
+    def _appended(self, answer: Appended, peer: str) -> None:
+        if answer.term > self.term:
+            self._learn_term(answer.term, f"{peer} is in term {answer.term}")
+            return
+        if self.role != LEADER or answer.term < self.term:
+            return
+        self.heard_from[peer] = self.journal.now
+        if answer.ok:
+            self.match_index[peer] = max(self.match_index[peer], answer.stored)
+            self._advance_commit()
+        else:
+            self.next_index[peer] = max(self.match_index[peer] + 1, answer.stored + 1)
+            self._send_entries(peer)
+        self.reads.heard(peer, answer.round)
+
+    def _advance_commit(self) -> None:
+        """Commit what a majority has stored, if the last of it is an entry of this leader's own term (Raft §5.4.2)."""
+        stored = sorted((self.log.written, *self.match_index.values()), reverse=True)
+        index = stored[len(self.peers) // 2]
+        if index > self.commit and (self.settings.commit_old_terms or self.log.term_at(index) == self.term):
+            copies = sum(each >= index for each in stored)
+            self.emit(events.Committed.kind, self.address, index, copies)
+            self._commit_up_to(index)
+            self.reads.answer()
+
+    def _commit_up_to(self, index: int) -> None:
+        while self.commit < min(index, len(self.log)):
+            entry = self.log.entries[self.commit]
+            self.commit += 1
+            if entry.row is not None:
+                self.engine.add(entry.row)
+            waiting = self.requests.pop(self.commit, None)
+            if waiting is not None:
+                self.reply(waiting[1], Written(waiting[0]))
+
+    def _disconnected(self, gone: Disconnected, sender: str) -> None:
+        if gone.node in self.match_index:
+            self.next_index[gone.node] = self.match_index[gone.node] + 1
+
+    # --- reads and views ----------------------------------------------------------------------------------------------
+
+    def _read(self, read: Read, client: str) -> None:
+        self.reads.begin(read, client)
+
+    def has_lease(self) -> bool:
+        """Whether no other node can have been elected: a majority was heard from a moment ago, and ignores candidates until later."""
+        now = self.journal.now
+        recent = sum(now - time < self.settings.election_min - self.settings.heartbeat for time in self.heard_from.values())
+        return self.role == LEADER and self.is_majority(1 + recent)
+
+    def stored_rows(self) -> Iterable[Row]:
+        return [entry.row for entry in self.log.entries if entry.row is not None]
+
+    def places(self) -> dict[object, Row]:
+        committed = enumerate(self.log.entries[: self.commit], 1)
+        return {index: entry.row for index, entry in committed if entry.row is not None}
+
+    def view(self) -> CopyView:
+        durable = sum(entry.row is not None for entry in self.log.entries[: self.log.written])
+        stored = sum(entry.row is not None for entry in self.log.entries)
+        return CopyView(self.address, self.role, True, self.term, stored, durable, len(self.engine))

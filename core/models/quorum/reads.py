@@ -1,0 +1,134 @@
+"""The ways of reading from a majority log, and what each promises.
+
+- `quorum`: the leader asks a majority whether it still leads, and then answers (ReadIndex). Never stale.
+- `lease`: the leader answers at once while no other node can have been elected. Never stale if clocks run alike.
+- `leader`: the leader answers at once. A leader that was replaced and does not know it answers with stale data.
+- `local`: any node answers with what it knows to be committed. Stale, but never dirty.
+- `uncommitted`: any node answers with everything in its log. Dirty.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
+
+from core.models.messages import NOTHING, Read, Refused, Row, Value
+
+if TYPE_CHECKING:
+    from core.models.quorum.log import Log
+    from core.models.server import Rows
+
+READS: Final = ("quorum", "lease", "leader", "local", "uncommitted")
+
+
+class Reader(Protocol):
+    """The part of a node that reads use."""
+
+    @property
+    def address(self) -> str:
+        """The node's name."""
+
+    role: str
+    leader: str
+    term: int
+    commit: int
+    log: Log
+    engine: Rows
+
+    def is_majority(self, count: int) -> bool:
+        """Whether a number of nodes is a majority."""
+
+    def send_round(self) -> None:
+        """Ask all peers whether this node still leads."""
+
+    def has_lease(self) -> bool:
+        """Whether no other node can have been elected."""
+
+    def reply(self, node: str, message: object) -> None:
+        """Respond to a client."""
+
+
+class WaitingRead(NamedTuple):
+    """A read that waits until a majority has confirmed the leader.
+
+    Attributes:
+        round: the round that confirms the leader.
+    """
+
+    read: Read
+    client: str
+    round: int
+
+
+class Reads:
+    """The reads that wait at a leader.
+
+    Attributes:
+        round: the number of rounds of heartbeats that were started for reads.
+        confirmed: the last round that each peer has answered.
+    """
+
+    __slots__ = ("_node", "confirmed", "round", "waiting")
+
+    def __init__(self, node: Reader) -> None:
+        self._node: Final = node
+        self.round = 0
+        self.confirmed: dict[str, int] = {}
+        self.waiting: list[WaitingRead] = []
+
+    def clear(self) -> None:
+        """Forget all reads."""
+        self.waiting.clear()
+        self.confirmed.clear()
+
+    def begin(self, read: Read, client: str) -> None:
+        """Answer a read, or let it wait."""
+        node = self._node
+        how = read.how or READS[0]
+        if how in ("local", "uncommitted"):
+            if node.commit < read.seen:
+                node.reply(client, Refused(read.request, f"{node.address} is behind what the session has seen"))
+            else:
+                row = self._last_in_log(read.key) if how == "uncommitted" else node.engine.read(read.key)
+                node.reply(client, Value(read.request, row, node.commit))
+            return
+        if node.role != "leader":
+            reason = f"{node.address} doesn't lead" if node.leader else "there is no leader"
+            node.reply(client, Refused(read.request, reason, node.leader))
+        elif how == "leader" or (how == "lease" and node.has_lease() and self._is_current()):
+            self._answer(read, client)
+        else:
+            self.round += 1
+            self.waiting.append(WaitingRead(read, client, self.round))
+            node.send_round()
+
+    def _is_current(self) -> bool:
+        """Whether the leader has committed an entry of its own term. Before, it can lack entries that were committed by earlier leaders."""
+        return self._node.log.term_at(self._node.commit) == self._node.term
+
+    def _last_in_log(self, key: str) -> Row:
+        rows = (entry.row for entry in reversed(self._node.log.entries))
+        return next((row for row in rows if row is not None and row.key == key), NOTHING)
+
+    def heard(self, peer: str, number: int) -> None:
+        """A peer confirmed a round."""
+        self.confirmed[peer] = max(self.confirmed.get(peer, 0), number)
+        self.answer()
+
+    def answer(self) -> None:
+        """Answer the reads whose round a majority has confirmed."""
+        node = self._node
+        if not self.waiting or not self._is_current():
+            return
+        for each in list(self.waiting):
+            if node.is_majority(1 + sum(number >= each.round for number in self.confirmed.values())):
+                self.waiting.remove(each)
+                self._answer(each.read, each.client)
+
+    def _answer(self, read: Read, client: str) -> None:
+        self._node.reply(client, Value(read.request, self._node.engine.read(read.key), self._node.commit))
+
+    def refuse(self) -> None:
+        """Refuse all reads, because the node no longer leads."""
+        for each in self.waiting:
+            self._node.reply(each.client, Refused(each.read.request, f"{self._node.address} no longer leads"))
+        self.waiting.clear()

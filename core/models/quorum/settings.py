@@ -1,0 +1,36 @@
+"""The settings of the majority log."""
+
+from __future__ import annotations
+
+import attrs
+
+from core.sim.units import US_PER_MS
+
+
+@attrs.frozen
+class QuorumSettings:
+    """The settings. The defaults are those of the Raft paper.
+
+    Attributes:
+        nodes: the number of nodes.
+        heartbeat: the time between two heartbeats of a leader, µs.
+        election_min, election_max: the bounds of the random time without a leader after which a node starts an election, µs.
+        check_quorum: whether a leader that has not heard from a majority for `election_max` steps down.
+        lease: whether nodes ignore candidates while they hear from a leader. Reads by lease need this.
+        automatic: whether nodes start elections and send heartbeats by themselves. A search takes over these choices.
+        commit_old_terms: whether a leader counts the copies of entries of earlier terms. Raft forbids this, because such an entry can
+            still be overwritten.
+        compare_logs: whether a node votes only for candidates whose log is at least as new as its own. Raft requires this.
+        vote_once: whether a node votes only once a term. Raft requires this.
+    """
+
+    nodes: int = 3
+    heartbeat: int = 50 * US_PER_MS
+    election_min: int = 150 * US_PER_MS
+    election_max: int = 300 * US_PER_MS
+    check_quorum: bool = True
+    lease: bool = False
+    automatic: bool = True
+    commit_old_terms: bool = False
+    compare_logs: bool = True
+    vote_once: bool = True
