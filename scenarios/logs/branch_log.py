@@ -18,7 +18,7 @@ from scenarios.logs.log_writer import LogWriter
 
 
 class BranchLog:
-    """A replay of a branch from its start to its end that writes the events to a file.
+    """A replay of a whole branch that writes its events to a file.
 
     Attributes:
         path: the file.

@@ -111,7 +111,7 @@ def read_topics(text: str) -> list[str]:
 
 
 def document(text: str) -> dict[str, Any]:
-    """Parse the JSON object in the text of a file for the tool.
+    """Parse the text of a file in the tool's JSON format, and return the object.
 
     Raises:
         InputError: the text is not a JSON object of version 1. If Kafka's tool reports the same error, the message is the same as Kafka's.

@@ -36,7 +36,7 @@ class EpisodeResult:
 
     Attributes:
         episode: the episode.
-        end: the virtual time of its end, µs.
+        end: the virtual time at which the episode ended, µs.
         acts: the acts that were executed, each with its time.
         events: the number of events.
         meter: the measurements.
