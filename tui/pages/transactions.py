@@ -47,7 +47,8 @@ def explanation(held: HeldPartition, owner: TransactionView | None) -> list[str]
     tp, gap = held.tp, held.high_watermark - held.last_stable_offset
     records = "1 record" if gap == 1 else f"{gap:,} records"
     lines = [
-        f"Consumers of {tp} with read_committed stop at the last stable offset, {held.last_stable_offset:,}. They do not see the "
+        f"Consumers of {tp} with read_committed stop at the last stable offset, {held.last_stable_offset:,}. These consumers do not see "
+        f"the "
         f"{records} between this offset and the high watermark, {held.high_watermark:,}, not even those of other producers."
     ]
     if held.producer_id < 0:

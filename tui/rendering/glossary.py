@@ -206,7 +206,8 @@ def _fencing(zookeeper: bool) -> str:
         )
     return (
         "The exclusion of nodes with outdated state. If a broker sends no heartbeat for broker.session.timeout.ms, the controller "
-        "fences the broker. It is removed from ISRs that have other members, and its partitions get new leaders. The controller "
+        "fences the broker. The controller removes the broker from ISRs that have other members, and elects new leaders for its "
+        "partitions. The controller "
         "unfences the broker after the broker sends heartbeats again and has caught up with the metadata. Requests with an older epoch are refused."
     )
 

@@ -197,7 +197,7 @@ class OfflineReplicaFound(Event, kind="offline-replica-found", source="ReplicaMa
 class OfflineReplicaDropped(Event, kind="offline-replica-dropped", source="ReplicaManager#stopPartitions, HostedPartition.Offline"):
     """A replica in a failed log directory was reassigned to another broker.
 
-    If `counted` is true, the process counts the replica as offline until it ends.
+    If `counted` is true, the broker's process counts the replica as offline until the process ends.
     """
 
     broker: int
