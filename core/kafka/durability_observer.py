@@ -90,3 +90,15 @@ class DurabilityObserver(Protocol):
 
         At this moment, the account checks which input was processed twice, only in part, or never.
         """
+
+    def records_processed(self, group: str, client: str, tp: TopicPartition, start: int, end: int, epoch: int, /) -> None:
+        """Record that the application of a member processed the records [start, end) of a leader epoch."""
+
+    def position_set(self, group: str, tp: TopicPartition, position: int, event: int, /, *, committed: bool) -> None:
+        """Record that a member got a position in a partition: the committed offset, or another one by auto.offset.reset or a truncation."""
+
+    def group_checked(self, group: str, /) -> None:
+        """Record that a member took over partitions, or that its process ended.
+
+        At this moment, the account checks which records the group has skipped.
+        """

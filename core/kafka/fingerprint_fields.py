@@ -17,12 +17,19 @@ from core.kafka.broker.requests.fetch_session import FetchSession
 from core.kafka.broker.transactions.add_partitions_to_txn_manager import Verification
 from core.kafka.clients.client import Client
 from core.kafka.clients.coordinator_requests import CoordinatorRequests
+from core.kafka.clients.group_member.consumer_coordinator import ConsumerCoordinator
+from core.kafka.clients.group_member.coordinator_calls import CoordinatorCalls
+from core.kafka.clients.group_member.group_member import GroupMember
+from core.kafka.clients.group_member.offset_commits import Commit, OffsetCommits
 from core.kafka.clients.process import Process
 from core.kafka.clients.processed_records import ProcessedRecords
 from core.kafka.clients.producer_batch import ProducerBatch
 from core.kafka.clients.sender import Sender
 from core.kafka.clients.transaction_manager import TransactionManager
 from core.kafka.controller.replication_control_manager import ReplicationControlManager
+from core.kafka.group_coordinator.classic.classic_group import ClassicGroup
+from core.kafka.group_coordinator.classic.classic_group_member import ClassicGroupMember, Parked
+from core.kafka.group_coordinator.classic.group_records import GroupMetadataValue
 from core.kafka.group_coordinator.offsets_log import CommittedOffset
 from core.kafka.log.leader_term import Term
 from core.kafka.log.producer_state import ProducerStateManager
@@ -60,6 +67,18 @@ KAFKA_FIELDS: Final[Table] = {
     Process: Declared(history=("rounds", "checks")),
     ProcessedRecords: Declared(history=("event",)),
     CommittedOffset: Declared(times=("timestamp",)),
+    ClassicGroup: Declared(times=("state_timestamp",)),
+    ClassicGroupMember: Declared(times=("deadline", "timer_due")),
+    GroupMetadataValue: Declared(times=("state_timestamp",)),
+    Parked: Declared(labels={"correlation": "correlation"}),
+    Commit: Declared(times=("deadline",)),
+    ConsumerCoordinator: Declared(
+        wiring=("client",), times=("rejoin_at", "next_heartbeat", "session_deadline", "poll_deadline", "heartbeat_timer"),
+        labels={"leaving": "correlation"},
+    ),
+    CoordinatorCalls: Declared(wiring=("client",), labels={"in_flight": "correlation"}),
+    GroupMember: Declared(history=("processed",), times=("batch_began", "auto_commit_due")),
+    OffsetCommits: Declared(wiring=("client",)),
     ProducerBatch: Declared(history=("id",), times=("created", "queued_at", "sent_at")),
     ReplicaLog: Declared(history=("last_append",), times=("last_flush",)),
     Term: Declared(history=("_ends", "_totals", "latest")),
@@ -68,5 +87,5 @@ KAFKA_FIELDS: Final[Table] = {
     Verification: Declared(times=("since",), labels={"guard": "guard"}),
     ZooKeeper: Declared(history=("_zxid", "observer")),
     ZooKeeperClient: Declared(history=("_xid",)),
-}
+}  # fmt: skip
 """The declared fields by class. The entry of `object` applies to fields with these names in every class."""

@@ -176,6 +176,27 @@ class Release(ReprMixin):
         plain_commits_unstable: an offset that is being committed outside of a transaction is unstable too (before 4.0).
         unknown_group_not_found: an OffsetCommit with a generation for an unknown group gets GROUP_ID_NOT_FOUND; before 4.0,
             ILLEGAL_GENERATION.
+        consumer_groups: brokers coordinate groups of consumers (the consumer of 0.9). Before that, consumers balance themselves in ZooKeeper.
+        requires_member_id: a dynamic member first gets a member ID, and then joins with it (KIP-394, 2.2).
+        new_members_expire: a new member waits at most 5 minutes for its first generation (KAFKA-7610, 2.2).
+        delays_first_rebalance: a group that was empty waits for more members before its first generation (KIP-134, 0.11).
+        limits_group_size: group.max.size limits the number of members (KIP-389, 2.2).
+        static_members: a member with a group.instance.id keeps its place when its process restarts (KIP-345, 2.3).
+        skips_assignment: a static leader that returns learns that it leads, and keeps the assignment (KIP-814, 3.2). Before that, it believes to be
+            a follower.
+        stores_new_groups: a coordinator writes a group to the log when it gives out the first member ID (the coordinator of KIP-848, 4.0).
+        syncs_expire: a member that does not sync within the rebalance timeout is removed (KAFKA-12890, 3.0).
+        heartbeats_while_completing: a heartbeat is accepted while the group waits for the assignment (KAFKA-10122, 2.7).
+        checks_protocol_of_sync: a SyncGroup names the assignor of the group (KIP-559, 2.5).
+        background_heartbeats: consumers send heartbeats while they process records, and leave the group after max.poll.interval.ms (KIP-62,
+            0.10.1). Before that, they send heartbeats only in poll(), and rejoin within session.timeout.ms.
+        sticky_assignor: consumers have the assignor `sticky` (KIP-54, 0.11).
+        cooperative_rebalances: consumers have the assignor `cooperative-sticky`, and keep partitions during a rebalance (KIP-429, 2.4).
+        cooperative_by_default: partition.assignment.strategy is range and cooperative-sticky (KAFKA-12477, 3.0). Before that, it is range.
+        owners_name_generations: subscriptions name the generation of the owned partitions (KIP-792, 3.2).
+        resets_by_duration: auto.offset.reset can be a duration (KIP-1106, 4.0).
+        offsets_expire_with_group: committed offsets expire after the group has become empty (KIP-211, 2.1). Before that, they expire after their
+            commit, even while the group has members.
         keyless_error: the error of a record without a key for a compacted topic (KIP-467, 2.4).
         cleans_below_high_watermark: the log cleaner does not clean records above the high watermark (KAFKA-13194, 3.1).
         delete_horizon_in_batches: a batch with a tombstone, and a marker without data, carries the time from which the cleaner can remove it
@@ -319,6 +340,24 @@ class Release(ReprMixin):
     commits_below_min_isr: bool = _since("4.0")
     plain_commits_unstable: bool = _until("4.0")
     unknown_group_not_found: bool = _since("4.0")
+    consumer_groups: bool = _since("0.9")
+    requires_member_id: bool = _since("2.4")
+    new_members_expire: bool = _since("2.4")
+    delays_first_rebalance: bool = _since("0.11")
+    limits_group_size: bool = _since("2.4")
+    static_members: bool = _since("2.4")
+    skips_assignment: bool = _since("3.3")
+    stores_new_groups: bool = _since("4.0")
+    syncs_expire: bool = _since("3.3")
+    heartbeats_while_completing: bool = _since("2.7")
+    checks_protocol_of_sync: bool = _since("2.7")
+    background_heartbeats: bool = _since("0.10.2")
+    sticky_assignor: bool = _since("0.11")
+    cooperative_rebalances: bool = _since("2.4")
+    cooperative_by_default: bool = _since("3.3")
+    owners_name_generations: bool = _since("3.3")
+    resets_by_duration: bool = _since("4.0")
+    offsets_expire_with_group: bool = _since("2.1")
     keyless_error: str = _by_release("CORRUPT_MESSAGE", ("2.4", "INVALID_RECORD"))
     cleans_below_high_watermark: bool = _since("3.3")
     delete_horizon_in_batches: bool = _since("3.3")

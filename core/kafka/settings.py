@@ -217,6 +217,12 @@ _SPANS: Final[Mapping[str, tuple[str, str]]] = {
     "min.compaction.lag.ms": ("0.10.2", ""),
     "log.cleaner.max.compaction.lag.ms": ("2.4", ""),
     "max.compaction.lag.ms": ("2.4", ""),
+    "offsets.retention.minutes": ("0.9", ""),
+    "offsets.retention.check.interval.ms": ("0.9", ""),
+    "group.min.session.timeout.ms": ("0.9", ""),
+    "group.max.session.timeout.ms": ("0.9", ""),
+    "group.initial.rebalance.delay.ms": ("0.11", ""),
+    "group.max.size": ("2.4", ""),
 }
 """The first and last release of each setting that is not in all releases."""
 
@@ -430,6 +436,29 @@ _ALL: Final = (
     Setting(
         "offsets.commit.timeout.ms", "int", 5_000, "broker", False,
         "How long a group coordinator waits for the replication of offsets that a client commits.", least=1,
+    ),
+    Setting(
+        "offsets.retention.minutes", "int", 10_080, "broker", False,
+        "The time after which the committed offsets of an empty group expire. Before 2.1, it begins with the commit, even if the group is active.",
+        least=1, older_defaults=(("1.1", 1_440),),
+    ),
+    Setting(
+        "offsets.retention.check.interval.ms", "long", 600_000, "broker", False,
+        "The interval at which a group coordinator checks for expired offsets.", least=1, most=_LONGEST_MS,
+    ),
+    Setting(
+        "group.min.session.timeout.ms", "int", 6_000, "broker", False, "The minimum session.timeout.ms that a member of a group can request.",
+    ),
+    Setting(
+        "group.max.session.timeout.ms", "int", 1_800_000, "broker", False, "The maximum session.timeout.ms that a member of a group can request.",
+        older_defaults=(("0.9", 30_000), ("2.1", 300_000)),
+    ),
+    Setting(
+        "group.initial.rebalance.delay.ms", "int", 3_000, "broker", False,
+        "The time that a group coordinator waits for more members before the first rebalance of an empty group. Each new member extends it.",
+    ),
+    Setting(
+        "group.max.size", "int", MAX_INT, "broker", False, "The maximum number of members of a group.", least=1,
     ),
     Setting(
         "transaction.state.log.num.partitions", "int", 50, "broker", False, "The number of partitions of __transaction_state.", least=1, most=1_000,

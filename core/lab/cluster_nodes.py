@@ -10,6 +10,7 @@ from core.kafka.clients.client import Client
 from core.kafka.clients.client_config import CONSUMER, PRODUCER, client_config
 from core.kafka.clients.consumer import Consumer
 from core.kafka.clients.group_consumer import PolledRecords
+from core.kafka.clients.group_member.group_member import GroupMember
 from core.kafka.clients.process import Process
 from core.kafka.clients.producer import Producer
 from core.kafka.controller.admin_request_handler import handle_admin_request
@@ -20,6 +21,7 @@ from core.kafka.ids import TopicPartition
 from core.kafka.messages import PROXIED
 from core.kafka.release import Release
 from core.kafka.settings import Settings, setting_named
+from core.lab.consumption_account import RecordsInHand
 from core.lab.durability_account import DurabilityAccount
 from core.lab.exposed_records import ExposureMonitor
 from core.lab.spec import ClusterSpec, ControlPlane, Pace
@@ -116,6 +118,7 @@ class ClusterNodes(Simulation):
         self.snapshots = Snapshots()
         self.page_cache = RandomStream(f"{seed}:page-cache")
         self.account.records_in_hand = self.records_in_hand
+        self.account.polled_by_members = self.polled_by_members
 
     def initial_settings(self) -> Settings:
         """Return the settings that the cluster is built with."""
@@ -184,3 +187,13 @@ class ClusterNodes(Simulation):
         """Return the records that the running processes of a group have polled but not finished."""
         processes = [client for client in self.clients.values() if isinstance(client, Process)]
         return tuple(each for process in processes if process.running and process.does.group == group for each in process.polled)
+
+    def member(self, name: str) -> GroupMember | None:
+        """Return the consumer of a group with that name; None if there is none."""
+        client = self.clients.get(name)
+        return client if isinstance(client, GroupMember) else None
+
+    def polled_by_members(self, group: str) -> tuple[RecordsInHand, ...]:
+        """Return the records that the running members of a group have polled and not processed."""
+        members = [client for client in self.clients.values() if isinstance(client, GroupMember)]
+        return tuple(RecordsInHand(*each) for member in members if member.running and member.does.group == group for each in member.batch)

@@ -30,6 +30,7 @@ from core.kafka.log.offset_set import OffsetSet
 from core.kafka.log.replica_log import ReplicaLog
 from core.kafka.messages import ProduceRequest
 from core.kafka.partition_registration import PartitionRegistration
+from core.lab.consumption_account import ConsumptionAccount, RecordsInHand
 from core.lab.processing_account import Processing, ProcessingAccount
 from core.sim.journal import Journal
 from core.sim.state.append_only_list import AppendOnlyList
@@ -71,6 +72,10 @@ class Loss(NamedTuple):
 
 def _ignore(*_: object) -> None:
     """Do nothing, because the account has no cluster."""
+
+
+def _no_members(_: str) -> tuple[RecordsInHand, ...]:
+    return ()
 
 
 def _none(_: str) -> tuple[PolledRecords, ...]:
@@ -230,12 +235,14 @@ class DurabilityAccount:
         electable_brokers_changed: the function to call when the set of electable brokers might have changed, for any partition.
         requests_may_repeat: whether a proxy can repeat requests of producers.
         processing: the account of processes.
+        consumption: the account of groups with members.
         records_in_hand: the function that returns the records that the running processes of a group have polled but not finished.
+        polled_by_members: the function that returns the records that the running members of a group have polled but not processed.
     """
 
     __slots__ = (
-        "_pending_batches", "check_exposure", "electable_brokers_changed", "elections", "expands", "exposed", "journal", "latencies",
-        "partitions", "processing", "records_in_hand", "requests_may_repeat", "shrinks",
+        "_pending_batches", "check_exposure", "consumption", "electable_brokers_changed", "elections", "expands", "exposed", "journal", "latencies",
+        "partitions", "polled_by_members", "processing", "records_in_hand", "requests_may_repeat", "shrinks",
     )  # fmt: skip
 
     journal: Final[Journal]
@@ -246,6 +253,7 @@ class DurabilityAccount:
     latencies: Final[dict[tuple[str, int], AppendOnlyList[int]]]
     exposed: Final[dict[TopicPartition, dict[int, None]]]
     processing: Final[ProcessingAccount]
+    consumption: Final[ConsumptionAccount]
     _pending_batches: Final[dict[tuple[str, int], tuple[Term, int]]]
 
     def __init__(self, journal: Journal) -> None:
@@ -260,7 +268,9 @@ class DurabilityAccount:
         self.electable_brokers_changed: Callable[[], None] = _ignore
         self.requests_may_repeat = False
         self.processing = ProcessingAccount(journal)
+        self.consumption = ConsumptionAccount(journal)
         self.records_in_hand: Callable[[str], tuple[PolledRecords, ...]] = _none
+        self.polled_by_members: Callable[[str], tuple[RecordsInHand, ...]] = _no_members
         self._pending_batches = {}
 
     def of(self, tp: TopicPartition) -> PartitionAccount:
@@ -482,6 +492,19 @@ class DurabilityAccount:
     def offset_committed(self, group: str, tp: TopicPartition, offset: int, event: int) -> None:
         """Record that a group coordinator committed an offset."""
         self.processing.offset_committed(group, tp, offset, event)
+        self.consumption.offset_committed(group, tp, offset, event)
+
+    def records_processed(self, group: str, client: str, tp: TopicPartition, start: int, end: int, epoch: int) -> None:
+        """Record that the application of a member processed the records [start, end) of a leader epoch."""
+        self.consumption.records_processed(group, client, tp, start, end, epoch)
+
+    def position_set(self, group: str, tp: TopicPartition, position: int, event: int, *, committed: bool) -> None:
+        """Record that a member got a position in a partition."""
+        self.consumption.position_set(group, tp, position, event, committed=committed)
+
+    def group_checked(self, group: str) -> None:
+        """Report the records that a group has skipped."""
+        self.consumption.check(group, self.leader_logs(), self.polled_by_members(group))
 
     def process_checked(self, group: str, source: str, output: str, copies: int) -> None:
         """Report the input of a group that was processed twice, only in part, or never."""

@@ -98,6 +98,7 @@ _READERS: Final[dict[str, Reader]] = {
     "TopicPartition": _partition,
     "tuple[str, str]": _pair(_str, _str),
     "tuple[int, ...]": _each(_int),
+    "tuple[str, ...]": _each(_str),
     "tuple[tuple[int, ...], ...]": _each(_each(_int)),
     "tuple[tuple[str, str], ...]": _each(_pair(_str, _str)),
     "tuple[tuple[TopicPartition, int], ...]": _each(_pair(_partition, _int)),

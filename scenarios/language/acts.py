@@ -14,12 +14,13 @@ from typing import Any, Final
 
 import attrs
 
+from core.kafka.clients.group_member.member_config import CommitMode
 from core.kafka.clients.keyed_records import keys_of
 from core.kafka.clients.process_step import Delivery, ProcessStep
 from core.kafka.ids import TopicPartition
 from core.kafka.settings import MAX_LONG, SETTINGS, setting_named
 from core.lab.act_fields import MAX_VALUES, MIN_VALUES, SIGNED, max_value, min_value
-from core.lab.acts import ACTS, Act, Consume, CreateTopic, Set
+from core.lab.acts import ACTS, Act, Consume, CreateTopic, JoinGroup, Set
 from scenarios.errors import did_you_mean
 from scenarios.language.client_config import read_client_config
 from scenarios.language.cluster import KAFKA_TOPIC_CONFIGS, read_topic_config
@@ -48,7 +49,9 @@ from scenarios.language.values import (
     write_signed,
 )
 
-DURATIONS: Final = frozenset({"latency", "jitter", "every", "delay", "skew", "since"})
+DURATIONS: Final = frozenset(
+    {"latency", "jitter", "every", "delay", "skew", "since", "poll_time", "record_time", "assign_time", "stall_time"}
+)
 """Fields that contain times in µs. Scripts write these times as durations."""
 
 BROKERS: Final = frozenset({"broker", "follower", "leader", "to"})
@@ -65,9 +68,14 @@ WORDS: Final[dict[str, tuple[str, ...]]] = {
     "unflushed": ("drawn", "lost", "kept"),
     "isolation": ("read_uncommitted", "read_committed"),
     "delivery": tuple(map(str, Delivery)),
+    "commit": tuple(map(str, CommitMode)),
     "crash_after": tuple(str(step) for step in ProcessStep if step is not ProcessStep.ABORT),
 }
 """The accepted words for each field that accepts only specific words."""
+
+
+NAMES: Final = "tuple[str, ...]"
+"""The type of a list of names, which a script can write as one name."""
 
 
 def read_acts(word: str, node: Node) -> tuple[Act, ...]:
@@ -90,7 +98,7 @@ def read_acts(word: str, node: Node) -> tuple[Act, ...]:
         if missing:
             raise node.error(f"{word} needs {', '.join(as_written(name) for name in missing)}", _example(act))
         return (act(),)
-    if len(missing) > 1 or not names or _kind(act, names[0]).startswith("tuple"):
+    if len(missing) > 1 or not names or (_kind(act, names[0]).startswith("tuple") and _kind(act, names[0]) != NAMES):
         raise node.error(f"{node.what()} is not enough for {word}", _example(act))
     return (act(**{names[0]: _value(act, names[0], node)}),)
 
@@ -195,6 +203,8 @@ def _value(act: type[Act], name: str, node: Node) -> Any:
         return as_broker(node)
     if name in CLIENTS:
         return as_client_name(node)
+    if act is JoinGroup and name == "reset":
+        return as_text(node, "write earliest, latest, none, or by_duration:PT1H")
     if name in WORDS:
         return as_word(node, WORDS[name])
     if name == "topic":
@@ -213,7 +223,11 @@ def _value(act: type[Act], name: str, node: Node) -> Any:
     if name == "keys":
         return _keys(node)
     if name == "config":
-        return read_topic_config(node) if act is CreateTopic else read_client_config(node, "consumer" if act is Consume else "producer")
+        return (
+            read_topic_config(node)
+            if act is CreateTopic
+            else read_client_config(node, "consumer" if act in (Consume, JoinGroup) else "producer")
+        )
     if name in MAX_VALUES:
         return as_int(node, MIN_VALUES.get(name, 0), MAX_VALUES[name])
     return _READERS[kind](node) if kind != "int" else as_int(node, MIN_VALUES.get(name, 0), 10**9)
@@ -256,6 +270,15 @@ def _link(node: Node) -> tuple[str, str]:
     return first, second
 
 
+def _names(node: Node) -> tuple[str, ...]:
+    """Read one name or a list of names."""
+    return (
+        tuple(as_text(item, "write a name") for item in node)
+        if isinstance(node, Items)
+        else (as_text(node, "write a name or a list of names"),)
+    )
+
+
 def _kept(node: Node) -> tuple[tuple[TopicPartition, int], ...]:
     fields = as_fields(node, "write the offset up to which each log was on disk, for example {orders-0: 5}")
     kept = []
@@ -270,6 +293,7 @@ _READERS: Final[dict[str, Callable[[Node], Any]]] = {
     "TopicPartition": as_partition,
     "tuple[str, str]": _link,
     "tuple[int, ...]": as_brokers,
+    "tuple[str, ...]": _names,
     "tuple[tuple[TopicPartition, int], ...]": _kept,
     "tuple[tuple[int, ...], ...]": lambda node: each(node, "write the replicas of each partition, for example [[1, 2, 3]]", as_brokers),
 }
@@ -290,9 +314,9 @@ def as_written(name: str) -> str:
 
 
 _EXAMPLES: Final = {
-    "topic": "orders", "records": "500", "rate": "100", "broker": "2", "follower": "2", "between": "[1, 3]", "node": "2",
+    "topic": "orders", "topics": "orders", "records": "500", "rate": "100", "broker": "2", "follower": "2", "between": "[1, 3]", "node": "2",
     "name": "min.insync.replicas", "value": "2", "acks": "all", "dir": "2", "partitions": "6", "delay": "50ms", "partition": "orders-0",
-    "transactional_id": "payments", "source": "orders", "output": "invoices",
+    "transactional_id": "payments", "source": "orders", "output": "invoices", "stall_time": "30s", "instance_id": "host-1",
 }  # fmt: skip
 
 

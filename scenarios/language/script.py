@@ -40,6 +40,7 @@ from core.lab.acts import (
     Hold,
     InitTransactions,
     Isolate,
+    JoinGroup,
     KillController,
     Link,
     Load,
@@ -259,6 +260,10 @@ def _declared(spec: ClusterSpec, acts: tuple[Act, ...]) -> Names:
             clients.add(act.producer)
         elif isinstance(act, Consume):
             clients.add(act.consumer)
+        elif isinstance(act, JoinGroup):
+            clients.add(act.consumer)
+            groups.add(act.group)
+            topics[GROUP_METADATA_TOPIC] = -1
         elif isinstance(act, StartProcess):
             clients.add(act.process)
             groups.add(act.process if act.group is None else act.group)
@@ -306,9 +311,13 @@ class _StepReader:
                 )
             if isinstance(act, (Produce, Load)) and act.idempotence and act.acks != "all":
                 raise self._inside(value, "acks").error("an idempotent producer needs acks all", "omit 'acks' or 'idempotence'")
-            if not isinstance(act, (Produce, Load, InitTransactions, StartProcess, Consume)) or not act.config or self.spec is None:
+            if (
+                not isinstance(act, (Produce, Load, InitTransactions, StartProcess, Consume, JoinGroup))
+                or not act.config
+                or self.spec is None
+            ):
                 continue
-            kind = CONSUMER if isinstance(act, Consume) else PRODUCER
+            kind = CONSUMER if isinstance(act, (Consume, JoinGroup)) else PRODUCER
             idempotent = isinstance(act, (InitTransactions, StartProcess)) or (isinstance(act, (Produce, Load)) and act.idempotence)
             refusals = []
             for release in releases:
@@ -337,8 +346,13 @@ class _StepReader:
                 raise self._inside(value, field).error(
                     f"unknown topic '{shortened(topic)}'", did_you_mean(topic, names.topics) or "the cluster has no topic"
                 )
+        for topic in getattr(act, "topics", ()):
+            if topic not in names.topics:
+                raise self._inside(value, "topics").error(
+                    f"unknown topic '{shortened(topic)}'", did_you_mean(topic, names.topics) or "the cluster has no topic"
+                )
         number = getattr(act, "partition", None)
-        if isinstance(number, int):
+        if isinstance(number, int) and getattr(act, "topic", None) is not None:
             self._check_partition(TopicPartition(str(getattr(act, "topic", "")), number), names, self._inside(value, "partition"))
         elif isinstance(act, Elect) and act.partition is not None:
             self._check_partition(act.partition, names, self._inside(value, "partition"))

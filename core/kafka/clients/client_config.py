@@ -96,6 +96,22 @@ _ALL: Final = (
         "transaction.timeout.ms", 60_000, (PRODUCER,),
         "The transaction coordinator aborts a transaction that has been open for longer than this.", least=1, since="0.11",
     ),
+    ClientSetting(
+        "session.timeout.ms", 45_000, (CONSUMER,), "A member of a group that the coordinator does not hear from within this time is removed.",
+        least=1, older_defaults=((CONSUMER, "0.9", 30_000), (CONSUMER, "2.8", 10_000)), since="0.9",
+    ),
+    ClientSetting(
+        "heartbeat.interval.ms", 3_000, (CONSUMER,), "The interval at which a member of a group sends heartbeats to the coordinator.",
+        least=1, since="0.9",
+    ),
+    ClientSetting(
+        "max.poll.interval.ms", 300_000, (CONSUMER,),
+        "A member of a group leaves if the application does not call poll() within this time. It must also rejoin within this time.",
+        least=1, since="0.10.2",
+    ),
+    ClientSetting("max.poll.records", 500, (CONSUMER,), "The maximum number of records that a poll returns.", least=1, since="0.10.2"),
+    ClientSetting("auto.commit.interval.ms", 5_000, (CONSUMER,), "The interval of automatic commits.", least=1, since="0.9"),
+    ClientSetting("default.api.timeout.ms", 60_000, (CONSUMER,), "A synchronous commit fails after this time.", least=1, since="2.0"),
 )  # fmt: skip
 
 CLIENT_SETTINGS: Final[Mapping[str, ClientSetting]] = {setting.name: setting for setting in _ALL}
@@ -113,6 +129,12 @@ class ClientConfig(ReprMixin):
         retries: the maximum number of retries of a producer.
         max_in_flight: max.in.flight.requests.per.connection of a producer, applied per partition.
         transaction_timeout: transaction.timeout.ms of a producer.
+        session_timeout: session.timeout.ms of a consumer.
+        heartbeat_interval: heartbeat.interval.ms of a consumer.
+        max_poll_interval: max.poll.interval.ms of a consumer.
+        max_poll_records: max.poll.records of a consumer.
+        auto_commit_interval: auto.commit.interval.ms of a consumer.
+        default_api_timeout: default.api.timeout.ms of a consumer.
     """
 
     request_timeout: int
@@ -121,6 +143,12 @@ class ClientConfig(ReprMixin):
     retries: int
     max_in_flight: int
     transaction_timeout: int = 60_000 * US_PER_MS
+    session_timeout: int = 45_000 * US_PER_MS
+    heartbeat_interval: int = 3_000 * US_PER_MS
+    max_poll_interval: int = 300_000 * US_PER_MS
+    max_poll_records: int = 500
+    auto_commit_interval: int = 5_000 * US_PER_MS
+    default_api_timeout: int = 60_000 * US_PER_MS
 
 
 def client_setting_named(name: str, kind: str = "") -> ClientSetting:
@@ -170,6 +198,7 @@ def client_config(kind: str, given: Iterable[tuple[str, str]], release: Release,
             raise ValueError("delivery.timeout.ms should be equal to or larger than linger.ms + request.timeout.ms")
         delivery_timeout = request_timeout
     has_delivery_timeout = release.order >= Release.named(CLIENT_SETTINGS["delivery.timeout.ms"].since).order
+    has_poll_limit = release.order >= Release.named(CLIENT_SETTINGS["max.poll.records"].since).order
     return ClientConfig(
         request_timeout=request_timeout * US_PER_MS,
         metadata_max_age=value_of("metadata.max.age.ms") * US_PER_MS,
@@ -177,6 +206,12 @@ def client_config(kind: str, given: Iterable[tuple[str, str]], release: Release,
         retries=retries,
         max_in_flight=in_flight,
         transaction_timeout=value_of("transaction.timeout.ms") * US_PER_MS,
+        session_timeout=value_of("session.timeout.ms") * US_PER_MS,
+        heartbeat_interval=value_of("heartbeat.interval.ms") * US_PER_MS,
+        max_poll_interval=value_of("max.poll.interval.ms") * US_PER_MS,
+        max_poll_records=value_of("max.poll.records") if has_poll_limit else MAX_INT,
+        auto_commit_interval=value_of("auto.commit.interval.ms") * US_PER_MS,
+        default_api_timeout=value_of("default.api.timeout.ms") * US_PER_MS,
     )
 
 

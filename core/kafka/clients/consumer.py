@@ -6,6 +6,7 @@ read_committed, it reads up to the last stable offset, and skips the records of 
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Final
 
 from core.kafka import errors, events
@@ -109,11 +110,15 @@ class Consumer(Client):
             self.positions.append(0 if self.reset == "earliest" and self.start_time < 0 else -1)
         self._fetch_all()
 
+    def partitions_to_read(self) -> Iterable[int]:
+        """Return the partitions whose records the application wants now: all of them."""
+        return range(len(self.positions))
+
     def _fetch_all(self) -> None:
         if self.stopped:
             return
         wanted: dict[int, list[int]] = {}
-        for partition in range(len(self.positions)):
+        for partition in self.partitions_to_read():
             leader = self.leader_of(partition)
             if leader == NO_LEADER:
                 self.refresh_metadata_soon()
@@ -251,12 +256,15 @@ class Consumer(Client):
             else:
                 self._validated[number] = self.epoch_of(number)
                 if end < position:
-                    self.positions[number] = end
-                    self._read_epochs[number] = epoch
-                    self.journal.emit(
-                        events.ConsumerTruncated.kind, self.name, self.topic, number, position, self.positions[number], read, epoch
-                    )
+                    self.truncated(number, end, epoch, read)
         self._fetch_all()
+
+    def truncated(self, partition: int, end: int, epoch: int, read: int) -> None:
+        """Go back to `end`, where the leader's log diverges from the records of epoch `read` that the consumer has read."""
+        position = self.positions[partition]
+        self.positions[partition] = end
+        self._read_epochs[partition] = epoch
+        self.journal.emit(events.ConsumerTruncated.kind, self.name, self.topic, partition, position, end, read, epoch)
 
     def _back_off(self, partition: int) -> None:
         self._backing_off[partition] = None

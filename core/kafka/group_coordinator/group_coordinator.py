@@ -1,10 +1,11 @@
-"""The requests that a group coordinator serves: commits of offsets, and fetches of committed offsets (Kafka: `GroupCoordinator`)."""
+"""The group coordinator of a broker: commits of offsets, fetches of committed offsets, and the classic protocol (Kafka: `GroupCoordinator`)."""
 
 from __future__ import annotations
 
 from typing import Final
 
 from core.kafka import errors, events
+from core.kafka.group_coordinator.classic_protocol.classic_group_coordinator import ClassicGroupCoordinator
 from core.kafka.group_coordinator.coordinator_context import GroupCoordinatorContext
 from core.kafka.group_coordinator.group_metadata import GroupMetadata
 from core.kafka.group_coordinator.group_metadata_manager import GroupMetadataManager
@@ -31,16 +32,19 @@ class GroupCoordinator:
 
     Attributes:
         groups: the groups that the broker coordinates.
+        classic: the classic protocol.
     """
 
-    __slots__ = ("broker", "groups")
+    __slots__ = ("broker", "classic", "groups")
 
     broker: Final[GroupCoordinatorContext]
     groups: Final[GroupMetadataManager]
+    classic: Final[ClassicGroupCoordinator]
 
     def __init__(self, broker: GroupCoordinatorContext) -> None:
         self.broker = broker
         self.groups = GroupMetadataManager(broker)
+        self.classic = ClassicGroupCoordinator(broker, self.groups)
         broker.handlers.update(
             {
                 OffsetCommitRequest: self._commit,
@@ -48,17 +52,30 @@ class GroupCoordinator:
                 OffsetFetchRequest: self._fetch,
             }
         )
-        broker.timers["offset-commit-timeout"] = self._commit_timed_out
+        broker.timers.update({"offset-commit-timeout": self._commit_timed_out, "load-groups": self._load})
 
     # --- leadership of __consumer_offsets --------------------------------------------------------------------------
 
     def elected(self, partition: int, coordinator_epoch: int) -> None:
         """Start to coordinate the groups of a partition (`#onElection`)."""
-        self.groups.begin_loading(partition, coordinator_epoch)
+        known = self.groups.caches.get(partition)
+        if known is None or known.coordinator_epoch != coordinator_epoch:
+            if known is not None:
+                del self.groups.caches[partition]
+                self.classic.unloaded(known)
+            self.groups.begin_loading(partition, coordinator_epoch)
+
+    def _load(self, about: object) -> None:
+        assert isinstance(about, tuple)
+        cache = self.groups.load(*about)
+        if cache is not None:
+            self.classic.loaded(cache)
 
     def resigned(self, partition: int) -> None:
         """Stop coordinating the groups of a partition (`#onResignation`)."""
-        self.groups.unload(partition)
+        cache = self.groups.unload(partition)
+        if cache is not None:
+            self.classic.unloaded(cache)
 
     def transaction_completed(self, partition: int, producer_id: int, *, commit: bool) -> None:
         """Apply or drop the pending offsets of a transaction (`#scheduleHandleTxnCompletion`)."""
@@ -78,6 +95,9 @@ class GroupCoordinator:
             self._refuse("OffsetCommit", request.group, error)
             self.broker.reply(sender, OffsetCommitResponse(request.correlation, error))
             return
+        cache = self.groups.cache_of(request.group)
+        if cache is not None and request.group in cache.groups:
+            self.classic.committed(cache, cache.groups[request.group].classic, request.membership)
         self._commit_to(sender, request).append(NO_GUARD)
 
     def _commit_to(self, sender: str, request: OffsetCommitRequest | TxnOffsetCommitRequest) -> OffsetCommit:
@@ -93,7 +113,7 @@ class GroupCoordinator:
         known = self._group(group)
         if known is None:
             return errors.NONE if membership.generation == NO_GENERATION else unknown
-        return known.commit_error(membership, transactional=transactional)
+        return known.classic.commit_error(membership, transactional=transactional)
 
     def _group(self, name: str) -> GroupMetadata | None:
         cache = self.groups.cache_of(name)

@@ -1,28 +1,13 @@
-"""One group: its members and its offsets (Kafka: `GroupMetadata`, `ClassicGroup`).
-
-Until the group protocol exists, a group has no members, so its state is always Empty, and clients assign their partitions themselves.
-"""
+"""One group: its members and its offsets (Kafka: `GroupMetadata`, `OffsetMetadataManager`)."""
 
 from __future__ import annotations
 
-import enum
 from collections.abc import Iterable
 from typing import Final, NamedTuple
 
-from core.kafka import errors
-from core.kafka.group_coordinator.messages import NO_GENERATION, GroupMembership
+from core.kafka.group_coordinator.classic.classic_group import ClassicGroup
 from core.kafka.group_coordinator.offsets_log import CommittedOffset
 from core.kafka.ids import TopicPartition
-
-
-class GroupState(enum.Enum):
-    """The states of a group (Kafka: `GroupState`)."""
-
-    EMPTY = "Empty"
-    PREPARING_REBALANCE = "PreparingRebalance"
-    COMPLETING_REBALANCE = "CompletingRebalance"
-    STABLE = "Stable"
-    DEAD = "Dead"
 
 
 class StoredOffset(NamedTuple):
@@ -37,62 +22,25 @@ class GroupMetadata:
 
     Attributes:
         name: the group ID.
-        state: the state of the group protocol.
-        generation: the generation of the group; 0 before the first.
-        members: the IDs of the members, in the order in which they joined.
-        static_members: the member ID of each group.instance.id.
+        classic: the members.
         offsets: the committed offsets by partition.
         pending_commits: the number of commits that are being written, by (partition, whether the commits are transactional).
         pending_transactional: for each producer ID with an open transaction, its offsets by partition.
     """
 
-    __slots__ = ("generation", "members", "name", "offsets", "pending_commits", "pending_transactional", "state", "static_members")
+    __slots__ = ("classic", "name", "offsets", "pending_commits", "pending_transactional")
 
     name: Final[str]
-    members: Final[dict[str, None]]
-    static_members: Final[dict[str, str]]
     offsets: Final[dict[TopicPartition, StoredOffset]]
     pending_commits: Final[dict[tuple[TopicPartition, bool], int]]
     pending_transactional: Final[dict[int, dict[TopicPartition, StoredOffset]]]
 
     def __init__(self, name: str) -> None:
         self.name = name
-        self.state = GroupState.EMPTY
-        self.generation = 0
-        self.members = {}
-        self.static_members = {}
+        self.classic = ClassicGroup(name)
         self.offsets = {}
         self.pending_commits = {}
         self.pending_transactional = {}
-
-    # --- who can commit --------------------------------------------------------------------------------------------
-
-    def commit_error(self, membership: GroupMembership, *, transactional: bool) -> str:
-        """Return the error of a commit, or NONE (`ClassicGroup#validateOffsetCommit`)."""
-        if self.state is GroupState.DEAD:
-            return errors.COORDINATOR_NOT_AVAILABLE
-        member_id, generation, instance_id = membership
-        if generation == NO_GENERATION and self.state is GroupState.EMPTY:
-            return errors.NONE
-        if generation != NO_GENERATION or member_id or instance_id:
-            if (error := self._member_error(member_id, instance_id)) != errors.NONE:
-                return error
-            if generation != self.generation:
-                return errors.ILLEGAL_GENERATION
-        elif self.state is not GroupState.EMPTY and not transactional:
-            return errors.UNKNOWN_MEMBER_ID
-        if self.state is GroupState.COMPLETING_REBALANCE and not transactional:
-            return errors.REBALANCE_IN_PROGRESS
-        return errors.NONE
-
-    def _member_error(self, member_id: str, instance_id: str) -> str:
-        """Return the error of a member ID, or NONE (`ClassicGroup#validateMember`)."""
-        if instance_id:
-            known = self.static_members.get(instance_id)
-            if known is None:
-                return errors.UNKNOWN_MEMBER_ID
-            return errors.NONE if known == member_id else errors.FENCED_INSTANCE_ID
-        return errors.NONE if member_id in self.members else errors.UNKNOWN_MEMBER_ID
 
     # --- offsets ---------------------------------------------------------------------------------------------------
 

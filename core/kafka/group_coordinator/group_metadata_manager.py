@@ -10,6 +10,7 @@ from collections.abc import Iterable
 from typing import Final
 
 from core.kafka import errors, events
+from core.kafka.group_coordinator.classic.group_records import GroupMetadataKey, GroupMetadataValue, loaded
 from core.kafka.group_coordinator.coordinator_context import GroupCoordinatorContext
 from core.kafka.group_coordinator.group_metadata import GroupMetadata, StoredOffset
 from core.kafka.group_coordinator.offsets_log import CommittedOffset, OffsetKey, partition_of
@@ -25,12 +26,14 @@ LOAD_DELAY: Final = US_PER_MS
 class GroupCache:
     """The groups of one partition of `__consumer_offsets`, under the leadership of `coordinator_epoch`."""
 
-    __slots__ = ("coordinator_epoch", "groups")
+    __slots__ = ("coordinator_epoch", "groups", "partition")
 
+    partition: Final[int]
     coordinator_epoch: Final[int]
     groups: Final[dict[str, GroupMetadata]]
 
-    def __init__(self, coordinator_epoch: int) -> None:
+    def __init__(self, partition: int, coordinator_epoch: int) -> None:
+        self.partition = partition
         self.coordinator_epoch = coordinator_epoch
         self.groups = {}
 
@@ -51,6 +54,8 @@ class GroupCache:
                 for number, (key, value) in enumerate(batch.content):
                     if isinstance(key, OffsetKey):
                         self._replay_offset(batch, batch.base + number, key, value)
+                    elif isinstance(key, GroupMetadataKey):
+                        self._replay_group(key, value)
 
     def _replay_offset(self, batch: Batch, record_offset: int, key: OffsetKey, value: CommittedOffset | None) -> None:
         group = self.group(key.group)
@@ -60,6 +65,12 @@ class GroupCache:
             group.store_pending(batch.producer_id, key.tp, StoredOffset(record_offset, value))
         else:
             group.store(key.tp, StoredOffset(record_offset, value))
+
+    def _replay_group(self, key: GroupMetadataKey, value: GroupMetadataValue | None) -> None:
+        if value is not None:
+            self.group(key.group).classic = loaded(key.group, value)
+        elif key.group in self.groups and not self.groups[key.group].offsets:
+            del self.groups[key.group]
 
 
 class GroupMetadataManager:
@@ -80,7 +91,6 @@ class GroupMetadataManager:
         self.broker = broker
         self.caches = {}
         self.loading = {}
-        broker.timers["load-groups"] = self._load
 
     def reset(self) -> None:
         """Drop all state, because the process has ended."""
@@ -110,21 +120,15 @@ class GroupMetadataManager:
 
     def begin_loading(self, partition: int, coordinator_epoch: int) -> None:
         """Schedule the loading of a partition's groups (`#scheduleLoadGroupAndOffsets`)."""
-        known = self.caches.get(partition)
-        if known is not None and known.coordinator_epoch == coordinator_epoch:
-            return
-        self.caches.pop(partition, None)
         self.loading[partition] = coordinator_epoch
         self.broker.timer(0 if self.broker.by_hand else LOAD_DELAY, "load-groups", (partition, coordinator_epoch))
 
-    def _load(self, about: object) -> None:
-        """Load the groups of a partition from its log, up to the LEO (`#loadGroupsAndOffsets`)."""
-        assert isinstance(about, tuple)
-        partition, coordinator_epoch = about
+    def load(self, partition: int, coordinator_epoch: int) -> GroupCache | None:
+        """Load the groups of a partition from its log, up to the LEO. Returns None if the load is outdated (`#loadGroupsAndOffsets`)."""
         if self.loading.get(partition) != coordinator_epoch:
-            return
+            return None
         del self.loading[partition]
-        cache = self.caches[partition] = GroupCache(coordinator_epoch)
+        cache = self.caches[partition] = GroupCache(partition, coordinator_epoch)
         cache.replay(self.broker.internal_batches(partition_of(partition)))
         groups = cache.groups.values()
         committed = sum(len(group.offsets) for group in groups)
@@ -135,13 +139,15 @@ class GroupMetadataManager:
         for group in groups:
             for tp, stored in group.offsets.items():
                 self.broker.account.offset_committed(group.name, tp, stored.committed.offset, event)
+        return cache
 
-    def unload(self, partition: int) -> None:
-        """Drop the groups of a partition (`#removeGroupsForPartition`)."""
+    def unload(self, partition: int) -> GroupCache | None:
+        """Drop the groups of a partition, and return them; None if there are none (`#removeGroupsForPartition`)."""
         self.loading.pop(partition, None)
         cache = self.caches.pop(partition, None)
         if cache is not None:
             self.broker.journal.emit(events.GroupsUnloaded.kind, self.broker.id, GROUP_METADATA_TOPIC, partition, cache.coordinator_epoch)
+        return cache
 
     # --- the ends of transactions ----------------------------------------------------------------------------------
 

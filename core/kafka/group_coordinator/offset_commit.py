@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import Final
 
 from core.kafka import errors, events
+from core.kafka.group_coordinator.append_errors import APPEND_ERRORS, FOREVER
 from core.kafka.group_coordinator.coordinator_context import GroupCoordinatorContext
 from core.kafka.group_coordinator.group_metadata import GroupMetadata, StoredOffset
 from core.kafka.group_coordinator.group_metadata_manager import GroupMetadataManager, offset_of
@@ -21,21 +22,6 @@ from core.kafka.group_coordinator.messages import (
 from core.kafka.group_coordinator.offsets_log import LOG_WRITER, CommittedOffset, OffsetKey, OffsetRecord, records_bytes
 from core.kafka.ids import TopicPartition
 from core.kafka.log.leader_term import BatchFields
-
-APPEND_ERRORS: Final = {
-    errors.UNKNOWN_TOPIC_OR_PARTITION: errors.COORDINATOR_NOT_AVAILABLE,
-    errors.NOT_ENOUGH_REPLICAS: errors.COORDINATOR_NOT_AVAILABLE,
-    errors.NOT_ENOUGH_REPLICAS_AFTER_APPEND: errors.COORDINATOR_NOT_AVAILABLE,
-    errors.REQUEST_TIMED_OUT: errors.COORDINATOR_NOT_AVAILABLE,
-    errors.NOT_LEADER_OR_FOLLOWER: errors.NOT_COORDINATOR,
-    errors.KAFKA_STORAGE_ERROR: errors.NOT_COORDINATOR,
-    errors.MESSAGE_TOO_LARGE: errors.UNKNOWN_SERVER_ERROR,
-    errors.NETWORK_EXCEPTION: errors.COORDINATOR_LOAD_IN_PROGRESS,
-}
-"""The error that a client gets for each error of the log or of the verification (`OffsetMetadataManager`, `GroupCoordinatorService`)."""
-
-FOREVER: Final = 10**15
-"""A virtual time that is never reached, µs: the write itself does not time out."""
 
 
 class OffsetCommit:

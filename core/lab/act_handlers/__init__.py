@@ -23,6 +23,7 @@ from core.lab.act_handlers import (
     controllers,
     disks,
     find,
+    groups,
     links,
     processes,
     transactions,
@@ -40,6 +41,7 @@ _HANDLERS: Final[find.Handlers] = {
     **clients.HANDLERS,
     **transactions.HANDLERS,
     **processes.HANDLERS,
+    **groups.HANDLERS,
     **by_hand.HANDLERS,
 }
 

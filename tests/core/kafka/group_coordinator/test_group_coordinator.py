@@ -6,7 +6,8 @@ import pytest
 
 from core.kafka import errors, events
 from core.kafka.group_coordinator import group_metadata_manager
-from core.kafka.group_coordinator.group_metadata import GroupState
+from core.kafka.group_coordinator.classic.classic_group_member import ClassicGroupMember
+from core.kafka.group_coordinator.classic.group_state import GroupState
 from core.kafka.group_coordinator.messages import NOT_A_MEMBER, GroupMembership, OffsetCommitRequest, OffsetFetchRequest
 from core.kafka.ids import TopicPartition
 from core.lab import acts
@@ -161,13 +162,12 @@ def test_offsets_without_their_partition_in_the_transaction_are_refused_since_3_
 
 
 def with_members(raw: RawClient) -> Cluster:
-    """Create the state that the group protocol will produce: one member in generation 3."""
+    """Create a group with one member in generation 3."""
     run = raw.run
     cache = run.brokers[raw.group_coordinator()].groups.groups.caches[0]
-    group = cache.group("g")
+    group = cache.group("g").classic
     group.state, group.generation = GroupState.STABLE, 3
-    group.members["m1"] = None
-    group.static_members["host-1"] = "m1"
+    group.add(ClassicGroupMember("m1", "host-1", "client", 45 * SECOND, 300 * SECOND, ()))
     return run
 
 
@@ -206,7 +206,7 @@ def test_a_generation_of_an_unknown_group(release: str, error: str) -> None:
 def test_during_the_sync_only_transactional_commits_pass() -> None:
     raw = client("4.0")
     run = with_members(raw)
-    run.brokers[raw.group_coordinator()].groups.groups.caches[0].groups["g"].state = GroupState.COMPLETING_REBALANCE
+    run.brokers[raw.group_coordinator()].groups.groups.caches[0].groups["g"].classic.state = GroupState.COMPLETING_REBALANCE
     assert raw.commit(5, GroupMembership("m1", 3)) == errors.REBALANCE_IN_PROGRESS
     assert raw.commit_in_transaction(raw.init(), 6, GroupMembership("m1", 3)) == errors.NONE
 

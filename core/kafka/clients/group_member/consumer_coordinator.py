@@ -1,0 +1,559 @@
+"""The membership of a consumer in its group: joining, syncing, heartbeats, and leaving (Kafka: `AbstractCoordinator`, `ConsumerCoordinator`).
+
+Kafka has two threads. The thread of the application joins the group, and only in poll(). The heartbeat thread sends heartbeats, also while the
+application processes records; and it leaves the group if the application does not return to poll() in time.
+"""
+
+from __future__ import annotations
+
+import enum
+from typing import Any, Final, Protocol
+
+from core.kafka import errors, events
+from core.kafka.clients.client import RETRY_BACKOFF
+from core.kafka.clients.group_member import assignors
+from core.kafka.clients.group_member.coordinator_calls import DISCONNECTED, CallingClient, CoordinatorCalls
+from core.kafka.clients.group_member.member_config import MemberConfig
+from core.kafka.group_coordinator.classic.messages import (
+    HeartbeatRequest,
+    HeartbeatResponse,
+    JoinGroupRequest,
+    JoinGroupResponse,
+    LeaveGroupRequest,
+    LeaveGroupResponse,
+    Partitions,
+    Protocols,
+    Subscription,
+    SyncGroupRequest,
+    SyncGroupResponse,
+)
+from core.kafka.group_coordinator.messages import NO_GENERATION, NOT_A_MEMBER, GroupMembership
+from core.kafka.ids import TopicPartition
+from core.kafka.release import Release
+from core.kafka.transaction.messages import FindCoordinatorResponse
+from core.sim.units import SECOND, US_PER_MS
+
+JOIN_TIMEOUT_LAPSE: Final = 5 * SECOND
+"""How much longer than the rebalance timeout a JoinGroup can take, µs (`AbstractCoordinator#JOIN_GROUP_TIMEOUT_LAPSE`)."""
+
+COORDINATOR_ERRORS: Final = frozenset({errors.NOT_COORDINATOR, errors.COORDINATOR_NOT_AVAILABLE})
+"""The errors after which a member looks up the coordinator again."""
+
+FATAL: Final = {
+    errors.FENCED_INSTANCE_ID: "FencedInstanceIdException",
+    errors.INCONSISTENT_GROUP_PROTOCOL: "InconsistentGroupProtocolException",
+    errors.INVALID_SESSION_TIMEOUT: "InvalidSessionTimeoutException",
+    errors.INVALID_GROUP_ID: "InvalidGroupIdException",
+    errors.GROUP_MAX_SIZE_REACHED: "GroupMaxSizeReachedException",
+}
+"""The errors with which poll() fails, and their exceptions."""
+
+NO_DEADLINE: Final = 10**15
+"""A time after the end of virtual time, µs."""
+
+
+class MemberState(enum.Enum):
+    """What a member is doing (`AbstractCoordinator.MemberState`)."""
+
+    UNJOINED = "Unjoined"
+    PREPARING_REBALANCE = "PreparingRebalance"
+    COMPLETING_REBALANCE = "CompletingRebalance"
+    STABLE = "Stable"
+
+
+class Application(CallingClient, Protocol):
+    """What the membership needs of its consumer."""
+
+    @property
+    def handlers(self) -> dict[type, Any]:
+        """The handlers by message type."""
+
+    @property
+    def timers(self) -> dict[str, Any]:
+        """The functions by timer name."""
+
+    @property
+    def is_polling(self) -> bool:
+        """Whether the application is in poll()."""
+
+    def poll_fails(self, error: str, /) -> None:
+        """Let poll() fail with an exception."""
+
+    def partition_counts(self, topics: tuple[str, ...], /) -> dict[str, int] | None:
+        """The number of partitions of each of these topics; None if the metadata of a topic is missing."""
+
+    def partitions_gone(self, tps: Partitions, /) -> None:
+        """Stop reading these partitions."""
+
+    def partitions_added(self, tps: Partitions, /) -> None:
+        """Begin to read these partitions."""
+
+    def left(self) -> None:
+        """Continue after the response to a LeaveGroup."""
+
+
+class ConsumerCoordinator:
+    """The membership of one consumer.
+
+    Attributes:
+        does: the configuration of the consumer.
+        calls: the requests to the coordinator.
+        state: what the member is doing.
+        membership: the member ID and the generation. Without a generation, the consumer is not a member.
+        owned: the partitions that the consumer owns, in the order of the assignment.
+        rejoin_needed: whether the consumer is to join in its next poll().
+        revoked: whether the consumer has prepared for the rebalance: it has committed, and given up what it must.
+        rejoin_at: the earliest time for the next JoinGroup, µs.
+        joining: whether a JoinGroup or a SyncGroup is in flight, or about to be sent.
+        received: the assignment that the next poll() takes over; None if there is none.
+        protocol: the chosen assignor.
+        leads: whether the member is the leader of its generation.
+        joined: the JoinGroup response of the leader, until the metadata of all topics is there; None otherwise.
+        known_counts: for the leader, the number of partitions of each topic that it has assigned.
+        last: the last assignment and its generation, for the assignor `sticky`.
+        heartbeats: whether the heartbeat thread is enabled.
+        heartbeat_in_flight: whether a heartbeat is in flight.
+        next_heartbeat: when the next heartbeat is due, µs.
+        session_deadline: when the session ends unless the coordinator answers a heartbeat, µs.
+        poll_deadline: when the consumer leaves the group unless the application calls poll(), µs.
+        heartbeat_timer: when the timer of the heartbeat thread is due, µs.
+        assign_time: how long the leader takes to assign the partitions, µs.
+        leaving: the correlation ID of the LeaveGroup of a consumer that closes; 0 if there is none.
+    """
+
+    __slots__ = (
+        "assign_time", "calls", "client", "does", "heartbeat_in_flight", "heartbeat_timer", "heartbeats", "joined", "joining", "known_counts", "last", "leads",
+        "leaving", "membership", "next_heartbeat", "owned", "poll_deadline", "protocol", "received", "rejoin_at", "rejoin_needed", "release",
+        "revoked", "session_deadline", "state",
+    )  # fmt: skip
+
+    client: Final[Application]
+    does: Final[MemberConfig]
+    release: Final[Release]
+    calls: Final[CoordinatorCalls]
+    owned: Final[dict[TopicPartition, None]]
+
+    def __init__(self, client: Application, does: MemberConfig, release: Release) -> None:
+        self.client = client
+        self.does = does
+        self.release = release
+        self.calls = CoordinatorCalls(client, does.group)
+        self.state = MemberState.UNJOINED
+        self.membership = NOT_A_MEMBER._replace(instance_id=does.instance_id)
+        self.owned = {}
+        self.rejoin_needed = True
+        self.revoked = False
+        self.rejoin_at = 0
+        self.joining = False
+        self.received: Partitions | None = None
+        self.protocol = ""
+        self.leads = False
+        self.joined: JoinGroupResponse | None = None
+        self.known_counts: dict[str, int] = {}
+        self.last: tuple[Partitions, int] = ((), NO_GENERATION)
+        self.heartbeats = False
+        self.heartbeat_in_flight = False
+        self.next_heartbeat = NO_DEADLINE
+        self.session_deadline = NO_DEADLINE
+        self.poll_deadline = NO_DEADLINE
+        self.heartbeat_timer = NO_DEADLINE
+        self.assign_time = 0
+        self.leaving = 0
+        client.handlers.update(
+            {
+                FindCoordinatorResponse: self._handle_coordinator,
+                JoinGroupResponse: self._handle_join,
+                SyncGroupResponse: self._handle_sync,
+                HeartbeatResponse: self._handle_heartbeat,
+                LeaveGroupResponse: self._handle_leave,
+            }
+        )
+        client.timers.update(
+            {
+                "find-coordinator": self._find_again,
+                "call-timeout": self.calls.timed_out,
+                "heartbeat-thread": self._heartbeat_thread,
+                "join-again": self._nothing,
+                "assign": self._assignor_done,
+            }
+        )
+
+    @property
+    def name(self) -> str:
+        """The client.id."""
+        return self.client.name
+
+    @property
+    def is_cooperative(self) -> bool:
+        """Whether the consumer keeps its partitions during a rebalance (KIP-429)."""
+        return assignors.is_cooperative(self.does.assignors)
+
+    @property
+    def is_rebalancing(self) -> bool:
+        """Whether the member has sent a JoinGroup and does not have its assignment yet."""
+        return self.state in (MemberState.PREPARING_REBALANCE, MemberState.COMPLETING_REBALANCE)
+
+    def _emit(self, kind: str, *columns: object) -> None:
+        journal = self.client.journal
+        journal.cause = journal.emit(kind, self.name, self.does.group, *columns)
+
+    def _nothing(self, _: object) -> None:
+        """After each timer, the consumer continues with its poll()."""
+
+    def _handle_coordinator(self, response: FindCoordinatorResponse, _: str) -> None:
+        self.calls.found(response)
+
+    def _find_again(self, _: object) -> None:
+        self.calls.search_again()
+
+    # --- poll() ----------------------------------------------------------------------------------------------------
+
+    def ensure_active_group(self) -> None:
+        """Take over an assignment, or join the group if that is needed (`#ensureActiveGroup`). The caller has prepared the rebalance."""
+        if self.received is not None:
+            self._complete_join(self.received)
+        if not self.calls.coordinator:
+            self.calls.find()
+        elif self.rejoin_needed and self.revoked and not self.joining:
+            wait = self.rejoin_at - self.client.journal.now
+            self.joining = True
+            if wait > 0:
+                self.joining = False
+                self.client.timer(wait, "join-again")
+            else:
+                self._send_join()
+
+    def must_prepare(self) -> bool:
+        """Whether the next poll() must prepare for a rebalance before it joins."""
+        return self.rejoin_needed and not self.revoked and not self.joining and self.received is None and bool(self.calls.coordinator)
+
+    def prepare_join(self) -> None:
+        """Give up the partitions that must not be kept during a rebalance (`ConsumerCoordinator#onJoinPrepare`)."""
+        self.revoked = True
+        if self.membership.generation == NO_GENERATION or not self.membership.member_id:
+            self._lose(tuple(self.owned))
+        elif not self.is_cooperative:
+            self._revoke(tuple(self.owned))
+
+    def _lose(self, tps: Partitions) -> None:
+        if tps:
+            self._emit(events.PartitionsLost.kind, ", ".join(map(str, tps)))
+            self._give_up(tps)
+
+    def _revoke(self, tps: Partitions) -> None:
+        if tps:
+            self._emit(events.PartitionsRevoked.kind, self.membership.generation, ", ".join(map(str, tps)))
+            self._give_up(tps)
+
+    def revoke_all(self) -> None:
+        """Give up all partitions, because the consumer closes."""
+        self._revoke(tuple(self.owned)) if self.membership.generation != NO_GENERATION else self._lose(tuple(self.owned))
+
+    def _give_up(self, tps: Partitions) -> None:
+        for tp in tps:
+            self.owned.pop(tp, None)
+        self.client.partitions_gone(tps)
+
+    def request_rejoin(self, reason: str) -> None:
+        """Join again in the next poll() (`#requestRejoin`)."""
+        if not self.rejoin_needed:
+            self.rejoin_needed = True
+            self._emit(events.RejoinNeeded.kind, self.membership.generation, reason)
+
+    def _reset(self, reason: str, *, keep_member_id: bool = False) -> None:
+        """Forget the generation, and join again (`#resetStateAndRejoin`)."""
+        member_id = self.membership.member_id if keep_member_id else ""
+        self.membership = NOT_A_MEMBER._replace(member_id=member_id, instance_id=self.does.instance_id)
+        self.state = MemberState.UNJOINED
+        self.received = None
+        self.revoked = False
+        self.request_rejoin(reason)
+
+    # --- JoinGroup -------------------------------------------------------------------------------------------------
+
+    def _protocols(self) -> Protocols:
+        return tuple((name, self._subscription(name)) for name in self.does.assignors)
+
+    def _subscription(self, name: str) -> Subscription:
+        """Return the subscription for an assignor (`ConsumerCoordinator#metadata`)."""
+        owned: Partitions = tuple(self.owned)
+        generation = self.membership.generation if owned else NO_GENERATION
+        if assignors.ASSIGNORS[name].remembers:
+            owned, generation = self.last
+        return Subscription(self.does.topics, owned, generation, self.does.rack or "")
+
+    def _send_join(self, reason: str = "") -> None:
+        """Send a JoinGroup. Until its response, the heartbeat thread is disabled (`#sendJoinGroupRequest`)."""
+        config = self.does.client
+        rebalance_timeout = config.max_poll_interval if self.release.background_heartbeats else config.session_timeout
+        self.joining, self.state, self.heartbeats = True, MemberState.PREPARING_REBALANCE, False
+        timeout = max(config.request_timeout, rebalance_timeout + JOIN_TIMEOUT_LAPSE)
+        correlation = self.calls.register(self.calls.coordinator, self._join_failed, self.membership, timeout)
+        member_id, _, instance_id = self.membership
+        request = JoinGroupRequest(
+            correlation,
+            self.name,
+            self.does.group,
+            member_id,
+            instance_id,
+            config.session_timeout,
+            rebalance_timeout,
+            self._protocols(),
+            reason,
+        )
+        self.client.send(self.calls.coordinator, request)
+
+    def _join_failed(self, _: object, error: str) -> None:
+        """Join again after retry.backoff.ms."""
+        self.joining = False
+        self.joined = None
+        self.state = MemberState.UNJOINED
+        self.rejoin_needed = True
+        self.rejoin_at = self.client.journal.now + RETRY_BACKOFF
+        if error in COORDINATOR_ERRORS:
+            self.calls.coordinator_failed(error)
+        self.client.timer(RETRY_BACKOFF, "join-again")
+
+    def _handle_join(self, response: JoinGroupResponse, _: str) -> None:
+        call = self.calls.take(response.correlation)
+        if call is None:
+            return
+        error = response.error
+        if error == errors.NONE:
+            self._joined(response)
+        elif error == errors.MEMBER_ID_REQUIRED:
+            self.membership = self.membership._replace(member_id=response.member_id, generation=NO_GENERATION)
+            self._send_join()
+        elif error in FATAL:
+            self.joining, self.state = False, MemberState.UNJOINED
+            self.client.poll_fails(FATAL[error])
+        elif error in (errors.UNKNOWN_MEMBER_ID, errors.ILLEGAL_GENERATION):
+            self.joining = False
+            self.rejoin_needed = True
+            if call.detail == self.membership:
+                self._reset(error, keep_member_id=error == errors.ILLEGAL_GENERATION)
+        else:
+            self._join_failed(None, error)
+
+    def _joined(self, response: JoinGroupResponse) -> None:
+        """Send a SyncGroup. The leader first assigns the partitions (`#onLeaderElected`)."""
+        self.membership = self.membership._replace(member_id=response.member_id, generation=response.generation)
+        self.state = MemberState.COMPLETING_REBALANCE
+        self.protocol, self.leads = response.protocol, response.member_id == response.leader
+        self.rejoin_needed = False
+        self._enable_heartbeats()
+        if self.leads and not response.skip_assignment:
+            self.joined = response
+            if self.assign_time:
+                self.client.timer(self.assign_time, "assign", response)
+            else:
+                self.assign_if_possible()
+        else:
+            self._send_sync(())
+
+    def _assignor_done(self, response: object) -> None:
+        if response is self.joined:
+            self._assign()
+            if self.joined is not None:
+                self.client.timer(RETRY_BACKOFF, "assign", response)
+
+    def assign_if_possible(self) -> None:
+        """Assign the partitions, if this member leads, knows the partitions of all topics, and takes no time for it."""
+        if not self.assign_time:
+            self._assign()
+
+    def _assign(self) -> None:
+        response = self.joined
+        if response is None:
+            return
+        topics = tuple(dict.fromkeys(topic for each in response.members for topic in each.subscription.topics))
+        counts = self.client.partition_counts(topics)
+        if counts is not None:
+            self.joined, self.known_counts = None, counts
+            self._send_sync(assignors.assign(self.protocol, counts, response.members, self.release))
+
+    def check_metadata(self) -> None:
+        """As the leader, join again if a topic has more partitions than were assigned (`ConsumerCoordinator#rejoinNeededOrPending`)."""
+        self.assign_if_possible()
+        if self.leads and self.state is MemberState.STABLE and self.known_counts:
+            counts = self.client.partition_counts(tuple(self.known_counts))
+            if counts is not None and counts != self.known_counts:
+                self.request_rejoin("a topic has other partitions than those that the leader has assigned")
+
+    # --- SyncGroup -------------------------------------------------------------------------------------------------
+
+    def _send_sync(self, assignments: tuple[tuple[str, Partitions], ...]) -> None:
+        if not self.calls.coordinator:
+            self._join_failed(None, DISCONNECTED)
+            return
+        correlation = self.calls.register(self.calls.coordinator, self._join_failed, self.membership)
+        member_id, generation, instance_id = self.membership
+        request = SyncGroupRequest(correlation, self.does.group, generation, member_id, instance_id, self.protocol, assignments)
+        self.client.send(self.calls.coordinator, request)
+
+    def _handle_sync(self, response: SyncGroupResponse, _: str) -> None:
+        call = self.calls.take(response.correlation)
+        if call is None:
+            return
+        error = response.error
+        self.joining = False
+        if call.detail != self.membership:
+            self.rejoin_needed = True  # the heartbeat thread has left the group, or lost its generation
+        elif error == errors.NONE:
+            self.state, self.received = MemberState.STABLE, response.assignment
+        elif error in FATAL:
+            self.client.poll_fails(FATAL[error])
+        elif error in (errors.UNKNOWN_MEMBER_ID, errors.ILLEGAL_GENERATION):
+            self._reset(error, keep_member_id=error == errors.ILLEGAL_GENERATION)
+        elif error == errors.REBALANCE_IN_PROGRESS:
+            self.state = MemberState.UNJOINED
+            self.request_rejoin("the group rebalances again")
+        else:
+            self._join_failed(None, error)
+
+    def _complete_join(self, assignment: Partitions) -> None:
+        """Take over the assignment (`ConsumerCoordinator#onJoinComplete`)."""
+        self.received = None
+        self.revoked = False
+        gone = tuple(tp for tp in self.owned if tp not in assignment)
+        added = tuple(tp for tp in assignment if tp not in self.owned)
+        if gone:
+            self._revoke(gone)
+        self.last = (assignment, self.membership.generation)
+        self.owned.clear()
+        self.owned.update(dict.fromkeys(assignment))
+        self._emit(events.PartitionsAssigned.kind, self.membership.generation, ", ".join(map(str, added)))
+        self.client.partitions_added(added)
+        if gone and self.is_cooperative:
+            self.request_rejoin("it gave up partitions that others are to get")
+
+    # --- the heartbeat thread --------------------------------------------------------------------------------------
+
+    def _enable_heartbeats(self) -> None:
+        now = self.client.journal.now
+        self.heartbeats = True
+        self.next_heartbeat = now + self.does.client.heartbeat_interval
+        self.session_deadline = now + self.does.client.session_timeout
+        self.arm_heartbeats()
+
+    def arm_heartbeats(self, wait: int = 0) -> None:
+        """Set the timer of the heartbeat thread to the next moment at which it has something to do, at least after `wait` µs."""
+        now = self.client.journal.now
+        due = max(min(self.next_heartbeat, self.session_deadline, self.poll_deadline), now + wait)
+        if self.heartbeats and due < self.heartbeat_timer:
+            self.heartbeat_timer = due
+            self.client.timer(due - now, "heartbeat-thread", due)
+
+    def _heartbeat_thread(self, due: object) -> None:
+        """Check the deadlines in Kafka's order, and send a heartbeat if one is due (`AbstractCoordinator.HeartbeatThread#run`)."""
+        if due != self.heartbeat_timer:
+            return
+        self.heartbeat_timer = NO_DEADLINE
+        now = self.client.journal.now
+        if not self.heartbeats or self.state in (MemberState.UNJOINED, MemberState.PREPARING_REBALANCE):
+            self.heartbeats = False
+            return
+        if not self.release.background_heartbeats and not self.client.is_polling:
+            return  # poll() arms the timer again
+        interval = self.does.client.heartbeat_interval
+        if not self.calls.coordinator:
+            self.calls.find()
+            self.arm_heartbeats(RETRY_BACKOFF)
+            return
+        elif now >= self.session_deadline:
+            self.calls.coordinator_failed("no heartbeat was answered within the session timeout")
+            self.session_deadline = now + self.does.client.session_timeout
+            self.next_heartbeat = now + RETRY_BACKOFF
+        elif now >= self.poll_deadline:
+            self._emit(events.PollTooLate.kind, self.does.client.max_poll_interval // US_PER_MS)
+            self.leave("the application did not call poll() in time")
+            self.poll_deadline = NO_DEADLINE
+            self.heartbeats = False
+            self._reset("it left the group")
+        elif now >= self.next_heartbeat:
+            self.next_heartbeat = now + (RETRY_BACKOFF if self.heartbeat_in_flight else interval)
+            if not self.heartbeat_in_flight:
+                self._send_heartbeat()
+        self.arm_heartbeats()
+
+    def _send_heartbeat(self) -> None:
+        self.heartbeat_in_flight = True
+        correlation = self.calls.register(self.calls.coordinator, self._heartbeat_failed, self.membership)
+        member_id, generation, instance_id = self.membership
+        self.client.send(self.calls.coordinator, HeartbeatRequest(correlation, self.does.group, generation, member_id, instance_id))
+
+    def _heartbeat_failed(self, _: object, __: str) -> None:
+        self.heartbeat_in_flight = False
+        self.next_heartbeat = self.client.journal.now + RETRY_BACKOFF
+        self.arm_heartbeats()
+
+    def _handle_heartbeat(self, response: HeartbeatResponse, _: str) -> None:
+        call = self.calls.take(response.correlation)
+        if call is None:
+            return
+        self.heartbeat_in_flight = False
+        error, now = response.error, self.client.journal.now
+        if error in COORDINATOR_ERRORS:
+            self.calls.coordinator_failed(error)
+            self.next_heartbeat = now + RETRY_BACKOFF
+            self.arm_heartbeats()
+            return
+        self.session_deadline = now + self.does.client.session_timeout
+        self.arm_heartbeats()
+        if error == errors.REBALANCE_IN_PROGRESS and self.state is MemberState.STABLE:
+            self.request_rejoin("the group rebalances")
+        elif error in FATAL and call.detail == self.membership:
+            self.client.poll_fails(FATAL[error])
+        elif error in (errors.UNKNOWN_MEMBER_ID, errors.ILLEGAL_GENERATION) and call.detail == self.membership:
+            self.heartbeats = False
+            self._reset(f"its heartbeat was refused: {error}", keep_member_id=error == errors.ILLEGAL_GENERATION)
+
+    def poll_ended(self) -> None:
+        """The application leaves poll(): from now on, max.poll.interval.ms counts."""
+        if self.release.background_heartbeats:
+            self.poll_deadline = self.client.journal.now + self.does.client.max_poll_interval
+            self.arm_heartbeats()
+
+    def poll_began(self) -> None:
+        """The application calls poll()."""
+        self.poll_deadline = NO_DEADLINE
+        self.arm_heartbeats()
+
+    # --- leaving ---------------------------------------------------------------------------------------------------
+
+    def leave(self, reason: str) -> int:
+        """Send a LeaveGroup if the member is dynamic. Returns its correlation ID, or 0 (`#maybeLeaveGroup`)."""
+        if self.does.instance_id or not self.calls.coordinator or not self.membership.member_id or self.state is MemberState.UNJOINED:
+            return 0
+        correlation = self.calls.register(self.calls.coordinator, self._leave_failed, None)
+        self.client.send(
+            self.calls.coordinator, LeaveGroupRequest(correlation, self.does.group, ((self.membership.member_id, ""),), reason)
+        )
+        return correlation
+
+    def close(self) -> bool:
+        """Leave the group. Returns whether the consumer is to wait for a response."""
+        self.heartbeats = False
+        self.leaving = self.leave("the consumer is being closed")
+        return bool(self.leaving)
+
+    def _leave_failed(self, _: object, __: str) -> None:
+        if self.leaving:
+            self.leaving = 0
+            self.client.left()
+
+    def _handle_leave(self, response: LeaveGroupResponse, _: str) -> None:
+        if self.calls.take(response.correlation) is not None and response.correlation == self.leaving:
+            self.leaving = 0
+            self.client.left()
+
+    # --- commits ---------------------------------------------------------------------------------------------------
+
+    def commit_membership(self) -> GroupMembership | None:
+        """Return the membership that a commit names; None if the consumer is not in a stable generation (`#generationIfStable`)."""
+        return self.membership if self.state is MemberState.STABLE else None
+
+    def generation_refused(self, membership: object, error: str) -> None:
+        """Handle a commit that was refused because of its member ID or generation."""
+        if membership == self.membership:
+            self._reset(f"its commit was refused: {error}", keep_member_id=error == errors.ILLEGAL_GENERATION)

@@ -1,0 +1,165 @@
+"""The requests of a member to the coordinator of its group, and the search for that coordinator (Kafka: `AbstractCoordinator`, `ConsumerNetworkClient`)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Final, NamedTuple, Protocol
+
+from core.kafka import errors, events
+from core.kafka.clients.client import POLL_DELAY, RETRY_BACKOFF
+from core.kafka.clients.client_config import ClientConfig
+from core.kafka.ids import NO_LEADER, broker_address, broker_at
+from core.kafka.transaction.messages import FindCoordinatorRequest, FindCoordinatorResponse
+from core.sim.journal import Journal
+
+DISCONNECTED: Final = "the connection broke"
+"""The error of a request whose connection broke, or that was not answered in time."""
+
+
+class CallingClient(Protocol):
+    """What the calls need of their client."""
+
+    @property
+    def name(self) -> str:
+        """The client.id."""
+
+    @property
+    def config(self) -> ClientConfig:
+        """The settings."""
+
+    @property
+    def journal(self) -> Journal:
+        """The journal."""
+
+    def next_correlation(self) -> int:
+        """A new correlation ID."""
+
+    def send(self, node: str, message: object, /) -> None:
+        """Send a message."""
+
+    def timer(self, delay: int, name: str, about: object = None, /) -> None:
+        """Call a timer after a delay, µs."""
+
+    def least_loaded_node(self) -> str:
+        """The broker to ask for the coordinator."""
+
+    def reconnect_time(self, node: str, /) -> int:
+        """The time when a broken connection is tried again, µs; 0 if it is not broken."""
+
+    def abandon_connection(self, node: str, /) -> None:
+        """Close the connection to a broker that does not answer in time."""
+
+
+class Call(NamedTuple):
+    """A request in flight: the broker, the function that handles its failure, and a detail."""
+
+    node: str
+    failed: Callable[[object, str], None]
+    detail: object
+
+
+class CoordinatorCalls:
+    """The requests of one member.
+
+    Attributes:
+        group: the group.
+        coordinator: the address of the coordinator; empty while it is unknown.
+        searching: whether the member looks for the coordinator.
+        in_flight: the requests in flight, by correlation ID.
+    """
+
+    __slots__ = ("client", "coordinator", "group", "in_flight", "searching")
+
+    client: Final[CallingClient]
+    group: Final[str]
+    in_flight: Final[dict[int, Call]]
+
+    def __init__(self, client: CallingClient, group: str) -> None:
+        self.client = client
+        self.group = group
+        self.coordinator = ""
+        self.searching = False
+        self.in_flight = {}
+
+    # --- the search for the coordinator ----------------------------------------------------------------------------
+
+    def find(self) -> None:
+        """Look up the coordinator, unless a lookup is under way (`AbstractCoordinator#lookupCoordinator`)."""
+        if self.coordinator or self.searching:
+            return
+        self.searching = True
+        node = self.client.least_loaded_node()
+        if self.client.reconnect_time(node) > self.client.journal.now:
+            self._search_failed(None, DISCONNECTED)
+            return
+        correlation = self.register(node, self._search_failed, None)
+        self.client.send(node, FindCoordinatorRequest(correlation, self.group, True))
+
+    def found(self, response: FindCoordinatorResponse) -> bool:
+        """Handle the response to a lookup. Returns whether the coordinator is known now."""
+        if self.take(response.correlation) is None:
+            return False
+        if response.error != errors.NONE:
+            self._search_failed(None, response.error)
+            return False
+        self.searching = False
+        self.coordinator = broker_address(response.broker)
+        journal = self.client.journal
+        journal.emit(events.CoordinatorFound.kind, self.client.name, self.group, response.broker)
+        return True
+
+    def _search_failed(self, _: object, __: str) -> None:
+        """Look up the coordinator again after retry.backoff.ms."""
+        self.client.timer(RETRY_BACKOFF, "find-coordinator")
+
+    def search_again(self) -> None:
+        """Look up the coordinator again, because the back-off is over."""
+        self.searching = False
+        self.find()
+
+    def coordinator_failed(self, reason: str) -> None:
+        """Forget the coordinator (`AbstractCoordinator#markCoordinatorUnknown`)."""
+        if not self.coordinator:
+            return
+        broker = broker_at(self.coordinator)
+        self.coordinator = ""
+        journal = self.client.journal
+        number = NO_LEADER if broker is None else broker
+        journal.cause = journal.emit(events.CoordinatorLost.kind, self.client.name, self.group, number, reason)
+
+    # --- requests --------------------------------------------------------------------------------------------------
+
+    def register(self, node: str, failed: Callable[[object, str], None], detail: object, timeout: int = 0) -> int:
+        """Return the correlation ID of a new request.
+
+        Args:
+            node: the broker.
+            failed: called with the detail and the error if the connection breaks.
+            detail: what the request is about.
+            timeout: the time after which the request fails, µs; request.timeout.ms if it is 0.
+        """
+        correlation = self.client.next_correlation()
+        self.in_flight[correlation] = Call(node, failed, detail)
+        self.client.timer((timeout or self.client.config.request_timeout) + POLL_DELAY, "call-timeout", correlation)
+        return correlation
+
+    def take(self, correlation: int) -> Call | None:
+        """Return a request that was answered; None if it is not in flight."""
+        return self.in_flight.pop(correlation, None)
+
+    def timed_out(self, correlation: object) -> None:
+        """Close the connection of a request that was not answered in time."""
+        assert isinstance(correlation, int)
+        call = self.in_flight.get(correlation)
+        if call is not None:
+            self.client.abandon_connection(call.node)
+
+    def disconnected(self, node: str) -> None:
+        """Let the requests to a broker fail."""
+        for correlation in [each for each, call in self.in_flight.items() if call.node == node]:
+            call = self.in_flight.pop(correlation)
+            if self.coordinator == node:
+                self.coordinator_failed(DISCONNECTED)
+            call.failed(call.detail, DISCONNECTED)
+        if self.coordinator == node:
+            self.coordinator_failed(DISCONNECTED)

@@ -1,0 +1,456 @@
+"""A consumer that is a member of a group, and its application: a loop of poll(), processing, and commits (Kafka: `KafkaConsumer`).
+
+The application takes some time for each poll and each record. While it processes, it does not call poll(): it does not notice a rebalance, and
+does not read on. In poll(), it waits until there are records.
+"""
+
+from __future__ import annotations
+
+import enum
+from typing import Final
+
+from core.kafka import events
+from core.kafka.clients.client import Client
+from core.kafka.clients.group_member.consumer_coordinator import ConsumerCoordinator
+from core.kafka.clients.group_member.member_config import CommitMode, MemberConfig
+from core.kafka.clients.group_member.offset_commits import CommitKind, OffsetCommits
+from core.kafka.clients.group_member.topic_reader import PolledRange, TopicReader
+from core.kafka.durability_observer import DurabilityObserver
+from core.kafka.group_coordinator.classic.messages import Partitions
+from core.kafka.group_coordinator.messages import OffsetToCommit
+from core.kafka.ids import TopicPartition
+from core.kafka.messages import ConsumerFetchResponse, ListOffsetsResponse, MetadataResponse, OffsetsForLeaderEpochResponse
+from core.kafka.release import Release
+from core.sim.journal import Journal
+from core.sim.messages import Disconnected, Timer
+from core.sim.network import Network
+
+READER_MESSAGES: Final = frozenset({MetadataResponse, ConsumerFetchResponse, ListOffsetsResponse, OffsetsForLeaderEpochResponse})
+"""The messages that the readers handle."""
+
+
+class Phase(enum.Enum):
+    """What the application is doing."""
+
+    POLLING = "in poll()"
+    PREPARING = "committing before a rebalance"
+    COMMITTING_FIRST = "committing before it processes"
+    PROCESSING = "processing"
+    COMMITTING = "committing"
+    CLOSING = "closing"
+    ENDED = "ended"
+
+
+class GroupMember(Client):
+    """One consumer of a group.
+
+    Attributes:
+        does: the configuration.
+        release: the rules in force.
+        coordinator: the membership.
+        commits: the commits.
+        readers: the reads, by topic.
+        phase: what the application is doing.
+        running: whether the process runs.
+        closing: whether the application is to close the consumer after its present step.
+        failure: the exception that poll() is to throw; empty if there is none.
+        commit_requested: whether an act asked for a commit.
+        delay: the time that the application takes for each poll with records, µs.
+        per_record: the time that it takes for each record, µs.
+        batch: the records that the application processes.
+        batch_began: when the processing began, µs.
+        batch_time: how long the processing takes, µs.
+        batch_number: the number of polls with records, so that timers of other processing have no effect.
+        processed: the number of records processed.
+        crash_after: how many more records the application processes before it crashes; -1 if it does not.
+        auto_commit_due: when the next automatic commit is due, µs.
+        fetches: whether fetches can be sent now.
+    """
+
+    __slots__ = (
+        "_losing", "auto_commit_due", "batch", "batch_began", "batch_number", "batch_time", "closing", "commit_requested", "commits", "coordinator",
+        "crash_after", "delay", "does", "failure", "fetches", "per_record", "phase", "processed", "readers", "release", "running",
+    )  # fmt: skip
+
+    does: Final[MemberConfig]
+    release: Final[Release]
+    coordinator: Final[ConsumerCoordinator]
+    commits: Final[OffsetCommits]
+    readers: Final[dict[str, TopicReader]]
+
+    def __init__(
+        self,
+        name: str,
+        does: MemberConfig,
+        release: Release,
+        brokers: tuple[int, ...],
+        network: Network,
+        journal: Journal,
+        account: DurabilityObserver,
+    ) -> None:
+        super().__init__(name, does.topics[0], brokers, network, journal, account)
+        self.does = does
+        self.release = release
+        self.config = does.client
+        self.coordinator = ConsumerCoordinator(self, does, release)
+        self.commits = OffsetCommits(self, self.coordinator)
+        self.readers = {}
+        self.phase = Phase.POLLING
+        self.running = False
+        self.closing = False
+        self.failure = ""
+        self.commit_requested = False
+        self.delay = 0
+        self.per_record = 0
+        self.batch: tuple[PolledRange, ...] = ()
+        self.batch_began = 0
+        self.batch_time = 0
+        self.batch_number = 0
+        self.processed = 0
+        self.crash_after = -1
+        self.auto_commit_due = 0
+        self.fetches = True
+        self._losing = False
+        self.timers.update({"work": self._work_done, "auto-commit": self._auto_commit_timer})
+
+    # --- the life of the process -----------------------------------------------------------------------------------
+
+    def succeed(self, former: GroupMember) -> None:
+        """Take the place of a former process with the same name, so that its timers and requests have no effect."""
+        self.incarnation = former.incarnation + 1
+        self._correlation = former._correlation
+
+    def start(self) -> None:
+        """Start the process: subscribe, and call poll()."""
+        self.running = True
+        self.network.alive[self.address] = True
+        does = self.does
+        self.journal.cause = self.journal.emit(
+            events.MemberStarted.kind, self.name, does.group, ", ".join(does.topics), ", ".join(does.assignors), does.instance_id
+        )
+        for topic in does.topics:
+            self._reader(topic)
+        self._schedule_auto_commit()
+        self._continue()
+
+    def _reader(self, topic: str) -> TopicReader:
+        known = self.readers.get(topic)
+        if known is None:
+            brokers = tuple(int(address[1:]) for address in self.brokers)
+            known = self.readers[topic] = TopicReader(
+                self, self.name, topic, self.does, self.release, brokers, self.network, self.journal, self.account
+            )
+            known.incarnation, known.by_hand = self.incarnation, self.by_hand
+            known.start()
+        return known
+
+    def kill(self, how: str = "killed", error: str = "", frozen_at: int | None = None) -> None:
+        """End the process without a goodbye; `how` is a word of `member-ended`. A frozen process has done nothing since `frozen_at`, µs."""
+        journal = self.journal
+        if self.phase is Phase.PROCESSING:
+            self._count_processed(self._done_by(journal.now if frozen_at is None else frozen_at))
+        journal.cause = journal.emit(events.MemberEnded.kind, self.name, self.does.group, how, error)
+        self.running, self.phase, self.batch = False, Phase.ENDED, ()
+        self.incarnation += 1
+        for reader in self.readers.values():
+            reader.stop()
+        self.network.process_died(self.address, journal.now, journal.cause)
+        self.account.group_checked(self.does.group)
+
+    def close(self) -> None:
+        """Close the consumer after the present step of the application (`KafkaConsumer#close`)."""
+        self.closing = True
+        self._continue()
+
+    def pause_partitions(self, topic: str | None, partition: int | None) -> None:
+        """Pause owned partitions: all of them, those of a topic, or one (`KafkaConsumer#pause`)."""
+        for reader in self.readers.values():
+            if topic in (None, reader.topic):
+                reader.paused.update({each: None for each in reader.assigned if partition in (None, each)})
+
+    def resume_partitions(self, topic: str | None, partition: int | None) -> None:
+        """Resume paused partitions (`KafkaConsumer#resume`)."""
+        for reader in self.readers.values():
+            if topic in (None, reader.topic):
+                for each in [each for each in reader.paused if partition in (None, each)]:
+                    del reader.paused[each]
+        self._continue()
+
+    def commit_now(self) -> None:
+        """Commit what was polled, as soon as the application calls poll() again (commitSync)."""
+        self.commit_requested = True
+        self._continue()
+
+    # --- messages --------------------------------------------------------------------------------------------------
+
+    def handle(self, message: object, sender: str) -> None:
+        """Handle a message or a timer; then continue with the loop of the application."""
+        if isinstance(message, Timer):
+            topic, colon, name = message.name.partition(":")
+            if colon:
+                self.readers[topic].timers[name](message.about)
+            else:
+                super().handle(message, sender)
+        else:
+            if type(message) in READER_MESSAGES or type(message) is Disconnected:
+                for reader in self.readers.values():
+                    reader.handle(message, sender)
+            if type(message) not in READER_MESSAGES:
+                super().handle(message, sender)
+        self._continue()
+
+    def refresh_metadata(self) -> None:
+        """Request the metadata of all topics."""
+        for reader in self.readers.values():
+            reader.refresh_metadata()
+
+    def refresh_metadata_soon(self) -> None:
+        """Do nothing: the readers request their metadata."""
+
+    def metadata_updated(self) -> None:
+        """Do nothing: the readers handle metadata."""
+
+    def metadata_changed(self) -> None:
+        """Let the leader of the group look at the numbers of partitions."""
+        self.coordinator.check_metadata()
+
+    def connection_lost(self, node: str) -> None:
+        """Drop the requests to a broker."""
+        if not self._losing:
+            self._losing = True
+            self.coordinator.calls.disconnected(node)
+            for reader in self.readers.values():
+                reader.connection_lost(node)
+            self._losing = False
+
+    def shared_connection_lost(self, node: str) -> None:
+        """Handle a connection that a reader gave up, or that broke."""
+        if not self._losing:
+            self.connection_failed(node)
+            self.connection_lost(node)
+
+    # --- the loop of the application -------------------------------------------------------------------------------
+
+    @property
+    def is_polling(self) -> bool:
+        """Whether the application is in poll()."""
+        return self.phase is Phase.POLLING
+
+    def poll_fails(self, error: str) -> None:
+        """Let poll() throw an exception. The application then closes the consumer."""
+        if not self.failure:
+            self.failure = error
+
+    def _continue(self) -> None:
+        """Continue with poll() until the application waits for something."""
+        while self.running and self.phase is Phase.POLLING:
+            if self.failure or self.closing:
+                self._begin_close()
+                return
+            if self.commit_requested:
+                self.commit_requested = False
+                self._commit(Phase.COMMITTING, CommitKind.SYNC, self._consumed())
+                continue
+            if not self._poll_coordinator():
+                continue
+            polled = self._poll_records()
+            if not polled:
+                self._fetch()
+                return
+            self._begin_batch(polled)
+
+    def _poll_coordinator(self) -> bool:
+        """Do what poll() does for the group. Returns False if the application must wait for a commit first (`ConsumerCoordinator#poll`)."""
+        coordinator = self.coordinator
+        if coordinator.must_prepare():
+            if self.does.commits is CommitMode.AUTO and coordinator.commit_membership() is not None:
+                timeout = coordinator.does.client.max_poll_interval
+                self._commit(Phase.PREPARING, CommitKind.PREPARE, self._consumed(), timeout)
+                if self.phase is Phase.PREPARING:
+                    return False
+            else:
+                coordinator.prepare_join()
+        coordinator.ensure_active_group()
+        if self.does.commits is CommitMode.AUTO and self.journal.now >= self.auto_commit_due:
+            self._schedule_auto_commit()
+            if coordinator.commit_membership() is not None and coordinator.calls.coordinator and (offsets := self._consumed()):
+                self.commits.commit(CommitKind.AUTO, offsets, 0)
+        self.commits.fetch()
+        return True
+
+    def _fetch(self) -> None:
+        for reader in self.readers.values():
+            reader.fetch()
+
+    def _poll_records(self) -> tuple[PolledRange, ...]:
+        room, polled = self.does.client.max_poll_records, []
+        for reader in self.readers.values():
+            if room and reader.buffer:
+                found = reader.poll(room)
+                room -= sum(each.end - each.start for each in found)
+                polled += found
+        return tuple(polled)
+
+    # --- processing ------------------------------------------------------------------------------------------------
+
+    def _begin_batch(self, polled: tuple[PolledRange, ...]) -> None:
+        """Leave poll() with records. Kafka sends the next fetches before that."""
+        self.batch = polled
+        self._fetch()
+        self.coordinator.poll_ended()
+        self.fetches = False
+        if self.does.commits is CommitMode.BEFORE:
+            self._commit(Phase.COMMITTING_FIRST, CommitKind.SYNC, self._consumed())
+        else:
+            self._process()
+
+    def _process(self) -> None:
+        self.phase = Phase.PROCESSING
+        self.batch_began = self.journal.now
+        self.batch_number += 1
+        count = sum(each.end - each.start for each in self.batch)
+        if 0 <= self.crash_after < count:
+            count = self.crash_after
+        self.batch_time = self.delay + self.per_record * count
+        if self.batch_time:
+            self.timer(self.batch_time, "work", self.batch_number)
+        else:
+            self._work_done(self.batch_number)
+
+    def stall(self, duration: int) -> None:
+        """Let the application do something else for some time: it does not call poll()."""
+        if self.phase is Phase.POLLING:
+            self.coordinator.poll_ended()
+            self.fetches = False
+            self.phase, self.batch, self.batch_began, self.batch_time = Phase.PROCESSING, (), self.journal.now, duration
+            self.batch_number += 1
+            self.timer(duration, "work", self.batch_number)
+
+    def _work_done(self, number: object) -> None:
+        if number != self.batch_number or self.phase is not Phase.PROCESSING:
+            return
+        count = sum(each.end - each.start for each in self.batch)
+        if 0 <= self.crash_after < count:
+            self.batch_time = max(self.batch_time, 1)
+            self._count_processed(self.crash_after)
+            self.batch = ()
+            self.kill("crashed")
+            return
+        if self.crash_after >= 0:
+            self.crash_after -= count
+        worked = bool(self.batch)
+        self._count_processed(count)
+        self.batch = ()
+        if self.does.commits is CommitMode.AFTER and worked:
+            self._commit(Phase.COMMITTING, CommitKind.SYNC, self._consumed())
+        else:
+            if self.does.commits is CommitMode.ASYNC and worked:
+                self.commits.commit(CommitKind.ASYNC, self._consumed(), 0)
+            self._return_to_poll()
+
+    def _done_by(self, moment: int) -> int:
+        """Return how many records of the batch the application has processed by a moment (µs)."""
+        count = sum(each.end - each.start for each in self.batch)
+        spent = moment - self.batch_began
+        if spent >= self.batch_time:
+            return count
+        return min(max(spent - self.delay, 0) // self.per_record, count) if self.per_record else 0
+
+    def _count_processed(self, count: int) -> None:
+        """Record that the application has processed the first records of its batch."""
+        journal = self.journal
+        cause = journal.cause
+        for tp, start, end, epoch in self.batch:
+            taken = min(end - start, count)
+            if taken:
+                count -= taken
+                self.processed += taken
+                event = journal.emit(events.RecordsProcessed.kind, self.name, self.does.group, tp.topic, tp.partition, start, start + taken)
+                journal.cause = event
+                self.account.records_processed(self.does.group, self.name, tp, start, start + taken, epoch)
+        journal.cause = cause
+
+    def _return_to_poll(self) -> None:
+        self.phase = Phase.POLLING
+        self.fetches = True
+        self.coordinator.poll_began()
+
+    # --- commits ---------------------------------------------------------------------------------------------------
+
+    def _consumed(self) -> tuple[OffsetToCommit, ...]:
+        return tuple(each for reader in self.readers.values() for each in reader.offsets_to_commit())
+
+    def _commit(self, phase: Phase, kind: CommitKind, offsets: tuple[OffsetToCommit, ...], timeout: int = 0) -> None:
+        """Wait for a commit in a phase."""
+        self.phase = phase
+        self.commits.commit(kind, offsets, timeout or self.does.client.default_api_timeout)
+
+    def commit_ended(self, kind: CommitKind, error: str) -> None:
+        """Continue after a commit. The application goes on even if a commit has failed."""
+        if not kind.waits:
+            return
+        if kind is CommitKind.CLOSE:
+            self._leave()
+        elif self.phase is Phase.PREPARING:
+            self.phase = Phase.POLLING
+            self.coordinator.prepare_join()
+        elif self.phase is Phase.COMMITTING_FIRST:
+            self._process()
+        elif self.phase is Phase.COMMITTING:
+            self._return_to_poll()
+
+    def _schedule_auto_commit(self) -> None:
+        if self.does.commits is CommitMode.AUTO:
+            interval = self.does.client.auto_commit_interval
+            self.auto_commit_due = self.journal.now + interval
+            self.timer(interval, "auto-commit", self.auto_commit_due)
+
+    def _auto_commit_timer(self, _: object) -> None:
+        """In poll(), the automatic commit happens now; otherwise, at the beginning of the next poll()."""
+
+    # --- the end ---------------------------------------------------------------------------------------------------
+
+    def _begin_close(self) -> None:
+        self.phase = Phase.CLOSING
+        fenced = bool(self.failure) and self.coordinator.commit_membership() is None
+        if self.does.commits is CommitMode.AUTO and self.coordinator.commit_membership() is not None and not fenced:
+            self.commits.commit(CommitKind.CLOSE, self._consumed(), self.does.client.request_timeout)
+        else:
+            self._leave()
+
+    def _leave(self) -> None:
+        self.coordinator.revoke_all()
+        if not self.coordinator.close():
+            self.left()
+
+    def left(self) -> None:
+        """End the process after the response to its LeaveGroup."""
+        if self.running:
+            self.kill("failed" if self.failure else "closed", self.failure)
+
+    # --- what the membership and the commits need ------------------------------------------------------------------
+
+    def partition_counts(self, topics: tuple[str, ...]) -> dict[str, int] | None:
+        """Return the number of partitions of each topic; None if some metadata is missing, which is requested then."""
+        counts = {topic: len(self._reader(topic).leaders) for topic in topics}
+        return counts if all(counts[topic] for topic in counts) else None
+
+    def partitions_gone(self, tps: Partitions) -> None:
+        """Stop reading these partitions."""
+        for tp in tps:
+            self._reader(tp.topic).revoke(tp.partition)
+
+    def partitions_added(self, tps: Partitions) -> None:
+        """Begin to read these partitions. The interval of automatic commits begins anew."""
+        for tp in tps:
+            self._reader(tp.topic).assign(tp.partition)
+        self._schedule_auto_commit()
+        self.account.group_checked(self.does.group)
+
+    def initializing(self) -> Partitions:
+        """Return the partitions whose committed offset is not known yet."""
+        return tuple(TopicPartition(topic, number) for topic, reader in self.readers.items() for number in reader.initializing)
+
+    def start_at(self, tp: TopicPartition, offset: int, epoch: int) -> None:
+        """Begin to read a partition at a committed offset; -1 if there is none."""
+        self._reader(tp.topic).start_at(tp.partition, offset, epoch)

@@ -1,0 +1,274 @@
+"""The reads of a group's member from one topic: its partitions there, their positions, and the records that wait for poll().
+
+Kafka: `Fetcher`, `SubscriptionState`. In Kafka, one fetch to a broker covers all topics; here, there is one for each topic.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Final, NamedTuple, Protocol
+
+from core.kafka import errors, events
+from core.kafka.clients.consumer import Consumer
+from core.kafka.clients.fetched_records import visible_records
+from core.kafka.clients.group_member.member_config import MemberConfig, Reset
+from core.kafka.durability_observer import DurabilityObserver
+from core.kafka.group_coordinator.messages import OffsetToCommit
+from core.kafka.ids import NO_EPOCH, NO_OFFSET, TopicPartition
+from core.kafka.messages import FetchedPartition, ListOffsetsResponse
+from core.kafka.release import Release
+from core.sim.journal import Journal
+from core.sim.network import Network
+
+COMMITTED: Final = "committed"
+"""The word for a position that is the committed offset of the group."""
+
+
+class PolledRange(NamedTuple):
+    """Records in one leader epoch: the offsets [start, end) of a partition, without gaps."""
+
+    tp: TopicPartition
+    start: int
+    end: int
+    epoch: int
+
+
+class Owner(Protocol):
+    """What a reader needs of its member."""
+
+    def next_correlation(self) -> int:
+        """A new correlation ID, which no other request of the member has."""
+
+    def shared_connection_lost(self, node: str, /) -> None:
+        """Handle a connection to a broker that the reader gave up, or that broke."""
+
+    @property
+    def fetches(self) -> bool:
+        """Whether the application is in poll()."""
+
+    def metadata_changed(self) -> None:
+        """Handle new metadata of a topic."""
+
+    def poll_fails(self, error: str, /) -> None:
+        """Let poll() fail with an exception."""
+
+
+class TopicReader(Consumer):
+    """The reads from one topic.
+
+    Attributes:
+        owner: the member.
+        policy: auto.offset.reset.
+        duration: the duration of the policy `by_duration`, µs.
+        group: the group.
+        assigned: the partitions that the member owns.
+        initializing: the owned partitions whose committed offset is not known yet.
+        paused: the owned partitions that the application has paused.
+        buffer: the records that are fetched and not polled yet, in the order of their arrival.
+        consumed: the next offset to poll, by partition.
+        consumed_epochs: the leader epoch of the last record that was polled, by partition.
+    """
+
+    __slots__ = ("assigned", "buffer", "consumed", "consumed_epochs", "duration", "group", "initializing", "owner", "paused", "policy")
+
+    owner: Final[Owner]
+    policy: Final[Reset]
+    duration: Final[int]
+    group: Final[str]
+    assigned: Final[dict[int, None]]
+    initializing: Final[dict[int, None]]
+    paused: Final[dict[int, None]]
+    buffer: Final[list[PolledRange]]
+    consumed: Final[dict[int, int]]
+    consumed_epochs: Final[dict[int, int]]
+
+    def __init__(
+        self,
+        owner: Owner,
+        name: str,
+        topic: str,
+        does: MemberConfig,
+        release: Release,
+        brokers: tuple[int, ...],
+        network: Network,
+        journal: Journal,
+        account: DurabilityObserver,
+    ) -> None:
+        super().__init__(name, topic, Reset.EARLIEST if does.reset is Reset.EARLIEST else Reset.LATEST, brokers, network, journal, account)
+        self.owner = owner
+        self.policy = does.reset
+        self.duration = does.reset_duration
+        self.group = does.group
+        self.config = does.client
+        self.read_committed = does.read_committed
+        self.client_rack = does.rack
+        self.validates = release.validates_positions
+        self.assigned = {}
+        self.initializing = {}
+        self.paused = {}
+        self.buffer = []
+        self.consumed = {}
+        self.consumed_epochs = {}
+
+    # --- parts of the member ---------------------------------------------------------------------------------------
+
+    def timer(self, delay: int, name: str, about: object = None) -> None:
+        """Call a timer of the reader after a delay, µs."""
+        super().timer(delay, f"{self.topic}:{name}", about)
+
+    def next_correlation(self) -> int:
+        """Return a correlation ID that no other request of the member has."""
+        return self.owner.next_correlation()
+
+    def connection_lost(self, node: str) -> None:
+        """Drop the requests to a broker."""
+        super().connection_lost(node)
+        self.owner.shared_connection_lost(node)
+
+    def metadata_updated(self) -> None:
+        """Learn of new partitions, tell the member, and fetch."""
+        while len(self.positions) < len(self.leaders):
+            self.positions.append(NO_OFFSET)
+        self.owner.metadata_changed()
+        self.fetch()
+
+    # --- the assignment --------------------------------------------------------------------------------------------
+
+    def assign(self, partition: int) -> None:
+        """Take over a partition. Its position is not known yet."""
+        self.assigned[partition] = self.initializing[partition] = None
+        while len(self.positions) <= partition:
+            self.positions.append(NO_OFFSET)
+        self.positions[partition] = NO_OFFSET
+
+    def revoke(self, partition: int) -> None:
+        """Give up a partition, with the records that wait for poll()."""
+        for known in (
+            self.assigned,
+            self.initializing,
+            self.paused,
+            self.consumed,
+            self.consumed_epochs,
+            self._read_epochs,
+            self._validated,
+        ):
+            known.pop(partition, None)
+        self._resetting.pop(partition, None)
+        self._validating.pop(partition, None)
+        self._drop(partition)
+
+    def _drop(self, partition: int) -> None:
+        self.buffer[:] = [each for each in self.buffer if each.tp.partition != partition]
+
+    def start_at(self, partition: int, offset: int, epoch: int) -> None:
+        """Begin to read at a committed offset; -1 if there is none, which is a matter of auto.offset.reset."""
+        if self.initializing.pop(partition, self) is self:
+            return
+        self._validated.pop(partition, None)
+        self._read_epochs.pop(partition, None)
+        if offset >= 0:
+            self.positions[partition] = self.consumed[partition] = offset
+            if epoch != NO_EPOCH:
+                self._read_epochs[partition] = self.consumed_epochs[partition] = epoch
+            self._emit_position(partition, COMMITTED)
+        elif self.policy is Reset.NONE:
+            self.owner.poll_fails(f"NoOffsetForPartitionException: {TopicPartition(self.topic, partition)}")
+
+    def _emit_position(self, partition: int, policy: str) -> None:
+        journal = self.journal
+        event = journal.emit(events.PositionSet.kind, self.name, self.group, self.topic, partition, self.positions[partition], policy)
+        tp = TopicPartition(self.topic, partition)
+        self.account.position_set(self.group, tp, self.positions[partition], event, committed=policy == COMMITTED)
+
+    # --- fetching --------------------------------------------------------------------------------------------------
+
+    def partitions_to_read(self) -> Iterable[int]:
+        """Return the owned partitions that have a position or need one, are not paused, and have no records that wait for poll()."""
+        waiting = {each.tp.partition for each in self.buffer}
+        return [each for each in self.assigned if each not in self.initializing and each not in self.paused and each not in waiting]
+
+    def fetch(self) -> None:
+        """Send fetches to the brokers that owe none."""
+        self._fetch_all()
+
+    def _fetch_all(self) -> None:
+        if self.owner.fetches and self.assigned:
+            super()._fetch_all()
+
+    def _is_fetchable(self, partition: int) -> bool:
+        return partition in self.assigned and partition not in self.initializing and super()._is_fetchable(partition)
+
+    def _deliver(self, part: FetchedPartition, broker: int, outer_cause: int) -> None:
+        """Keep the records for the next poll."""
+        super()._deliver(part, broker, outer_cause)
+        visible = visible_records(part, read_committed=self.read_committed)
+        self.buffer.extend(PolledRange(part.tp, each.start, each.end, each.term.epoch) for each in visible.records)
+        if not visible.records:
+            self.consumed[part.tp.partition] = self.positions[part.tp.partition]
+
+    def poll(self, room: int) -> list[PolledRange]:
+        """Return up to `room` records."""
+        polled: list[PolledRange] = []
+        kept: list[PolledRange] = []
+        for each in self.buffer:
+            taken = 0 if each.tp.partition in self.paused else min(each.end - each.start, room)
+            if taken:
+                polled.append(each._replace(end=each.start + taken))
+                room -= taken
+            if taken < each.end - each.start:
+                kept.append(each._replace(start=each.start + taken))
+        self.buffer[:] = kept
+        waiting = {each.tp.partition for each in kept}
+        for each in polled:
+            number = each.tp.partition
+            self.consumed[number] = each.end if number in waiting else self.positions[number]
+            self.consumed_epochs[number] = each.epoch
+        return polled
+
+    def offsets_to_commit(self) -> list[OffsetToCommit]:
+        """Return the next offset to poll of each owned partition that has a position (`SubscriptionState#allConsumed`)."""
+        return [
+            (TopicPartition(self.topic, number), self.consumed[number], self.consumed_epochs.get(number, NO_EPOCH))
+            for number in self.assigned
+            if number in self.consumed
+        ]
+
+    # --- positions that are not in the log -------------------------------------------------------------------------
+
+    def _request_offset(self, partition: int, error: str) -> None:
+        """Ask for the position that auto.offset.reset requires; without a policy, poll() fails."""
+        if self.policy is Reset.NONE:
+            self.owner.poll_fails(f"OffsetOutOfRangeException: {TopicPartition(self.topic, partition)} at {self.positions[partition]}")
+            return
+        if self.policy is Reset.BY_DURATION:
+            self.start_time = max(self.journal.now - self.duration, 0)
+        self._drop(partition)
+        super()._request_offset(partition, error)
+
+    def _starts_at_time(self, error: str) -> bool:
+        return self.policy is Reset.BY_DURATION
+
+    def _handle_list_offsets_response(self, response: ListOffsetsResponse, sender: str) -> None:
+        number = response.tp.partition
+        correlation, error = self._resetting.get(number, (0, ""))
+        super()._handle_list_offsets_response(response, sender)
+        if correlation != response.correlation or number in self._resetting or number not in self.assigned or self.positions[number] < 0:
+            return
+        self.consumed[number] = self.positions[number]
+        self.consumed_epochs.pop(number, None)
+        if error == errors.NONE:
+            self._emit_position(number, self.policy)
+        else:
+            self.account.position_set(self.group, response.tp, self.positions[number], self.journal.seq, committed=False)
+
+    def truncated(self, partition: int, end: int, epoch: int, read: int) -> None:
+        """Go back to where the logs diverge; without a policy, poll() fails (`SubscriptionState#maybeCompleteValidation`)."""
+        if self.policy is Reset.NONE:
+            where = f"{TopicPartition(self.topic, partition)} at {self.positions[partition]}, divergent offset {end}"
+            self.owner.poll_fails(f"LogTruncationException: {where}")
+            return
+        super().truncated(partition, end, epoch, read)
+        self._drop(partition)
+        self.consumed[partition] = end
+        self.consumed_epochs[partition] = epoch
+        self.account.position_set(self.group, TopicPartition(self.topic, partition), end, self.journal.seq, committed=True)

@@ -1,0 +1,371 @@
+"""The members of groups: who joins, leaves, and owns what. First come the events of the coordinator, then those of the members."""
+
+from __future__ import annotations
+
+from core.kafka.events.base import NOTABLE, Event, count_of, offsets, records
+
+REMOVALS: dict[str, str] = {
+    "left": "it left the group",
+    "removed": "an administrator removed it",
+    "session-timeout": "the coordinator did not hear from it within its session timeout",
+    "rebalance-timeout": "it did not rejoin within the rebalance timeout",
+    "sync-timeout": "it did not ask for its assignment within the rebalance timeout",
+    "join-timeout": "it waited for its first generation for too long",
+}
+"""Why a coordinator removes a member, in words."""
+
+ENDINGS: dict[str, str] = {"closed": "closed", "killed": "was killed", "crashed": "crashed, as requested,", "failed": "failed and closed"}
+"""The ways in which a consumer of a group ends, in words."""
+
+
+class MemberIdGiven(Event, kind="member-id-given", source="KIP-394"):
+    """A group coordinator gave a member ID to a client that asked to join. The client joins with this ID next."""
+
+    broker: int
+    group: str
+    member_id: str
+
+    def sentence(self) -> str:
+        return f"b{self.broker} gave out member ID {self.member_id} for group {self.group}; the client is to join with it"
+
+
+class GroupMemberJoined(Event, kind="member-joined", source="GroupMetadataManager#addMemberThenRebalanceOrCompleteJoin", level=NOTABLE):
+    """A client became a member of a group. `instance_id` is its group.instance.id; it is empty for a dynamic member."""
+
+    broker: int
+    group: str
+    member_id: str
+    client: str
+    instance_id: str
+    members: int
+
+    def sentence(self) -> str:
+        static = f" (static member {self.instance_id})" if self.instance_id else ""
+        return f"{self.client} joined group {self.group} as {self.member_id}{static}; the group has {count_of(self.members, 'member')} on b{self.broker}"
+
+
+class StaticMemberReplaced(Event, kind="static-member-replaced", source="KIP-345", level=NOTABLE):
+    """A new process with a known group.instance.id took the place of the former one, whose member ID is no longer valid."""
+
+    broker: int
+    group: str
+    instance_id: str
+    old_member_id: str
+    member_id: str
+
+    def sentence(self) -> str:
+        return (
+            f"static member {self.instance_id} of group {self.group} is now {self.member_id} on b{self.broker}; "
+            f"its former member ID {self.old_member_id} is fenced"
+        )
+
+
+class GroupRebalancing(Event, kind="group-rebalancing", source="GroupMetadataManager#prepareRebalance", level=NOTABLE):
+    """A group began to rebalance: its members must join again. `generation` is the generation so far."""
+
+    broker: int
+    group: str
+    generation: int
+    members: int
+    reason: str
+
+    def sentence(self) -> str:
+        return (
+            f"group {self.group} prepares a rebalance on b{self.broker} after generation {self.generation}, with "
+            f"{count_of(self.members, 'member')}: {self.reason}"
+        )
+
+
+class GroupGeneration(Event, kind="group-generation", source="GroupMetadataManager#completeClassicGroupJoin", level=NOTABLE):
+    """A generation of a group began: all members have joined, and the leader is to assign the partitions."""
+
+    broker: int
+    group: str
+    generation: int
+    protocol: str
+    leader_id: str
+    member_ids: str
+
+    def sentence(self) -> str:
+        return (
+            f"generation {self.generation} of group {self.group} began on b{self.broker} with {self.member_ids}; {self.leader_id} assigns the "
+            f"partitions ({self.protocol})"
+        )
+
+
+class GroupStable(Event, kind="group-stable", source="GroupMetadataManager#classicGroupSync", level=NOTABLE):
+    """The assignment of a generation is in `__consumer_offsets`, and the members get their parts."""
+
+    broker: int
+    group: str
+    generation: int
+    protocol: str
+    assignment: str
+
+    def sentence(self) -> str:
+        return f"generation {self.generation} of group {self.group} is stable on b{self.broker} ({self.protocol}): {self.assignment}"
+
+
+class GroupEmptied(Event, kind="group-emptied", source="GroupMetadataManager#completeClassicGroupJoin", level=NOTABLE):
+    """A group has no members anymore. This counts as a generation."""
+
+    broker: int
+    group: str
+    generation: int
+
+    def sentence(self) -> str:
+        return f"group {self.group} is empty on b{self.broker}, in generation {self.generation}"
+
+
+class GroupMemberRemoved(
+    Event,
+    kind="member-removed",
+    source="GroupMetadataManager#removeMemberAndUpdateClassicGroup",
+    level=NOTABLE,
+    words={"why": tuple(REMOVALS)},
+):
+    """A coordinator removed a member from a group, which has `members` members left."""
+
+    broker: int
+    group: str
+    member_id: str
+    why: str
+    members: int
+
+    def sentence(self) -> str:
+        return (
+            f"b{self.broker} removed {self.member_id} from group {self.group}: {REMOVALS[self.why]}; "
+            f"{count_of(self.members, 'member')} remain{'s' if self.members == 1 else ''}"
+        )
+
+
+class OffsetExpired(Event, kind="offset-expired", source="OffsetMetadataManager#cleanupExpiredOffsets", level=NOTABLE):
+    """A committed offset of a group expired (offsets.retention.minutes)."""
+
+    broker: int
+    group: str
+    topic: str
+    partition: int
+    committed_offset: int
+
+    def sentence(self) -> str:
+        return f"the committed offset {self.committed_offset} of group {self.group} for {self.tp} expired on b{self.broker} (offsets.retention.minutes)"
+
+
+class GroupDeleted(Event, kind="group-deleted", source="GroupMetadataManager#maybeDeleteGroup", level=NOTABLE):
+    """An empty group without offsets was deleted."""
+
+    broker: int
+    group: str
+
+    def sentence(self) -> str:
+        return f"b{self.broker} deleted group {self.group}, which has no members and no offsets"
+
+
+class MemberStarted(Event, kind="member-started", source="KafkaConsumer#subscribe", level=NOTABLE):
+    """A consumer of a group started; `topics` are the topics that it subscribes to."""
+
+    client: str
+    group: str
+    topics: str
+    assignors: str
+    instance_id: str
+
+    def sentence(self) -> str:
+        static = f", group.instance.id {self.instance_id}" if self.instance_id else ""
+        return f"consumer {self.client} started in group {self.group} and subscribed to {self.topics} ({self.assignors}{static})"
+
+
+class MemberEnded(Event, kind="member-ended", source="KafkaConsumer#close", level=NOTABLE, words={"how": tuple(ENDINGS)}):
+    """A consumer of a group ended. `error` is the exception behind a failure."""
+
+    client: str
+    group: str
+    how: str
+    error: str
+
+    def sentence(self) -> str:
+        why = f": {self.error}" if self.error else ""
+        return f"consumer {self.client} of group {self.group} {ENDINGS[self.how]}{why}"
+
+
+class MemberFrozen(Event, kind="member-frozen", source="SIGSTOP", level=NOTABLE):
+    """The process of a consumer was stopped with SIGSTOP: it does nothing, but it still exists."""
+
+    client: str
+    group: str
+
+    def sentence(self) -> str:
+        return f"the process of consumer {self.client} in group {self.group} was frozen (SIGSTOP)"
+
+
+class MemberThawed(Event, kind="member-thawed", source="SIGCONT", level=NOTABLE):
+    """The process of a frozen consumer continued."""
+
+    client: str
+    group: str
+    frozen_us: int
+
+    def sentence(self) -> str:
+        return f"the process of consumer {self.client} in group {self.group} continued (SIGCONT) after {self.frozen_us / 1_000_000:.3f} s"
+
+
+class CoordinatorFound(Event, kind="coordinator-found", source="AbstractCoordinator#lookupCoordinator"):
+    """A member learned which broker coordinates its group."""
+
+    client: str
+    group: str
+    broker: int
+
+    def sentence(self) -> str:
+        return f"consumer {self.client} found the coordinator of group {self.group}: b{self.broker}"
+
+
+class CoordinatorLost(Event, kind="coordinator-lost", source="AbstractCoordinator#markCoordinatorUnknown", level=NOTABLE):
+    """A member does not know the coordinator of its group anymore, and looks it up again."""
+
+    client: str
+    group: str
+    broker: int
+    reason: str
+
+    def sentence(self) -> str:
+        return f"consumer {self.client} looks up the coordinator of group {self.group} again, because b{self.broker} failed: {self.reason}"
+
+
+class RejoinNeeded(Event, kind="rejoin-needed", source="AbstractCoordinator#requestRejoin"):
+    """A member is going to join its group again in its next poll()."""
+
+    client: str
+    group: str
+    generation: int
+    reason: str
+
+    def sentence(self) -> str:
+        return f"consumer {self.client} joins group {self.group} again in its next poll(): {self.reason}"
+
+
+class PartitionsAssigned(Event, kind="partitions-assigned", source="ConsumerRebalanceListener#onPartitionsAssigned", level=NOTABLE):
+    """A member took over partitions. They are empty if it got no new ones."""
+
+    client: str
+    group: str
+    generation: int
+    partition_names: str
+
+    def sentence(self) -> str:
+        return f"consumer {self.client} got {self.partition_names or 'no new partitions'} in generation {self.generation} of group {self.group}"
+
+
+class PartitionsRevoked(Event, kind="partitions-revoked", source="ConsumerRebalanceListener#onPartitionsRevoked", level=NOTABLE):
+    """A member gave up partitions, and could commit their offsets before."""
+
+    client: str
+    group: str
+    generation: int
+    partition_names: str
+
+    def sentence(self) -> str:
+        return f"consumer {self.client} gave up {self.partition_names} of generation {self.generation} of group {self.group}"
+
+
+class PartitionsLost(Event, kind="partitions-lost", source="ConsumerRebalanceListener#onPartitionsLost", level=NOTABLE):
+    """A member lost partitions, because it is not a member anymore. It could not commit their offsets."""
+
+    client: str
+    group: str
+    partition_names: str
+
+    def sentence(self) -> str:
+        return f"consumer {self.client} lost {self.partition_names}, because it is no longer a member of group {self.group}"
+
+
+class PollTooLate(Event, kind="poll-interval-exceeded", source="KIP-62, AbstractCoordinator#maybeLeaveGroup", level=NOTABLE):
+    """A member did not call poll() within max.poll.interval.ms."""
+
+    client: str
+    group: str
+    interval_ms: int
+
+    def sentence(self) -> str:
+        return f"consumer {self.client} left group {self.group}, because it did not call poll() for {self.interval_ms:,} ms (max.poll.interval.ms)"
+
+
+class CommitFailed(Event, kind="commit-failed", source="ConsumerCoordinator#commitOffsetsSync", level=NOTABLE):
+    """A commit of a member failed. `error` is the exception or the error that the application gets."""
+
+    client: str
+    group: str
+    error: str
+    commit_offsets: str
+
+    def sentence(self) -> str:
+        return f"consumer {self.client} could not commit {self.commit_offsets} for group {self.group}: {self.error}"
+
+
+class PositionSet(Event, kind="position-set", source="SubscriptionState#resetInitializingPositions"):
+    """A member begins to read a partition that it got. `policy` is `committed`, or the auto.offset.reset that gave the position."""
+
+    client: str
+    group: str
+    topic: str
+    partition: int
+    position: int
+    policy: str
+
+    def sentence(self) -> str:
+        if self.policy == "committed":
+            return f"consumer {self.client} reads {self.tp} from the committed offset {self.position} of group {self.group}"
+        return f"consumer {self.client} reads {self.tp} from offset {self.position} ({self.policy}), because group {self.group} has no committed offset"
+
+
+class RecordsProcessed(Event, kind="records-processed", source="KafkaConsumer#poll"):
+    """The application of a member processed the records of a poll."""
+
+    client: str
+    group: str
+    topic: str
+    partition: int
+    from_offset: int
+    to_offset: int
+
+    def sentence(self) -> str:
+        count = records(self.to_offset - self.from_offset)
+        return f"consumer {self.client} of group {self.group} processed {count} of {self.tp} ({offsets(self.from_offset, self.to_offset)})"
+
+
+class ProcessedAgain(Event, kind="processed-again", source="durability account", level=NOTABLE):
+    """A member processed records that the group had processed before; `doomed_by` is the event that gave the member its position."""
+
+    group: str
+    client: str
+    topic: str
+    partition: int
+    from_offset: int
+    to_offset: int
+    epoch: int
+    doomed_by: int
+
+    def sentence(self) -> str:
+        return (
+            f"PROCESSED AGAIN: {records(self.to_offset - self.from_offset)} of {self.tp} ({offsets(self.from_offset, self.to_offset)}, epoch "
+            f"{self.epoch}) by group {self.group}: {self.client} read them because of the position that event {self.doomed_by} gave it"
+        )
+
+
+class RecordsSkipped(Event, kind="records-skipped", source="durability account", level=NOTABLE):
+    """A group skipped records: no member has processed them, and `doomed_by` is the event that committed or set a higher offset."""
+
+    group: str
+    topic: str
+    partition: int
+    from_offset: int
+    to_offset: int
+    epoch: int
+    doomed_by: int
+
+    def sentence(self) -> str:
+        return (
+            f"SKIPPED: {records(self.to_offset - self.from_offset)} of {self.tp} ({offsets(self.from_offset, self.to_offset)}, epoch {self.epoch}) "
+            f"by group {self.group}: no member has processed them, and event {self.doomed_by} moved the group past them"
+        )

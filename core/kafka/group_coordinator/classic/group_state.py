@@ -1,0 +1,32 @@
+"""The states of a classic group, and the transitions between them (Kafka: `ClassicGroupState`)."""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Mapping
+from typing import Final
+
+
+class GroupState(enum.Enum):
+    """The states of a group."""
+
+    EMPTY = "Empty"
+    """The group has no members."""
+    PREPARING_REBALANCE = "PreparingRebalance"
+    """The coordinator waits until all members have joined."""
+    COMPLETING_REBALANCE = "CompletingRebalance"
+    """The coordinator waits for the assignment of the leader."""
+    STABLE = "Stable"
+    """All members have an assignment."""
+    DEAD = "Dead"
+    """The group was deleted, or another broker coordinates it."""
+
+
+VALID_PREVIOUS_STATES: Final[Mapping[GroupState, frozenset[GroupState]]] = {
+    GroupState.EMPTY: frozenset({GroupState.PREPARING_REBALANCE}),
+    GroupState.PREPARING_REBALANCE: frozenset({GroupState.STABLE, GroupState.COMPLETING_REBALANCE, GroupState.EMPTY}),
+    GroupState.COMPLETING_REBALANCE: frozenset({GroupState.PREPARING_REBALANCE}),
+    GroupState.STABLE: frozenset({GroupState.COMPLETING_REBALANCE}),
+    GroupState.DEAD: frozenset(GroupState),
+}
+"""The states from which a group can get into each state."""

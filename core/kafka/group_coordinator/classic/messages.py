@@ -1,0 +1,145 @@
+"""The messages between the members of classic groups and their coordinator: JoinGroup, SyncGroup, Heartbeat, and LeaveGroup.
+
+Times are in µs; -1 is Kafka's undefined generation.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from core.kafka.ids import TopicPartition
+
+Partitions = tuple[TopicPartition, ...]
+"""The partitions of one member."""
+
+
+class Subscription(NamedTuple):
+    """What a member tells the leader of its group (Kafka: `ConsumerPartitionAssignor.Subscription`). The coordinator does not read it.
+
+    Attributes:
+        topics: the topics that the member subscribes to.
+        owned: the partitions that the member owns.
+        generation: the generation in which the member got them; -1 if there is none.
+        rack: the client.rack of the member; empty if it has none.
+    """
+
+    topics: tuple[str, ...]
+    owned: Partitions = ()
+    generation: int = -1
+    rack: str = ""
+
+
+Protocols = tuple[tuple[str, Subscription], ...]
+"""The names of the assignors that a member supports, in the order of its preference, each with the member's subscription."""
+
+
+class JoinGroupRequest(NamedTuple):
+    """A client asks to become or to stay a member of a group.
+
+    Attributes:
+        correlation: the correlation ID.
+        client: the client.id.
+        group: the group.
+        member_id: the member ID; empty if the client has none yet.
+        instance_id: the group.instance.id of a static member; otherwise, empty.
+        session_timeout: session.timeout.ms, µs.
+        rebalance_timeout: the time in which the member rejoins when the group rebalances, µs.
+        protocols: the assignors that the member supports.
+        reason: why the client joins.
+    """
+
+    correlation: int
+    client: str
+    group: str
+    member_id: str
+    instance_id: str
+    session_timeout: int
+    rebalance_timeout: int
+    protocols: Protocols
+    reason: str = ""
+
+
+class JoinedMember(NamedTuple):
+    """A member of a group, as the coordinator describes it to the leader."""
+
+    member_id: str
+    instance_id: str
+    subscription: Subscription
+
+
+class JoinGroupResponse(NamedTuple):
+    """The result of a JoinGroup.
+
+    Attributes:
+        correlation: the correlation ID.
+        error: the error.
+        member_id: the ID of the member.
+        generation: the generation; -1 if the request failed.
+        protocol: the name of the chosen assignor.
+        leader: the member ID of the leader.
+        members: all members; empty for a follower.
+        skip_assignment: whether the leader keeps the assignment that the group has (KIP-814).
+    """
+
+    correlation: int
+    error: str
+    member_id: str
+    generation: int = -1
+    protocol: str = ""
+    leader: str = ""
+    members: tuple[JoinedMember, ...] = ()
+    skip_assignment: bool = False
+
+
+class SyncGroupRequest(NamedTuple):
+    """A member asks for its assignment. The leader sends the assignments of all members."""
+
+    correlation: int
+    group: str
+    generation: int
+    member_id: str
+    instance_id: str
+    protocol: str
+    assignments: tuple[tuple[str, Partitions], ...]
+
+
+class SyncGroupResponse(NamedTuple):
+    """The assignment of a member."""
+
+    correlation: int
+    error: str
+    assignment: Partitions
+
+
+class HeartbeatRequest(NamedTuple):
+    """A member tells the coordinator that it is alive."""
+
+    correlation: int
+    group: str
+    generation: int
+    member_id: str
+    instance_id: str
+
+
+class HeartbeatResponse(NamedTuple):
+    """The result of a Heartbeat."""
+
+    correlation: int
+    error: str
+
+
+class LeaveGroupRequest(NamedTuple):
+    """Members leave a group. Each item is (member ID, group.instance.id). An administrator removes a static member without its member ID."""
+
+    correlation: int
+    group: str
+    members: tuple[tuple[str, str], ...]
+    reason: str = ""
+
+
+class LeaveGroupResponse(NamedTuple):
+    """The result of a LeaveGroup: an error for the whole request, and one for each member."""
+
+    correlation: int
+    error: str
+    members: tuple[str, ...]

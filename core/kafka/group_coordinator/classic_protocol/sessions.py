@@ -1,0 +1,63 @@
+"""The sessions of members: when the coordinator gives up a member that it does not hear from (`GroupMetadataManager#rescheduleClassicGroupMemberHeartbeat`).
+
+Each member has a deadline and at most one timer that matters. The timer looks at the deadline when it is due, and runs on if the deadline has
+moved. So a heartbeat moves a number, and adds nothing to the agenda.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from core.kafka.group_coordinator.classic.classic_group import ClassicGroup
+from core.kafka.group_coordinator.classic.classic_group_member import NO_DEADLINE, ClassicGroupMember
+from core.kafka.group_coordinator.coordinator_context import GroupCoordinatorContext
+from core.kafka.group_coordinator.group_metadata_manager import GroupCache
+from core.sim.units import SECOND
+
+NEW_MEMBER_JOIN_TIMEOUT: Final = 300 * SECOND
+"""The longest time that a new member waits for its first generation, µs (`CLASSIC_GROUP_NEW_MEMBER_JOIN_TIMEOUT_MS`)."""
+
+GroupTimer = tuple[int, int, str, object]
+"""What the timer of a group is about: the partition of `__consumer_offsets`, the coordinator epoch, the group, and a detail."""
+
+
+class Sessions:
+    """The sessions of the members that one broker coordinates."""
+
+    __slots__ = ("broker",)
+
+    broker: Final[GroupCoordinatorContext]
+
+    def __init__(self, broker: GroupCoordinatorContext) -> None:
+        self.broker = broker
+
+    def arm(self, cache: GroupCache, group: ClassicGroup, delay: int, timer: str, detail: object) -> None:
+        """Call a timer of a group after a delay, µs."""
+        self.broker.timer(delay, timer, (cache.partition, cache.coordinator_epoch, group.name, detail))
+
+    def renew(self, cache: GroupCache, group: ClassicGroup, member: ClassicGroupMember, timeout: int = 0) -> None:
+        """Begin the session of a member anew. It ends after the member's session timeout, or after `timeout` (µs) if that is not 0."""
+        now = self.broker.journal.now
+        member.deadline = now + (timeout or member.session_timeout)
+        if member.timer_due == NO_DEADLINE or member.deadline < member.timer_due:
+            self._arm_session(cache, group, member)
+
+    def _arm_session(self, cache: GroupCache, group: ClassicGroup, member: ClassicGroupMember) -> None:
+        member.timer_due = member.deadline
+        self.arm(cache, group, member.deadline - self.broker.journal.now, "member-session", member.member_id)
+
+    def has_expired(self, cache: GroupCache, group: ClassicGroup, member: ClassicGroupMember) -> bool:
+        """Whether the session of a member has ended now that its timer is due (`#expireClassicGroupMemberHeartbeat`)."""
+        now = self.broker.journal.now
+        if member.timer_due != now:
+            return False
+        member.timer_due = NO_DEADLINE
+        if member.deadline > now:
+            self._arm_session(cache, group, member)
+            return False
+        return not member.has_satisfied_heartbeat(now)
+
+    def add_pending(self, cache: GroupCache, group: ClassicGroup, member_id: str, timeout: int) -> None:
+        """Remember a client that has got a member ID and is to join with it (`#addPendingMember`)."""
+        group.pending_members[member_id] = None
+        self.arm(cache, group, timeout, "pending-member", member_id)

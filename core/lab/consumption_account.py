@@ -1,0 +1,238 @@
+"""The account of groups: which records the members of a group have processed once, more than once, or skipped.
+
+A record is identified by its partition, its leader epoch, and its offset: after an unclean election, the same offset can hold another record.
+
+- A record was *processed again* if members of the group processed it more than once. The event behind it is the last one that gave a member its
+  position in the partition: from the committed offset, by auto.offset.reset, or because the log was truncated.
+- A record was *skipped* if it is below an offset that the group has committed, or below a position that auto.offset.reset gave, and no member has
+  processed it. The event behind it is the first one with such an offset. Records that a running member has polled don't count.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Final, NamedTuple
+
+from core.kafka import events
+from core.kafka.ids import TopicPartition
+from core.kafka.log.offset_set import OffsetSet
+from core.kafka.log.replica_log import ReplicaLog
+from core.sim.journal import Journal
+from core.sim.state.append_only_list import AppendOnlyList
+
+AGAIN: Final = "again"
+SKIPPED: Final = "skipped"
+
+
+class RecordsInHand(NamedTuple):
+    """Records that a running member has polled, and not processed yet: the offsets [start, end) of a leader epoch."""
+
+    tp: TopicPartition
+    start: int
+    end: int
+    epoch: int
+
+
+class ConsumptionHarm(NamedTuple):
+    """Records that were processed again or skipped, and the event behind it.
+
+    Attributes:
+        kind: `again` or `skipped`.
+        tp: the partition.
+        start: the first offset.
+        end: the offset after the last one.
+        epoch: the leader epoch of the records.
+        client: the member that processed them again; empty for skipped records.
+        event: the sequence number of the event behind it.
+    """
+
+    kind: str
+    tp: TopicPartition
+    start: int
+    end: int
+    epoch: int
+    client: str
+    event: int
+
+
+class Consumption(NamedTuple):
+    """Numbers of records of one group and partition.
+
+    Attributes:
+        processed: the number of records that were processed at least once.
+        again: the number of records that were processed more than once.
+        repeats: how often a record was processed that had been processed before.
+        skipped: the number of records that were skipped.
+    """
+
+    processed: int
+    again: int
+    repeats: int
+    skipped: int
+
+
+class PartitionConsumption:
+    """What a group has done with one partition.
+
+    Attributes:
+        processed: the offsets that were processed, by leader epoch.
+        again: the offsets that were processed more than once, by leader epoch.
+        repeats: the harms of the kind `again`.
+        bounds: committed offsets and positions that auto.offset.reset gave, each with the sequence number of its event, in order.
+        position_event: the last event that gave a member its position; 0 if there is none.
+        reported: the skipped offsets that events have reported, by leader epoch.
+    """
+
+    __slots__ = ("again", "bounds", "position_event", "processed", "repeats", "reported")
+
+    processed: Final[dict[int, OffsetSet]]
+    again: Final[dict[int, OffsetSet]]
+    repeats: Final[list[ConsumptionHarm]]
+    bounds: Final[list[tuple[int, int]]]
+    reported: Final[dict[int, OffsetSet]]
+
+    def __init__(self) -> None:
+        self.processed = {}
+        self.again = {}
+        self.repeats = AppendOnlyList()
+        self.bounds = AppendOnlyList()
+        self.position_event = 0
+        self.reported = {}
+
+    def add_bound(self, offset: int, event: int) -> None:
+        """Note a committed offset or a position. One that repeats the last one is already known."""
+        if not self.bounds or self.bounds[-1][0] != offset:
+            self.bounds.append((offset, event))
+
+    def skipped(self, tp: TopicPartition, present: Mapping[int, OffsetSet], in_hand: Iterable[RecordsInHand]) -> list[ConsumptionHarm]:
+        """Return the skipped records among those that the log has, by leader epoch."""
+        hands = [each for each in in_hand if each.tp == tp]
+        found: list[ConsumptionHarm] = []
+        below = 0
+        left = {epoch: held.minus(self.processed.get(epoch, OffsetSet())) for epoch, held in present.items()}
+        for each in hands:
+            if each.epoch in left:
+                left[each.epoch] = left[each.epoch].minus(OffsetSet.of([(each.start, each.end)]))
+        for offset, event in self.bounds:
+            if offset > below:
+                for epoch, missing in left.items():
+                    found += [ConsumptionHarm(SKIPPED, tp, start, end, epoch, "", event) for start, end in missing.within(below, offset)]
+                below = offset
+        return found
+
+
+class ConsumptionAccount:
+    """The account of all groups.
+
+    Attributes:
+        groups: what each group has done, by partition. Only groups with members of the laboratory are in it.
+    """
+
+    __slots__ = ("groups", "journal")
+
+    journal: Final[Journal]
+    groups: Final[dict[str, dict[TopicPartition, PartitionConsumption]]]
+
+    def __init__(self, journal: Journal) -> None:
+        self.journal = journal
+        self.groups = {}
+
+    def of(self, group: str, tp: TopicPartition) -> PartitionConsumption:
+        """Return what a group has done with a partition."""
+        partitions = self.groups.setdefault(group, {})
+        if tp not in partitions:
+            partitions[tp] = PartitionConsumption()
+        return partitions[tp]
+
+    # --- what happens ----------------------------------------------------------------------------------------------
+
+    def records_processed(self, group: str, client: str, tp: TopicPartition, start: int, end: int, epoch: int) -> None:
+        """Note processed records. Emit an event for each interval of them that was processed before."""
+        part = self.of(group, tp)
+        known = part.processed.setdefault(epoch, OffsetSet())
+        for low, high in list(known.within(start, end)):
+            part.again.setdefault(epoch, OffsetSet()).add(low, high)
+            part.repeats.append(ConsumptionHarm(AGAIN, tp, low, high, epoch, client, part.position_event))
+            self.journal.emit(events.ProcessedAgain.kind, group, client, tp.topic, tp.partition, low, high, epoch, part.position_event)
+        known.add(start, end)
+
+    def position_set(self, group: str, tp: TopicPartition, position: int, event: int, *, committed: bool) -> None:
+        """Note the position that a member got. A position that was not committed leaves out the records below it."""
+        part = self.of(group, tp)
+        part.position_event = event
+        if not committed:
+            part.add_bound(position, event)
+
+    def offset_committed(self, group: str, tp: TopicPartition, offset: int, event: int) -> None:
+        """Note a committed offset."""
+        if group in self.groups:
+            self.of(group, tp).add_bound(offset, event)
+
+    def check(self, group: str, logs: Mapping[TopicPartition, ReplicaLog], in_hand: tuple[RecordsInHand, ...]) -> None:
+        """Emit an event for skipped records that were not reported yet."""
+        for harm in self.skipped(group, logs, in_hand):
+            reported = self.of(group, harm.tp).reported.setdefault(harm.epoch, OffsetSet())
+            for start, end in OffsetSet.of([(harm.start, harm.end)]).minus(reported):
+                reported.add(start, end)
+                self.journal.emit(events.RecordsSkipped.kind, group, harm.tp.topic, harm.tp.partition, start, end, harm.epoch, harm.event)
+
+    # --- the account -----------------------------------------------------------------------------------------------
+
+    def skipped(
+        self, group: str, logs: Mapping[TopicPartition, ReplicaLog], in_hand: tuple[RecordsInHand, ...] = ()
+    ) -> tuple[ConsumptionHarm, ...]:
+        """Return the records that a group has skipped.
+
+        Args:
+            group: the group.
+            logs: the logs of the leaders.
+            in_hand: the records that running members have polled and not processed.
+        """
+        found: list[ConsumptionHarm] = []
+        for tp, part in self.groups.get(group, {}).items():
+            if tp in logs:
+                found += part.skipped(tp, visible_by_epoch(logs[tp]), in_hand)
+        return tuple(found)
+
+    def again(self, group: str) -> tuple[ConsumptionHarm, ...]:
+        """Return the records that a group has processed again, in the order of the repetitions."""
+        return tuple(harm for part in self.groups.get(group, {}).values() for harm in part.repeats)
+
+    def counts(
+        self, group: str, logs: Mapping[TopicPartition, ReplicaLog], in_hand: tuple[RecordsInHand, ...] = ()
+    ) -> dict[TopicPartition, Consumption]:
+        """Return the numbers of a group by partition; the arguments are those of `skipped`."""
+        counts = {}
+        for tp, part in self.groups.get(group, {}).items():
+            skipped = part.skipped(tp, visible_by_epoch(logs[tp]), in_hand) if tp in logs else []
+            counts[tp] = Consumption(
+                sum(each.count() for each in part.processed.values()),
+                sum(each.count() for each in part.again.values()),
+                sum(each.end - each.start for each in part.repeats),
+                sum(each.end - each.start for each in skipped),
+            )
+        return counts
+
+
+def visible_by_epoch(log: ReplicaLog) -> dict[int, OffsetSet]:
+    """Return the offsets of the records in a log that consumers with read_committed see, by leader epoch."""
+    found: dict[int, OffsetSet] = {}
+    end = log.last_stable_offset()
+    producers = log.producer_state()
+    aborted: dict[int, list[tuple[int, int]]] = {}
+    for each in () if producers is None else producers.aborted_between(log.log_start, end):
+        aborted.setdefault(each.producer_id, []).append((each.first_offset, each.last_offset))
+    for run in log.runs():
+        low, high = max(run.start, log.log_start), min(run.end, end)
+        if low >= high:
+            continue
+        held = found.setdefault(run.term.epoch, OffsetSet())
+        if producers is None and not run.term.compacted:
+            held.add(low, high)
+            continue
+        for batch in run.term.batches_within(low, high):
+            ended = aborted.get(batch.producer_id, ()) if batch.transactional else ()
+            if batch.marker is None and not any(first <= batch.base < last for first, last in ended):
+                for start, stop in run.term.surviving(max(batch.base, low), min(batch.base + batch.records, high)):
+                    held.add(start, stop)
+    return found

@@ -1,0 +1,199 @@
+"""Members of groups: three of them share a topic, one dies, one leaves, and a new one comes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from core.kafka import events
+from core.kafka.ids import TopicPartition
+from core.kafka.release import Release
+from core.kafka.topic_spec import TopicSpec
+from core.lab import acts
+from core.lab.cluster import Cluster
+from core.lab.spec import BrokerSpec, ClusterSpec
+from core.sim.units import SECOND, US_PER_MS
+
+SESSION = (("session.timeout.ms", "10000"),)
+
+
+class Run:
+    """A cluster with a topic of six partitions, and everything that happens in it."""
+
+    def __init__(self, release: str = "4.1", partitions: int = 6, **settings: object) -> None:
+        self.heard: list[Any] = []
+        spec = ClusterSpec(
+            tuple(BrokerSpec(broker) for broker in (1, 2, 3)),
+            topics=(TopicSpec("orders", partitions, 3),),
+            settings=(("offsets.topic.num.partitions", 3), *((name.replace("_", "."), value) for name, value in settings.items())),
+        )
+        self.cluster = Cluster(spec, Release.named(release), sink=self.heard.append)
+        self.cluster.run_until(SECOND)
+        self.began = self.cluster.now
+
+    def at(self, seconds: float) -> Run:
+        """Run until a time after the beginning."""
+        self.cluster.run_until(self.began + int(seconds * SECOND))
+        return self
+
+    def join(self, name: str, **fields: Any) -> None:
+        self.cluster.do(acts.JoinGroup(("orders",), name, "g", **({"config": SESSION} | fields)))
+
+    def events(self, kind: type[events.Event]) -> list[tuple[float, events.Event]]:
+        """The events of a kind, each with its time in seconds after the beginning."""
+        return [((each[1] - self.began) / SECOND, events.decode(each)) for each in self.heard if each[3] == kind.kind]
+
+    def owned(self, *names: str) -> list[list[int]]:
+        """The partitions that each consumer owns."""
+        found = []
+        for name in names:
+            member = self.cluster.member(name)
+            assert member is not None
+            found.append(sorted(tp.partition for tp in member.coordinator.owned))
+        return found
+
+
+@pytest.fixture(scope="module")
+def story() -> Run:
+    """Three members join at 0, 1, and 4.5 s under load; the second is killed at 20 s; the third leaves at 50 s, and another one comes."""
+    run = Run()
+    run.cluster.do(acts.Load("orders", rate=100))
+    for name, at in (("m1", 0), ("m2", 1), ("m3", 4.5)):
+        run.at(at).join(name, commit="after", record_time=US_PER_MS)
+    run.at(20).cluster.do(acts.KillConsumer("m2"))
+    run.at(45).cluster.do(acts.StopLoad())
+    run.at(50).cluster.do(acts.CloseConsumer("m3"))
+    run.join("m4", commit="after")
+    return run.at(60)
+
+
+def test_the_first_generation_waits_for_newcomers(story: Run) -> None:
+    """Joins at 0, 1, and 4.5 s extend the delay of 3 s twice: generation 1 begins at 9 s."""
+    at, first = story.events(events.GroupGeneration)[0]
+    assert (first.generation, first.member_ids.count(",")) == (1, 2)  # type: ignore[attr-defined]
+    assert at == pytest.approx(9.0, abs=0.2)
+
+
+def test_each_member_gets_its_range(story: Run) -> None:
+    first = [event for _, event in story.events(events.PartitionsAssigned)][:3]
+    assert sorted(event.partition_names for event in first) == ["orders-0, orders-1", "orders-2, orders-3", "orders-4, orders-5"]  # type: ignore[attr-defined]
+
+
+def test_a_dead_member_is_noticed_after_its_session(story: Run) -> None:
+    (at, removed), *_ = story.events(events.GroupMemberRemoved)
+    assert removed.why == "session-timeout"  # type: ignore[attr-defined]
+    assert 27 <= at <= 30.1
+
+
+def test_the_others_take_over(story: Run) -> None:
+    assert [event.generation for _, event in story.events(events.GroupStable)] == [1, 2, 3]  # type: ignore[attr-defined]
+    assert story.owned("m1", "m4") == [[0, 1, 2], [3, 4, 5]]
+
+
+def test_every_record_is_processed_and_the_batch_of_the_dead_member_twice_at_most(story: Run) -> None:
+    account = story.cluster.account
+    counts = account.consumption.counts("g", account.leader_logs())
+    ends = {tp: log.high_watermark for tp, log in account.leader_logs().items() if tp.topic == "orders"}
+    assert {tp: part.processed for tp, part in counts.items()} == ends
+    assert all(not part.skipped for part in counts.values())
+    again = account.consumption.again("g")
+    assert {harm.tp.partition for harm in again} <= {2, 3}, "only what the dead member had processed and not committed"
+
+
+def test_offsets_are_committed_to_the_end(story: Run) -> None:
+    groups = [
+        group
+        for broker in story.cluster.brokers.values()
+        for cache in broker.groups.groups.caches.values()
+        for group in cache.groups.values()
+    ]
+    (group,) = groups
+    for tp, log in story.cluster.account.leader_logs().items():
+        if tp.topic == "orders":
+            committed = group.committed(tp)
+            assert committed is not None
+            assert committed.offset == log.high_watermark
+
+
+def test_a_restored_cluster_continues_byte_for_byte() -> None:
+    run = Run()
+    for name in ("m1", "m2"):
+        run.join(name, assignors=("cooperative-sticky",))
+    run.cluster.do(acts.Load("orders", rate=50))
+    run.at(8).join("m3", assignors=("cooperative-sticky",))
+    run.at(9.5)
+    again: list[Any] = []
+    copy = Cluster.restore(run.cluster.snapshot(), again.append)
+    before = len(run.heard)
+    run.at(20)
+    copy.run_until(run.cluster.now)
+    assert run.heard[before:] == again
+    assert [len(owned) for owned in run.owned("m1", "m2", "m3")] == [2, 2, 2]
+
+
+def test_cooperative_members_keep_what_they_keep() -> None:
+    """A third member of a cooperative group gets partitions in a second rebalance; only those that move stand still."""
+    run = Run()
+    run.join("m1", assignors=("cooperative-sticky",))
+    run.join("m2", assignors=("cooperative-sticky",))
+    run.at(10).join("m3", assignors=("cooperative-sticky",))
+    run.at(20)
+    stable = [event.generation for _, event in run.events(events.GroupStable)]  # type: ignore[attr-defined]
+    assert stable == [1, 2, 3]
+    revoked = [event.partition_names for _, event in run.events(events.PartitionsRevoked)]  # type: ignore[attr-defined]
+    assert [len(names.split(", ")) for names in revoked] == [1, 1]
+
+
+def test_processing_that_takes_too_long_costs_the_membership() -> None:
+    run = Run(partitions=2)
+    short = (("max.poll.interval.ms", "5000"), *SESSION)
+    run.join("m1", config=short, commit="after")
+    run.at(5)
+    run.cluster.do(acts.StallConsumer(8 * SECOND, "m1"))
+    run.at(20)
+    (at, late), *_ = run.events(events.PollTooLate)
+    assert (at, late.interval_ms) == (pytest.approx(10, abs=0.1), 5000)  # type: ignore[attr-defined]
+    assert [event.why for _, event in run.events(events.GroupMemberRemoved)] == ["left"]  # type: ignore[attr-defined]
+    assert [event.partition_names for _, event in run.events(events.PartitionsLost)] == ["orders-0, orders-1"]  # type: ignore[attr-defined]
+    assert run.owned("m1") == [[0, 1]], "it joins again when it is back in poll()"
+
+
+def test_a_static_member_returns_without_a_rebalance() -> None:
+    run = Run()
+    run.join("m1", instance_id="host-1")
+    run.join("m2", instance_id="host-2")
+    run.at(10).cluster.do(acts.KillConsumer("m2"))
+    run.at(14).join("m2", instance_id="host-2")
+    run.at(20)
+    assert [event.generation for _, event in run.events(events.GroupStable)] == [1]  # type: ignore[attr-defined]
+    assert len(run.events(events.StaticMemberReplaced)) == 1
+    assert run.owned("m1", "m2") == [[0, 1, 2], [3, 4, 5]]
+
+
+def test_members_survive_the_death_of_their_coordinator() -> None:
+    run = Run(broker_session_timeout_ms=4000)
+    run.join("m1", commit="after")
+    run.join("m2", commit="after")
+    run.cluster.do(acts.Load("orders", rate=50))
+    run.at(10)
+    leader = run.cluster.partition_view(TopicPartition("__consumer_offsets", ord("g") % 3)).leader
+    run.cluster.do(acts.Kill(leader))
+    run.at(40)
+    assert [event.generation for _, event in run.events(events.GroupStable)] == [1]  # type: ignore[attr-defined]
+    assert run.events(events.GroupMemberRemoved) == []
+    account = run.cluster.account
+    assert all(not part.skipped for part in account.consumption.counts("g", account.leader_logs()).values())
+
+
+@pytest.mark.parametrize("release", ["0.9", "0.10.2", "1.1", "2.4", "3.3", "4.3"])
+def test_groups_in_all_releases(release: str) -> None:
+    run = Run(release)
+    run.join("m1")
+    run.at(0.5).join("m2")
+    run.cluster.do(acts.Load("orders", rate=50))
+    run.at(25)
+    assert run.owned("m1", "m2") == [[0, 1, 2], [3, 4, 5]]
+    run.cluster.do(acts.CloseConsumer("m1"))
+    run.at(35)
+    assert run.owned("m2") == [[0, 1, 2, 3, 4, 5]]
