@@ -63,10 +63,10 @@ class WriteEnded(Event, kind="write-ended", words={"outcome": ("ok", "fail", "un
         what = f"version {self.version} of {self.key}"
         after = f"after {format_duration(self.took_us)}"
         if self.outcome == "ok":
-            return f"{self.client} is told that {what} is written, {after}"
+            return f"{self.client} is told {after} that {what} was written"
         if self.outcome == "fail":
-            return f"{self.client} is told that {what} was refused, {after}: {self.reason}"
-        return f"{self.client} doesn't know whether {what} is written, {after}: {self.reason}"
+            return f"{self.client} is told {after} that {what} was refused: {self.reason}"
+        return f"{self.client} doesn't know {after} whether {what} was written: {self.reason}"
 
 
 class ReadEnded(Event, kind="read-ended", level=DETAIL, words={"outcome": ("ok", "fail", "unknown")}):

@@ -107,15 +107,15 @@ class ReplicationSystem(Simulation):
                 raise ActRefused(f"there is no server {node}; the servers are {', '.join(self.servers)}")
         match act:
             case acts.Kill(server) | acts.Pause(server) if not self.network.alive[server]:
-                raise ActRefused(f"the process of {server} does not run")
+                raise ActRefused(f"the process of {server} is not running")
             case acts.Pause(server) if server in self.paused:
-                raise ActRefused(f"{server} is paused already")
+                raise ActRefused(f"{server} is already paused")
             case acts.Resume(server) if server not in self.paused:
                 raise ActRefused(f"{server} is not paused")
             case acts.Restart(server) if self.network.alive[server]:
-                raise ActRefused(f"the process of {server} runs already")
+                raise ActRefused(f"the process of {server} is already running")
             case acts.Restart(server) if server in self.dead_for_good:
-                raise ActRefused(f"the machine of {server} is gone for good")
+                raise ActRefused(f"the machine of {server} is permanently lost")
             case acts.Promote():
                 self.check_promotion(act)
 

@@ -26,7 +26,7 @@ class RelayLogWritten(Event, kind="relay-log-written", source="queue_event", lev
     waiting: int
 
     def sentence(self) -> str:
-        return f"{self.server} receives {self.gtid}; {self.waiting} received and not yet applied"
+        return f"{self.server} receives {self.gtid}; received but not yet applied: {self.waiting}"
 
 
 class Applied(Event, kind="applied", source="Slave_worker::slave_worker_exec_event", level=DETAIL):
@@ -95,7 +95,7 @@ class Promoted(Event, kind="mysql-promoted", level=NOTABLE):
 
     def sentence(self) -> str:
         waiting = self.received - self.applied
-        first = f"; it first applies the {waiting} it has received and not applied" if waiting else ""
+        first = f"; it first applies the {waiting} that it has received but not yet applied" if waiting else ""
         return f"an operator makes {self.server} the source; it has received {self.received} transactions{first}"
 
 

@@ -121,9 +121,9 @@ class MySQL(ReplicationSystem):
         super().check(act)
         match act:
             case PromoteAtOnce(server) | Follow(server) | Rebuild(server) | PurgeBinlogs(server) if not self.network.alive[server]:
-                raise ActRefused(f"the process of {server} does not run")
+                raise ActRefused(f"the process of {server} is not running")
             case PromoteAtOnce(server) if server == self.source:
-                raise ActRefused(f"{server} is the source already")
+                raise ActRefused(f"{server} is already the source")
             case Follow(server, source) if server == source:
                 raise ActRefused(f"{server} cannot replicate from itself")
             case Rebuild(server) if server == self.source:
@@ -132,11 +132,11 @@ class MySQL(ReplicationSystem):
     def check_promotion(self, act: acts.Promote) -> None:
         name = act.server or self.best_replica()
         if not name:
-            raise ActRefused("no replica runs that could be promoted")
+            raise ActRefused("there is no running replica to promote")
         if not self.network.alive[name]:
-            raise ActRefused(f"the process of {name} does not run")
+            raise ActRefused(f"the process of {name} is not running")
         if name == self.source:
-            raise ActRefused(f"{name} is the source already")
+            raise ActRefused(f"{name} is already the source")
 
     def promote(self, act: acts.Promote) -> None:
         self._promote(act.server or self.best_replica(), drain=True)

@@ -68,7 +68,7 @@ class Quorum(ReplicationSystem):
     def check(self, act: acts.Act) -> None:
         super().check(act)
         if isinstance(act, StartElection) and not self.network.alive[act.server]:
-            raise ActRefused(f"the process of {act.server} does not run")
+            raise ActRefused(f"the process of {act.server} is not running")
 
     def check_promotion(self, act: acts.Promote) -> None:
         raise ActRefused("the nodes of a majority log elect their leader; nobody can promote one without a majority")

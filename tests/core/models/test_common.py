@@ -77,9 +77,9 @@ def test_events_have_causes_and_sentences() -> None:
     [
         (acts.Kill("n9"), "there is no n9; the nodes are n1, n2, n3"),
         (acts.PowerLoss(("n1", "x")), "there is no server x"),
-        (acts.Restart("n1"), "the process of n1 runs already"),
+        (acts.Restart("n1"), "the process of n1 is already running"),
         (acts.Resume("n1"), "n1 is not paused"),
-        (acts.Promote("n1"), "n1 is the source already"),
+        (acts.Promote("n1"), "n1 is already the source"),
         (Follow("n2", "n2"), "cannot replicate from itself"),
         (Rebuild("n1"), "n1 is the source"),
     ],
@@ -96,10 +96,10 @@ def test_dead_servers_refuse_acts_on_their_process() -> None:
     system = MySQL()
     system.do(acts.Kill("n1"))
     for act in (acts.Kill("n1"), acts.Pause("n1")):
-        with pytest.raises(ActRefused, match="does not run"):
+        with pytest.raises(ActRefused, match="is not running"):
             system.do(act)
     system.dead_for_good.add("n1")
-    with pytest.raises(ActRefused, match="gone for good"):
+    with pytest.raises(ActRefused, match="permanently lost"):
         system.do(acts.Restart("n1"))
 
 
