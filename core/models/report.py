@@ -1,6 +1,6 @@
 """The counts of a run, which are defined in the same way for all models.
 
-Lost writes, dirty reads, and divergence compare what clients were told with the final state. Call `counts` only after the
+Lost writes, dirty reads, and divergence follow from a comparison of the clients' results with the final state. Call `counts` only after the
 faults have ended and the system is at rest.
 """
 
@@ -17,7 +17,7 @@ from core.models.messages import Row
 
 @attrs.frozen
 class Outage:
-    """An interval without successful probes: from the invocation of the first that failed to the completion of the next that succeeded.
+    """An interval without successful probes: from the invocation of the first failed probe to the completion of the next successful one.
 
     Attributes:
         start, end: the two times, µs. If no probe succeeds afterwards, the end is the end of the last probe.
@@ -28,25 +28,25 @@ class Outage:
 
     @property
     def length(self) -> int:
-        """How long it lasts, µs."""
+        """The duration of the outage, µs."""
         return self.end - self.start
 
 
 @attrs.frozen
 class Report:
-    """The counts of a run. Requests of probes count only in the outages.
+    """The counts of a run. Probes count only in the outages.
 
     Attributes:
         acked, failed, unknown: the numbers of writes by outcome.
         lost: the acknowledged writes that are not in the final state.
         phantom: the refused writes that are in the final state.
-        unknown_present, unknown_absent: the writes of unknown outcome that are, and are not, in the final state.
-        duplicates: the rows that are in the final state more than once, without the first of each.
+        unknown_present, unknown_absent: the writes of unknown outcome that are in the final state, and those that are not.
+        duplicates: the rows that are in the final state more than once, not counting the first copy of each.
         reads: the number of reads that returned a value.
         stale, own_broken, backward: the reads that were behind the acknowledged writes, behind the client's own writes, and behind an
             earlier read of the same client.
-        stale_because_lost: the stale reads that missed only writes that are lost in the end.
-        stale_versions: the most versions that a read was behind.
+        stale_because_lost: the stale reads that missed only writes that are lost in the final state.
+        stale_versions: the largest number of versions by which a read was behind.
         stale_us: the longest time for which a version that a read missed had been acknowledged, µs.
         unacknowledged: the reads that returned a row before its write was acknowledged.
         dirty: the reads that returned a row that is not in the final state.
@@ -104,10 +104,10 @@ def counts(
     """Return the counts for a final state.
 
     Args:
-        account: what clients asked and were told.
+        account: the account of the clients' requests.
         authority: the authoritative server; empty if there is none.
         final: the rows of the authoritative copy.
-        places: these rows by place.
+        places: the same rows by place.
         copies: the rows of each other live copy by place.
         bytes_sent: the bytes that servers sent to each other.
     """
@@ -147,7 +147,7 @@ def counts(
 
 
 def differing(one: Mapping[object, Row], other: Mapping[object, Row]) -> int:
-    """Return the number of places that two copies hold differently, including those that only one holds."""
+    """Return the number of places at which two copies differ, including places that only one of them has."""
     return sum(one.get(place) != other.get(place) for place in {**one, **other})
 
 

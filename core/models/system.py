@@ -195,11 +195,16 @@ class ReplicationSystem(Simulation):
         self.network.process_died(name, self.now, cause)
 
     def _cut(self, a: str, b: str, *, closes: bool) -> None:
-        if closes:
+        if closes and not self.is_cut(a, b):  # nothing gets through a link that is cut, not even the end of a connection
             self.network.close(a, b, self.now, self.journal.cause)
             self.network.close(b, a, self.now, self.journal.cause)
         self.network.cut((a, b))
         self.network.cut((b, a))
+
+    def is_cut(self, a: str, b: str) -> bool:
+        """Return whether the link between two nodes is cut."""
+        link = self.network.links.get((a, b))
+        return link is not None and link.cut
 
     def _heal(self, a: str, b: str) -> None:
         self.network.heal((a, b), self.now)

@@ -169,11 +169,6 @@ class MySQL(ReplicationSystem):
                 client.servers = (name,)
                 client.target = name
 
-    def is_cut(self, a: str, b: str) -> bool:
-        """Return whether the link between two nodes is cut."""
-        link = self.network.links.get((a, b))
-        return link is not None and link.cut
-
     def repair(self) -> None:
         """End all faults, and make all servers replicate from the present source, as a careless operator does."""
         super().repair()
