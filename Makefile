@@ -41,7 +41,7 @@ test: $(STAMPS)/test ## run the whole test suite (pytest ...) ## [ARGS="..."]
 fuzz: $(STAMPS)/test ## try random input (--seconds, --seed, --target) ## [ARGS="..."]
 	@$(BIN)/python -m tests.fuzz $(ARGS)
 
-swarm: $(STAMPS)/test ## play random faults under the other replication models (--model, --seeds) ## [ARGS="..."]
+swarm: $(STAMPS)/test ## random faults in other models (--model, --seeds) ## [ARGS="..."]
 	@$(BIN)/python -m tests.core.models.swarm $(ARGS)
 
 mutants: $(STAMPS)/test ## check that tests find mistakes (--number) ## [ARGS="..."]
