@@ -13,10 +13,11 @@ import attrs
 
 from core.kafka.broker.broker_state import BrokerState
 from core.kafka.clients.process_step import ProcessStep
+from core.kafka.group_coordinator.classic.group_state import GroupState
 from core.kafka.health import STALL_BOUND, PartitionStatus, is_at_min_isr, is_offline, is_under_min_isr, is_under_replicated
 from core.kafka.ids import NO_LEADER, TopicPartition
 from core.lab.views.log_contents import LogContents
-from core.lab.views.view import ClusterView, PartitionView, ReplicaView
+from core.lab.views.view import ClusterView, GroupView, MemberView, PartitionView, ReplicaView
 from core.sim.units import format_duration
 
 NUMBER: Final = "number"
@@ -167,10 +168,73 @@ def _count(holds: Callable[[PartitionView], bool]) -> Callable[..., Any]:
 
 
 def _position(moment: Moment, client: str, tp: TopicPartition) -> Any:
-    for view in moment.view().consumers:
+    consumers: list[Any] = [*moment.view().consumers, *moment.view().members]
+    for view in consumers:
         if view.name == client:
             return dict(view.positions).get(tp)
     return None
+
+
+def _of_group(take: Callable[[GroupView], Any]) -> Callable[..., Any]:
+    def read(moment: Moment, group: str) -> Any:
+        for view in moment.view().groups:
+            if view.name == group:
+                return take(view)
+        return None
+
+    return read
+
+
+def _owner(moment: Moment, group: str, tp: TopicPartition) -> Any:
+    """Return the client that owns a partition according to the coordinator, or None if there is none."""
+    for view in moment.view().groups:
+        if view.name == group:
+            return next((member.client for member in view.members if tp in member.assignment), None)
+    return None
+
+
+def _lag(moment: Moment, group: str, tp: TopicPartition | None = None) -> Any:
+    """Return the high watermark minus the committed offset of one partition, or the sum over all partitions with a committed offset."""
+    for view in moment.view().groups:
+        if view.name == group:
+            lags = {each: _lag_behind(moment, each, offset) for each, offset in view.offsets if tp in (None, each)}
+            return lags.get(tp) if tp is not None else sum(lag for lag in lags.values() if lag is not None)
+    return None
+
+
+def _lag_behind(moment: Moment, tp: TopicPartition, offset: int) -> int | None:
+    view = moment.partition(tp)
+    return None if view is None or view.offline else view.replica_on(view.leader).hw - offset
+
+
+def _consumption(name: str) -> Callable[..., Any]:
+    def read(moment: Moment, group: str, tp: TopicPartition | None = None) -> Any:
+        found = [getattr(view, name) for view in moment.view().consumption if view.group == group and tp in (None, view.tp)]
+        return sum(found) if found else None
+
+    return read
+
+
+def _of_member(take: Callable[[MemberView], Any]) -> Callable[..., Any]:
+    def read(moment: Moment, client: str) -> Any:
+        for view in moment.view().members:
+            if view.name == client:
+                return take(view)
+        return None
+
+    return read
+
+
+def _activity(view: MemberView) -> str:
+    """Return what a consumer of a group does, in one word."""
+    if view.frozen:
+        return "frozen"
+    return ENDED if not view.running else ACTIVITIES[view.phase]
+
+
+def _processed(moment: Moment, client: str) -> Any:
+    member = _of_member(lambda view: view.processed)(moment, client)
+    return _of_process("processed")(moment, client) if member is None else member
 
 
 def _committed_offset(moment: Moment, group: str, tp: TopicPartition) -> Any:
@@ -260,6 +324,15 @@ def _last_stable_offset(moment: Moment, tp: TopicPartition) -> int | None:
 ENDED: Final = "ended"
 """The value of the reading `process-step` for a process whose instance has ended."""
 
+ACTIVITIES: Final = {
+    "in poll()": "polling", "committing before a rebalance": "committing", "committing before it processes": "committing",
+    "processing": "processing", "committing": "committing", "closing": "closing", "ended": ENDED,
+}  # fmt: skip
+"""The word for each phase of a consumer of a group."""
+
+GROUP_STATES: Final = {state.value: state.name.lower().replace("_", "-") for state in GroupState}
+"""The word for each state of a group."""
+
 _STATES: Final = tuple(str(state) for state in BrokerState)
 
 _ALL: Final = (
@@ -336,10 +409,26 @@ _ALL: Final = (
         "the replica that the leader chose", _reads_from),
     Reading("committed-offset", ("group", "partition"), NUMBER, "the committed offset of a group", _committed_offset),
     Reading(
+        "group-state", ("group",), WORD, "the state of a group, as its coordinator knows it",
+        _of_group(lambda view: GROUP_STATES[view.state]), tuple(GROUP_STATES.values()),
+    ),
+    Reading("generation", ("group",), NUMBER, "the generation of a group", _of_group(lambda view: view.generation)),
+    Reading("members", ("group",), NUMBER, "the number of members of a group", _of_group(lambda view: len(view.members))),
+    Reading("owner", ("group", "partition"), TEXT, "the consumer that has a partition in the assignment of its group", _owner),
+    Reading("owned", ("client",), NUMBER, "the number of partitions that a consumer of a group owns", _of_member(lambda view: len(view.owned))),
+    Reading("lag", ("group", "partition?"), NUMBER, "the high watermark minus the committed offset of a group, for one partition or for all", _lag),
+    Reading("activity", ("client",), WORD, "what a consumer of a group does", _of_member(_activity), tuple(dict.fromkeys((*ACTIVITIES.values(), "frozen")))),
+    Reading("processed-by", ("group", "partition?"), NUMBER, "the number of records that the members of a group have processed, each counted "
+        "once", _consumption("processed")),
+    Reading("repeats", ("group", "partition?"), NUMBER, "how often the members of a group have processed a record that the group had "
+        "processed before", _consumption("repeats")),
+    Reading("skipped", ("group", "partition?"), NUMBER, "the number of records that a group has skipped: it has committed a higher offset, or "
+        "begun at one, and no member has processed them", _consumption("skipped")),
+    Reading(
         "process-step", ("client",), WORD, "the current step of a process, or 'ended'", _process_step, (*map(str, ProcessStep), ENDED),
     ),
     Reading("processed", ("client",), NUMBER, "the number of a process's input records whose whole output is visible "
-        "with read_committed", _of_process("processed")),
+        "with read_committed; for a consumer of a group, the number of records that it has processed", _processed),
     Reading("processed-twice", ("client",), NUMBER, "the number of a process's input records with output that is visible "
         "more than once", _of_process("processed_twice")),
     Reading("half-visible", ("client",), NUMBER, "the number of a process's input records whose output is only partly "

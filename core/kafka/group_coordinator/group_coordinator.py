@@ -21,6 +21,7 @@ from core.kafka.group_coordinator.messages import (
     TxnOffsetCommitResponse,
 )
 from core.kafka.group_coordinator.offset_commit import OffsetCommit
+from core.kafka.group_coordinator.offset_expiry import OffsetExpiry
 from core.kafka.group_coordinator.offsets_log import partition_of
 from core.kafka.ids import NO_EPOCH, NO_OFFSET, TopicPartition
 from core.kafka.log.producer_state import NO_GUARD
@@ -33,18 +34,21 @@ class GroupCoordinator:
     Attributes:
         groups: the groups that the broker coordinates.
         classic: the classic protocol.
+        expiry: the expiration of offsets.
     """
 
-    __slots__ = ("broker", "classic", "groups")
+    __slots__ = ("broker", "classic", "expiry", "groups")
 
     broker: Final[GroupCoordinatorContext]
     groups: Final[GroupMetadataManager]
     classic: Final[ClassicGroupCoordinator]
+    expiry: Final[OffsetExpiry]
 
     def __init__(self, broker: GroupCoordinatorContext) -> None:
         self.broker = broker
         self.groups = GroupMetadataManager(broker)
         self.classic = ClassicGroupCoordinator(broker, self.groups)
+        self.expiry = OffsetExpiry(broker, self.groups)
         broker.handlers.update(
             {
                 OffsetCommitRequest: self._commit,
@@ -70,6 +74,7 @@ class GroupCoordinator:
         cache = self.groups.load(*about)
         if cache is not None:
             self.classic.loaded(cache)
+            self.expiry.arm(cache)
 
     def resigned(self, partition: int) -> None:
         """Stop coordinating the groups of a partition (`#onResignation`)."""

@@ -26,7 +26,9 @@ MAX_TOMBSTONE_BATCH: Final = 16_384
 
 def partition_for(key: str, partitions: int) -> int:
     """Return the partition of an internal topic that holds a key (`TransactionStateManager#partitionFor`, `GroupCoordinator#partitionFor`)."""
-    return (java_hash(key) & 0x7FFF_FFFF) % partitions
+    unsigned = java_hash(key)
+    value = min(unsigned, 0x1_0000_0000 - unsigned)  # the absolute value of Java's signed number
+    return 0 if value == 0x8000_0000 else value % partitions  # Utils#abs
 
 
 def java_hash(text: str) -> int:

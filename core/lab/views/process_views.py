@@ -1,32 +1,12 @@
-"""The views of groups and of processes."""
+"""The views of processes."""
 
 from __future__ import annotations
 
 from core.kafka.clients.process import Process
-from core.kafka.group_coordinator.group_metadata_manager import GroupCache
 from core.lab.cluster_nodes import ClusterNodes
 from core.lab.processed_logs import OutputRecords
 from core.lab.processing_account import Counts, Harm, Processing
-from core.lab.views.view import GroupView, ProcessView
-
-
-def group_views(cluster: ClusterNodes) -> tuple[GroupView, ...]:
-    """Return the views of the groups with offsets, each as its newest coordinator knows it."""
-    newest: dict[int, tuple[int, GroupCache]] = {}
-    for broker in cluster.brokers.values():
-        for number, cache in broker.groups.groups.caches.items():
-            if number not in newest or newest[number][1].coordinator_epoch < cache.coordinator_epoch:
-                newest[number] = (broker.id, cache)
-    return tuple(
-        GroupView(
-            group.name,
-            broker,
-            tuple((tp, stored.committed.offset) for tp, stored in group.offsets.items()),
-            sum(len(offsets) for offsets in group.pending_transactional.values()),
-        )
-        for broker, cache in newest.values()
-        for group in cache.groups.values()
-    )
+from core.lab.views.view import ProcessView
 
 
 def process_views(cluster: ClusterNodes) -> tuple[ProcessView, ...]:

@@ -16,8 +16,9 @@ from core.kafka.health import replication_factor
 from core.kafka.ids import NO_LEADER, TopicPartition
 from core.kafka.partition_registration import PartitionRegistration
 from core.kafka.settings import render_value
+from core.lab.views.group_views import consumption_views, group_views, member_views
 from core.lab.views.partition_health import partition_health
-from core.lab.views.process_views import group_views, process_views
+from core.lab.views.process_views import process_views
 from core.lab.views.view import (
     BrokerView,
     ClusterView,
@@ -278,6 +279,8 @@ def cluster_view(cluster: ClusterNodes, cached: CachedViews | None = None) -> Cl
         unclean_check_us=_unclean_check_us(cluster),
         groups=group_views(cluster),
         processes=process_views(cluster),
+        members=member_views(cluster),
+        consumption=consumption_views(cluster),
         version=cached.version,
     )
 

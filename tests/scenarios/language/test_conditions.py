@@ -16,7 +16,10 @@ from core.lab.views.view import (
     BrokerView,
     ClusterView,
     ConsumerView,
+    ConsumptionView,
+    GroupMemberView,
     GroupView,
+    MemberView,
     PartitionStatus,
     PartitionView,
     ProcessView,
@@ -31,7 +34,7 @@ from scenarios.language.tokens import ConditionError
 
 ORDERS = TopicPartition("orders", 0)
 LONELY = TopicPartition("orders", 1)
-NAMES = Names({"orders": 2}, frozenset({1, 2, 3}), frozenset({"app", "reader", "copier"}), frozenset({"group"}))
+NAMES = Names({"orders": 2}, frozenset({1, 2, 3}), frozenset({"app", "reader", "copier", "member"}), frozenset({"group"}))
 
 
 def replica(broker: int, role: str, leo: int, hw: int, *, in_isr: bool = True) -> ReplicaView:
@@ -82,7 +85,15 @@ class Still:
         consumer = ConsumerView("reader", "orders", 10, ((ORDERS, 10),))
         self.whole = ClusterView(
             9, 9, "4.1", "controller", brokers, (), tuple(self.by_tp.values()), (producer,), (consumer,), (), (), 20, 15, 2, 0, 0, 1, 3, 2,
-            groups=(GroupView("group", 2, ((ORDERS, 8),), 1),),
+            groups=(
+                GroupView("group", 2, ((ORDERS, 8),), 1, "Stable", 3, "range", "m-1", (GroupMemberView("m-1", "", "member", (ORDERS,)),)),
+            ),
+            members=(
+                MemberView(
+                    "member", "group", ("orders",), True, False, "processing", "Stable", "m-1", 3, 2, (ORDERS,), ((ORDERS, 9),), 8, 1,
+                ),
+            ),
+            consumption=(ConsumptionView("group", ORDERS, 8, 1, 1, 2),),
             processes=(ProcessView("copier", "orders", "copies", "group", "at-least-once", 2, True, "produce", 12, 10, 3, 2, 1),),
         )  # fmt: skip
         acked = [(n, n, 0, "produce-acked", "app", "orders", 0, n, n + 1, 1, -1, n * 1_000, 1) for n in range(1, 101)]
@@ -253,6 +264,7 @@ def test_every_reading_can_be_taken() -> None:
     samples = {"partition": "orders-0", "broker": "2", "client": "app", "partition-or-client": "app", "group": "group", "key": "a"}
     of_others = dict.fromkeys(("read", "position", "reads-from"), "reader")
     of_others |= dict.fromkeys(("process-step", "processed", "processed-twice", "half-visible", "never-processed"), "copier")
+    of_others |= dict.fromkeys(("owned", "activity"), "member")
     for reading in READINGS.values():
         inside = ", ".join(
             of_others[reading.name] if reading.name in of_others and kind == "client" else samples[kind.rstrip("?")]

@@ -90,7 +90,7 @@ def test_the_forms_of_acts(text: str, meant: list[acts.Act]) -> None:
 SAMPLES = {
     "int": 7, "str": "word", "tuple[int, ...]": (2, 3, 1), "tuple[str, str]": ("b1", "b2"), "TopicPartition": TopicPartition("t", 3),
     "tuple[tuple[TopicPartition, int], ...]": ((TopicPartition("t", 3), 4),), "tuple[tuple[int, ...], ...]": ((1, 2), (2, 1)),
-    "tuple[tuple[str, str], ...]": (("retention.ms", "5"),),
+    "tuple[tuple[str, str], ...]": (("retention.ms", "5"),), "tuple[str, ...]": ("one", "other"),
 }  # fmt: skip
 NAMED = {
     "acks": "1",
@@ -100,6 +100,7 @@ NAMED = {
     "isolation": "read_committed",
     "delivery": "at-least-once",
     "crash_after": "produce",
+    "commit": "after",
     "pace": "by-hand",
     "node": "b3",
     "name": "min.insync.replicas",

@@ -70,6 +70,7 @@ class GroupJoins:
             if request.member_id:
                 group.remove(request.member_id)
             self._refuse(request, sender, errors.GROUP_MAX_SIZE_REACHED)
+            self.rebalances.maybe_complete(cache, group)
         elif group.state is GroupState.DEAD:
             self._refuse(request, sender, errors.COORDINATOR_NOT_AVAILABLE)
         elif not group.supports_protocols(frozenset(name for name, _ in request.protocols)):

@@ -14,6 +14,8 @@ from core.lab import acts
 from core.lab.cluster import Cluster
 from core.lab.spec import BrokerSpec, ClusterSpec
 from core.sim.units import SECOND, US_PER_MS
+from scenarios.language.script import read_script
+from scenarios.running.runner import run_scenario
 
 SESSION = (("session.timeout.ms", "10000"),)
 
@@ -197,3 +199,37 @@ def test_groups_in_all_releases(release: str) -> None:
     run.cluster.do(acts.CloseConsumer("m1"))
     run.at(35)
     assert run.owned("m2") == [[0, 1, 2, 3, 4, 5]]
+
+
+READINGS = """
+cluster:
+  brokers: 3
+  settings: {offsets.topic.num.partitions: 1}
+  topics: {orders: {partitions: 2, replication-factor: 3}}
+timeline:
+  - load: {topic: orders, rate: 100}
+  - join-group: {topics: orders, consumer: first, group: billing, commit: after, config: {session.timeout.ms: 10000}}
+  - join-group: {topics: [orders], consumer: second, group: billing, commit: before, poll-time: 100ms, record-time: 1ms}
+  - at: 8s
+    expect:
+      - group-state(billing) == stable and generation(billing) == 1 and members(billing) == 2
+      - owner(billing, orders-0) == first and owner(billing, orders-1) == second and owned(second) == 1
+      - processed(first) > 200 and repeats(billing) == 0
+      - lag(billing, orders-0) < 20
+  - kill-consumer: second
+  - until: members(billing) == 1
+    within: 60s
+  - wait: 5s
+    expect:
+      - activity(second) == ended
+      - owned(first) == 2
+      - skipped(billing) > 0
+expect:
+  - order [group-generation, group-stable, member-removed {why=session-timeout}, group-generation]
+"""
+
+
+def test_a_script_reads_groups() -> None:
+    scenario = read_script(READINGS, "groups.yaml")
+    result = run_scenario(scenario, Release.named("4.3"))
+    assert result.held, list(result.lines(result))

@@ -8,7 +8,9 @@ from core.kafka import errors, events
 from core.kafka.group_coordinator import group_metadata_manager
 from core.kafka.group_coordinator.classic.classic_group_member import ClassicGroupMember
 from core.kafka.group_coordinator.classic.group_state import GroupState
+from core.kafka.group_coordinator.group_metadata import GroupMetadata, StoredOffset
 from core.kafka.group_coordinator.messages import NOT_A_MEMBER, GroupMembership, OffsetCommitRequest, OffsetFetchRequest
+from core.kafka.group_coordinator.offsets_log import CommittedOffset
 from core.kafka.ids import TopicPartition
 from core.lab import acts
 from core.lab.cluster import Cluster
@@ -156,6 +158,30 @@ def test_offsets_without_their_partition_in_the_transaction_are_refused_since_3_
         producer = raw.init()
         assert raw.add_partition(producer, TopicPartition("out", 0)) == errors.NONE
         assert raw.commit_in_transaction(producer, 6, add=False) == answer, release
+
+
+def test_off_07_a_later_plain_commit_wins_over_an_offset_in_a_transaction() -> None:
+    raw = client("4.0")
+    producer = raw.init()
+    assert raw.commit_in_transaction(producer, 100) == errors.NONE
+    assert raw.commit(101) == errors.NONE
+    raw.end(producer, commit=True)
+    assert raw.committed() == 101
+
+
+def test_off_08_offsets_in_open_transactions_are_unstable() -> None:
+    """OFF-08: a partition without a committed offset is unstable, too."""
+    group = GroupMetadata("g")
+    foo, other, bar, fresh = (TopicPartition(topic, number) for topic in ("foo", "bar") for number in (0, 1))
+    for place, (tp, offset) in enumerate(((foo, 100), (other, 110), (bar, 200))):
+        group.store(tp, StoredOffset(place, CommittedOffset(offset, 0, 0)))
+    for place, (tp, offset) in enumerate(((other, 111), (bar, 201), (fresh, 211))):
+        group.store_pending(7, tp, StoredOffset(place + 10, CommittedOffset(offset, 0, 0)))
+    every = (foo, other, bar, fresh)
+    assert [group.is_unstable(tp, plain_commits_count=False) for tp in every] == [False, True, True, True]
+    assert [None if (found := group.committed(tp)) is None else found.offset for tp in every] == [100, 110, 200, None]
+    group.complete_transaction(7, commit=True)
+    assert [None if (found := group.committed(tp)) is None else found.offset for tp in every] == [100, 111, 201, 211]
 
 
 # --- members -------------------------------------------------------------------------------------------------------
