@@ -7,23 +7,61 @@ from pathlib import Path
 
 import pytest
 
+from core.kafka.events import EventTuple
 from core.kafka.release import Release
 from scenarios import catalogue
 from scenarios.language.script import Scenario, releases_of
+from scenarios.logs.log_header import make_header
+from scenarios.logs.log_writer import LogWriter
+from scenarios.logs.replay import lines_of, replay
 from scenarios.releases import release_named
 from scenarios.running import results
-from scenarios.running.runner import run_scenario
+from scenarios.running.playable_scenario import PlayableScenario
+from scenarios.running.runner import Run, State, run_scenario
 from tui.cli import main
 
 RUNS = [(name, release.name) for name in catalogue.names() for release in releases_of(catalogue.load(name), ())]
 
 
 @pytest.mark.parametrize(("name", "release"), RUNS, ids=[f"{name} ({release})" for name, release in RUNS])
-def test_it_holds(name: str, release: str) -> None:
+def test_it_holds_and_its_log_replays(name: str, release: str, tmp_path: Path) -> None:
+    """Every run checks the expectations. One run checks the replay, and one the steps: under the oldest and the newest of the scenario's
+    releases. Sessions at random are replayed under every release (`tests.scenarios.logs.test_replay`).
+    """
     scenario = catalogue.load(name)
-    result = run_scenario(scenario, release_named(release))
+    events: list[EventTuple] = []
+    run = Run(scenario, release_named(release), None, events.append)
+    result = run.run()
     assert result.held, "\n".join(results.lines(result))
     assert result.checks
+    names = [each.name for each in releases_of(scenario, ())]
+    if release == names[0]:
+        assert_log_replays(run, events, tmp_path / "session.jsonl")
+    if release == names[-1]:
+        assert_steps_make_the_same_events(run, events)
+
+
+def assert_log_replays(run: Run, events: list[EventTuple], path: Path) -> None:
+    """Write the log of a run, and replay it."""
+    scenario = run.scenario
+    with LogWriter(path, make_header(scenario.spec, run.cluster.release, scenario.seed, scenario.name)) as writer:
+        for event in events:
+            writer(event)
+        writer.close(run.cluster.now)
+    replayed = replay(path)
+    assert replayed.same, "\n".join(lines_of(replayed))
+    assert replayed.events == run.cluster.journal.seq
+
+
+def assert_steps_make_the_same_events(run: Run, events: list[EventTuple]) -> None:
+    """Play the scenario of a run in steps."""
+    stepped: list[EventTuple] = []
+    playable = PlayableScenario(Run(run.scenario, run.cluster.release, None, stepped.append))
+    while not playable.finished:
+        playable.step()
+    assert stepped == events[: len(stepped)]
+    assert [(c.text, c.state, c.time) for c in playable.run.expectations] == [(c.text, c.state, c.time) for c in run.expectations]
+    assert {check.state for check in playable.run.expectations} <= {State.HELD}
 
 
 @pytest.mark.parametrize("name", catalogue.names())

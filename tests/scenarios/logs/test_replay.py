@@ -1,4 +1,4 @@
-"""A replayed log is the same as the original, byte for byte: every scenario of the library, and sessions in which acts come at any moment."""
+"""A replayed log of a session in which acts come at any moment is the same as the original, byte for byte. The library has a test of its own."""
 
 from __future__ import annotations
 
@@ -22,12 +22,9 @@ from core.lab.cluster import Cluster
 from core.lab.recorded_acts import recorded_act
 from core.lab.spec import BrokerSpec, ClusterSpec, ControlPlane, NetworkSpec, Pace
 from core.sim.errors import ActRefused
-from scenarios import catalogue
-from scenarios.language.script import releases_of
 from scenarios.logs.log_header import End, make_header
 from scenarios.logs.log_writer import LogWriter
 from scenarios.logs.replay import lines_of, replay
-from scenarios.running.runner import Run
 from tui.cli import main
 
 SAMPLES: dict[str, Any] = {
@@ -67,20 +64,6 @@ def test_what_is_no_act_is_refused(word: str, args: str, said: str) -> None:
     with pytest.raises(ValueError, match=word) as refused:
         recorded_act(word, args)
     assert said in str(refused.value)
-
-
-@pytest.mark.parametrize("name", catalogue.names())
-def test_a_scenario_of_the_library_replays(name: str, tmp_path: Path) -> None:
-    scenario = catalogue.load(name)
-    for release in releases_of(scenario, ()):
-        path = tmp_path / "session.jsonl"
-        with LogWriter(path, make_header(scenario.spec, release, scenario.seed, scenario.name)) as writer:
-            run = Run(scenario, release, None, writer)
-            run.run()
-            writer.close(run.cluster.now)
-        replayed = replay(path)
-        assert replayed.same, "\n".join(lines_of(replayed))
-        assert replayed.events == run.cluster.journal.seq
 
 
 Ending = tuple[int, int]

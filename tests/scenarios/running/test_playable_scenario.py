@@ -1,4 +1,4 @@
-"""A scenario as a playable: in steps, its events are those of a headless run, and a saved run continues byte for byte."""
+"""A scenario as a playable: it ends where its script ends, and a saved run continues byte for byte."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from core.lab.history.history import History
 from core.lab.history.position import Position
 from core.lab.spec import Pace
 from scenarios import catalogue
-from scenarios.language.script import read_script, releases_of
+from scenarios.language.script import read_script
 from scenarios.releases import release_named
 from scenarios.running.playable_scenario import PlayableScenario, PlayableScenarioSnapshot
-from scenarios.running.runner import Check, Run, State
+from scenarios.running.runner import Check, Run
 
 ENDS_AT_ONCE = """
 scenario: ends-at-once
@@ -37,22 +37,6 @@ timeline:
 def standing(run: Run) -> list[Check]:
     """Return the current states of the expectations."""
     return [attrs.evolve(check) for check in run.expectations]
-
-
-@pytest.mark.parametrize("name", catalogue.names())
-def test_played_by_steps_a_scenario_makes_the_events_it_makes_headless(name: str) -> None:
-    scenario = catalogue.load(name)
-    release = releases_of(scenario, ())[-1]
-    headless: list[EventTuple] = []
-    run = Run(scenario, release, None, headless.append)
-    run.run()
-    stepped: list[EventTuple] = []
-    playable = PlayableScenario(Run(scenario, release, None, stepped.append))
-    while not playable.finished:
-        playable.step()
-    assert stepped == headless[: len(stepped)]
-    assert [(c.text, c.state, c.time) for c in playable.run.expectations] == [(c.text, c.state, c.time) for c in run.expectations]
-    assert {check.state for check in playable.run.expectations} <= {State.HELD}
 
 
 def test_a_script_may_end_where_more_is_due_at_once() -> None:
