@@ -33,6 +33,7 @@ SAMPLES: dict[str, Any] = {
     "bool": True,
     "TopicPartition": TopicPartition("a-b", 3),
     "tuple[str, str]": ("b1", "controller"),
+    "tuple[str, ...]": ("orders", "logs"),
     "tuple[int, ...]": (3, 1),
     "tuple[tuple[int, ...], ...]": ((1, 2), (2,)),
     "tuple[tuple[str, str], ...]": (("min.insync.replicas", "2"),),
