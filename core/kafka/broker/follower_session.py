@@ -24,6 +24,10 @@ class FollowerSession(metaclass=ABCMeta):
         self.follower = follower
         self.parked: FetchRequest | None = None
 
+    def is_parked(self) -> bool:
+        """Return whether a fetch is delayed. What a fetch sets in motion can answer it at once."""
+        return self.parked is not None
+
     @abstractmethod
     def fetched_at(self) -> int:
         """Return the time when the follower's last fetch arrived, µs."""

@@ -86,12 +86,16 @@ class RecordAccumulator(Client, metaclass=ABCMeta):
             return batch.queued_at + backoff + self.config.request_timeout
         return batch.created + self.config.delivery_timeout
 
-    def has_attempts_left(self, batch: ProducerBatch) -> bool:
-        """Return whether retries and delivery.timeout.ms allow another attempt.
+    def has_retries_left(self, batch: ProducerBatch) -> bool:
+        """Return whether retries allow another attempt.
 
         An attempt without a connection does not count, because in Kafka the batch has not left the accumulator.
         """
-        if batch.attempt - batch.connection_failures > self.config.retries:
+        return batch.attempt - batch.connection_failures <= self.config.retries
+
+    def has_attempts_left(self, batch: ProducerBatch) -> bool:
+        """Return whether retries and delivery.timeout.ms allow another attempt."""
+        if not self.has_retries_left(batch):
             return False
         return self.config.delivery_timeout == NO_DELIVERY_TIMEOUT or self.journal.now < self.delivery_due(batch)
 

@@ -237,7 +237,7 @@ class Sender(RecordAccumulator):
             self._settle_sequences(error)
             self._report_failure(batch, error, retry=True)
         else:
-            self._give_up(batch, error, known_lost=self.has_attempts_left(batch))
+            self._give_up(batch, error, known_lost=self.has_retries_left(batch))
         if retry:
             if not unsent:
                 batch.queued_at = now
@@ -257,12 +257,20 @@ class Sender(RecordAccumulator):
             for partition in partitions:
                 self._muted.pop(partition, None)
 
+    def _expire(self, batch: ProducerBatch, *, in_retry: bool) -> None:
+        """Give up a batch whose delivery.timeout.ms is over (`Sender#sendProducerData`).
+
+        Nothing new is sent to the partition until the fate of a batch in retry is known. Kafka makes no such rule for a batch that expires
+        during its first attempt.
+        """
+        if self.sequences is not None and in_retry:
+            self.sequences.mark_unresolved(batch)
+        self._give_up(batch, errors.REQUEST_TIMED_OUT)
+
     def _give_up(self, batch: ProducerBatch, error: str, *, known_lost: bool = False) -> None:
         """Give up a batch (`Sender#failBatch`). Without `known_lost`, a leader might have appended it."""
         if self.sequences is not None and batch.sequence != NONE:
             self.sequences.failed(batch, error, known_lost=known_lost)
-            if not known_lost:
-                self.sequences.mark_unresolved(batch)
             self._settle_sequences(error)
         self._drop(batch, error)
         if self.transactions is not None:
@@ -347,10 +355,10 @@ class Sender(RecordAccumulator):
         if delivery_timeout != NO_DELIVERY_TIMEOUT:
             for batch in [batch for batch in self.in_flight.values() if now - batch.created >= delivery_timeout]:
                 self._remove_in_flight(batch.correlation)  # the response no longer matters (`Sender#getExpiredInflightBatches`)
-                self._give_up(batch, errors.REQUEST_TIMED_OUT)
+                self._expire(batch, in_retry=batch.attempt > 1)
         for queue in self.queues.values():
             while queue and now >= self.delivery_due(queue[0]):
-                self._give_up(queue.popleft(), errors.REQUEST_TIMED_OUT)
+                self._expire(queue.popleft(), in_retry=True)
         self.timeout_check_armed = bool(self.in_flight) or any(self.queues.values()) or self.keeps_checking()
         if self.timeout_check_armed:
             self.timer(self.until_next_timeout(SECOND), "watch")

@@ -102,7 +102,7 @@ class FetchManager:
         session.parked = request
         if session.dirty and self.broker.leader_quota is None and self._has_records(session):
             self.complete_fetch_if_enough(session)  # a coordinator has appended when this fetch advanced the high watermark
-            if session.parked is None:
+            if not session.is_parked():
                 return
         session.cause = journal.cause
         if max_wait < FOREVER:

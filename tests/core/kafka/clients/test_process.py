@@ -11,6 +11,7 @@ from core.kafka import events
 from core.kafka.clients.process import Process
 from core.kafka.clients.process_step import LOOP, START, Delivery, ProcessStep, next_step
 from core.kafka.ids import TopicPartition
+from core.kafka.messages import MetadataResponse
 from core.kafka.release import RELEASES
 from core.kafka.topic_spec import TopicSpec
 from core.lab import acts
@@ -299,3 +300,15 @@ def test_a_copy_goes_on_in_the_same_way(delivery: str) -> None:
         copy.run_until(4 * SECOND)
         assert seen == told[before:]
         assert copy.view() == run.view()
+
+
+def test_a_process_asks_again_for_metadata_of_a_topic_that_a_broker_does_not_know_yet() -> None:
+    """A broker that has just started answers without partitions; the producer of the process asks again after retry.backoff.ms."""
+    run = cluster("1.1")
+    process = start(run, seconds=0)
+    answered = process._metadata_correlation
+    run.network.disconnect(process.address, process._metadata_node)
+    process.handle(MetadataResponse(answered, "out", ()), process._metadata_node)
+    assert process.leaders == []
+    run.run_until(run.now + SECOND)
+    assert len(process.leaders) == 2

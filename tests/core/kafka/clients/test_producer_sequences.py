@@ -90,12 +90,31 @@ def test_nothing_is_sent_after_a_batch_of_unknown_fate_until_the_others_are_answ
     bench.run(20_000)
     (second,) = bench.batches(0)
     bench.producer._remove_in_flight(first.correlation)
-    bench.producer._give_up(batch, errors.REQUEST_TIMED_OUT)
+    bench.producer._expire(batch, in_retry=True)
     assert bench.batches(0) == []
     bench.acked(second, base=1)
     assert bench.sequences.producer_epoch == 1  # the acknowledgment of the second batch shows that the first one arrived
     (third,) = bench.sent(ProduceRequest)
     assert (third.producer_epoch, third.first_sequence) == (1, 2)
+
+
+def test_a_batch_that_expires_during_its_first_attempt_does_not_stop_the_partition() -> None:
+    """`Sender#sendProducerData` asks `ProducerBatch#inRetry`: only a batch that was sent again leaves its partition unresolved."""
+    bench = SenderBench()
+    (first,) = bench.batches(0)
+    bench.producer._expire(bench.producer.in_flight.pop(first.correlation), in_retry=False)
+    (second,) = bench.batches(0)
+    assert (second.producer_epoch, second.first_sequence) == (1, 1)
+
+
+def test_a_batch_without_retries_left_does_not_stop_the_partition() -> None:
+    """`Sender#failBatch` after an answer: the sequence numbers are not used again, and nothing is unresolved."""
+    bench = SenderBench()
+    bench.producer.config = attrs.evolve(bench.producer.config, retries=0)
+    (first,) = bench.batches(0)
+    bench.refused(first, errors.NOT_ENOUGH_REPLICAS)
+    (second,) = bench.batches(0)
+    assert (second.producer_epoch, second.first_sequence, bench.sequences.unresolved) == (1, 1, {})
 
 
 def test_only_the_first_batch_is_retried() -> None:
