@@ -279,6 +279,8 @@ class Release(ReprMixin):
         controller_epoch_fencing: brokers refuse the requests of a controller with an older epoch (in all Kafka releases).
         newer_clients: producers double their retry back-off (KIP-580), and retry at once when they learn of a new leader (KAFKA-15415,
             3.7).
+        sticky_partitioner: producers send records without keys to one partition until its batch is full or sent (KIP-480, 2.4).
+        partitions_by_bytes: producers change that partition after batch.size bytes, and prefer partitions with short queues (KIP-794, 3.3).
         transactions_tool: the release has `kafka-transactions` (KIP-664, 3.0).
         transactions_tool_filters_duration: `kafka-transactions list` has the option `--duration-filter` (KIP-994, 3.8).
         describe_asks_brokers: `kafka-topics` asks the brokers (2.2), lists topics in the order of a hash table, and fails if `--topic`
@@ -418,6 +420,8 @@ class Release(ReprMixin):
     reads_from_followers: bool = _since("2.4")
     controller_epoch_fencing: bool = True
     newer_clients: bool = _since("3.7")
+    sticky_partitioner: bool = _since("2.4")
+    partitions_by_bytes: bool = _since("3.3")
     transactions_tool: bool = _since("3.3")
     transactions_tool_filters_duration: bool = _since("3.9")
     describe_asks_brokers: bool = _since("2.4")

@@ -367,7 +367,8 @@ class Produce(Act, word="produce", does="produce a burst of records"):
 
     If the pace is `by-hand`, `to` is the broker that the producer still considers the leader. `config` contains settings of a new
     producer by their Kafka names: delivery.timeout.ms, request.timeout.ms, metadata.max.age.ms, retries,
-    max.in.flight.requests.per.connection.
+    max.in.flight.requests.per.connection. With linger.ms, batch.size, or buffer.memory, the producer collects records in batches
+    as Kafka's producers do; max.block.ms then limits how long send() blocks. Without them, each act makes one batch for each partition.
 
     Compacted topics take only records with `keys`: a list of names, or a number of keys `k0`, `k1`, …, which the records use in turn.
     `value` is the value of all these records. The value `none` makes them tombstones. Without `value`, the values are 0, 1, 2, and so on.
@@ -389,13 +390,15 @@ class Produce(Act, word="produce", does="produce a burst of records"):
     """The keys of the records, separated by commas, or the number of keys; empty if the records have no keys."""
     value: str = ""
     """The value of records with keys; if empty, each record's value is its number."""
+    compression: int = 100
+    """The size of a compressed batch, percent of its size before compression; 100 without compression. Only for producers that collect records."""
 
 
 @attrs.frozen(eq=False, repr=False)
 class Load(Act, word="load", does="produce steadily until stop-load"):
     """Produce `rate` records per second until `stop-load`. `every` is the time between two batches.
 
-    `config` and `keys` have the same meaning as for `produce`.
+    `config`, `keys`, and `compression` have the same meaning as for `produce`.
     """
 
     topic: str
@@ -410,6 +413,8 @@ class Load(Act, word="load", does="produce steadily until stop-load"):
     """Kafka settings of a new producer, by name (`core.kafka.clients.client_config`)."""
     keys: str = ""
     """The keys of the records, separated by commas, or the number of keys; empty if the records have no keys."""
+    compression: int = 100
+    """The size of a compressed batch, percent of its size before compression; 100 without compression. Only for producers that collect records."""
 
 
 @attrs.frozen(eq=False, repr=False)

@@ -301,6 +301,20 @@ def _longest_wait(moment: Moment, client: str) -> Any:
     return None if waits is None else max(waits, default=0)
 
 
+def _of_batching(name: str) -> Callable[..., Any]:
+    def value(moment: Moment, client: str) -> Any:
+        batching = _client(moment, client, "batching")
+        found = None if batching is None else getattr(batching, name)
+        return None if found == -1 else found
+
+    return value
+
+
+def _records_per_batch(moment: Moment, client: str) -> Any:
+    batching = _client(moment, client, "batching")
+    return None if batching is None or not batching.batches else batching.records // batching.batches
+
+
 def status_word(status: PartitionStatus) -> str:
     """Return a status in the notation of conditions, for example `under-min-isr`."""
     return status.name.lower().replace("_", "-")
@@ -392,6 +406,19 @@ _ALL: Final = (
     Reading("sent", ("client",), NUMBER, "the number of records that a producer has sent", _of_client("sent")),
     Reading("failed", ("client",), NUMBER, "the number of records that a producer has given up on", _of_client("failed")),
     Reading("retries", ("client",), NUMBER, "the number of batches that a producer has retried", _of_client("retries")),
+    Reading("batches", ("client",), NUMBER, "the number of batches that a producer with batching has sent, without retries", _of_batching("batches")),
+    Reading("records-per-batch", ("client",), NUMBER, "the average number of records in these batches, rounded down", _records_per_batch),
+    Reading("wire-bytes", ("client",), NUMBER, "the size of these batches on the network, in bytes", _of_batching("wire_bytes")),
+    Reading(
+        "queue-time", ("client",), DURATION,
+        "the average time that records spent in a producer with batching, from send() to the sending of their batch", _of_batching("queue_time_us"),
+    ),
+    Reading(
+        "record-latency", ("client",), DURATION,
+        "the average time from send() to the acknowledgment of a record, for a producer with batching", _of_batching("record_latency_us"),
+    ),
+    Reading("buffer-available", ("client",), NUMBER, "the part of a producer's buffer.memory that is free, in bytes", _of_batching("available")),
+    Reading("blocked", ("client",), NUMBER, "the number of records that an application wants to send while send() blocks", _of_batching("waiting")),
     Reading("in-flight", ("client",), NUMBER, "the number of batches whose responses a producer is waiting for", _of_client("in_flight")),
     Reading(
         "p50-latency", ("client",), DURATION,

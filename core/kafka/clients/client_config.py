@@ -93,6 +93,20 @@ _ALL: Final = (
         least=1,
     ),
     ClientSetting(
+        "linger.ms", 5, (PRODUCER,),
+        "The producer waits this long for more records before it sends a batch that is not full. This setting, batch.size, or buffer.memory makes the "
+        "producer collect records in batches.", older_defaults=((PRODUCER, "3.9", 0),),
+    ),
+    ClientSetting(
+        "batch.size", 16_384, (PRODUCER,), "The maximum size of a batch, bytes. A larger record has a batch of its own.",
+    ),
+    ClientSetting(
+        "buffer.memory", 33_554_432, (PRODUCER,), "The memory for batches that are not acknowledged, bytes. If it is full, send() blocks.", least=1,
+    ),
+    ClientSetting(
+        "max.block.ms", 60_000, (PRODUCER,), "A send() that blocks for this long fails, because the memory is full or a leader is not known.",
+    ),
+    ClientSetting(
         "transaction.timeout.ms", 60_000, (PRODUCER,),
         "The transaction coordinator aborts a transaction that has been open for longer than this.", least=1, since="0.11",
     ),
@@ -113,6 +127,9 @@ _ALL: Final = (
     ClientSetting("auto.commit.interval.ms", 5_000, (CONSUMER,), "The interval of automatic commits.", least=1, since="0.9"),
     ClientSetting("default.api.timeout.ms", 60_000, (CONSUMER,), "A synchronous commit fails after this time.", least=1, since="2.0"),
 )  # fmt: skip
+
+BATCHING: Final = frozenset({"linger.ms", "batch.size", "buffer.memory"})
+"""The settings that make a producer collect records in batches."""
 
 CLIENT_SETTINGS: Final[Mapping[str, ClientSetting]] = {setting.name: setting for setting in _ALL}
 """All known client settings, by their names in Kafka."""
@@ -135,6 +152,11 @@ class ClientConfig(ReprMixin):
         max_poll_records: max.poll.records of a consumer.
         auto_commit_interval: auto.commit.interval.ms of a consumer.
         default_api_timeout: default.api.timeout.ms of a consumer.
+        batches: whether a producer collects records in batches, because linger.ms, batch.size, or buffer.memory was given.
+        linger: linger.ms of a producer.
+        batch_size: batch.size of a producer, bytes.
+        buffer_memory: buffer.memory of a producer, bytes.
+        max_block: max.block.ms of a producer.
     """
 
     request_timeout: int
@@ -149,6 +171,11 @@ class ClientConfig(ReprMixin):
     max_poll_records: int = 500
     auto_commit_interval: int = 5_000 * US_PER_MS
     default_api_timeout: int = 60_000 * US_PER_MS
+    batches: bool = False
+    linger: int = 0
+    batch_size: int = 16_384
+    buffer_memory: int = 33_554_432
+    max_block: int = 60_000 * US_PER_MS
 
 
 def client_setting_named(name: str, kind: str = "") -> ClientSetting:
@@ -193,10 +220,12 @@ def client_config(kind: str, given: Iterable[tuple[str, str]], release: Release,
             most = "at most 5" if release.idempotent_in_flight > 1 else "1"
             raise ValueError(f"Must set max.in.flight.requests.per.connection to {most} to use the idempotent producer.")
     request_timeout, delivery_timeout = value_of("request.timeout.ms"), value_of("delivery.timeout.ms")
-    if kind == PRODUCER and delivery_timeout < request_timeout:
+    batches = not values.keys().isdisjoint(BATCHING)
+    linger = value_of("linger.ms") if batches else 0
+    if kind == PRODUCER and delivery_timeout < linger + request_timeout:
         if "delivery.timeout.ms" in values:
             raise ValueError("delivery.timeout.ms should be equal to or larger than linger.ms + request.timeout.ms")
-        delivery_timeout = request_timeout
+        delivery_timeout = linger + request_timeout
     has_delivery_timeout = release.order >= Release.named(CLIENT_SETTINGS["delivery.timeout.ms"].since).order
     has_poll_limit = release.order >= Release.named(CLIENT_SETTINGS["max.poll.records"].since).order
     return ClientConfig(
@@ -212,6 +241,11 @@ def client_config(kind: str, given: Iterable[tuple[str, str]], release: Release,
         max_poll_records=value_of("max.poll.records") if has_poll_limit else MAX_INT,
         auto_commit_interval=value_of("auto.commit.interval.ms") * US_PER_MS,
         default_api_timeout=value_of("default.api.timeout.ms") * US_PER_MS,
+        batches=batches,
+        linger=linger * US_PER_MS,
+        batch_size=value_of("batch.size"),
+        buffer_memory=value_of("buffer.memory"),
+        max_block=value_of("max.block.ms") * US_PER_MS,
     )
 
 

@@ -2,6 +2,14 @@
 
 from __future__ import annotations
 
+from collections import deque
+from typing import Final
+
+import attrs
+
+from core.kafka import errors, events
+from core.kafka.clients.accumulator.batching import Batching
+from core.kafka.clients.accumulator.partitioners import NO_PARTITION, partitioner_of
 from core.kafka.clients.keyed_records import KeyedRecords, Records, partition_of
 from core.kafka.clients.producer_sequences import ProducerSequences
 from core.kafka.clients.producer_transaction_state import SEND
@@ -12,7 +20,27 @@ from core.kafka.ids import TopicPartition
 from core.kafka.release import Release
 from core.sim.journal import Journal
 from core.sim.network import Network
+from core.sim.random_stream import RandomStream
 from core.sim.units import SECOND
+
+
+@attrs.define
+class SendCall:
+    """Records that an application sends one after the other, in a producer with batching.
+
+    Attributes:
+        called: the time when the application wanted to send them, µs.
+        count: the number of records that are not in a batch yet.
+        record_bytes: the size of the key and the value of each record, bytes.
+        partition: the partition; None if the producer chooses it.
+        keyed: the records that are not in a batch yet, in reverse order; None if they have no keys.
+    """
+
+    called: int
+    count: int
+    record_bytes: int
+    partition: int | None
+    keyed: list[tuple[str, str | None]] | None
 
 
 class Producer(Sender):
@@ -23,9 +51,15 @@ class Producer(Sender):
         every: the interval of the load, µs.
         record_bytes: the size of each record of the load.
         load_keys: the keys of the records of the load; None if they have none.
+        blocked_since: the time since which a call of send() has been waiting for memory or metadata, µs; -1 while none is.
     """
 
-    __slots__ = ("_load", "_next_key", "_next_partition", "_owed", "_waiting", "every", "load_keys", "rate", "record_bytes")
+    __slots__ = (
+        "_calls", "_load", "_next_key", "_next_partition", "_owed", "_resumes", "_waiting", "blocked_since", "every", "load_keys", "rate",
+        "record_bytes",
+    )  # fmt: skip
+
+    _calls: Final[deque[SendCall]]
 
     def __init__(
         self, name: str, topic: str, acks: int, brokers: tuple[int, ...], network: Network, journal: Journal, account: DurabilityObserver
@@ -40,7 +74,10 @@ class Producer(Sender):
         self._owed = 0
         self._next_partition = 0
         self._load = 0
-        self.timers["load"] = self._load_tick
+        self._calls = deque()
+        self._resumes = False
+        self.blocked_since = -1
+        self.timers.update({"load": self._load_tick, "append": self._resume, "max-block": self._block_timed_out})
 
     def enable_idempotence(self, release: Release) -> None:
         """Number the records of each partition, by the rules of a release, as enable.idempotence requires."""
@@ -51,6 +88,18 @@ class Producer(Sender):
         self.sequences = ProducerSequences(transactional=True, bumps_epoch=release.bumps_producer_epoch)
         self.transactions = TransactionManager(self, self.sequences, release, transactional_id, timeout_us)
         return self.transactions
+
+    def enable_batching(self, release: Release, seed: str, ratio: float) -> None:
+        """Collect records in batches, by the rules of a release.
+
+        Args:
+            release: the release.
+            seed: the name of the random stream that chooses partitions.
+            ratio: the size of a compressed batch, divided by its size before compression.
+        """
+        config = self.config
+        partitioner = partitioner_of(release, config.batch_size, RandomStream(seed))
+        self.batching = Batching(config.linger, config.batch_size, config.buffer_memory, ratio, partitioner)
 
     # --- making records --------------------------------------------------------------------------------------------
 
@@ -64,6 +113,9 @@ class Producer(Sender):
         """
         if self.transactions is not None:
             self.transactions.check(SEND)
+        if self.batching is not None:
+            self._call_send(records, record_bytes, partition, None if keyed is None else keyed.records(0, records))
+            return
         if partition is None and not self.leaders:
             self._waiting.append((records, record_bytes, keyed))
             self.refresh_metadata()
@@ -126,12 +178,16 @@ class Producer(Sender):
         if load != self._load:
             return
         self.timer(self.every, "load", load)
-        if not self.leaders:
+        if not self.leaders and self.batching is None:
             self.refresh_metadata()
             return
         self._owed += self.rate * self.every
         count, self._owed = divmod(self._owed, SECOND)
-        if count and self.load_keys is not None:
+        if count and self.batching is not None:
+            keyed = None if self.load_keys is None else self.load_keys.records(self._next_key, count)
+            self._next_key += count
+            self._call_send(count, self.record_bytes, None, keyed)
+        elif count and self.load_keys is not None:
             records = self.load_keys.records(self._next_key, count)
             self._next_key += count
             for number, found in self._by_partition(records).items():
@@ -142,6 +198,92 @@ class Producer(Sender):
             self._next_partition = partition + 1
             self.enqueue(partition, count, self.record_bytes)
             self._send(partition)
+
+    # --- collecting records in batches -----------------------------------------------------------------------------
+
+    def _call_send(self, count: int, record_bytes: int, partition: int | None, keyed: Records | None) -> None:
+        """Send records one after the other (`KafkaProducer#doSend`)."""
+        reversed_records = None if keyed is None else list(reversed(keyed))
+        self._calls.append(SendCall(self.journal.now, count, record_bytes, partition, reversed_records))
+        if self.blocked_since < 0:
+            self._append_calls()
+
+    def _append_calls(self) -> None:
+        """Append the records of the application's calls until the memory is full or all are appended, and send full batches."""
+        calls = self._calls
+        while calls:
+            call = calls[0]
+            if not self.leaders:
+                self.refresh_metadata()
+                self._block()
+                return
+            record = None if call.keyed is None else call.keyed[-1]
+            partition = call.partition
+            if partition is None and record is not None:
+                partition = partition_of(record[0], len(self.leaders))
+            chosen = self.append(partition, record, call.record_bytes, call.called)
+            if chosen == NO_PARTITION:
+                self.send_all()
+                if self.blocked_since < 0:
+                    self._block()
+                return
+            if self.transactions is not None:
+                self.transactions.add_partition(TopicPartition(self.topic, chosen))
+            call.count -= 1
+            if call.keyed is not None:
+                call.keyed.pop()
+            if not call.count:
+                calls.popleft()
+        self._send_added()
+
+    def _block(self) -> None:
+        """Block the application, which waits for memory or metadata for at most max.block.ms (`BufferPool#allocate`)."""
+        self.blocked_since = self.journal.now
+        if self.leaders and self.batching is not None:
+            self.journal.emit(events.ProducerBlocked.kind, self.name, self.topic, self.batching.memory, self.waiting_records)
+        self.timer(self.config.max_block, "max-block", self.blocked_since)
+
+    @property
+    def waiting_records(self) -> int:
+        """The number of records that the application wants to send, and that are not in a batch yet."""
+        return sum(call.count for call in self._calls)
+
+    def memory_released(self) -> None:
+        """Let a blocked application continue after the present message is handled."""
+        if self.blocked_since >= 0 and not self._resumes:
+            self._resumes = True
+            self.timer(0, "append")
+
+    def _resume(self, _: object = None) -> None:
+        self._resumes = False
+        if self.blocked_since >= 0:
+            since, self.blocked_since = self.blocked_since, -1
+            before = self.waiting_records
+            self._append_calls()
+            if self.blocked_since >= 0 and self.waiting_records == before:
+                self.blocked_since = since  # the same call of send() is still waiting
+
+    def _block_timed_out(self, since: object) -> None:
+        """Fail a call of send() that blocked for max.block.ms with a TimeoutException, and continue with the next one."""
+        if self.blocked_since < 0 or since != self.blocked_since:
+            return
+        call = self._calls[0]
+        call.count -= 1
+        if call.keyed is not None:
+            call.keyed.pop()
+        if not call.count:
+            self._calls.popleft()
+        self.sent += 1
+        self.failed += 1
+        self.journal.emit(events.SendTimedOut.kind, self.name, self.topic, self.config.max_block, bool(self.leaders), self.waiting_records)
+        if self.transactions is not None:
+            self.transactions.batch_failed(errors.REQUEST_TIMED_OUT)
+        self.blocked_since = -1
+        self._append_calls()
+
+    def flushes(self) -> bool:
+        """Return whether batches are sent before linger.ms has passed, because the memory is full or the transaction ends."""
+        return self.blocked_since >= 0 or super().flushes()
 
     # --- what the sender asks --------------------------------------------------------------------------------------
 
@@ -159,14 +301,20 @@ class Producer(Sender):
             else:
                 self._waiting.append((records, record_bytes, keyed))
                 self.refresh_metadata()
+        if self.blocked_since >= 0:
+            self._resume()
         self.send_all()
 
     def has_incomplete_batches(self) -> bool:
         """Return whether some records are neither acknowledged nor given up."""
-        return bool(self._waiting) or super().has_incomplete_batches()
+        return bool(self._waiting or self._calls) or super().has_incomplete_batches()
 
     def abort_batches(self, error: str, *, unsent_only: bool) -> None:
         """Give up all batches, or those that were never sent, and the records that wait for metadata."""
         self.failed += sum(records for records, _, _ in self._waiting)
         self._waiting.clear()
+        self.failed += self.waiting_records
+        self.sent += self.waiting_records
+        self._calls.clear()
+        self.blocked_since = -1
         super().abort_batches(error, unsent_only=unsent_only)

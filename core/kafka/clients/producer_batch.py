@@ -40,8 +40,6 @@ class ProducerBatch:
 
     id: Final[int]
     tp: Final[TopicPartition]
-    count: Final[int]
-    bytes: Final[int]
     acks: Final[int]
     created: Final[int]
 

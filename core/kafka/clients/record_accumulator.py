@@ -7,15 +7,19 @@ from collections import deque
 from typing import Final
 
 from core.kafka import events
+from core.kafka.clients.accumulator.batching import Batching, record_size_in
+from core.kafka.clients.accumulator.buffered_batch import BufferedBatch
+from core.kafka.clients.accumulator.partitioners import NO_PARTITION
 from core.kafka.clients.client import MAX_RETRY_BACKOFF, POLL_DELAY, RETRY_BACKOFF, Client
 from core.kafka.clients.client_config import NO_DELIVERY_TIMEOUT
 from core.kafka.clients.producer_batch import ProducerBatch
 from core.kafka.durability_observer import DurabilityObserver
 from core.kafka.health import STALL_BOUND
 from core.kafka.ids import TopicPartition
+from core.kafka.log.wire.record_format import RecordShape
 from core.sim.journal import Journal
 from core.sim.network import Network
-from core.sim.units import SECOND
+from core.sim.units import SECOND, US_PER_MS
 
 
 class RecordAccumulator(Client, metaclass=ABCMeta):
@@ -28,9 +32,10 @@ class RecordAccumulator(Client, metaclass=ABCMeta):
         exponential_backoff: whether the retry back-off doubles (KIP-580) and ends when a new leader is known (KAFKA-15415), since 3.7.
         sent: the number of records produced.
         timeout_check_armed: whether the timer of the next timeout check is armed.
+        batching: the open batches and their memory; None if each call makes batches of its own.
     """
 
-    __slots__ = ("_batch_id", "acks", "exponential_backoff", "in_flight", "queues", "sent", "timeout_check_armed")
+    __slots__ = ("_batch_id", "acks", "batching", "exponential_backoff", "in_flight", "queues", "sent", "timeout_check_armed")
 
     queues: Final[dict[int, deque[ProducerBatch]]]
 
@@ -45,6 +50,7 @@ class RecordAccumulator(Client, metaclass=ABCMeta):
         self.sent = 0
         self._batch_id = 0
         self.timeout_check_armed = False
+        self.batching: Batching | None = None
 
     def enqueue(self, partition: int, count: int, record_bytes: int, content: object = None) -> None:
         """Create a batch, and queue it behind those of its partition (`RecordAccumulator#append`). `content` is None if it does not matter."""
@@ -55,10 +61,83 @@ class RecordAccumulator(Client, metaclass=ABCMeta):
             self._batch_id, TopicPartition(self.topic, partition), count, count * record_bytes, self.acks, journal.now, journal.cause
         )
         batch.content = content
-        self.queues.setdefault(partition, deque()).append(batch)
+        self._queue(batch)
+
+    def _queue(self, batch: ProducerBatch) -> None:
+        self.queues.setdefault(batch.tp.partition, deque()).append(batch)
         if not self.timeout_check_armed:
             self.timeout_check_armed = True
             self.timer(min(SECOND, self.config.request_timeout), "watch")
+
+    # --- batches that collect records ------------------------------------------------------------------------------
+
+    def append(self, partition: int | None, record: tuple[str, str | None] | None, record_bytes: int, called: int) -> int:
+        """Append a record to the last batch of a partition, or to a new batch (`RecordAccumulator#append`).
+
+        Args:
+            partition: the partition; None if the partitioner chooses one.
+            record: the key and the value of the record; None if they do not matter.
+            record_bytes: the size of the key and the value, bytes.
+            called: the time when the application called send(), µs.
+
+        Returns:
+            the partition; -1 if a new batch is needed and the memory is full.
+        """
+        batching, journal = self.batching, self.journal
+        assert batching is not None, "only producers with batching append records"
+        shape = RecordShape(value=record_bytes)
+        if record is not None:
+            shape = RecordShape(len(record[0].encode()), max(record_bytes - len(record[0].encode()), 0) if record[1] is not None else None)
+        chooses = partition is None
+        if partition is None:
+            partition = batching.partitioner.partition(self.leaders, self.queue_lengths())
+        batch = self._open_batch(partition, shape)
+        if batch is None:
+            if chooses and batching.partitioner.batch_needed():
+                partition = batching.partitioner.partition(self.leaders, self.queue_lengths())
+                batch = self._open_batch(partition, shape)
+            if batch is None:
+                size = batching.allocate(shape)
+                if not size:
+                    return NO_PARTITION
+                self._batch_id += 1
+                tp = TopicPartition(self.topic, partition)
+                batch = BufferedBatch(self._batch_id, tp, self.acks, journal.now, journal.cause, size, batching.estimated_ratio)
+                self._queue(batch)
+        size = record_size_in(batch, shape, (journal.now - batch.created) // US_PER_MS)
+        batch.append(size, record_bytes, called)
+        if record is not None:
+            batch.content = (*(batch.content or ()), record)  # type: ignore[misc]
+        self.sent += 1
+        if chooses:
+            batching.partitioner.appended(size, full=batch.full)
+        return partition
+
+    def queue_lengths(self) -> list[int]:
+        """Return the number of batches that wait to be sent, by partition."""
+        return [len(self.queues.get(number, ())) for number in range(len(self.leaders))]
+
+    def _open_batch(self, partition: int, shape: RecordShape) -> BufferedBatch | None:
+        """Return the last batch of a partition if the next record fits; otherwise close the batch, and return None (`#tryAppend`)."""
+        queue = self.queues.get(partition)
+        last = queue[-1] if queue else None
+        if not isinstance(last, BufferedBatch) or last.closed:
+            return None
+        if last.has_room_for(record_size_in(last, shape, (self.journal.now - last.created) // US_PER_MS)):
+            return last
+        last.closed = True
+        return None
+
+    def sendable_at(self, queue: deque[ProducerBatch]) -> int:
+        """Return when the first batch of a queue can be sent, µs: at once if it is full or the memory is (`#batchReady`)."""
+        first, batching = queue[0], self.batching
+        if batching is None or not isinstance(first, BufferedBatch) or first.attempt or first.full or len(queue) > 1 or self.flushes():
+            return self.journal.now
+        return first.created + batching.linger
+
+    def flushes(self) -> bool:
+        """Return whether batches are sent at once, because the memory is full or a transaction ends (`#flushInProgress`)."""
+        return False
 
     def incomplete_batches(self) -> list[ProducerBatch]:
         """Return the batches that are neither acknowledged nor given up: first those in flight, then those to send."""

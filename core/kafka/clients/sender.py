@@ -8,9 +8,11 @@ records as duplicated. With idempotence, the producer gets a producer ID from a 
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Container
 from typing import Final
 
 from core.kafka import errors, events
+from core.kafka.clients.accumulator.buffered_batch import BufferedBatch
 from core.kafka.clients.client import POLL_DELAY
 from core.kafka.clients.client_config import NO_DELIVERY_TIMEOUT
 from core.kafka.clients.producer_batch import ProducerBatch
@@ -79,11 +81,26 @@ class Sender(RecordAccumulator):
     # --- sending ---------------------------------------------------------------------------------------------------
 
     def send_all(self) -> None:
-        """Send the batches that can be sent now."""
+        """Send the batches that can be sent now. A broker that gets one batch also gets the others that wait for it (`#drain`)."""
+        ready = self._ready_leaders()
         for partition in list(self.queues):
-            self._send(partition)
+            self._send(partition, ready)
 
-    def _send(self, partition: int) -> None:
+    def _send_next(self, partition: int) -> None:
+        """Send the next batches of a partition, and what can be sent together with them."""
+        if self.batching is None:
+            self._send(partition)
+        else:
+            self.send_all()
+
+    def _ready_leaders(self) -> Container[int]:
+        """Return the brokers for which a batch with collected records is complete (`RecordAccumulator#ready`)."""
+        if self.batching is None:
+            return ()
+        now = self.journal.now
+        return {self.leader_of(partition) for partition, queue in self.queues.items() if queue and self.sendable_at(queue) <= now}
+
+    def _send(self, partition: int, ready: Container[int] = ()) -> None:
         queue = self.queues.get(partition)
         if not queue:
             return
@@ -106,7 +123,12 @@ class Sender(RecordAccumulator):
         while queue and self._partition_in_flight.get(partition, 0) < limit:
             if sequences is not None and not self._may_send(partition, queue[0]):
                 break
+            if self.batching is not None and leader not in ready and (due := self.sendable_at(queue)) > journal.now:
+                self._schedule_send(partition, due)
+                break
             batch = queue.popleft()
+            if isinstance(batch, BufferedBatch) and not batch.attempt:
+                self._report_batch(batch)
             batch.attempt += 1
             batch.sent_to = node
             batch.connecting = not self.is_connected(node)
@@ -131,6 +153,19 @@ class Sender(RecordAccumulator):
                 self.in_flight[batch.correlation] = batch
                 self._partition_in_flight[partition] = self._partition_in_flight.get(partition, 0) + 1
         journal.cause = outer_cause
+
+    def flushes(self) -> bool:
+        """Return whether batches are sent before linger.ms has passed, because the transaction ends."""
+        return self.transactions is not None and self.transactions.state.is_completing
+
+    def _report_batch(self, batch: BufferedBatch) -> None:
+        """Record that a batch with collected records is complete."""
+        assert self.batching is not None, "only batching makes such batches"
+        full, size = batch.full, self.batching.sent(batch, self.journal.now)
+        self.journal.emit(
+            events.BatchCompleted.kind,
+            self.name, batch.tp.topic, batch.tp.partition, batch.count, size, self.journal.now - batch.created, full,
+        )  # fmt: skip
 
     def _may_send(self, partition: int, batch: ProducerBatch) -> bool:
         """Return whether sequence numbers and the transaction allow sending a batch now."""
@@ -213,12 +248,15 @@ class Sender(RecordAccumulator):
         if self.sequences is not None:
             self.sequences.completed(batch, end)
             self._settle_sequences(errors.REQUEST_TIMED_OUT)
-        self._send(batch.tp.partition)
+        self._send_next(batch.tp.partition)
         if self.transactions is not None:
             self.transactions.advance()
 
     def _acknowledged(self, batch: ProducerBatch, base: int, end: int) -> None:
         latency = self.journal.now - batch.created
+        if isinstance(batch, BufferedBatch) and self.batching is not None:
+            self.batching.acknowledged(batch, self.journal.now)
+            self._release(batch)
         self.acked += batch.count
         self.last_latency = latency
         self.journal.emit(
@@ -279,9 +317,19 @@ class Sender(RecordAccumulator):
 
     def _drop(self, batch: ProducerBatch, error: str) -> None:
         """Record that a batch is not sent again."""
+        self._release(batch)
         self.failed += batch.count
         self.account.batch_completed(self.name, batch.id)
         self._report_failure(batch, error, retry=False)
+
+    def _release(self, batch: ProducerBatch) -> None:
+        """Return the memory of a batch, and let a blocked application continue."""
+        if isinstance(batch, BufferedBatch) and self.batching is not None:
+            self.batching.release(batch)
+            self.memory_released()
+
+    def memory_released(self) -> None:
+        """Handle that memory for batches became available."""
 
     def _report_failure(self, batch: ProducerBatch, error: str, *, retry: bool) -> None:
         journal = self.journal
@@ -308,7 +356,7 @@ class Sender(RecordAccumulator):
         partition, time = about
         if self._scheduled_sends.get(partition) == time:
             del self._scheduled_sends[partition]
-            self._send(partition)
+            self._send_next(partition)
 
     def metadata_updated(self) -> None:
         """Send all batches whose leader is known."""

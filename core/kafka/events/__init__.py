@@ -27,6 +27,7 @@ from core.kafka.events.brokers import (
     UnflushedLost,
 )
 from core.kafka.events.clients import (
+    BatchCompleted,
     Consumed,
     ConsumerReset,
     ConsumerTruncated,
@@ -34,10 +35,12 @@ from core.kafka.events.clients import (
     ProduceAcked,
     ProduceFailed,
     ProduceGivenUp,
+    ProducerBlocked,
     ProducerEpochBumped,
     ProducerIdGiven,
     ProduceWaiting,
     ReadReplica,
+    SendTimedOut,
 )
 from core.kafka.events.controller import (
     AlterPartitionRefused,
@@ -185,7 +188,7 @@ EVENTS: Final[tuple[type[Event], ...]] = (
     ElectionRefused, AlterPartitionRefused, BecameLeader, BecameFollower, Appended, AppendRefused, FollowerFetched, FollowerAppended,
     FollowerHighWatermark, HighWatermarkAdvanced, EpochAnswered, Truncated, FetchFailed, FetcherDisconnected, FetcherLags,
     IsrShrinkProposed, IsrShrinkByCount, IsrExpandProposed, IsrShrunk, IsrExpanded, IsrChangeFailed, ProduceAcked, ProduceFailed,
-    ProduceWaiting, ProduceGivenUp, Consumed,
+    ProduceWaiting, ProduceGivenUp, BatchCompleted, ProducerBlocked, SendTimedOut, Consumed,
     ReadReplica, ConsumerReset, ConsumerTruncated, ProducerIdGiven, DuplicateDropped, ProducerEpochBumped, RecordsLost, LostRecordsSeen, RecordsRecovered,
     RecordsDiverged, RecordsDuplicated, RecordsExposed, RecordsSafe,
     ControllerCandidate, ControllerElected, ControllerResigned, UncommittedDropped, NoMajority, ControllerStopped,

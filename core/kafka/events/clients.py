@@ -87,6 +87,58 @@ class ProduceGivenUp(Event, kind="produce-given-up", source="Sender#failBatch", 
         return f"{self.producer} gave up on {records(self.records)} for {self.tp} after {format_duration(self.waited_us)}: {self.error}"
 
 
+class BatchCompleted(Event, kind="batch-completed", source="RecordAccumulator#drain", level=DETAIL):
+    """A producer with batching sends a batch for the first time. No more records are added to the batch.
+
+    `wire_bytes` is the size of the batch on the network. `waited_us` is the time since its first record. `full` is true if the next record did not
+    fit, and false if linger.ms has passed, the memory is full, or the transaction ends.
+    """
+
+    producer: str
+    topic: str
+    partition: int
+    records: int
+    wire_bytes: int
+    waited_us: int
+    full: bool
+
+    def sentence(self) -> str:
+        why = "because it is full" if self.full else f"{format_duration(self.waited_us)} after its first record"
+        return f"{self.producer} completed a batch of {records(self.records)} ({self.wire_bytes:,} bytes) for {self.tp} {why}"
+
+
+class ProducerBlocked(Event, kind="producer-blocked", source="BufferPool#allocate", level=NOTABLE):
+    """The batches of a producer that are not acknowledged occupy its whole buffer.memory, so send() blocks the application."""
+
+    producer: str
+    topic: str
+    memory: int
+    records: int
+
+    def sentence(self) -> str:
+        return (
+            f"send() blocks the application of {self.producer}: unacknowledged batches for {self.topic} occupy its buffer.memory of "
+            f"{self.memory:,} bytes, and {records(self.records)} wait"
+        )
+
+
+class SendTimedOut(Event, kind="send-timed-out", source="KafkaProducer#doSend", level=NOTABLE):
+    """A call of send() failed because it blocked for max.block.ms. `metadata` is false if the leaders of the topic are unknown."""
+
+    producer: str
+    topic: str
+    waited_us: int
+    metadata: bool
+    records: int
+
+    def sentence(self) -> str:
+        what = "its memory was full" if self.metadata else f"the leaders of {self.topic} were unknown"
+        return (
+            f"send() of {self.producer} failed with a TimeoutException, because {what} for {format_duration(self.waited_us)}; "
+            f"{records(self.records)} still wait"
+        )
+
+
 class ProducerIdGiven(Event, kind="producer-id-given", source="RPCProducerIdManager#generateProducerId"):
     """A broker assigned an ID to an idempotent producer. The producer epoch starts at 0."""
 

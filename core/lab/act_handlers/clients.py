@@ -63,7 +63,14 @@ def _producer_config(cluster: ClusterNodes, act: acts.Produce | acts.Load) -> Cl
 
 
 def producer_named(
-    cluster: ClusterNodes, name: str, topic: str, acks_value: int, config: ClientConfig, *, idempotent: bool = False
+    cluster: ClusterNodes,
+    name: str,
+    topic: str,
+    acks_value: int,
+    config: ClientConfig,
+    *,
+    idempotent: bool = False,
+    compression_percent: int = 100,
 ) -> Producer:
     """Return the producer of that name, which is created if it does not exist."""
     known = cluster.nodes.get(name)
@@ -72,6 +79,8 @@ def producer_named(
         producer.config = config
         if idempotent:
             producer.enable_idempotence(cluster.release)
+        if config.batches:
+            producer.enable_batching(cluster.release, f"{cluster.seed}:partitioner:{name}", compression_percent / 100)
         producer.exponential_backoff = cluster.release.newer_clients
         cluster.add_client(producer)
         return producer
@@ -113,6 +122,18 @@ def _keyed(keys: str, value: str = "") -> KeyedRecords | None:
         raise ActRefused(str(wrong)) from None
 
 
+def _check_compression(act: acts.Produce | acts.Load, config: ClientConfig) -> None:
+    """Check the compression of an act.
+
+    Raises:
+        ActRefused: the value is out of range, or the producer does not collect records in batches.
+    """
+    if not 1 <= act.compression <= 100:
+        raise ActRefused(f"compression must be from 1 to 100 percent of the uncompressed size, not {act.compression}")
+    if act.compression != 100 and not config.batches:
+        raise ActRefused("compression needs a producer that collects records in batches; add linger.ms or batch.size to its config")
+
+
 def _produce(cluster: ClusterNodes, act: acts.Produce) -> find.CheckThenDo:
     acks_value = find.acks(act.acks)
     check_client(cluster, act.producer, act.topic, Producer, "producer")
@@ -129,6 +150,7 @@ def _produce(cluster: ClusterNodes, act: acts.Produce) -> find.CheckThenDo:
     if act.partition is not None and not 0 <= act.partition < len(partitions):
         raise ActRefused(f"{act.topic} has partitions 0 to {len(partitions) - 1}, not {act.partition}")
 
+    _check_compression(act, config)
     known = cluster.producer(act.producer)
     if known is not None and known.transactions is not None and (refusal := known.transactions.refusal(SEND)):
         raise ActRefused(refusal)
@@ -140,7 +162,9 @@ def _produce(cluster: ClusterNodes, act: acts.Produce) -> find.CheckThenDo:
             )
         find.running_broker(cluster, act.to)
     yield
-    producer = producer_named(cluster, act.producer, act.topic, acks_value, config, idempotent=act.idempotence)
+    producer = producer_named(
+        cluster, act.producer, act.topic, acks_value, config, idempotent=act.idempotence, compression_percent=act.compression
+    )
     producer.acks = acks_value
     if cluster.by_hand:
         producer.leaders = list(cluster.controller.leaders(act.topic))
@@ -160,8 +184,11 @@ def _load(cluster: ClusterNodes, act: acts.Load) -> find.CheckThenDo:
     if act.rate < 1 or act.every < 1 or act.bytes < 1:
         raise ActRefused("a load needs a rate, an interval, and a record size of at least 1")
     keyed = _keyed(act.keys)
+    _check_compression(act, config)
     yield
-    producer = producer_named(cluster, act.producer, act.topic, acks_value, config, idempotent=act.idempotence)
+    producer = producer_named(
+        cluster, act.producer, act.topic, acks_value, config, idempotent=act.idempotence, compression_percent=act.compression
+    )
     producer.acks = acks_value
     producer.load_keys = keyed
     if cluster.switched_to_by_hand:

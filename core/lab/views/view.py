@@ -186,6 +186,29 @@ class TopicView(ReprMixin):
 
 
 @attrs.frozen(repr=False)
+class BatchingView(ReprMixin):
+    """The batches of a producer that collects records.
+
+    Attributes:
+        batches: the number of batches that were sent, without retries.
+        records: the number of records in these batches.
+        wire_bytes: the size of these batches on the network.
+        queue_time_us: the average time from send() to the sending of the batch; -1 if no batch was sent.
+        record_latency_us: the average time from send() to the acknowledgment; -1 if no record was acknowledged.
+        available: the part of buffer.memory that no batch occupies, bytes.
+        waiting: the number of records that the application wants to send while send() blocks.
+    """
+
+    batches: int
+    records: int
+    wire_bytes: int
+    queue_time_us: int
+    record_latency_us: int
+    available: int
+    waiting: int
+
+
+@attrs.frozen(repr=False)
 class ProducerView(ReprMixin):
     """A producer.
 
@@ -197,6 +220,7 @@ class ProducerView(ReprMixin):
         retries: the number of attempts after the first one.
         last_latency_us: the latency of the batch that was acknowledged last.
         waits_us: the time since each batch without an answer was created, longest first.
+        batching: what the producer has collected in batches; None if it does not collect records.
     """
 
     name: str
@@ -210,6 +234,7 @@ class ProducerView(ReprMixin):
     retries: int
     last_latency_us: int
     waits_us: tuple[int, ...] = ()
+    batching: BatchingView | None = None
 
 
 @attrs.frozen(repr=False)

@@ -20,6 +20,7 @@ from core.lab.views.group_views import consumption_views, group_views, member_vi
 from core.lab.views.partition_health import partition_health
 from core.lab.views.process_views import process_views
 from core.lab.views.view import (
+    BatchingView,
     BrokerView,
     ClusterView,
     ConsumerView,
@@ -241,6 +242,7 @@ def cluster_view(cluster: ClusterNodes, cached: CachedViews | None = None) -> Cl
                 retries=producer.retries,
                 last_latency_us=producer.last_latency,
                 waits_us=tuple(sorted([cluster.now - batch.created for batch in unanswered], reverse=True)),
+                batching=_batching_view(producer),
             )
             for producer in producers
             for unanswered in [producer.incomplete_batches()]
@@ -282,6 +284,22 @@ def cluster_view(cluster: ClusterNodes, cached: CachedViews | None = None) -> Cl
         members=member_views(cluster),
         consumption=consumption_views(cluster),
         version=cached.version,
+    )
+
+
+def _batching_view(producer: Producer) -> BatchingView | None:
+    """Return the view of a producer's batching; None if the producer does not collect records."""
+    batching = producer.batching
+    if batching is None:
+        return None
+    return BatchingView(
+        batching.batches,
+        batching.batched_records,
+        batching.wire_bytes,
+        batching.queue_time // batching.batched_records if batching.batched_records else -1,
+        batching.latency // batching.acked if batching.acked else -1,
+        batching.available,
+        producer.waiting_records,
     )
 
 

@@ -6,7 +6,7 @@ import random
 
 import pytest
 
-from core.kafka.clients.adaptive_partitioner import choose_partition, cumulative_weights
+from core.kafka.clients.accumulator.adaptive_partitioner import choose_partition, cumulative_weights
 from core.kafka.errors import KafkaError
 from core.kafka.log.control_record import ABORT, MARKER_BYTES, EndTransactionMarker
 from core.kafka.log.leader_term import Batch

@@ -1,0 +1,111 @@
+"""The memory and the open batches of a producer that collects records in batches (Kafka: `RecordAccumulator`, `BufferPool`).
+
+A producer collects records if its configuration contains linger.ms, batch.size, or buffer.memory. Otherwise, each `produce` act, and each
+tick of a load, makes one batch for each partition, as if the application called flush() each time.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import Final
+
+from core.kafka.clients.accumulator.buffered_batch import BufferedBatch
+from core.kafka.clients.accumulator.partitioners import Partitioner
+from core.kafka.log.wire.record_format import RecordShape, record_size, record_size_upper_bound, varint_size
+
+RATIO_STEP_DOWN: Final = 0.005
+"""The largest step by which the estimated compression ratio improves after a batch (`COMPRESSION_RATIO_IMPROVING_STEP`)."""
+
+RATIO_STEP_UP: Final = 0.05
+"""The least step by which the estimated compression ratio gets worse (`COMPRESSION_RATIO_DETERIORATE_STEP`)."""
+
+
+class Batching:
+    """The configuration and the state of batching.
+
+    Attributes:
+        linger: linger.ms: how long a batch waits for more records, µs.
+        batch_size: batch.size, bytes.
+        memory: buffer.memory, bytes.
+        ratio: the size of a compressed batch, divided by its size before compression; 1 without compression.
+        partitioner: the rule that chooses the partitions of records without keys.
+        available: the part of `memory` that no batch occupies, bytes.
+        estimated_ratio: the compression ratio that the producer expects (`CompressionRatioEstimator`).
+        batches: the number of batches that were sent for the first time.
+        batched_records: the number of records in these batches.
+        wire_bytes: the size of these batches on the network, bytes.
+        queue_time: the sum over these records of the time from send() to the sending of the batch, µs.
+        latency: the sum over acknowledged records of the time from send() to the acknowledgment, µs.
+        acked: the number of acknowledged records.
+    """
+
+    __slots__ = (
+        "acked", "available", "batch_size", "batched_records", "batches", "estimated_ratio", "latency", "linger", "memory", "partitioner",
+        "queue_time", "ratio", "wire_bytes",
+    )  # fmt: skip
+
+    linger: Final[int]
+    batch_size: Final[int]
+    memory: Final[int]
+    ratio: Final[float]
+    partitioner: Final[Partitioner]
+
+    def __init__(self, linger: int, batch_size: int, memory: int, ratio: float, partitioner: Partitioner) -> None:
+        self.linger = linger
+        self.batch_size = batch_size
+        self.memory = self.available = memory
+        self.ratio = ratio
+        self.partitioner = partitioner
+        self.estimated_ratio = 1.0
+        self.batches = self.batched_records = self.wire_bytes = self.queue_time = 0
+        self.latency = self.acked = 0
+
+    def allocate(self, shape: RecordShape) -> int:
+        """Take the memory of a new batch for a first record, and return its size in bytes; 0 if not enough memory is available."""
+        size = max(self.batch_size, record_size_upper_bound(shape))
+        if size > self.available:
+            return 0
+        self.available -= size
+        return size
+
+    def release(self, batch: BufferedBatch) -> None:
+        """Return the memory of a batch that was acknowledged or given up (`BufferPool#deallocate`)."""
+        self.available += batch.buffer
+
+    def sent(self, batch: BufferedBatch, now: int) -> int:
+        """Close a batch that is sent for the first time, and return its size on the network, bytes."""
+        size = batch.close(self.ratio)
+        self.batches += 1
+        self.batched_records += batch.count
+        self.wire_bytes += size
+        self.queue_time += batch.count * (now - batch.created) + batch.application_wait
+        self._observe_ratio()
+        return size
+
+    def acknowledged(self, batch: BufferedBatch, now: int) -> None:
+        """Count the latency of the records of an acknowledged batch."""
+        self.acked += batch.count
+        self.latency += batch.count * (now - batch.created) + batch.application_wait
+
+    def _observe_ratio(self) -> None:
+        """Move the estimated compression ratio toward the observed one (`CompressionRatioEstimator#updateEstimation`)."""
+        if self.ratio > self.estimated_ratio:
+            self.estimated_ratio = max(self.estimated_ratio + RATIO_STEP_UP, self.ratio)
+        elif self.ratio < self.estimated_ratio:
+            self.estimated_ratio = max(self.estimated_ratio - RATIO_STEP_DOWN, self.ratio)
+
+
+def record_size_in(batch: BufferedBatch, shape: RecordShape, timestamp_delta: int) -> int:
+    """Return the size that a record would have as the next record of a batch, bytes. `timestamp_delta` is in ms."""
+    return _record_size(shape, varint_size(batch.count), varint_size(timestamp_delta))
+
+
+@lru_cache(maxsize=4_096)
+def _record_size(shape: RecordShape, offset_size: int, timestamp_size: int) -> int:
+    """Return the size of a record whose deltas take these numbers of bytes."""
+    return record_size(shape, _least(offset_size), _least(timestamp_size))
+
+
+def _least(size: int) -> int:
+    """Return the least positive number whose varint has a size in bytes."""
+    return 0 if size <= 1 else 1 << (7 * (size - 1) - 1)

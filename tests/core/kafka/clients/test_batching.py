@@ -1,0 +1,210 @@
+"""Producers that collect records in batches: sizes, linger.ms, the memory, and the choice of partitions."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import pytest
+
+from core.kafka.clients.accumulator.batching import Batching, record_size_in
+from core.kafka.clients.accumulator.buffered_batch import BufferedBatch
+from core.kafka.clients.accumulator.partitioners import BuiltInPartitioner, RoundRobinPartitioner, StickyPartitioner
+from core.kafka.clients.client_config import PRODUCER, client_config
+from core.kafka.events import EventTuple
+from core.kafka.ids import NO_LEADER, TopicPartition
+from core.kafka.log.wire.record_format import RecordShape, batch_size
+from core.kafka.release import Release
+from core.kafka.topic_spec import TopicSpec
+from core.lab import acts
+from core.lab.cluster import Cluster
+from core.lab.spec import BrokerSpec, ClusterSpec
+from core.sim.errors import ActRefused
+from core.sim.random_stream import RandomStream
+from core.sim.units import SECOND
+
+TP = TopicPartition("orders", 0)
+HUNDRED = RecordShape(value=100)
+LEADERS = [(1, 0), (2, 0), (3, 0)]
+
+
+def filled(buffer: int, shape: RecordShape, ratio: float = 1.0) -> BufferedBatch:
+    """A batch to which records of a shape were appended until one did not fit."""
+    batch = BufferedBatch(1, TP, -1, 0, 0, buffer, ratio)
+    while batch.has_room_for(size := record_size_in(batch, shape, 0)):
+        batch.append(size, shape.value or 0, 0)
+    return batch
+
+
+def test_148_records_of_100_bytes_fill_a_batch_of_16384_bytes() -> None:
+    batch = filled(16_384, HUNDRED)
+    assert batch.count == 148
+    assert batch.estimated_size == batch_size(148, HUNDRED) == 16_277
+    assert not batch.full, "another record could be smaller"
+    assert batch.close(1) == 16_277
+    assert batch.full
+
+
+def test_the_first_record_always_fits() -> None:
+    batch = filled(100, RecordShape(value=5_000))
+    assert batch.count == 1
+    assert batch.full
+
+
+def test_a_producer_that_expects_compression_puts_more_records_into_a_batch() -> None:
+    batch = filled(16_384, HUNDRED, 0.5)
+    assert batch.count > 2 * 148 - 20
+    assert batch.close(0.5) < 16_384
+
+
+def test_the_expected_ratio_follows_the_observed_one() -> None:
+    batching = Batching(0, 1_000, 10_000, 0.4, RoundRobinPartitioner())
+    for _ in range(2):
+        batching.sent(filled(1_000, HUNDRED), 0)
+    assert batching.estimated_ratio == pytest.approx(0.99)
+    batching.estimated_ratio = 0.1
+    batching.sent(filled(1_000, HUNDRED), 0)
+    assert batching.estimated_ratio == pytest.approx(0.4), "it gets worse at once"
+
+
+def test_memory_is_taken_by_batches_and_given_back() -> None:
+    batching = Batching(0, 1_000, 2_500, 1, RoundRobinPartitioner())
+    assert [batching.allocate(HUNDRED) for _ in range(3)] == [1_000, 1_000, 0]
+    batching.release(BufferedBatch(1, TP, -1, 0, 0, 1_000, 1))
+    assert batching.allocate(RecordShape(value=2_000)) == 0
+    assert batching.available == 1_500
+
+
+def test_round_robin_leaves_out_partitions_without_leader() -> None:
+    partitioner = RoundRobinPartitioner()
+    assert [partitioner.partition([(1, 0), (NO_LEADER, 0), (3, 0)], [0, 0, 0]) for _ in range(4)] == [0, 2, 0, 2]
+
+
+def test_a_sticky_partitioner_changes_with_each_new_batch() -> None:
+    partitioner = StickyPartitioner(RandomStream("sticky"))
+    for _ in range(50):
+        before = partitioner.partition(LEADERS, [0, 0, 0])
+        assert partitioner.partition(LEADERS, [0, 0, 0]) == before
+        assert partitioner.batch_needed()
+        assert partitioner.partition(LEADERS, [0, 0, 0]) != before
+
+
+def test_the_built_in_partitioner_changes_after_a_full_batch_or_two_batch_sizes() -> None:
+    """KIP-794: not before batch.size bytes; then as soon as the batch is full or sent; at the latest after twice that size."""
+    partitioner = BuiltInPartitioner(RandomStream("built-in"), 1_000)
+    for full, switch_at in ((True, 1_000), (False, 2_000)):
+        before, produced = partitioner.partition(LEADERS, [1, 1, 1]), 0
+        while True:
+            partitioner.appended(100, full=full)
+            produced += 100
+            if partitioner._produced >= switch_at:
+                break
+            assert partitioner.partition(LEADERS, [1, 1, 1]) == before
+        partitioner.partition(LEADERS, [1, 1, 1])
+        assert partitioner._produced == 0
+        assert produced == switch_at
+
+
+def test_the_built_in_partitioner_prefers_short_queues() -> None:
+    partitioner, chosen = BuiltInPartitioner(RandomStream("built-in"), 1), Counter[int]()
+    for _ in range(800):
+        chosen[partitioner.partition(LEADERS, [0, 3, 1])] += 1
+        partitioner.appended(1, full=True)
+    assert chosen[0] == pytest.approx(400, abs=60)
+    assert chosen[1] == pytest.approx(100, abs=40)
+    assert chosen[2] == pytest.approx(300, abs=60)
+
+
+# --- in a cluster ----------------------------------------------------------------------------------------------------
+
+
+def cluster(release: str, events: list[EventTuple] | None = None) -> Cluster:
+    spec = ClusterSpec(brokers=tuple(BrokerSpec(i) for i in (1, 2, 3)), topics=(TopicSpec("orders", partitions=3, replication_factor=3),))
+    return Cluster(spec, Release.named(release), 0, None if events is None else events.append)
+
+
+def completed(events: list[EventTuple]) -> list[EventTuple]:
+    return [event for event in events if event[3] == "batch-completed"]
+
+
+def test_a_broker_that_gets_one_batch_gets_the_others_too() -> None:
+    """Kafka drains all partitions of a ready node (`RecordAccumulator#drainBatchesForOneNode`)."""
+    events: list[EventTuple] = []
+    made = cluster("2.1", events)
+    for broker in (2, 3):
+        made.do(acts.Kill(broker))
+    made.run_until(30 * SECOND)
+    made.do(acts.Produce("orders", 5, acks="1", config=(("linger.ms", "100"),)))
+    made.run_until(31 * SECOND)
+    assert len({event[1] for event in completed(events)}) == 1
+    assert sorted(event[7] for event in completed(events)) == [1, 2, 2]
+
+
+@pytest.mark.parametrize(("release", "batches"), [("2.1", 3), ("2.4", 1), ("4.3", 1)])
+def test_records_of_one_call_stick_to_one_partition_since_2_4(release: str, batches: int) -> None:
+    events: list[EventTuple] = []
+    made = cluster(release, events)
+    made.do(acts.Produce("orders", 90, config=(("linger.ms", "20"),)))
+    made.run_until(SECOND)
+    assert len(completed(events)) == batches
+    assert sum(event[7] for event in completed(events)) == 90
+
+
+def test_keys_decide_the_partition() -> None:
+    made = cluster("4.3")
+    made.do(acts.Produce("orders", 30, keys="a,b,c", config=(("batch.size", "200"),)))
+    made.run_until(SECOND)
+    plain = cluster("4.3")
+    plain.do(acts.Produce("orders", 30, keys="a,b,c"))
+    plain.run_until(SECOND)
+    assert [p.committed for p in made.view().partitions] == [p.committed for p in plain.view().partitions]
+
+
+def test_the_end_of_a_transaction_does_not_wait_for_linger() -> None:
+    made = cluster("4.3")
+    made.do(acts.InitTransactions("orders", "app", config=(("linger.ms", "10000"),)))
+    made.run_until(2 * SECOND)
+    made.do(acts.BeginTransaction())
+    made.do(acts.Produce("orders", 10))
+    made.run_until(3 * SECOND)
+    assert made.view().producers[0].acked == 0
+    made.do(acts.CommitTransaction())
+    made.run_until(4 * SECOND)
+    assert made.view().producers[0].acked == 10
+
+
+def test_memory_is_whole_again_when_all_is_answered() -> None:
+    made = cluster("4.3")
+    made.do(
+        acts.Load(
+            "orders",
+            500,
+            every=2_000,
+            config=(("batch.size", "500"), ("buffer.memory", "5000"), ("delivery.timeout.ms", "3000"), ("request.timeout.ms", "1000")),
+        )
+    )
+    made.run_until(SECOND)
+    made.do(acts.Isolate("b1"))
+    made.run_until(20 * SECOND)
+    made.do(acts.Heal())
+    made.do(acts.StopLoad())
+    made.run_until(40 * SECOND)
+    producer = made.view().producers[0]
+    assert producer.batching is not None
+    assert producer.failed > 0
+    assert producer.sent == producer.acked + producer.failed
+    assert (producer.batching.available, producer.batching.waiting) == (5_000, 0)
+
+
+def test_compression_needs_batching() -> None:
+    with pytest.raises(ActRefused, match=r"add linger\.ms or batch\.size"):
+        cluster("4.3").do(acts.Produce("orders", 1, compression=50))
+    with pytest.raises(ActRefused, match="from 1 to 100 percent"):
+        cluster("4.3").do(acts.Load("orders", 1, compression=0, config=(("linger.ms", "1"),)))
+
+
+def test_linger_counts_for_the_delivery_timeout() -> None:
+    with pytest.raises(ValueError, match=r"linger\.ms \+ request\.timeout\.ms"):
+        client_config(PRODUCER, (("linger.ms", "1000"), ("delivery.timeout.ms", "30000")), Release.named("4.3"))
+    assert client_config(PRODUCER, (("batch.size", "1"),), Release.named("4.3")).linger == 5_000
+    assert client_config(PRODUCER, (("batch.size", "1"),), Release.named("3.9")).linger == 0
+    assert not client_config(PRODUCER, (), Release.named("4.3")).batches
