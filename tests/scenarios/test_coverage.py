@@ -203,6 +203,13 @@ ROWS: Final[dict[str, tuple[str, Witnesses]]] = {
             "f2-min-isr-2-one-down": "at-min-isr == 1",
         },
     ),
+    "L1": (
+        "batches, bytes on the wire, compression; linger.ms, batch.size, and buffer.memory",
+        {
+            "l1-linger": ("batches(linger-5) == 252", "wire-bytes(compressed) < 23000"),
+            "l1-buffer-memory": "buffer-available(app) == 0",
+        },
+    ),
     "L2": (
         "segments, sparse offset and time index; a lookup step by step is isrlab segments",
         {"l2-segment-lookup": ("read(late) == 1815", "rule=log-start, to-offset=990", "topic=audit, rule=log-start, to-offset=455")},
@@ -432,7 +439,7 @@ def test_the_ids_are_those_of_the_catalogue() -> None:
         for letter, last in (("A", 4), ("B", 5), ("C", 7), ("D", 9), ("E", 5), ("F", 4))
         for number in range(1, last + 1)
     ]
-    assert set(ROWS) == {*ids, "H2", "H3", "H4", "I2", "L2", "L3", "L4", "L5"}
+    assert set(ROWS) == {*ids, "H2", "H3", "H4", "I2", "L1", "L2", "L3", "L4", "L5"}
     assert set(STORIES) == {f"S{number}" for number in range(1, 16)}
     assert set(CAPTURES) == {f"FC-{number}" for number in range(1, 6)}
     assert set(GAPS) <= set(COVERED)
