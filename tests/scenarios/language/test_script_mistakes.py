@@ -155,7 +155,7 @@ timeline:
   - clock: {node: 1, drift: -100%}
   - clock: {node: 1, drift: 50.0001%}
   - slow-disk: {broker: 1, delay: 11s}
-  - produce: {topic: orders, records: 1, config: {retries: x, linger.ms: 5}}
+  - produce: {topic: orders, records: 1, config: {retries: x, compression.type: lz4}}
   - load: {topic: orders, rate: 1, config: {delivery.timeout.ms: 1}}
   - load: {topic: orders, rate: 1, idempotence: true, config: {retries: 0}}
   - load: {topic: orders, rate: 1, idempotence: true, acks: 1}
@@ -173,7 +173,7 @@ CONSTANTS_EXPECTED = """\
 10:29: timeline[8].clock.drift: '50.0001%' is out of range; write -50% to 50%
 11:35: timeline[9].slow-disk.delay: '11s' is out of range; write 0us to 10s
 12:60: timeline[10].produce.config.retries: retries takes a whole number, not 'x'
-12:63: timeline[10].produce.config: unknown producer setting 'linger.ms'
+12:63: timeline[10].produce.config: unknown producer setting 'compression.type'
 13:44: timeline[11].load.config: delivery.timeout.ms should be equal to or larger than linger.ms + request.timeout.ms
 14:63: timeline[12].load.config: Must set retries to non-zero when using the idempotent producer.
 15:61: timeline[13].load.acks: an idempotent producer needs acks all; omit 'acks' or 'idempotence'
