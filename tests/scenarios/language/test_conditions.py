@@ -82,7 +82,9 @@ class Still:
             BrokerView(broker, None, BrokerState.STOPPED if broker == 3 else BrokerState.RUNNING, broker == 3, 1, int(broker == 1), 2, 1, 0)
             for broker in (1, 2, 3)
         )
-        producer = ProducerView("app", "orders", -1, 100, 20, 15, 1, 4, 2, 3_000, (3_000, 1_000), BatchingView(2, 20, 300, 1_000, 2_000, 500, 3))
+        producer = ProducerView(
+            "app", "orders", -1, 100, 20, 15, 1, 4, 2, 3_000, (3_000, 1_000), BatchingView(2, 20, 300, 1_000, 2_000, 500, 3)
+        )
         consumer = ConsumerView("reader", "orders", 10, ((ORDERS, 10),))
         self.whole = ClusterView(
             9, 9, "4.1", "controller", brokers, (), tuple(self.by_tp.values()), (producer,), (consumer,), (), (), 20, 15, 2, 0, 0, 1, 3, 2,
