@@ -46,13 +46,24 @@ class DurabilityObserver(Protocol):
     def appended(self, tp: TopicPartition, broker: int, term: Term, base: int, request: ProduceRequest, log: ReplicaLog) -> None:
         """Record that a leader appended a batch whose producer waits for a response."""
 
-    def acknowledged(self, tp: TopicPartition, acks: int, term: Term, base: int, count: int, latency: int) -> None:
-        """Record that a producer received the acknowledgment of a batch."""
+    def batch_closed(self, producer: str, batch_id: int, tp: TopicPartition, records: int, created: int, timestamp: int) -> None:
+        """Record that a producer sends a batch for the first time, or gives it up unsent. From then on, no record is added to the batch.
+
+        `created` is the time when the batch was created, µs, and `timestamp` is that time by the producer's clock.
+        """
+
+    def acknowledged(
+        self, tp: TopicPartition, acks: int, term: Term, base: int, count: int, latency: int, producer: str, batch_id: int, node: str
+    ) -> None:
+        """Record that a producer received the acknowledgment of a batch from a broker. `node` is the broker's address."""
+
+    def batch_failed(self, producer: str, batch_id: int, sent_at: int, event: int) -> None:
+        """Record that an attempt to produce a batch failed; `event` is the sequence number of its `produce-failed` event."""
 
     def batch_completed(self, producer: str, batch_id: int) -> None:
         """Record that a producer will not send a batch again."""
 
-    def consumed(self, tp: TopicPartition, records: tuple[FetchedRange, ...]) -> None:
+    def consumed(self, tp: TopicPartition, records: tuple[FetchedRange, ...], consumer: str) -> None:
         """Record that a consumer received records."""
 
     def transaction_aborted(self, tp: TopicPartition, records: tuple[FetchedRange, ...], /) -> None:
@@ -102,3 +113,46 @@ class DurabilityObserver(Protocol):
 
         At this moment, the account checks which records the group has skipped.
         """
+
+
+class RecordObserver(Protocol):
+    """The interface through which the durability account passes on what nodes report to an audit or a trace, if there is one.
+
+    A batch is identified by its producer and its number within the producer.
+    """
+
+    def batch_closed(self, producer: str, batch_id: int, tp: TopicPartition, records: int, created: int, timestamp: int) -> None:
+        """Record that a producer sends a batch for the first time, or gives it up unsent. From then on, no record is added to the batch.
+
+        `created` is the time when the batch was created, µs, and `timestamp` is that time by the producer's clock.
+        """
+
+    def batch_failed(self, producer: str, batch_id: int, sent_at: int, event: int) -> None:
+        """Record that an attempt to produce a batch failed.
+
+        Args:
+            producer: the name of the producer.
+            batch_id: the number of the batch.
+            sent_at: when the attempt was sent, µs; -1 if the batch was never sent.
+            event: the sequence number of the `produce-failed` event.
+        """
+
+    def batch_acknowledged(self, producer: str, batch_id: int, tp: TopicPartition, records: FetchedRange, node: str) -> None:
+        """Record that a producer received the acknowledgment of a batch.
+
+        Args:
+            producer: the name of the producer.
+            batch_id: the number of the batch.
+            tp: the partition.
+            records: the acknowledged offsets with their term.
+            node: the address of the broker that sent the acknowledgment.
+        """
+
+    def log_cut(self, tp: TopicPartition, broker: int, removed: tuple[Run, ...]) -> None:
+        """Record that records were removed from the end of a broker's log."""
+
+    def leader_changed(self, tp: TopicPartition, log: ReplicaLog) -> None:
+        """Record that another log of a partition is authoritative now, because its broker became leader."""
+
+    def records_consumed(self, consumer: str, tp: TopicPartition, records: tuple[FetchedRange, ...]) -> None:
+        """Record that the application of a consumer received records."""

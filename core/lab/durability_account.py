@@ -23,6 +23,7 @@ import attrs
 
 from core.kafka import events
 from core.kafka.clients.group_consumer import PolledRecords
+from core.kafka.durability_observer import RecordObserver
 from core.kafka.health import is_offline, is_under_replicated
 from core.kafka.ids import NO_LEADER, TopicPartition
 from core.kafka.log.leader_term import FetchedRange, Run, Term
@@ -238,11 +239,12 @@ class DurabilityAccount:
         consumption: the account of groups with members.
         records_in_hand: the function that returns the records that the running processes of a group have polled but not finished.
         polled_by_members: the function that returns the records that the running members of a group have polled but not processed.
+        record_observer: the observer of batches and reads, such as an audit or a trace; None if nobody asks for them.
     """
 
     __slots__ = (
         "_pending_batches", "check_exposure", "consumption", "electable_brokers_changed", "elections", "expands", "exposed", "journal", "latencies",
-        "partitions", "polled_by_members", "processing", "records_in_hand", "requests_may_repeat", "shrinks",
+        "partitions", "polled_by_members", "processing", "record_observer", "records_in_hand", "requests_may_repeat", "shrinks",
     )  # fmt: skip
 
     journal: Final[Journal]
@@ -271,6 +273,7 @@ class DurabilityAccount:
         self.consumption = ConsumptionAccount(journal)
         self.records_in_hand: Callable[[str], tuple[PolledRecords, ...]] = _none
         self.polled_by_members: Callable[[str], tuple[RecordsInHand, ...]] = _no_members
+        self.record_observer: RecordObserver | None = None
         self._pending_batches = {}
 
     def of(self, tp: TopicPartition) -> PartitionAccount:
@@ -367,8 +370,22 @@ class DurabilityAccount:
             self.of(tp).duplicated += request.records
             self.journal.emit(events.RecordsDuplicated.kind, tp.topic, tp.partition, broker, request.producer, base, base + request.records)
 
-    def acknowledged(self, tp: TopicPartition, acks: int, term: Term, base: int, count: int, latency: int) -> None:
-        """Record that a producer received the acknowledgment of a batch."""
+    def batch_closed(self, producer: str, batch_id: int, tp: TopicPartition, records: int, created: int, timestamp: int) -> None:
+        """Record that a producer sends a batch for the first time, or gives it up unsent."""
+        if self.record_observer is not None:
+            self.record_observer.batch_closed(producer, batch_id, tp, records, created, timestamp)
+
+    def batch_failed(self, producer: str, batch_id: int, sent_at: int, event: int) -> None:
+        """Record that an attempt to produce a batch failed. `sent_at` is -1 if the batch was never sent."""
+        if self.record_observer is not None:
+            self.record_observer.batch_failed(producer, batch_id, sent_at, event)
+
+    def acknowledged(
+        self, tp: TopicPartition, acks: int, term: Term, base: int, count: int, latency: int, producer: str, batch_id: int, node: str
+    ) -> None:
+        """Record that a producer received the acknowledgment of a batch from a broker."""
+        if self.record_observer is not None:
+            self.record_observer.batch_acknowledged(producer, batch_id, tp, FetchedRange(base, base + count, term, 0), node)
         account = self.of(tp)
         held = account.acked.get(term)
         if held is None:
@@ -383,8 +400,10 @@ class DurabilityAccount:
         if account.log is not None and term.epoch < account.leader_epoch:
             self._compare_with_leader(tp, account)
 
-    def consumed(self, tp: TopicPartition, records: tuple[FetchedRange, ...]) -> None:
+    def consumed(self, tp: TopicPartition, records: tuple[FetchedRange, ...], consumer: str) -> None:
         """Record that a consumer received records."""
+        if self.record_observer is not None:
+            self.record_observer.records_consumed(consumer, tp, records)
         account = self.of(tp)
         for part in records:
             held = account.read.get(part.term)
@@ -412,7 +431,10 @@ class DurabilityAccount:
         """Record that truncation or a power loss cut a broker's log from the end `old` to `leo`. `before` is the log's former content."""
         losses = self.of(tp).note_losses()
         cuts = losses.cuts.setdefault(broker, [])
-        cuts.extend(RemovedRecords(run.term, max(run.start, leo), run.end, event) for run in before if run.end > leo)
+        removed = tuple(run._replace(start=max(run.start, leo)) for run in before if run.end > leo)
+        cuts.extend(RemovedRecords(run.term, run.start, run.end, event) for run in removed)
+        if self.record_observer is not None:
+            self.record_observer.log_cut(tp, broker, removed)
         losses.shortened[broker] = max(old, losses.shortened.get(broker, 0))
         self.check_exposure(tp)
 
@@ -442,6 +464,8 @@ class DurabilityAccount:
         if leader_epoch >= account.leader_epoch:
             account.add_committed()
             account.leader, account.leader_epoch, account.log = broker, leader_epoch, log
+            if self.record_observer is not None:
+                self.record_observer.leader_changed(tp, log)
             if account.committed or account.acked or account.read:
                 self._compare_with_leader(tp, account)
             elif not leader_epoch:

@@ -172,7 +172,7 @@ class Consumer(Client):
         """Give the application the records that it can see, and record an event for each range without a gap."""
         visible, journal = visible_records(part, read_committed=self.read_committed), self.journal
         if visible.records:
-            self.account.consumed(part.tp, visible.records)
+            self.account.consumed(part.tp, visible.records, self.name)
         journal.cause = part.cause or outer_cause
         for start, end in visible.ranges():
             self.read += end - start

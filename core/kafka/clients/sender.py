@@ -130,6 +130,8 @@ class Sender(RecordAccumulator):
             if isinstance(batch, BufferedBatch) and not batch.attempt:
                 self._report_batch(batch)
             batch.attempt += 1
+            if batch.attempt == 1:
+                self._batch_closed(batch)
             batch.sent_to = node
             batch.connecting = not self.is_connected(node)
             batch.sent_at = journal.now
@@ -228,14 +230,14 @@ class Sender(RecordAccumulator):
             self._partition_in_flight[batch.tp.partition] -= 1
         return batch
 
-    def _handle_produce_response(self, response: ProduceResponse, _: str) -> None:
+    def _handle_produce_response(self, response: ProduceResponse, sender: str) -> None:
         batch = self._remove_in_flight(response.correlation)
         if batch is None:
             return
         if response.error == errors.NONE:
             assert response.term is not None
             latency = self.journal.now - batch.created
-            self.account.acknowledged(batch.tp, batch.acks, response.term, response.base, batch.count, latency)
+            self.account.acknowledged(batch.tp, batch.acks, response.term, response.base, batch.count, latency, self.name, batch.id, sender)
             self._complete_batch(batch, response.base, response.base + batch.count)
         elif response.error == errors.DUPLICATE_SEQUENCE_NUMBER:  # appended before, at an offset that the leader does not know anymore
             self._complete_batch(batch, NO_OFFSET, NO_OFFSET)
@@ -315,10 +317,16 @@ class Sender(RecordAccumulator):
             self.transactions.batch_failed(error)
             self.transactions.advance()
 
+    def _batch_closed(self, batch: ProducerBatch) -> None:
+        """Record that no record is added to a batch anymore (`ProducerBatch#close`)."""
+        self.account.batch_closed(self.name, batch.id, batch.tp, batch.count, batch.created, self.clock.read(batch.created))
+
     def _drop(self, batch: ProducerBatch, error: str) -> None:
         """Record that a batch is not sent again."""
         self._release(batch)
         self.failed += batch.count
+        if not batch.attempt:
+            self._batch_closed(batch)
         self.account.batch_completed(self.name, batch.id)
         self._report_failure(batch, error, retry=False)
 
@@ -337,6 +345,7 @@ class Sender(RecordAccumulator):
             events.ProduceFailed.kind,
             self.name, batch.tp.topic, batch.tp.partition, batch.count, batch.acks, batch.attempt, error, retry,
         )  # fmt: skip
+        self.account.batch_failed(self.name, batch.id, batch.sent_at if batch.attempt else -1, batch.cause)
         if not retry:
             before, journal.cause = journal.cause, batch.cause
             journal.emit(

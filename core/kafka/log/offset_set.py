@@ -68,6 +68,15 @@ class OffsetSet:
         """Return the offsets that are in both sets."""
         return self.minus(self.minus(other))
 
+    def count_within(self, start: int, end: int) -> int:
+        """Return the number of offsets of this set in [start, end)."""
+        starts, ends = self.starts, self.ends
+        first, last = bisect_right(ends, start), bisect_left(starts, end)
+        if first >= last:
+            return 0
+        total = sum(ends[first:last]) - sum(starts[first:last])
+        return total - max(0, start - starts[first]) - max(0, ends[last - 1] - end)
+
     def within(self, start: int, end: int) -> OffsetSet:
         """Return the offsets of this set in [start, end)."""
         return OffsetSet.of((max(low, start), min(high, end)) for low, high in self if low < end and high > start)

@@ -1,0 +1,378 @@
+"""The report of a message audit: each bucket and tier with its numbers, the gaps by name, and the comparison with the durability account.
+
+In a bucket:
+
+- A record is *lost* if it was acknowledged and no longer is in the log of its partition's newest leader. Records of aborted transactions and
+  records that were deleted on purpose are not lost.
+- A record is *unsure* if it was not acknowledged. Then it is *present* if that log has it, and *absent* if not. Neither is a loss.
+- A record is *uncommitted* if it is in that log above the high watermark.
+- `duplicated` is the number of further copies of stored records. `foreign` is the number of stored records that no producer of the session
+  created, such as records in a log that the session starts with.
+
+For a consumer, a stored record that it has not read is *skipped* if it is below the consumer's position, or below the committed offset of its
+group, and *pending* otherwise.
+"""
+
+from __future__ import annotations
+
+from typing import Final, NamedTuple
+
+import attrs
+
+from core.kafka.clients.consumer import Consumer
+from core.kafka.clients.process import Process
+from core.kafka.clients.record_accumulator import RecordAccumulator
+from core.kafka.ids import TopicPartition
+from core.kafka.log.leader_term import FetchedRange
+from core.kafka.log.offset_set import OffsetSet
+from core.lab.audit.latencies import Latencies, LatencySummary
+from core.lab.audit.message_audit import ACKED, PRODUCED, STORED, BucketKey, MessageAudit, Tier
+from core.lab.audit.produced_records import RecordRange
+from core.lab.audit.record_sets import RecordSets, add, count, minus
+from core.lab.audit.stored_records import StoredRecords
+
+Counts = dict[BucketKey, int]
+"""Numbers of records by bucket."""
+
+TOTAL: Final = None
+"""The start of a row with the total of all buckets."""
+
+
+class BucketRow(NamedTuple):
+    """A bucket of a topic. `start` is the start of the bucket, µs, or TOTAL. The other columns are numbers of records, but for `version`.
+
+    `version` is 1, and 1 more for each time that late records restated the row; 0 in a total.
+    """
+
+    topic: str
+    start: int | None
+    produced: int
+    acked: int
+    stored: int
+    lost: int
+    unsure: int
+    present: int
+    absent: int
+    uncommitted: int
+    aborted: int
+    duplicated: int
+    foreign: int
+    version: int
+
+
+class TierRow(NamedTuple):
+    """A tier in a bucket of a topic.
+
+    Attributes:
+        topic: the topic.
+        start: the start of the bucket, µs, or TOTAL.
+        tier: the name of the tier: `produced`, `acked`, `stored`, or the name of a consumer.
+        records: the number of records that passed the tier.
+        duplicated: the number of further copies or deliveries of these records.
+        unread: the number of stored records that the consumer has not read; 0 for other tiers.
+        pending: those of them that the consumer will still reach.
+        skipped: those of them that are below its position.
+        late: the number of records that passed after their bucket had closed.
+        latency: the time from the timestamps of the records to their first passage.
+    """
+
+    topic: str
+    start: int | None
+    tier: str
+    records: int
+    duplicated: int
+    unread: int
+    pending: int
+    skipped: int
+    late: int
+    latency: LatencySummary
+
+
+class LostRecords(NamedTuple):
+    """The lost records [start, end) of a producer, by counter: `p1#120–121` are the counters 120 and 121 of producer p1.
+
+    Attributes:
+        producer: the name of the producer.
+        start: the first counter.
+        end: the counter after the last one.
+        tp: the partition.
+        epoch: the leader epoch in which the records were written.
+        node: the address of the broker that acknowledged them.
+    """
+
+    producer: str
+    start: int
+    end: int
+    tp: TopicPartition
+    epoch: int
+    node: str
+
+
+class SkippedRecords(NamedTuple):
+    """The offsets [start, end) of stored records that a consumer has skipped."""
+
+    consumer: str
+    tp: TopicPartition
+    start: int
+    end: int
+
+
+class AccountComparison(NamedTuple):
+    """The comparison of the lost records with those of the durability account, which finds them by offset and not by identity.
+
+    Attributes:
+        lost_acknowledged: the number of lost acknowledged offsets in the account.
+        copies: those of them whose record is still in the log at another offset, because a retry appended it again. They are not lost.
+        equal: whether the audit and the account name the same records otherwise.
+    """
+
+    lost_acknowledged: int
+    copies: int
+    equal: bool
+
+
+@attrs.frozen
+class AuditReport:
+    """The report.
+
+    Attributes:
+        now: the virtual time of the report, µs.
+        bucket, lateness: the length of a bucket and the allowed lateness, µs.
+        buckets: a row for each bucket, and a total for each topic after its buckets.
+        tiers: a row for each bucket and tier, and the totals of each topic after its buckets.
+        lost, skipped: the gaps.
+        account: the comparison with the durability account.
+    """
+
+    now: int
+    bucket: int
+    lateness: int
+    buckets: tuple[BucketRow, ...]
+    tiers: tuple[TierRow, ...]
+    lost: tuple[LostRecords, ...]
+    skipped: tuple[SkippedRecords, ...]
+    account: AccountComparison
+
+    def totals(self) -> tuple[BucketRow, ...]:
+        """Return the total of each topic."""
+        return tuple(row for row in self.buckets if row.start is TOTAL)
+
+    def tier_totals(self) -> tuple[TierRow, ...]:
+        """Return the total of each topic and tier."""
+        return tuple(row for row in self.tiers if row.start is TOTAL)
+
+
+@attrs.frozen
+class _Reader:
+    """A consumer with its topic, the records that it has not read, and those of them that it skipped."""
+
+    name: str
+    topic: str
+    unread: RecordSets
+    skipped: RecordSets
+
+
+def audit_report(audit: MessageAudit) -> AuditReport:
+    """Return the report of an audit at this moment."""
+    return _Reporting(audit).report()
+
+
+class _Reporting:
+    """The computation of a report."""
+
+    def __init__(self, audit: MessageAudit) -> None:
+        self.audit = audit
+        self.logs = StoredRecords(audit)
+        self.acked = audit.tiers[ACKED].records
+        self.produced = audit.tiers[PRODUCED].records
+        self.lost = minus(self.acked, self.logs.stored, self.logs.uncommitted, self.logs.aborted)
+        self.unsent = self._unsent_records()
+        self.skipped: list[SkippedRecords] = []
+        self.readers = [self._reader(*each) for each in self._consumers()]
+
+    def report(self) -> AuditReport:
+        """Return the report."""
+        audit = self.audit
+        return AuditReport(
+            audit.cluster.now, audit.bucket, audit.lateness, tuple(self._bucket_rows()), tuple(self._tier_rows()), tuple(self._gaps()),
+            tuple(self.skipped), self._held_against_account(),
+        )  # fmt: skip
+
+    # --- consumers -------------------------------------------------------------------------------------------------
+
+    def _consumers(self) -> list[tuple[str, Consumer, str]]:
+        """Return each consumer with its name and its group; the group is empty if it has none."""
+        found: list[tuple[str, Consumer, str]] = []
+        for name, client in self.audit.cluster.clients.items():
+            if isinstance(client, Process):
+                found.append((name, client.consumer, client.does.group))
+            elif isinstance(client, Consumer):
+                found.append((name, client, ""))
+        return found
+
+    def _reader(self, name: str, consumer: Consumer, group: str) -> _Reader:
+        read = self.audit.tiers.get(name, Tier()).records
+        ignored = self.logs.aborted if consumer.read_committed else {}
+        unread: RecordSets = {}
+        skipped: RecordSets = {}
+        for tp in self.logs.offsets:
+            if tp.topic != consumer.topic:
+                continue
+            if group:
+                position = self.audit.cluster.account.processing.committed(group, tp)
+            else:
+                position = consumer.positions[tp.partition] if tp.partition < len(consumer.positions) else -1
+            for found in self.logs.of_partition(tp):
+                for each in _left(found, read, ignored):
+                    add(unread, each.producer, each.start, each.end)
+                    passed = min(each.end, each.start + max(0, position - each.offset))
+                    if passed > each.start:
+                        add(skipped, each.producer, each.start, passed)
+                        self._skip(name, tp, each.offset, each.offset + passed - each.start)
+        return _Reader(name, consumer.topic, unread, skipped)
+
+    def _skip(self, consumer: str, tp: TopicPartition, start: int, end: int) -> None:
+        last = self.skipped[-1] if self.skipped else None
+        if last is not None and (last.consumer, last.tp, last.end) == (consumer, tp, start):
+            self.skipped[-1] = last._replace(end=end)
+        else:
+            self.skipped.append(SkippedRecords(consumer, tp, start, end))
+
+    def _unsent_records(self) -> Counts:
+        """Return the number of records in batches that were never sent."""
+        counts: Counts = {}
+        for client in self.audit.cluster.clients.values():
+            for batch in client.incomplete_batches() if isinstance(client, RecordAccumulator) else ():
+                if not batch.attempt:
+                    key = self.audit.key_of(batch.tp.topic, client.clock.read(batch.created))
+                    counts[key] = counts.get(key, 0) + batch.count
+        return counts
+
+    # --- rows ------------------------------------------------------------------------------------------------------
+
+    def _counts(self, records: RecordSets) -> Counts:
+        """Return the number of records in each bucket."""
+        counts: Counts = {}
+        for producer, counters in records.items():
+            for batch, here in self.audit.produced.of(producer).overlapping(counters):
+                key = self.audit.key_of(batch.tp.topic, batch.timestamp)
+                counts[key] = counts.get(key, 0) + here
+        return counts
+
+    def _keys(self) -> dict[str, list[BucketKey]]:
+        """Return the buckets of each topic, in order."""
+        found: dict[str, list[BucketKey]] = {}
+        for key in sorted({**self.audit.buckets, **self.logs.foreign, **self.unsent}):
+            found.setdefault(key.topic, []).append(key)
+        return found
+
+    def _bucket_rows(self) -> list[BucketRow]:
+        logs = self.logs
+        unsure = minus(self.produced, self.acked)
+        absent = minus(unsure, logs.stored, logs.uncommitted)
+        columns = [
+            self._counts(each)
+            for each in (
+                self.produced,
+                self.acked,
+                logs.stored,
+                self.lost,
+                unsure,
+                minus(unsure, absent),
+                absent,
+                logs.uncommitted,
+                logs.aborted,
+            )
+        ]
+        for each in (columns[0], columns[4], columns[6]):
+            _add_counts(each, self.unsent)
+        columns += [logs.copies, logs.foreign]
+        rows: list[BucketRow] = []
+        for topic, keys in self._keys().items():
+            for key in keys:
+                state = self.audit.buckets.get(key)
+                version = 1 if state is None else state.version
+                rows.append(BucketRow._make((topic, key.start, *(each.get(key, 0) for each in columns), version)))
+            rows.append(BucketRow._make((topic, TOTAL, *(sum(each.get(key, 0) for key in keys) for each in columns), 0)))
+        return rows
+
+    def _tier_rows(self) -> list[TierRow]:
+        audit = self.audit
+        names = [PRODUCED, ACKED, STORED]
+        passed = {name: self._counts(audit.tiers[name].records) for name in names}
+        _add_counts(passed[PRODUCED], self.unsent)
+        passed[STORED] = self._counts(self.logs.stored)
+        nothing: Counts = {}
+        behind: dict[str, tuple[Counts, Counts]] = {}
+        for reader in self.readers:
+            passed[reader.name] = self._counts(audit.tiers.get(reader.name, Tier()).records)
+            behind[reader.name] = self._counts(reader.unread), self._counts(reader.skipped)
+        rows: list[TierRow] = []
+        for topic, keys in self._keys().items():
+            tiers = [*names, *(reader.name for reader in self.readers if reader.topic == topic)]
+            for name in tiers:
+                tier = audit.tiers.get(name, Tier())
+                repeated = self.logs.copies if name == STORED else tier.repeated
+                unread, skipped = behind.get(name, (nothing, nothing))
+                parts = [
+                    TierRow(
+                        topic, key.start, name, passed[name].get(key, 0), repeated.get(key, 0), unread.get(key, 0),
+                        unread.get(key, 0) - skipped.get(key, 0), skipped.get(key, 0), tier.late.get(key, 0),
+                        tier.latencies.get(key, Latencies()).summary(),
+                    )
+                    for key in keys
+                ]  # fmt: skip
+                whole = Latencies.of(tier.latencies[key] for key in keys if key in tier.latencies)
+                sums = [sum(column) for column in list(zip(*parts, strict=True))[3:9]]
+                rows += [*parts, TierRow._make((topic, TOTAL, name, *sums, whole.summary()))]
+        return sorted(rows, key=lambda row: (row.topic, row.start is TOTAL, row.start or 0))
+
+    # --- gaps ------------------------------------------------------------------------------------------------------
+
+    def _gaps(self) -> list[LostRecords]:
+        gaps: list[LostRecords] = []
+        for producer, counters in sorted(self.lost.items()):
+            for start, end in counters:
+                for batch, _ in self.audit.produced.of(producer).overlapping(OffsetSet.of([(start, end)])):
+                    known = self.audit.acknowledgments[producer, batch.first]
+                    gap = LostRecords(producer, max(start, batch.first), min(end, batch.end), batch.tp, known.epoch, known.node)
+                    last = gaps[-1] if gaps else None
+                    if last is not None and last.end == gap.start and last[3:] == gap[3:] and last.producer == producer:
+                        gaps[-1] = last._replace(end=gap.end)
+                    else:
+                        gaps.append(gap)
+        return gaps
+
+    def _held_against_account(self) -> AccountComparison:
+        """Compare the lost records with those of the durability account."""
+        told: RecordSets = {}
+        offsets = copies = 0
+        present = self.logs.stored, self.logs.uncommitted
+        for tp, account in self.audit.cluster.account.partitions.items():
+            for term, lost in account.lost.items():
+                for start, end in lost.common(account.acked.get(term, OffsetSet())):
+                    offsets += end - start
+                    for found in self.audit.produced.find(tp, FetchedRange(start, end, term, 0)):
+                        if isinstance(found, RecordRange):
+                            here: RecordSets = {found.producer: OffsetSet.of([(found.start, found.end)])}
+                            gone = minus(here, *present)
+                            copies += count(here) - count(gone)
+                            for producer, counters in gone.items():
+                                for low, high in counters:
+                                    add(told, producer, low, high)
+        return AccountComparison(offsets, copies, told == self.lost)
+
+
+def _add_counts(counts: Counts, more: Counts) -> None:
+    for key, number in more.items():
+        counts[key] = counts.get(key, 0) + number
+
+
+def _left(found: RecordRange, *others: RecordSets) -> list[RecordRange]:
+    """Return the parts of some records that are in none of the sets."""
+    left = minus({found.producer: OffsetSet.of([(found.start, found.end)])}, *others)
+    return [
+        found._replace(start=start, end=end, offset=found.offset + start - found.start)
+        for counters in left.values()
+        for start, end in counters
+    ]

@@ -1,0 +1,219 @@
+"""The message audit: which records passed each tier of a session, and when.
+
+The tiers are: *produced* (given to send), *acked* (acknowledged to the producer by a broker), *stored* (committed), and one tier for each
+consumer. The audit observes a session from its start, as the sink of its events and as the observer of its durability account. It knows
+each record by its identity (`core.lab.audit.produced_records`), so a loss and a duplicate never cancel each other, as they do in counts.
+
+Records belong to the bucket of their event time, which is their timestamp by the producer's clock. A bucket closes when the allowed lateness
+after its end has passed. A record that reaches a tier after that is late. It reopens the bucket, which closes again one allowed lateness
+later. `core.lab.audit.audit_report` compares the tiers.
+"""
+
+from __future__ import annotations
+
+from typing import Final, NamedTuple
+
+import attrs
+
+from core.kafka import events
+from core.kafka.events import EventTuple
+from core.kafka.ids import TopicPartition
+from core.kafka.log.leader_term import FetchedRange, Run, Term
+from core.kafka.log.offset_set import OffsetSet
+from core.kafka.log.replica_log import ReplicaLog
+from core.kafka.transaction.transaction_log import INTERNAL_TOPICS
+from core.lab.audit.latencies import Latencies
+from core.lab.audit.produced_records import ForeignRange, ProducedBatch, ProducedRecords
+from core.lab.audit.record_sets import RecordSets, add
+from core.lab.cluster_nodes import ClusterNodes
+from core.sim.units import SECOND
+
+PRODUCED: Final = "produced"
+ACKED: Final = "acked"
+STORED: Final = "stored"
+
+DEFAULT_BUCKET: Final = 60 * SECOND
+"""The default length of a bucket, µs."""
+
+_HIGH_WATERMARK: Final = events.HighWatermarkAdvanced.kind
+
+
+class BucketKey(NamedTuple):
+    """A bucket of a topic: the records with timestamps in [start, start + bucket), µs."""
+
+    topic: str
+    start: int
+
+
+class Acknowledgment(NamedTuple):
+    """An acknowledged batch: the leader epoch in which it was written, and the broker that acknowledged it."""
+
+    epoch: int
+    node: str
+
+
+@attrs.define(slots=True, eq=False)
+class Tier:
+    """What passed one tier.
+
+    Attributes:
+        records: the records that passed.
+        repeated: the number of further deliveries of records that had passed before, by bucket.
+        latencies: the time from the timestamp of each record to its first passage, by bucket.
+        late: the number of records that passed after their bucket had closed, by bucket.
+    """
+
+    records: Final[RecordSets] = attrs.field(factory=dict)
+    repeated: Final[dict[BucketKey, int]] = attrs.field(factory=dict)
+    latencies: Final[dict[BucketKey, Latencies]] = attrs.field(factory=dict)
+    late: Final[dict[BucketKey, int]] = attrs.field(factory=dict)
+
+
+@attrs.define(slots=True, eq=False)
+class BucketState:
+    """When a bucket closes, or closed last, µs; and how often its row was restated, plus 1."""
+
+    closes: int
+    version: int = 1
+
+
+class MessageAudit:
+    """The audit of a session. Set it as the observer of the account with `attach`, and pass it every event.
+
+    Attributes:
+        bucket: the length of a bucket, µs.
+        lateness: the allowed lateness, µs.
+        produced: the records that producers gave to send.
+        tiers: the tiers by name; the consumers' tiers have the names of the consumers.
+        buckets: the state of each bucket.
+        acknowledgments: the acknowledgment of each batch, by producer and first counter.
+        committed: the offsets that were committed, by partition and term. What a later leader's log lacks is left out.
+        cut: the parts of the newest leader's log that a power loss removed, by partition, until a broker leads again.
+        foreign: the number of delivered records that no producer of the session created, by consumer.
+    """
+
+    __slots__ = ("_cluster", "acknowledgments", "bucket", "buckets", "committed", "cut", "foreign", "lateness", "produced", "tiers")
+
+    def __init__(self, bucket: int = DEFAULT_BUCKET, lateness: int | None = None) -> None:
+        """Start an audit. By default, the allowed lateness is one bucket."""
+        self.bucket: Final = bucket
+        self.lateness: Final = bucket if lateness is None else lateness
+        self.produced: Final = ProducedRecords()
+        self.tiers: Final[dict[str, Tier]] = {PRODUCED: Tier(), ACKED: Tier(), STORED: Tier()}
+        self.buckets: Final[dict[BucketKey, BucketState]] = {}
+        self.acknowledgments: Final[dict[tuple[str, int], Acknowledgment]] = {}
+        self.committed: Final[dict[TopicPartition, dict[Term, OffsetSet]]] = {}
+        self.cut: Final[dict[TopicPartition, list[Run]]] = {}
+        self.foreign: Final[dict[str, int]] = {}
+        self._cluster: ClusterNodes | None = None
+
+    @property
+    def cluster(self) -> ClusterNodes:
+        """The cluster of the session."""
+        assert self._cluster is not None, "the audit is attached"
+        return self._cluster
+
+    def attach(self, cluster: ClusterNodes) -> None:
+        """Begin to observe a cluster that has just been built."""
+        self._cluster = cluster
+        cluster.account.record_observer = self
+
+    # --- what the account reports ----------------------------------------------------------------------------------
+
+    def batch_closed(self, producer: str, batch_id: int, tp: TopicPartition, records: int, created: int, timestamp: int) -> None:
+        """Record that a producer put records in a batch when it created the batch."""
+        batch = self.produced.of(producer).add(batch_id, tp, records, timestamp)
+        self._pass(PRODUCED, producer, batch, batch.first, batch.end, now=created)
+
+    def batch_failed(self, producer: str, batch_id: int, sent_at: int, event: int) -> None:
+        """Do nothing: a failed attempt passes no tier."""
+
+    def batch_acknowledged(self, producer: str, batch_id: int, tp: TopicPartition, records: FetchedRange, node: str) -> None:
+        """Record that a broker acknowledged a batch to its producer."""
+        batch = self.produced.batch(producer, batch_id)
+        assert batch is not None, "a producer creates a batch before it sends it"
+        self.acknowledgments[producer, batch.first] = Acknowledgment(records.term.epoch, node)
+        self._pass(ACKED, producer, batch, batch.first, batch.end)
+
+    def records_consumed(self, consumer: str, tp: TopicPartition, records: tuple[FetchedRange, ...]) -> None:
+        """Record that a consumer received records."""
+        for part in records:
+            for found in self.produced.find(tp, part):
+                if isinstance(found, ForeignRange):
+                    self.foreign[consumer] = self.foreign.get(consumer, 0) + found.end - found.start
+                else:
+                    self._pass(consumer, found.producer, found.batch, found.start, found.end)
+
+    def log_cut(self, tp: TopicPartition, broker: int, removed: tuple[Run, ...]) -> None:
+        """Record that records were removed from the end of a log. If the log is the newest leader's, the next leader decides their fate."""
+        if self.cluster.account.of(tp).leader == broker:
+            self.cut.setdefault(tp, []).extend(removed)
+
+    # --- what events report ----------------------------------------------------------------------------------------
+
+    def __call__(self, event: EventTuple) -> None:
+        """Take an event of the session."""
+        if event[3] == _HIGH_WATERMARK:
+            _, _, _, _, broker, topic, partition, _, old, new, _ = event
+            account = self.cluster.account.of(TopicPartition(topic, partition))
+            if account.leader == broker and account.log is not None:
+                self._commit(TopicPartition(topic, partition), account.log, old, new)
+
+    def _commit(self, tp: TopicPartition, log: ReplicaLog, start: int, end: int) -> None:
+        """Record that the high watermark of a leader rose."""
+        if tp.topic in INTERNAL_TOPICS:
+            return
+        terms = self.committed.setdefault(tp, {})
+        for run in within(log.runs(), start, end):
+            terms.setdefault(run.term, OffsetSet()).add(run.start, run.end)
+            for found in self.produced.find(tp, FetchedRange(run.start, run.end, run.term, 0)):
+                if not isinstance(found, ForeignRange):
+                    self._pass(STORED, found.producer, found.batch, found.start, found.end, again=False)
+
+    def leader_changed(self, tp: TopicPartition, log: ReplicaLog) -> None:
+        """Remove the records that a new leader's log lacks from `committed`. Records below its log start were deleted on purpose."""
+        self.cut.pop(tp, None)
+        present: dict[Term, OffsetSet] = {}
+        for run in log.runs():
+            present.setdefault(run.term, OffsetSet()).add(run.start, run.end)
+        terms = self.committed.get(tp, {})
+        for term, offsets in list(terms.items()):
+            terms[term] = offsets.common(present.get(term, OffsetSet()).union(OffsetSet.of([(0, log.log_start)])))
+
+    # --- passing a tier --------------------------------------------------------------------------------------------
+
+    def key_of(self, topic: str, timestamp: int) -> BucketKey:
+        """Return the bucket of a timestamp."""
+        return BucketKey(topic, timestamp - timestamp % self.bucket)
+
+    def _pass(self, name: str, producer: str, batch: ProducedBatch, start: int, end: int, *, again: bool = True, now: int = -1) -> None:
+        """Record that records of a batch passed a tier now, or at another time. With `again`, records that passed before count as repeated."""
+        tier = self.tiers.get(name)
+        if tier is None:
+            tier = self.tiers[name] = Tier()
+        key = self.key_of(batch.tp.topic, batch.timestamp)
+        before = add(tier.records, producer, start, end)
+        if again and before:
+            tier.repeated[key] = tier.repeated.get(key, 0) + before
+        fresh = end - start - before
+        if not fresh:
+            return
+        now = self.cluster.now if now < 0 else now
+        latencies = tier.latencies.get(key)
+        if latencies is None:
+            latencies = tier.latencies[key] = Latencies()
+        latencies.add(now - batch.timestamp, fresh)
+        closes = key.start + self.bucket + self.lateness
+        state = self.buckets.get(key)
+        if state is None:
+            state = self.buckets[key] = BucketState(closes)
+        if now >= closes:
+            tier.late[key] = tier.late.get(key, 0) + fresh
+            if now >= state.closes:
+                state.version += 1
+                state.closes = now + self.lateness
+
+
+def within(runs: tuple[Run, ...], start: int, end: int) -> list[Run]:
+    """Return the parts of some runs with offsets in [start, end)."""
+    return [Run(max(run.start, start), min(run.end, end), run.term) for run in runs if run.start < end and run.end > start]

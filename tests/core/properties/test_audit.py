@@ -1,0 +1,15 @@
+"""The message audit and the durability account name the same lost records, whatever happens."""
+
+from __future__ import annotations
+
+import pytest
+
+from core.kafka.release import RELEASES
+from tests.core.properties.audits import audited
+from tests.core.properties.swarm import swarm
+
+
+@pytest.mark.parametrize(("release", "seeds", "lost"), [("0.10.2", (4, 5, 6, 8), 2), ("2.4", (1, 2), 0), ("4.1", (3, 4, 5), 2)])
+def test_audit_and_account_agree_after_harsh_faults(release: str, seeds: tuple[int, ...], lost: int) -> None:
+    reports = [audited(swarm(seed, harsh=True), RELEASES[release])[0] for seed in seeds]
+    assert sum(bool(report.lost) for report in reports) >= lost, "some of these seeds lose records"

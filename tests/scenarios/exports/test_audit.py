@@ -1,0 +1,79 @@
+"""The command `audit`, for scenarios and logs."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Final
+
+import pytest
+
+from tui.cli import main
+
+LATE: Final = """
+scenario: late
+cluster: {brokers: 3, topics: {orders: {partitions: 1, replication-factor: 3}}, settings: {min.insync.replicas: 2}}
+timeline:
+  - consume: {topic: orders, consumer: reader, reset: earliest}
+  - produce: {topic: orders, records: 99, producer: app}
+  - wait: 1s
+  - stop-consume: reader
+  - init-transactions: {topic: orders, transactional-id: pay, producer: pay}
+  - wait: 1s
+  - begin-transaction: {producer: pay}
+  - produce: {topic: orders, records: 3, producer: pay}
+  - wait: 1s
+  - abort-transaction: {producer: pay}
+  - wait: 130s
+"""
+
+
+@pytest.fixture(scope="module")
+def log(tmp_path_factory: pytest.TempPathFactory) -> str:
+    folder = tmp_path_factory.mktemp("audit")
+    (folder / "late.yaml").write_text(LATE, encoding="utf-8")
+    path = str(folder / "late.jsonl")
+    assert main(["run", str(folder / "late.yaml"), "--log", path]) == 0
+    return path
+
+
+def test_the_audit_of_a_log(log: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["audit", log, "--json"]) == 0
+    data = json.loads(capsys.readouterr().out)
+    total = data["buckets"][-1]
+    assert total["start"] is None
+    assert (total["produced"], total["acked"], total["stored"], total["aborted"], total["lost"]) == (102, 102, 102, 3, 0)
+    reader = next(row for row in data["tiers"] if row["tier"] == "reader" and row["start"] is None)
+    assert (reader["records"], reader["unread"], reader["pending"]) == (99, 3, 3)
+    assert data["account"] == {"lost_acknowledged": 0, "copies": 0, "equal": True}
+    assert main(["audit", log]) == 0
+    printed = capsys.readouterr().out.splitlines()
+    assert printed[-1] == "The durability account finds 0 acknowledged records lost: the same records."
+    assert printed[2].split()[:5] == ["topic", "bucket", "produced", "acked", "stored"]
+
+
+def test_a_lost_record_is_named(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["audit", "e1-data-loss", "--release", "0.10.2"]) == 1
+    printed = capsys.readouterr().out.splitlines()
+    assert printed[-2:] == [
+        "lost: producer#1 of orders-0, written in leader epoch 0 and acknowledged by b2",
+        "The durability account finds 1 acknowledged record lost: the same records.",
+    ]
+
+
+def test_what_is_refused(log: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    lines = Path(log).read_text("utf-8").splitlines(keepends=True)
+    changed = tmp_path / "changed.jsonl"
+    edited = next(number for number, line in enumerate(lines) if '"kind":"append"' in line.replace(" ", ""))
+    lines[edited] = lines[edited].replace('"app"', '"ape"')
+    changed.write_text("".join(lines), "utf-8")
+    for arguments, message in (
+        ((log, "--bucket", "0s"), "--bucket: a bucket is longer than 0"),
+        ((log, "--seed", "3"), "a log always has its own release and seed"),
+        ((str(changed),), f"{changed}:{edited + 1}: a replay of the log has another event here"),
+        ((str(tmp_path / "none.jsonl"),), "cannot be read"),
+    ):
+        assert main(["audit", *arguments]) == 2
+        error = capsys.readouterr().err
+        assert message in error
+        assert error.count("\n") == 1

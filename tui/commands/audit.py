@@ -1,0 +1,52 @@
+"""The command `isrlab audit`: what became of each record, by tier and by the time of the record, for any moment of a log or scenario."""
+
+from __future__ import annotations
+
+import argparse
+from typing import Any
+
+from scenarios.io.standard_streams import print_json, print_lines
+from tui.commands.options import add_run_options, release_of, seed_of, time_of
+from tui.commands.sources import looks_like_log
+from tui.exit_codes import FAILED, HELD
+
+
+def add_commands(commands: Any) -> None:
+    """Add the command `audit`."""
+    audit = commands.add_parser(
+        "audit", help="count the records that were produced, acknowledged, stored, and read, by time; exit with 1 if any record is lost"
+    )
+    audit.add_argument("source", metavar="LOG|SCENARIO", help="an event log or a scenario")
+    audit.add_argument("--at", metavar="TIME", help="the virtual time, for example 12s; by default, the end")
+    audit.add_argument("--bucket", metavar="TIME", default="60s", help="the length of a bucket; by default, 60s")
+    audit.add_argument("--lateness", metavar="TIME", help="how long after its end a bucket stays open; by default, one bucket")
+    add_run_options(audit)
+    audit.add_argument("--json", action="store_true", help="print everything as one JSON document")
+    audit.set_defaults(command=_audit)
+
+
+def _audit(arguments: argparse.Namespace) -> int:
+    from core.lab.audit.audit_report import audit_report
+    from core.lab.audit.message_audit import MessageAudit
+    from scenarios.errors import InputError
+    from scenarios.exports.audit import audit_data, audit_lines
+    from scenarios.exports.observed_session import observe_session
+
+    bucket, lateness = time_of(arguments.bucket, "--bucket"), time_of(arguments.lateness, "--lateness")
+    if not bucket:
+        raise InputError("--bucket: a bucket is longer than 0; write, for example, 60s")
+    log = looks_like_log(arguments.source)
+    if log and (arguments.release is not None or arguments.seed is not None):
+        raise InputError("--release and --seed: a log always has its own release and seed; omit these options")
+    audit = MessageAudit(bucket, lateness)
+    observe_session(
+        arguments.source, time_of(arguments.at), audit, log=log, release=release_of(arguments.release), seed=seed_of(arguments.seed)
+    )
+    report = audit_report(audit)
+    if arguments.json:
+        import json
+
+        print_json(json.dumps(audit_data(report), indent=2) + "\n")
+    else:
+        print_lines(audit_lines(report))
+    return FAILED if report.lost else HELD
