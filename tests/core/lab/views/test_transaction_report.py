@@ -66,6 +66,18 @@ def test_a_transaction_that_a_coordinator_knows_is_aborted_by_its_start_offset_o
     assert cluster.partition_view(TP).committed == 16, "the marker takes an offset"
 
 
+def test_the_abort_of_a_hanging_transaction_waits_for_a_paused_leader() -> None:
+    """The tool sends a request to the leader, which handles it when its process goes on."""
+    cluster = cluster_with_an_open_transaction("4.3")
+    cluster.do(acts.Pause(1))
+    cluster.do(acts.AbortHanging(TP, 0))
+    cluster.run_until(cluster.now + SECOND)
+    assert cluster.transaction_report().held
+    cluster.do(acts.Resume(1))
+    cluster.run_until(cluster.now + SECOND)
+    assert cluster.transaction_report().held == ()
+
+
 @pytest.mark.parametrize("release", ["0.11", "2.7", "4.3"])
 def test_a_new_leader_knows_at_once_which_transaction_holds_the_last_stable_offset(release: str) -> None:
     cluster = cluster_with_an_open_transaction(release)
