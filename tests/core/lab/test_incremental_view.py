@@ -65,9 +65,8 @@ def furthest_behind(view: ClusterView) -> dict[int, float]:
     return found
 
 
-@pytest.mark.parametrize("release", ["4.1", "3.6", "2.4"])
-@pytest.mark.parametrize("seed", range(5))
-def test_the_incremental_view_equals_a_full_view(seed: int, release: str) -> None:
+@pytest.mark.parametrize(("release", "seed"), [("4.1", 0), ("3.6", 1), ("2.4", 2), ("4.1", 3), ("3.6", 4), ("2.4", 0)])
+def test_the_incremental_view_equals_a_full_view(release: str, seed: int) -> None:
     dice = random.Random(f"{seed}:incremental")
     seen: list[tuple] = []
     incremental: IncrementalView | None = None

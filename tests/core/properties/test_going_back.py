@@ -65,8 +65,9 @@ class Looker:
                     self.cluster.step()
 
 
-@pytest.mark.parametrize("name", RELEASES)
+@pytest.mark.parametrize("name", list(RELEASES)[::2])
 def test_every_keyframe_holds_all_and_can_be_gone_back_to(name: str) -> None:
+    """The other releases, each of which differs little from its neighbors, have a longer test (`test_keyframes`)."""
     seen = Looker(name, 1 + list(RELEASES).index(name) % 3)
     assert seen.shared >= 3
     cluster, draw = seen.cluster, seen.draw

@@ -32,7 +32,7 @@ def bounded(examples: int) -> settings:
     )  # fmt: skip
 
 
-@bounded(25)
+@bounded(12)
 @given(timelines())
 def test_promises_hold_and_a_healed_cluster_becomes_whole(timeline: Timeline) -> None:
     watched(timeline, CURRENT)
@@ -42,7 +42,7 @@ def test_promises_hold_and_a_healed_cluster_becomes_whole(timeline: Timeline) ->
 def test_every_release_keeps_its_promises(release: Release) -> None:
     """Before 2.7, releases promise less (see `Watch`). Elections, epochs, and watermarks follow the same rules in all releases."""
 
-    @bounded(4)
+    @bounded(2)
     @given(timelines(steps=20))
     def holds(timeline: Timeline) -> None:
         watched(timeline, release)
