@@ -415,6 +415,10 @@ _ALL: Final = (
         least=1_048_576, most=MAX_LONG,
     ),
     Setting(
+        "log.cleaner.io.buffer.load.factor", "double", 0.9, "broker", True,
+        "The fraction of log.cleaner.dedupe.buffer.size that the log cleaner fills in one pass.", least=0, most=1,
+    ),
+    Setting(
         "transaction.max.timeout.ms", "int", 900_000, "broker", False,
         "The maximum transaction.timeout.ms that a producer can request.", least=1,
     ),

@@ -361,6 +361,10 @@ TRANSACTIONS: Final[dict[str, tuple[str, Witnesses]]] = {
         "an unclean leader election loses a marker, and the transaction is open for good",
         {"t10-unclean-election": ("lso(orders-0) == 0", "lso(invoices-0) == 6", "read(of-orders) == 0", "read(of-invoices) == 5")},
     ),
+    "T11": (
+        "the log cleaner removes the marker of an aborted transaction whose records stay, so consumers read them as committed",
+        {"t11-marker-cleaned": ("read(late) == 20", "read(late) == 15", "lso(orders-0) == hw(orders-0)")},
+    ),
     "T12": (
         "a late answer makes the coordinator forget the markers of a transaction, which is then never complete",
         {

@@ -15,9 +15,6 @@ from core.kafka.log.cleaner.cleanable_offsets import LogToClean, cleanable_offse
 from core.kafka.log.cleaner.cleaner import clean
 from core.kafka.log.cleaner.offset_map import OffsetMap
 
-LOAD_FACTOR: Final = 0.9
-"""The fraction of the offset map that a pass can fill (log.cleaner.io.buffer.load.factor)."""
-
 
 class LogCleaner:
     """The log cleaner of one broker.
@@ -75,8 +72,9 @@ class LogCleaner:
         """Run one pass through a log and write the checkpoint. Return whether the pass made progress."""
         broker = self.broker
         size = broker.settings.integer("log.cleaner.dedupe.buffer.size", broker=broker.id)
+        load_factor = broker.settings.ratio("log.cleaner.io.buffer.load.factor", broker=broker.id)
         now = broker.settings.clock.read(broker.journal.now)
-        done = clean(part, OffsetMap.of_bytes(size, LOAD_FACTOR), now, broker.release)
+        done = clean(part, OffsetMap.of_bytes(size, load_factor), now, broker.release)
         broker.disk.cleaner_offsets[tp] = done.end
         broker.journal.emit(
             events.LogCleaned.kind,
