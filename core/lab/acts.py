@@ -570,8 +570,8 @@ class JoinGroup(Act, word="join-group", does="start a consumer that is a member 
     `commit` says when the consumer commits its offsets: `auto` (every auto.commit.interval.ms), `after` (after it has processed
     the records of a poll), `before`, `async`, or `none`. The application takes `poll-time` for each poll that returns records, and `record-time`
     for each record. `assign-time` is the time that the leader takes to assign the partitions. `reset` is auto.offset.reset: `earliest`, `latest`,
-    `none`, or `by_duration:PT1H`. With `crash-after-records`, the process crashes when it has processed this number of records. The
-    first act of this kind creates the topic `__consumer_offsets`. `config` contains settings by their Kafka names: session.timeout.ms,
+    `none`, or `by_duration:PT1H`. With `crash-after-records`, the process crashes when it has processed this number of records. If poll()
+    throws an exception, the application closes the consumer; with `on-error: stop`, it only stops calling poll(). The first act of this kind creates the topic `__consumer_offsets`. `config` contains settings by their Kafka names: session.timeout.ms,
     heartbeat.interval.ms, max.poll.interval.ms, max.poll.records, auto.commit.interval.ms, default.api.timeout.ms, request.timeout.ms,
     metadata.max.age.ms. If the last process with this name has ended, another process starts.
     """
@@ -591,6 +591,7 @@ class JoinGroup(Act, word="join-group", does="start a consumer that is a member 
     crash_after_records: int | None = None
     config: tuple[tuple[str, str], ...] = ()
     """Kafka settings of the consumer, by name (`core.kafka.clients.client_config`)."""
+    on_error: str = "close"
 
 
 @attrs.frozen(eq=False, repr=False)

@@ -340,7 +340,8 @@ ENDED: Final = "ended"
 
 ACTIVITIES: Final = {
     "in poll()": "polling", "committing before a rebalance": "committing", "committing before it processes": "committing",
-    "processing": "processing", "committing": "committing", "closing": "closing", "ended": ENDED,
+    "processing": "processing", "committing": "committing", "closing": "closing", "stopped after an exception": "stopped",
+    "ended": ENDED,
 }  # fmt: skip
 """The word for each phase of a consumer of a group."""
 

@@ -12,6 +12,10 @@ from pathlib import Path
 from typing import Final
 
 from tests.fidelity.comparison import best_replay
+from tests.fidelity.groups.comparison import GROUP_MEASURES
+from tests.fidelity.groups.comparison import best_comparison as best_of_groups
+from tests.fidelity.groups.explained import GROUPS_EXPLAINED
+from tests.fidelity.groups.recording import classic_drills, read_groups
 from tests.fidelity.recording import read_recording
 from tests.fidelity.table import Table
 from tests.fidelity.transactions.comparison import TRANSACTION_MEASURES, best_comparison
@@ -25,10 +29,10 @@ HERE: Final = Path(__file__).parent
 def main() -> int:
     """Replay every recording in a folder, or all recordings."""
     parser = argparse.ArgumentParser(prog="make fidelity", description="Replays recordings of drills on real clusters.")
-    parser.add_argument("folder", nargs="?", type=Path, help="folder of recordings (*.json); by default, both folders are replayed")
+    parser.add_argument("folder", nargs="?", type=Path, help="folder of recordings (*.json); by default, all folders are replayed")
     parser.add_argument("--differences", type=int, default=20, help="how many differences to print")
     options = parser.parse_args()
-    folders = (HERE / "drills", HERE / "drills-transactions") if options.folder is None else (options.folder,)
+    folders = (HERE / "drills", HERE / "drills-transactions", HERE / "drills-groups") if options.folder is None else (options.folder,)
     differing = 0
     for folder in folders:
         files = sorted(folder.glob("*.json"))
@@ -36,7 +40,7 @@ def main() -> int:
             print(f"{folder}: there is no recording (*.json) in this folder", file=sys.stderr)
             return 2
         try:
-            table = _transactions(files) if folder.name == "drills-transactions" else _drills(files)
+            table = READERS.get(folder.name, _drills)(files)
         except (OSError, ValueError) as wrong:
             print(wrong, file=sys.stderr)
             return 2
@@ -62,6 +66,21 @@ def _transactions(files: Sequence[Path]) -> Table:
         table.add(recording.version, comparisons)
         print(f"{recording.name:40}{sum(one.agrees for one in comparisons):6} of{len(comparisons):6}")
     return table
+
+
+def _groups(files: Sequence[Path]) -> Table:
+    """Replay recordings of groups of the classic protocol, and print the agreement of each recording."""
+    table = Table(reasons=GROUPS_EXPLAINED, measures=GROUP_MEASURES)
+    for file in classic_drills(files[0].parent):
+        recording = read_groups(file)
+        comparisons = best_of_groups(recording)
+        table.add(recording.version, comparisons)
+        print(f"{recording.name:40}{sum(one.agrees for one in comparisons):6} of{len(comparisons):6}")
+    return table
+
+
+READERS: Final = {"drills-transactions": _transactions, "drills-groups": _groups}
+"""The function that replays the recordings of a folder; other folders hold drills of replication."""
 
 
 def _print(table: Table, differences: int) -> None:

@@ -65,6 +65,7 @@ _GLYPHS: Final = {
     "group-deleted": ("✕", "warn"),
     "member-started": ("▷", "good"),
     "member-ended": ("✕", "warn"),
+    "poll-failed": ("✕", "bad"),
     "member-frozen": ("‖", "warn"),
     "member-thawed": ("▷", "good"),
     "coordinator-found": ("◇", "muted"),

@@ -189,6 +189,17 @@ class MemberEnded(Event, kind="member-ended", source="KafkaConsumer#close", leve
         return f"consumer {self.client} of group {self.group} {ENDINGS[self.how]}{why}"
 
 
+class PollFailed(Event, kind="poll-failed", source="KafkaConsumer#poll", level=NOTABLE):
+    """poll() threw an exception, and the application of a member does not call it anymore. The consumer is not closed."""
+
+    client: str
+    group: str
+    error: str
+
+    def sentence(self) -> str:
+        return f"the application of consumer {self.client} in group {self.group} stopped calling poll() after an exception: {self.error}"
+
+
 class MemberFrozen(Event, kind="member-frozen", source="SIGSTOP", level=NOTABLE):
     """The process of a consumer was stopped with SIGSTOP: it does nothing, but it still exists."""
 
@@ -258,7 +269,7 @@ class PartitionsAssigned(Event, kind="partitions-assigned", source="ConsumerReba
 
 
 class PartitionsRevoked(Event, kind="partitions-revoked", source="ConsumerRebalanceListener#onPartitionsRevoked", level=NOTABLE):
-    """A member gave up partitions, and could commit their offsets before."""
+    """A member gave up partitions, and could commit their offsets before. They are empty if it had none."""
 
     client: str
     group: str
@@ -266,7 +277,7 @@ class PartitionsRevoked(Event, kind="partitions-revoked", source="ConsumerRebala
     partition_names: str
 
     def sentence(self) -> str:
-        return f"consumer {self.client} gave up {self.partition_names} of generation {self.generation} of group {self.group}"
+        return f"consumer {self.client} gave up {self.partition_names or 'no partitions'} of generation {self.generation} of group {self.group}"
 
 
 class PartitionsLost(Event, kind="partitions-lost", source="ConsumerRebalanceListener#onPartitionsLost", level=NOTABLE):

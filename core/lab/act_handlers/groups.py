@@ -47,6 +47,8 @@ def _check(cluster: ClusterNodes, act: acts.JoinGroup) -> None:
         raise ActRefused(f"isolation must be read_uncommitted or read_committed, not {act.isolation}")
     if act.isolation == "read_committed" and not release.transactions:
         raise ActRefused(f"release {release.name} has no transactions; omit 'isolation', or use 0.11 or later (KIP-98)")
+    if act.on_error not in ("close", "stop"):
+        raise ActRefused(f"on-error must be close or stop, not {act.on_error}")
     if not act.group or act.instance_id == "":
         raise ActRefused("the group and the instance ID must not be empty")
 
@@ -101,6 +103,7 @@ def _join(cluster: ClusterNodes, act: acts.JoinGroup) -> find.CheckThenDo:
     member = GroupMember(act.consumer, does, cluster.release, tuple(cluster.brokers), cluster.network, cluster.journal, cluster.account)
     member.delay, member.per_record = act.poll_time, act.record_time
     member.coordinator.assign_time = act.assign_time
+    member.closes_on_error = act.on_error == "close"
     if act.crash_after_records is not None:
         member.crash_after = act.crash_after_records
     if former is not None:
@@ -162,6 +165,7 @@ def _thaw(cluster: ClusterNodes, act: acts.ThawConsumer) -> find.CheckThenDo:
     yield
     since = cluster.resume(member.address)
     journal = cluster.journal
+    member.thawed(journal.now - since)
     journal.cause = journal.emit(events.MemberThawed.kind, member.name, member.does.group, journal.now - since)
 
 

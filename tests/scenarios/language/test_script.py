@@ -101,6 +101,7 @@ NAMED = {
     "delivery": "at-least-once",
     "crash_after": "produce",
     "commit": "after",
+    "on_error": "stop",
     "pace": "by-hand",
     "node": "b3",
     "name": "min.insync.replicas",

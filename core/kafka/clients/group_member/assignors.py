@@ -68,6 +68,12 @@ def assignors_of(release: Release) -> tuple[str, ...]:
     return tuple(names)
 
 
+def by_topic(tps: Partitions) -> Partitions:
+    """Return partitions as a subscription lists them: by topic, in the order of a hash map (`CollectionUtils#groupPartitionsByTopic`)."""
+    topics = hash_map_order(tp.topic for tp in tps)
+    return tuple(sorted(tps, key=lambda tp: (topics.index(tp.topic), tp.partition)))
+
+
 def is_cooperative(names: tuple[str, ...]) -> bool:
     """Whether a consumer with these assignors rebalances cooperatively: all of them must support it (`ConsumerCoordinator`)."""
     return all(ASSIGNORS[name].cooperative for name in names)

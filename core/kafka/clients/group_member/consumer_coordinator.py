@@ -233,15 +233,15 @@ class ConsumerCoordinator:
         if self.membership.generation == NO_GENERATION or not self.membership.member_id:
             self._lose(tuple(self.owned))
         elif not self.is_cooperative:
-            self._revoke(tuple(self.owned))
+            self._revoke(tuple(self.owned), always=True)
 
     def _lose(self, tps: Partitions) -> None:
         if tps:
             self._emit(events.PartitionsLost.kind, ", ".join(map(str, tps)))
             self._give_up(tps)
 
-    def _revoke(self, tps: Partitions) -> None:
-        if tps:
+    def _revoke(self, tps: Partitions, *, always: bool = False) -> None:
+        if tps or always:
             self._emit(events.PartitionsRevoked.kind, self.membership.generation, ", ".join(map(str, tps)))
             self._give_up(tps)
 
@@ -277,10 +277,10 @@ class ConsumerCoordinator:
     def _subscription(self, name: str) -> Subscription:
         """Return the subscription for an assignor (`ConsumerCoordinator#metadata`)."""
         owned: Partitions = tuple(self.owned)
-        generation = self.membership.generation if owned else NO_GENERATION
+        generation = self.membership.generation if self.release.owners_name_generations else self.last[1]
         if assignors.ASSIGNORS[name].remembers:
-            owned, generation = self.last
-        return Subscription(self.does.topics, owned, generation, self.does.rack or "")
+            owned, generation = assignors.by_topic(self.last[0]), self.last[1]
+        return Subscription(self.does.topics, owned, generation if owned else NO_GENERATION, self.does.rack or "")
 
     def _send_join(self, reason: str = "") -> None:
         """Send a JoinGroup. Until its response, the heartbeat thread is disabled (`#sendJoinGroupRequest`)."""

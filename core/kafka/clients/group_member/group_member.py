@@ -37,6 +37,7 @@ class Phase(enum.Enum):
     COMMITTING_FIRST = "committing before it processes"
     PROCESSING = "processing"
     COMMITTING = "committing"
+    FAILED = "stopped after an exception"
     CLOSING = "closing"
     ENDED = "ended"
 
@@ -54,6 +55,7 @@ class GroupMember(Client):
         running: whether the process runs.
         closing: whether the application is to close the consumer after its present step.
         failure: the exception that poll() is to throw; empty if there is none.
+        closes_on_error: whether the application closes the consumer after an exception. If not, it only stops calling poll().
         commit_requested: whether an act asked for a commit.
         delay: the time that the application takes for each poll with records, µs.
         per_record: the time that it takes for each record, µs.
@@ -65,11 +67,12 @@ class GroupMember(Client):
         crash_after: how many more records the application processes before it crashes; -1 if it does not.
         auto_commit_due: when the next automatic commit is due, µs.
         fetches: whether fetches can be sent now.
+        unread: the messages that have arrived while no thread reads the network.
     """
 
     __slots__ = (
-        "_losing", "auto_commit_due", "batch", "batch_began", "batch_number", "batch_time", "closing", "commit_requested", "commits", "coordinator",
-        "crash_after", "delay", "does", "failure", "fetches", "per_record", "phase", "processed", "readers", "release", "running",
+        "_losing", "auto_commit_due", "batch", "batch_began", "batch_number", "batch_time", "closes_on_error", "closing", "commit_requested", "commits", "coordinator",
+        "crash_after", "delay", "does", "failure", "fetches", "per_record", "phase", "processed", "readers", "release", "running", "unread",
     )  # fmt: skip
 
     does: Final[MemberConfig]
@@ -77,6 +80,7 @@ class GroupMember(Client):
     coordinator: Final[ConsumerCoordinator]
     commits: Final[OffsetCommits]
     readers: Final[dict[str, TopicReader]]
+    unread: Final[list[tuple[object, str]]]
 
     def __init__(
         self,
@@ -99,6 +103,7 @@ class GroupMember(Client):
         self.running = False
         self.closing = False
         self.failure = ""
+        self.closes_on_error = True
         self.commit_requested = False
         self.delay = 0
         self.per_record = 0
@@ -110,6 +115,7 @@ class GroupMember(Client):
         self.crash_after = -1
         self.auto_commit_due = 0
         self.fetches = True
+        self.unread = []
         self._losing = False
         self.timers.update({"work": self._work_done, "auto-commit": self._auto_commit_timer})
 
@@ -151,15 +157,24 @@ class GroupMember(Client):
             self._count_processed(self._done_by(journal.now if frozen_at is None else frozen_at))
         journal.cause = journal.emit(events.MemberEnded.kind, self.name, self.does.group, how, error)
         self.running, self.phase, self.batch = False, Phase.ENDED, ()
+        self.unread.clear()
         self.incarnation += 1
         for reader in self.readers.values():
             reader.stop()
         self.network.process_died(self.address, journal.now, journal.cause)
         self.account.group_checked(self.does.group)
 
+    def _stop_polling(self) -> None:
+        """Stop calling poll() after an exception. The consumer stays a member until max.poll.interval.ms is over."""
+        self.journal.cause = self.journal.emit(events.PollFailed.kind, self.name, self.does.group, self.failure)
+        self.phase, self.fetches = Phase.FAILED, False
+        self.coordinator.poll_ended()
+
     def close(self) -> None:
         """Close the consumer after the present step of the application (`KafkaConsumer#close`)."""
         self.closing = True
+        if self.phase is Phase.FAILED:
+            self._begin_close()
         self._continue()
 
     def pause_partitions(self, topic: str | None, partition: int | None) -> None:
@@ -185,6 +200,22 @@ class GroupMember(Client):
 
     def handle(self, message: object, sender: str) -> None:
         """Handle a message or a timer; then continue with the loop of the application."""
+        if not isinstance(message, Timer) and not self._reads_network():
+            self.unread.append((message, sender))
+            return
+        self._dispatch(message, sender)
+        self._continue()
+
+    def _reads_network(self) -> bool:
+        """Whether a thread reads the network: the application in poll() or in a commit, or else the heartbeat thread, if it is enabled."""
+        return self.phase not in (Phase.PROCESSING, Phase.FAILED) or (self.release.background_heartbeats and self.coordinator.heartbeats)
+
+    def _read_network(self) -> None:
+        """Handle the messages that nobody has read."""
+        while self.unread and self.running and self._reads_network():
+            self._dispatch(*self.unread.pop(0))
+
+    def _dispatch(self, message: object, sender: str) -> None:
         if isinstance(message, Timer):
             topic, colon, name = message.name.partition(":")
             if colon:
@@ -197,7 +228,6 @@ class GroupMember(Client):
                     reader.handle(message, sender)
             if type(message) not in READER_MESSAGES:
                 super().handle(message, sender)
-        self._continue()
 
     def refresh_metadata(self) -> None:
         """Request the metadata of all topics."""
@@ -244,6 +274,9 @@ class GroupMember(Client):
     def _continue(self) -> None:
         """Continue with poll() until the application waits for something."""
         while self.running and self.phase is Phase.POLLING:
+            if self.failure and not self.closes_on_error and not self.closing:
+                self._stop_polling()
+                return
             if self.failure or self.closing:
                 self._begin_close()
                 return
@@ -348,6 +381,14 @@ class GroupMember(Client):
                 self.commits.commit(CommitKind.ASYNC, self._consumed(), 0)
             self._return_to_poll()
 
+    def thawed(self, duration: int) -> None:
+        """Go on after the process was frozen for some time (µs). The work that it was doing takes that much longer."""
+        if self.phase is Phase.PROCESSING:
+            self.batch_number += 1
+            self.batch_began += duration
+            left = self.batch_began + self.batch_time - self.journal.now
+            self.timer(max(left, 0), "work", self.batch_number)
+
     def _done_by(self, moment: int) -> int:
         """Return how many records of the batch the application has processed by a moment (µs)."""
         count = sum(each.end - each.start for each in self.batch)
@@ -374,6 +415,7 @@ class GroupMember(Client):
         self.phase = Phase.POLLING
         self.fetches = True
         self.coordinator.poll_began()
+        self._read_network()
 
     # --- commits ---------------------------------------------------------------------------------------------------
 
@@ -384,6 +426,7 @@ class GroupMember(Client):
         """Wait for a commit in a phase."""
         self.phase = phase
         self.commits.commit(kind, offsets, timeout or self.does.client.default_api_timeout)
+        self._read_network()
 
     def commit_ended(self, kind: CommitKind, error: str) -> None:
         """Continue after a commit. The application goes on even if a commit has failed."""

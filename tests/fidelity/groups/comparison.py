@@ -1,0 +1,206 @@
+"""Holds the model against a recording of groups, value by value.
+
+The recording of a loaded machine is no evidence for times below some seconds. A heartbeat is up to 3 s away, so what follows from a heartbeat
+can be 3 s apart.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from typing import Any, Final
+
+from core.kafka import events
+from core.kafka.log.offset_set import OffsetSet
+from tests.fidelity.comparison import Comparison
+from tests.fidelity.groups.player import PREFIX, GroupPlayer
+from tests.fidelity.groups.recording import GroupRecording
+
+GENERATIONS: Final = "generations"
+ASSIGNMENTS: Final = "assignments"
+CALLBACKS: Final = "callbacks"
+REMOVALS: Final = "removed members"
+TIMES: Final = "times"
+ERRORS: Final = "errors"
+PROCESSED: Final = "processed records"
+COMMITTED: Final = "committed offsets"
+
+GROUP_MEASURES: Final = (GENERATIONS, ASSIGNMENTS, CALLBACKS, REMOVALS, TIMES, ERRORS, PROCESSED, COMMITTED)
+"""What is compared, in the order of the table."""
+
+TOLERANCE: Final = 4.0
+"""Seconds by which moments can differ: a heartbeat interval, and what a loaded machine adds."""
+
+LISTENER: Final = {events.PartitionsAssigned: "assigned", events.PartitionsRevoked: "revoked", events.PartitionsLost: "lost"}
+"""The callbacks behind the events."""
+
+
+PHASES: Final = 6
+"""How many phases of the heartbeats a recording is tried with."""
+
+
+def compare_groups(recording: GroupRecording, phase: int = 0) -> list[Comparison]:
+    """Return every value of a recording beside the model's."""
+    player = GroupPlayer(recording, phase)
+    player.play()
+    return [*_coordinator(recording, player), *_members(recording, player), *_records(recording, player)]
+
+
+def best_comparison(recording: GroupRecording) -> list[Comparison]:
+    """Return the comparisons of the replay that agrees best. The phases of heartbeats are not recorded, so several are tried."""
+    best: list[Comparison] = []
+    for phase in range(PHASES):
+        found = compare_groups(recording, phase)
+        if not best or _differing(found) < _differing(best):
+            best = found
+        if not _differing(best):
+            break
+    return best
+
+
+def _differing(comparisons: list[Comparison]) -> int:
+    return sum(not one.agrees for one in comparisons)
+
+
+# --- the coordinator -----------------------------------------------------------------------------------------------
+
+
+def _recorded_lines(recording: GroupRecording, group: str) -> Iterator[tuple[str, float, Any]]:
+    """Yield what the coordinator logged about a group: (what, seconds, value)."""
+    for at, _, text in recording.log:
+        if not re.search(rf"(?<![\w-]){re.escape(group)}(?![\w-])", text):
+            continue
+        if found := re.search(r"Stabilized group \S+ generation (\d+)(?: \(\S+\))? with (\d+) members", text):
+            yield GENERATIONS, at, (int(found[1]), int(found[2]))
+        elif found := re.search(r"Group \S+ with generation (\d+)(?: \(\S+\))? is now empty", text):
+            yield GENERATIONS, at, (int(found[1]), 0)
+        elif found := re.search(r"Member (\S+) in group \S+ has failed", text):
+            yield REMOVALS, at, (found[1], "session-timeout")
+        elif found := re.search(r"Member (\S+) has left group through explicit", text):
+            yield REMOVALS, at, (found[1], "removed" if "admin" in text else "left")
+        elif found := re.search(r"Member\[group.instance.id (\S+), member.id (\S+)\] in group \S+ has left", text):
+            yield REMOVALS, at, (found[2], "left" if found[1] == "None" else "removed")
+
+
+def _model_lines(player: GroupPlayer, group: str) -> Iterator[tuple[str, float, Any]]:
+    kinds = (events.GroupGeneration, events.GroupEmptied, events.GroupMemberRemoved)
+    for at, event in player.events(*kinds):
+        if event.group != group:
+            continue
+        if isinstance(event, events.GroupGeneration):
+            yield GENERATIONS, at, (event.generation, event.member_ids.count(",") + 1)
+        elif isinstance(event, events.GroupEmptied):
+            yield GENERATIONS, at, (event.generation, 0)
+        else:
+            yield REMOVALS, at, (event.member_id, event.why)
+
+
+def _coordinator(recording: GroupRecording, player: GroupPlayer) -> Iterator[Comparison]:
+    for group in recording.groups:
+        recorded, model = list(_recorded_lines(recording, group)), list(_model_lines(player, group))
+        where = f"{recording.name} {group}"
+        for measure in (GENERATIONS, REMOVALS):
+            one = [value for what, _, value in recorded if what == measure]
+            other = [value for what, _, value in model if what == measure]
+            if one or other:
+                yield Comparison(
+                    measure, where, sorted(one) if measure == REMOVALS else one, sorted(other) if measure == REMOVALS else other
+                )
+        for number, ((what, at, value), (_, model_at, model_value)) in enumerate(zip(recorded, model, strict=False)):
+            if what == GENERATIONS and value == model_value:
+                apart = round(model_at - at, 1)
+                yield Comparison(
+                    TIMES,
+                    f"{where} line {number + 1}",
+                    "within the tolerance",
+                    "within the tolerance" if abs(apart) <= TOLERANCE else apart,
+                )
+
+
+# --- the members ---------------------------------------------------------------------------------------------------
+
+
+def _callbacks(recording: GroupRecording) -> dict[str, list[tuple[str, tuple[str, ...], int]]]:
+    found: dict[str, list[tuple[str, tuple[str, ...], int]]] = {joiner.who: [] for joiner in recording.joiners}
+    for event in recording.events:
+        if event.get("ev") in LISTENER.values():
+            generation = event["gen"] if event["ev"] != "lost" else 0
+            found[event["who"]].append((event["ev"], tuple(sorted(event["parts"])), generation))
+    return found
+
+
+def _model_callbacks(recording: GroupRecording, player: GroupPlayer) -> dict[str, list[tuple[str, tuple[str, ...], int]]]:
+    found: dict[str, list[tuple[str, tuple[str, ...], int]]] = {joiner.who: [] for joiner in recording.joiners}
+    for _, event in player.events(*LISTENER):
+        parts = tuple(sorted(name for name in event.partition_names.split(", ") if name))
+        generation = 0 if isinstance(event, events.PartitionsLost) else event.generation
+        found[event.client.removeprefix(PREFIX)].append((LISTENER[type(event)], parts, generation))
+    return found
+
+
+def _owned(callbacks: Iterable[tuple[str, tuple[str, ...], int]]) -> dict[int, tuple[str, ...]]:
+    """Return the partitions that a member owns in each generation."""
+    owned: dict[str, None] = {}
+    found: dict[int, tuple[str, ...]] = {}
+    for what, parts, generation in callbacks:
+        for part in parts:
+            if what == "assigned":
+                owned[part] = None
+            else:
+                owned.pop(part, None)
+        if what == "assigned":
+            found[generation] = tuple(sorted(owned))
+    return found
+
+
+def _members(recording: GroupRecording, player: GroupPlayer) -> Iterator[Comparison]:
+    recorded, model = _callbacks(recording), _model_callbacks(recording, player)
+    for who in recorded:
+        where = f"{recording.name} {who}"
+        one, other = _owned(recorded[who]), _owned(model[who])
+        for generation in one:
+            yield Comparison(ASSIGNMENTS, f"{where} generation {generation}", one[generation], other.get(generation))
+        yield Comparison(CALLBACKS, where, recorded[who], model[who])
+        told = [_exception(event["error"]) for event in recording.events if event["who"] == who and _failed(event)]
+        failed = [
+            event.error.partition(":")[0]
+            for _, event in player.events(events.CommitFailed, events.PollFailed)
+            if event.client == PREFIX + who and event.error
+        ]
+        if told or failed:
+            yield Comparison(ERRORS, where, _without_repeats(told), _without_repeats(failed))
+
+
+def _failed(event: dict[str, Any]) -> bool:
+    return (event.get("ev") == "commit" and not event["ok"]) or (event.get("ev") == "error" and event.get("at") == "poll")
+
+
+def _exception(text: str) -> str:
+    return text.partition(":")[0].rpartition(".")[2]
+
+
+def _without_repeats(names: list[str]) -> list[str]:
+    return [name for number, name in enumerate(names) if not number or names[number - 1] != name]
+
+
+# --- records -------------------------------------------------------------------------------------------------------
+
+
+def _records(recording: GroupRecording, player: GroupPlayer) -> Iterator[Comparison]:
+    loaded = any(act["op"] == "load" for act in recording.acts)
+    for event in recording.events:
+        if event.get("ev") not in ("closed", "report", "crash") or loaded:
+            continue
+        who = event["who"]
+        recorded = {part: list(OffsetSet.of((first, last + 1) for first, last in ranges)) for part, ranges in event["processed"].items()}
+        model: dict[str, OffsetSet] = {}
+        for at, done in player.events(events.RecordsProcessed):
+            if done.client == PREFIX + who and at <= event["t"] + 6:
+                model.setdefault(done.tp, OffsetSet()).add(done.from_offset, done.to_offset)
+        yield Comparison(
+            PROCESSED, f"{recording.name} {who}", recorded, {part: list(model[part]) for part in sorted(model)} if recorded else {}
+        )
+    committed = player.committed()
+    for (group, part), offset in recording.offsets.items():
+        if group in recording.groups:
+            yield Comparison(COMMITTED, f"{recording.name} {group} {part}", offset, committed.get((group, part)))

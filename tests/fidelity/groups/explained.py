@@ -1,0 +1,35 @@
+"""Single values of the recordings of groups in which the model differs, by `measure: where`, each with the reason that the recording shows."""
+
+from __future__ import annotations
+
+from typing import Final
+
+GROUPS_EXPLAINED: Final = {
+    **dict.fromkeys(
+        (
+            "generations: 2.8.2-assignor-cooperative-sticky gc1",
+            "assignments: 2.8.2-assignor-cooperative-sticky c1 generation 7",
+            "assignments: 2.8.2-assignor-cooperative-sticky c1 generation 8",
+            "callbacks: 2.8.2-assignor-cooperative-sticky c1",
+            "assignments: 2.8.2-assignor-cooperative-sticky c2 generation 7",
+            "assignments: 2.8.2-assignor-cooperative-sticky c2 generation 8",
+            "assignments: 2.8.2-assignor-cooperative-sticky c2 generation 9",
+            "assignments: 2.8.2-assignor-cooperative-sticky c2 generation 10",
+            "callbacks: 2.8.2-assignor-cooperative-sticky c2",
+            "assignments: 2.8.2-assignor-cooperative-sticky c3 generation 7",
+            "assignments: 2.8.2-assignor-cooperative-sticky c3 generation 8",
+            "assignments: 2.8.2-assignor-cooperative-sticky c3 generation 9",
+            "callbacks: 2.8.2-assignor-cooperative-sticky c3",
+            "assignments: 2.8.2-assignor-cooperative-sticky c4 generation 7",
+            "assignments: 2.8.2-assignor-cooperative-sticky c4 generation 8",
+            "assignments: 2.8.2-assignor-cooperative-sticky c4 generation 9",
+            "assignments: 2.8.2-assignor-cooperative-sticky c4 generation 10",
+            "callbacks: 2.8.2-assignor-cooperative-sticky c4",
+        ),
+        "the SyncGroup of c2 in generation 2, and of c2 and c4 in generation 6, came after the next rebalance had begun; in the model, all members "
+        "are equally fast",
+    ),
+    "processed records: 4.1.1-max-poll-interval-classic c2": "the real producer sent its records one by one, and poll() returned the first before the others came",
+    "committed offsets: 4.1.1-slow-member-eager gsle tsle-3": "c3, which owns the partition at the end, does not commit; the last commit of c2 was 0.4 s earlier, before the next record",
+}
+"""The reasons."""

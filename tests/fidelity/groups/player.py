@@ -1,0 +1,211 @@
+"""Plays the acts of a recording of groups in the model. Members get the member IDs of the recording, because these decide ties of assignors."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, Final
+from unittest.mock import patch
+
+from core.kafka import events
+from core.kafka.group_coordinator.classic_protocol.group_joins import GroupJoins
+from core.kafka.group_coordinator.messages import NOT_A_MEMBER, OffsetCommitRequest
+from core.kafka.ids import TopicPartition
+from core.kafka.release import RELEASES
+from core.kafka.topic_spec import PartitionSpec, TopicSpec
+from core.kafka.transaction.transaction_log import partition_for
+from core.lab import acts
+from core.lab.cluster import Cluster
+from core.lab.spec import BrokerSpec, ClusterSpec
+from core.sim.errors import ActRefused
+from core.sim.units import SECOND, US_PER_MS
+from tests.core.kafka.group_coordinator.raw_client import RawClient
+from tests.fidelity.groups.recording import GroupRecording, Joiner
+
+LEAD: Final = 10 * SECOND
+"""µs that the model runs before the drill begins."""
+
+PREFIX: Final = "x"
+"""The beginning of the names of consumers: c1 is the name of a controller here."""
+
+OFFSETS_TOPIC: Final = (("cleanup.policy", "compact"), ("min.insync.replicas", "2"))
+
+COMMITS: Final = {"after": "after", "before": "before", "async": "async", "none": "none"}
+
+
+class GroupPlayer:
+    """The model of one recording.
+
+    Attributes:
+        recording: the recording.
+        cluster: the model.
+        heard: its events since the beginning of the drill.
+        phase: the number of a phase of the heartbeats: members join up to 1 s later than recorded.
+        refused: the acts that the model refused.
+    """
+
+    def __init__(self, recording: GroupRecording, phase: int = 0) -> None:
+        self.recording = recording
+        self.phase = phase
+        self.heard: list[Any] = []
+        self.refused: list[str] = []
+        self.ids = {joiner.who: list(joiner.ids) for joiner in recording.joiners}
+        self.cluster = Cluster(_spec(recording), RELEASES[recording.release], sink=self.heard.append)
+        self.cluster.run_until(LEAD)
+        self.heard.clear()
+
+    def play(self) -> None:
+        """Play the drill to 5 s after its last recorded event."""
+        todo: list[tuple[float, int, Any]] = []
+        for number, joiner in enumerate(self.recording.joiners):
+            todo.append((joiner.at + 0.2 * (self.phase * (number + 1) % 6), 1, joiner))
+            if joiner.polls_again is not None:
+                todo += [(joiner.polls_again - 0.1, 2, {"op": "kill -9", "members": [joiner.who]}), (joiner.polls_again, 1, joiner)]
+        todo += [(act["t"], 0, act) for act in self.recording.acts if act["op"] not in ("join", "new", "subscribe", "poll", "report")]
+        todo += [
+            (act["t"] + second, 2, {"op": "commit", "who": who})
+            for act in self.recording.acts
+            if act["op"].startswith("commit every second")
+            for who in act["op"].removeprefix("commit every second by ").split(" and ")
+            for second in range(1, act["seconds"])
+        ]
+        todo += list(self._load())
+        with patch.object(GroupJoins, "_new_member_id", self._member_id):
+            for at, _, act in sorted(todo, key=lambda each: (each[0], each[1])):
+                self._run_to(at)
+                try:
+                    self._join(act) if isinstance(act, Joiner) else self._act(act)
+                except ActRefused as refusal:
+                    self.refused.append(f"{act}: {refusal}")
+            last = max([event["t"] for event in self.recording.events] + [line[0] for line in self.recording.log])
+            self._run_to(last + 5)
+
+    def _load(self) -> Iterator[tuple[float, int, Any]]:
+        """Yield the records of steady production, one by one."""
+        for act in self.recording.acts:
+            if act["op"] == "load":
+                end = next(each for each in self.recording.acts if each["op"] == "unload" and each["partition"] == act["partition"])
+                count = int(end["result"].partition("acked=")[2].partition(" ")[0])
+                for number in range(count):
+                    at = act["t"] + number * (end["t"] - act["t"]) / count
+                    yield at, 3, {"op": "produce", "partition": act["partition"], "records": 1}
+
+    def _run_to(self, seconds: float) -> None:
+        self.cluster.run_until(max(LEAD + int(seconds * SECOND), self.cluster.now))
+
+    def _member_id(self, _cache: object, group: Any, request: Any) -> str:
+        """Return the next recorded ID of a client."""
+        who = request.client.removeprefix(PREFIX)
+        known = self.ids.get(who)
+        if known:
+            return known.pop(0)
+        group.next_id += 1
+        return f"{request.instance_id or who}-{group.next_id:08x}"
+
+    def _join(self, joiner: Joiner) -> None:
+        config, sets = joiner.config, joiner.sets
+        names = ("session.timeout.ms", "heartbeat.interval.ms", "max.poll.interval.ms", "max.poll.records", "auto.commit.interval.ms",
+                 "default.api.timeout.ms", "metadata.max.age.ms")  # fmt: skip
+        later = [
+            act["args"] for act in self.recording.acts if act["op"] == "set" and act["who"] == joiner.who and act["args"][0] == "commit"
+        ]
+        commit = COMMITS[later[0][1]] if later else "none"
+        if config.get("enable.auto.commit") == "true":
+            commit = "auto"
+        self.cluster.do(
+            acts.JoinGroup(
+                joiner.topics,
+                PREFIX + joiner.who,
+                joiner.group,
+                joiner.assignors,
+                config.get("group.instance.id"),
+                config.get("auto.offset.reset", "latest"),
+                commit,
+                int(sets.get("delay", 0)) * US_PER_MS,
+                int(sets.get("perRecord", 0)) * US_PER_MS,
+                6 * SECOND if "SlowRange" in str(config.get("partition.assignment.strategy")) else 0,
+                crash_after_records=sets.get("crashAfter"),
+                config=tuple((name, str(config[name])) for name in names if name in config),
+                on_error="stop",
+            )
+        )
+
+    def _act(self, act: dict[str, Any]) -> None:
+        op, who = act["op"], PREFIX + str(act.get("who", ""))
+        if op == "produce":
+            tp = TopicPartition.parse(act["partition"])
+            self.cluster.do(acts.Produce(tp.topic, act["records"], producer=f"producer-{tp.topic}", partition=tp.partition))
+        elif op == "commit":
+            self.cluster.do(acts.CommitOffsets(who))
+        elif op == "close":
+            self.cluster.do(acts.CloseConsumer(who))
+        elif op == "kill -9":
+            for name in act["members"]:
+                self.cluster.do(acts.KillConsumer(PREFIX + name))
+        elif op == "SIGSTOP":
+            self.cluster.do(acts.FreezeConsumer(who))
+        elif op == "SIGCONT":
+            self.cluster.do(acts.ThawConsumer(who))
+        elif op == "set" and act["args"][0] in ("delay", "perRecord"):
+            time = int(act["args"][1]) * US_PER_MS
+            self.cluster.do(acts.ProcessingTime(who, **{"poll_time" if act["args"][0] == "delay" else "record_time": time}))
+        elif op == "remove-static":
+            self.cluster.do(acts.RemoveMember(act["instance"], self.recording.groups[0]))
+        elif op == "alter" and act["group"] in self.recording.groups:
+            tp = TopicPartition.parse(act["partition"])
+            leader = self.cluster.partition_view(TopicPartition("__consumer_offsets", partition_for(act["group"], 5))).leader
+            raw = RawClient(self.cluster, f"admin-{len(self.cluster.nodes)}")
+            raw.start(leader, OffsetCommitRequest, raw.address, act["group"], NOT_A_MEMBER, ((tp, act["offset"], act.get("epoch", -1)),))
+        elif op == "delete-records":
+            self.cluster.do(acts.DeleteRecords(TopicPartition.parse(act["partition"]), act["offset"]))
+        elif op == "kill broker":
+            self.cluster.do(acts.Kill(act["broker"]))
+        elif op == "start broker":
+            self.cluster.do(acts.Start(act["broker"]))
+        elif op.startswith("elect preferred"):
+            self.cluster.do(acts.Elect(election="preferred"))
+        elif op == "alter partitions":
+            self.cluster.do(acts.CreatePartitions(act["topic"], act["count"]))
+
+    # --- what the model shows --------------------------------------------------------------------------------------
+
+    def events(self, *kinds: type[events.Event]) -> list[tuple[float, Any]]:
+        """Return the events of some kinds, each with its time in seconds."""
+        names = {kind.kind for kind in kinds}
+        return [((each[1] - LEAD) / SECOND, events.decode(each)) for each in self.heard if each[3] in names]
+
+    def committed(self) -> dict[tuple[str, str], int]:
+        """Return the committed offset of each group and partition."""
+        return {(view.name, str(tp)): offset for view in self.cluster.view().groups for tp, offset in view.offsets}
+
+
+def _spec(recording: GroupRecording) -> ClusterSpec:
+    """Return a cluster with the recorded topics, in which the recorded brokers coordinate the groups."""
+    topics = [
+        TopicSpec(
+            name,
+            assignment=tuple(PartitionSpec(tuple(replicas)) for replicas in topic["placement"]),
+            config=tuple(topic.get("config", {}).items()),
+        )
+        for name, topic in recording.topics.items()
+    ]
+    leaders = {partition_for(group, 5): broker for group, broker in recording.coordinators.items()}
+    rows = [leaders.get(number, 1) for number in range(5)]
+    placement = tuple(PartitionSpec((first, *(broker for broker in (1, 2, 3) if broker != first))) for first in rows)
+    topics.append(TopicSpec("__consumer_offsets", assignment=placement, config=OFFSETS_TOPIC))
+    zookeeper = recording.version.startswith("2")
+    settings: dict[str, object] = {
+        "offsets.topic.num.partitions": 5,
+        "replica.lag.time.max.ms": 4000,
+        "auto.leader.rebalance.enable": False,
+        **(
+            {"zookeeper.session.timeout.ms": 4000}
+            if zookeeper
+            else {"broker.session.timeout.ms": 4000, "broker.heartbeat.interval.ms": 500}
+        ),
+    }
+    settings |= {
+        name: value
+        for name, value in recording.settings.items()
+        if name in ("group.max.size", "offsets.retention.minutes", "offsets.retention.check.interval.ms")
+    }
+    return ClusterSpec(tuple(BrokerSpec(broker) for broker in (1, 2, 3)), tuple(topics), settings=tuple(settings.items()))

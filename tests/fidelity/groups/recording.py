@@ -1,0 +1,183 @@
+"""Recordings of consumer groups on real clusters: their acts, what the members reported, and what the coordinators logged.
+
+Only groups of the classic protocol are read. `tests/fidelity/drills-groups` holds the files; the fields are those of the drills' README.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from typing import Any, Final
+
+import attrs
+
+ASSIGNORS: Final = {
+    "RangeAssignor": "range",
+    "RoundRobinAssignor": "roundrobin",
+    "StickyAssignor": "sticky",
+    "CooperativeStickyAssignor": "cooperative-sticky",
+    "Members$SlowRange": "range",
+}
+"""The names of assignors by the last part of their classes. The slow one takes 6 s."""
+
+RELEASES: Final = {"2.8.2": "2.8", "4.1.1": "4.1"}
+"""The release of the model for each version of Kafka."""
+
+
+@attrs.frozen
+class Joiner:
+    """A consumer of a recording.
+
+    Attributes:
+        who: its name.
+        group: its group.
+        topics: the topics that it subscribes to.
+        config: its settings, as Kafka names them.
+        at: when it first asked to join, seconds.
+        ids: the member IDs that it got, in order.
+        sets: what it was told to do: `commit`, `delay`, `perRecord`, `crashAfter`.
+        polls_again: when it polled again after an error, seconds; None if it did not.
+    """
+
+    who: str
+    group: str
+    topics: tuple[str, ...]
+    config: dict[str, Any]
+    at: float
+    ids: tuple[str, ...]
+    sets: dict[str, Any]
+    polls_again: float | None = None
+
+    @property
+    def assignors(self) -> tuple[str, ...]:
+        """Its assignors; empty for the default."""
+        text = str(self.config.get("partition.assignment.strategy", ""))
+        return tuple(ASSIGNORS[name.rpartition(".")[2]] for name in text.split(",") if name)
+
+
+@attrs.frozen
+class GroupRecording:
+    """A recording.
+
+    Attributes:
+        name: the name of the file.
+        version: the version of Kafka.
+        acts, events: as they were recorded, without those of other protocols.
+        log: (seconds, broker, text) of the coordinators' lines about the groups.
+        offsets: the committed offset of each (group, partition) at the end; empty if it was not recorded.
+        topics: the placement of each topic.
+        settings: what differed from Kafka's defaults.
+        joiners: the consumers, in the order of their starts.
+        coordinators: the first coordinator of each group.
+    """
+
+    name: str
+    version: str
+    acts: list[dict[str, Any]]
+    events: list[dict[str, Any]]
+    log: list[tuple[float, int, str]]
+    offsets: dict[tuple[str, str], int]
+    topics: dict[str, dict[str, Any]]
+    settings: dict[str, Any]
+    joiners: list[Joiner]
+    coordinators: dict[str, int]
+
+    @property
+    def release(self) -> str:
+        """The release of the model."""
+        return RELEASES[self.version]
+
+    @property
+    def groups(self) -> list[str]:
+        """The groups of the classic protocol."""
+        return list(dict.fromkeys(joiner.group for joiner in self.joiners))
+
+
+def read_groups(file: Path) -> GroupRecording:
+    """Read a recording.
+
+    Raises:
+        ValueError: the file is not a recording of groups.
+    """
+    raw = json.loads(file.read_text(encoding="utf-8"))
+    if "groups" not in raw or "events" not in raw:
+        raise ValueError(f"{file.name} is not a recording of groups")
+    version = file.stem.partition("-")[0]
+    starts = {act["who"]: act for act in raw["acts"] if act["op"] in ("join", "new") and act["config"].get("group.protocol") != "consumer"}
+    refused = {event["who"] for event in raw["events"] if event.get("ev") == "error" and event.get("at") == "new"}
+    starts = {who: act for who, act in starts.items() if who not in refused}
+    groups = dict.fromkeys(act["config"]["group.id"] for act in starts.values())
+    log = [(at, broker, text) for at, broker, text in raw.get("coordinator_log", ()) if any(group in text for group in groups)]
+    joiners = [_joiner(raw, who, act, log) for who, act in starts.items()]
+    of = {joiner.who for joiner in joiners}
+    coordinators = {group: broker for at, broker, text in reversed(log) for group in groups if re.search(rf"\b{re.escape(group)}\b", text)}
+    return GroupRecording(
+        file.stem,
+        version,
+        [act for act in raw["acts"] if act.get("who", "") in of or "who" not in act],
+        [event for event in raw["events"] if event["who"] in of],
+        log,
+        _offsets(raw, groups),
+        raw["initial"],
+        raw["settings"],
+        sorted(joiners, key=lambda joiner: joiner.at),
+        coordinators,
+    )
+
+
+def classic_drills(folder: Path) -> list[Path]:
+    """Return the recordings in a folder that have groups of the classic protocol."""
+    return [file for file in sorted(folder.glob("*.json")) if "-consumer-" not in file.stem]
+
+
+def _joiner(raw: dict[str, Any], who: str, act: dict[str, Any], log: list[tuple[float, int, str]]) -> Joiner:
+    ids: dict[str, None] = {}
+    for event in raw["events"]:
+        if event["who"] == who and event.get("member"):
+            ids[event["member"]] = None
+    created = [(at, found[1]) for at, _, text in log if (found := re.search(r"Created a new member id (\S+)", text))]
+    own = act["config"].get("group.instance.id", who)
+    for _, member_id in created:
+        if member_id.startswith(f"{who}-"):
+            ids.setdefault(member_id, None)
+    seen = [at for at, known in created if known in ids]
+    if ids and next(iter(ids)) not in {known for _, known in created}:
+        seen = []  # it took over the place of a static member
+    began = [event["t"] for event in raw["events"] if event["who"] == who and event.get("ev") == "polling"]
+    if act["config"].get("group.instance.id"):
+        replaced = [
+            at for at, _, text in log if "Replacing previously mapped" in text and f"groupInstanceId={own} " in text and at >= act["t"]
+        ]
+        seen += replaced[:1]
+    subscribed = act.get("subscribe") or next(
+        (each["args"][0] for each in raw["acts"] if each["op"] == "subscribe" and each["who"] == who), ""
+    )
+    sets = {
+        each["args"][0]: each["args"][1]
+        for each in raw["acts"]
+        if each["op"] == "set" and each["who"] == who and len(each["args"]) > 1 and each["t"] < act["t"] + 0.3
+    }
+    errors = [event["t"] for event in raw["events"] if event["who"] == who and event.get("ev") == "error" and event.get("at") == "poll"]
+    polls = [each["t"] for each in raw["acts"] if each["op"] == "poll" and each["who"] == who and errors and each["t"] > errors[0]]
+    at = min(seen, default=min(began, default=act["t"]))
+    if errors and began:
+        at = min(at, errors[0])
+    topics = tuple(subscribed.split(",")) if isinstance(subscribed, str) else tuple(subscribed)
+    return Joiner(who, act["config"]["group.id"], topics, act["config"], max(at, act["t"]), tuple(ids), sets, polls[0] if polls else None)
+
+
+def _offsets(raw: dict[str, Any], groups: dict[str, None]) -> dict[tuple[str, str], int]:
+    """Return the last committed offsets in `__consumer_offsets`."""
+    found: dict[tuple[str, str], int] = {}
+    for *_, text in raw.get("offsets_records", ()):
+        key, _, value = text.partition(" payload: ")
+        data = json.loads(key.removeprefix("key: "))
+        if data["type"] != "1" or data["data"]["group"] not in groups:
+            continue
+        where = (data["data"]["group"], f"{data['data']['topic']}-{data['data']['partition']}")
+        if value in ("null", "<DELETE>"):
+            found.pop(where, None)
+        else:
+            found[where] = json.loads(value)["data"]["offset"]
+    return found

@@ -1,0 +1,74 @@
+"""Replays of the recordings of groups of the classic protocol: the model does what the real cluster did."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, Final
+
+import pytest
+
+from tests.fidelity.groups.comparison import GROUP_MEASURES, TOLERANCE, best_comparison, compare_groups
+from tests.fidelity.groups.explained import GROUPS_EXPLAINED
+from tests.fidelity.groups.recording import classic_drills, read_groups
+
+FOLDER: Final = Path(__file__).parent / "drills-groups"
+
+DRILLS: Final = classic_drills(FOLDER)
+
+COMPARED: Final = 830
+"""The minimum number of values in all recordings that are compared."""
+
+
+@pytest.mark.parametrize("file", DRILLS, ids=lambda file: file.stem)
+def test_the_model_does_what_the_real_cluster_did(file: Path) -> None:
+    recording = read_groups(file)
+    phases = compare_groups if any(f" {recording.name} " in name for name in GROUPS_EXPLAINED) else best_comparison
+    comparisons = phases(recording)
+    differing = {one.name for one in comparisons if not one.agrees}
+    assert differing <= {name for name in GROUPS_EXPLAINED if f" {recording.name} " in name}
+
+
+def test_everything_is_compared() -> None:
+    compared = [one for file in DRILLS for one in compare_groups(read_groups(file))]
+    assert {one.measure for one in compared} == set(GROUP_MEASURES)
+    assert len(compared) >= COMPARED
+
+
+def _later_generation(raw: dict[str, Any]) -> None:
+    raw["coordinator_log"] = [
+        [at, broker, text.replace("generation 2 with", "generation 3 with")] for at, broker, text in raw["coordinator_log"]
+    ]
+
+
+def _later_eviction(raw: dict[str, Any]) -> None:
+    raw["coordinator_log"] = [[at + 2 * TOLERANCE * (at > 20), broker, text] for at, broker, text in raw["coordinator_log"]]
+
+
+def _other_assignment(raw: dict[str, Any]) -> None:
+    event = next(event for event in raw["events"] if event.get("ev") == "assigned")
+    event["parts"] = event["parts"][1:]
+
+
+def _other_offset(raw: dict[str, Any]) -> None:
+    for record in raw["offsets_records"]:
+        record[-1] = record[-1].replace('"offset":16', '"offset":17')
+
+
+@pytest.mark.parametrize(
+    ("change", "measure"),
+    [
+        (_later_generation, "generations"),
+        (_later_eviction, "times"),
+        (_other_assignment, "assignments"),
+        (_other_offset, "committed offsets"),
+    ],
+)
+def test_a_changed_recording_does_not_agree(change: Callable[[dict[str, Any]], None], measure: str, tmp_path: Path) -> None:
+    name = "4.1.1-kill-member-classic.json"
+    raw = json.loads((FOLDER / name).read_text(encoding="utf-8"))
+    change(raw)
+    changed = tmp_path / name
+    changed.write_text(json.dumps(raw), encoding="utf-8")
+    assert measure in {one.measure for one in compare_groups(read_groups(changed)) if not one.agrees}
