@@ -17,7 +17,7 @@ from types import ModuleType
 from typing import Final
 
 from scenarios.io.standard_streams import OutputLost, escaping_streams, print_error, print_lines
-from tui.commands import audit, describe, exports, library, logs, operations, play, run, segments, serve, sweep, transactions
+from tui.commands import audit, describe, exports, library, logs, operations, play, run, segments, serve, sweep, trace, transactions
 from tui.commands.console import Parser
 from tui.exit_codes import BAD_INPUT, BROKEN_PIPE, OUTPUT_LOST
 
@@ -36,6 +36,7 @@ GROUPS: Final[dict[ModuleType, tuple[str, ...]]] = {
     exports: ("checkpoints", "metrics"),
     segments: ("segments",),
     audit: ("audit",),
+    trace: ("trace",),
     operations: ("reassign", "leader-election"),
     transactions: ("transactions",),
     logs: ("log", "replay", "report"),

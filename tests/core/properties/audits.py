@@ -8,27 +8,50 @@ from __future__ import annotations
 
 import sys
 
+from core.kafka.ids import TopicPartition
+from core.kafka.log.offset_set import OffsetSet
 from core.kafka.release import Release
 from core.lab.audit.audit_report import AuditReport, audit_report
 from core.lab.audit.message_audit import ACKED, PRODUCED, MessageAudit
 from core.lab.cluster import Cluster
+from core.lab.trace.record_life import SpanKind
+from core.lab.trace.record_trace import RecordTrace
 from core.sim.units import SECOND
 from scenarios.releases import release_named
 from tests.core.properties.swarm import swarm
 from tests.core.properties.timelines import Timeline, attempt
 
 
-def audited(timeline: Timeline, release: Release) -> tuple[AuditReport, MessageAudit]:
-    """Play a timeline with an audit, check the report, and return both."""
-    audit = MessageAudit()
-    cluster = Cluster(timeline.spec(), release, timeline.seed, audit)
-    audit.attach(cluster)
+def observed(timeline: Timeline, release: Release, observer: MessageAudit | RecordTrace) -> Cluster:
+    """Play a timeline with an observer, and return the cluster."""
+    cluster = Cluster(timeline.spec(), release, timeline.seed, observer)
+    observer.attach(cluster)
     for act in timeline.opening():
         cluster.do(act)
     cluster.run_until(cluster.now + SECOND)
     for wait, act in timeline.steps:
         cluster.run_until(cluster.now + wait)
         attempt(cluster, act)
+    return cluster
+
+
+def traced(timeline: Timeline, release: Release, tp: TopicPartition, offset: int) -> RecordTrace:
+    """Play a timeline with a trace of an offset, check each life against the durability account, and return the trace."""
+    trace = RecordTrace(tp, offset)
+    account = observed(timeline, release, trace).account.of(tp)
+    for life in trace.lives:
+        kinds = {span.kind for span in life.spans}
+        for kind, offsets in ((SpanKind.ACKED, account.acked), (SpanKind.READ, account.read)):
+            assert (kind in kinds) == bool(offsets.get(life.term, OffsetSet()).count_within(offset, offset + 1)), (kind, offset)
+        assert life.is_lost == bool(account.lost.get(life.term, OffsetSet()).count_within(offset, offset + 1))
+        assert [span.time for span in life.spans] == sorted(span.time for span in life.spans)
+    return trace
+
+
+def audited(timeline: Timeline, release: Release) -> tuple[AuditReport, MessageAudit]:
+    """Play a timeline with an audit, check the report, and return both."""
+    audit = MessageAudit()
+    cluster = observed(timeline, release, audit)
     report = audit_report(audit)
     check(report, cluster)
     return report, audit

@@ -1,4 +1,4 @@
-"""Worked examples of a message audit, P-13 and P-15 to P-20, with all their numbers. Logs and acknowledgments are made by hand."""
+"""Worked examples of a message audit, P-13, P-15 to P-18, and P-20, with all their numbers. Logs and acknowledgments are made by hand."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from core.lab.audit.audit_report import AuditReport, BucketRow, LostRecords, Tie
 from core.lab.audit.latencies import Latencies
 from core.lab.audit.message_audit import MessageAudit
 from core.lab.durability_account import DurabilityAccount
+from core.lab.trace.record_life import Life, Span, SpanKind
 from core.sim.journal import Journal
 from core.sim.units import SECOND, US_PER_MS
 
@@ -143,6 +144,18 @@ def test_p17_a_late_record_restates_its_bucket() -> None:
     assert (tier(after, "c").records, tier(after, "c").unread, tier(after, "c").late) == (100, 0, 1)
     assert bucket(after).version == 2
     assert tier(after, "c").latency.max == 120 * SECOND
+
+
+def test_p18_the_durations_of_a_life() -> None:
+    term = Term(3, 1)
+    batch = Batch(42, 1, 100, "p1", 1, 0)
+    term.append(batch)
+    life = Life(term, batch, 0, created=0)
+    times = {
+        "created": 0, "appended": 1, "copied": 3, "committed": 5, "read": 5, "acked": 6, "processed": 9, "offset-committed": 12,
+    }  # fmt: skip
+    life.spans.extend(Span(time * SECOND, number, 0, SpanKind(kind), "n", "") for number, (kind, time) in enumerate(times.items()))
+    assert life.durations() == (6 * SECOND, 4 * SECOND, 9 * SECOND)
 
 
 def test_p20_records_out_of_order_are_neither_lost_nor_duplicated() -> None:

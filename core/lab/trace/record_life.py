@@ -1,0 +1,132 @@
+"""The life of one record, as a series of spans."""
+
+from __future__ import annotations
+
+import enum
+from typing import Final, NamedTuple
+
+import attrs
+
+from core.kafka.log.leader_term import Batch, Term
+
+
+class SpanKind(enum.StrEnum):
+    """What happened to the record."""
+
+    CREATED = "created"
+    FAILED = "failed"
+    GIVEN_UP = "given-up"
+    APPENDED = "appended"
+    COPIED = "copied"
+    COMMITTED = "committed"
+    ACKED = "acked"
+    READ = "read"
+    PROCESSED = "processed"
+    OFFSET_COMMITTED = "offset-committed"
+    MARKER = "marker"
+    STABLE = "stable"
+    SKIPPED = "skipped"
+    DUPLICATED = "duplicated"
+    TRUNCATED = "truncated"
+    LOST = "lost"
+    RECOVERED = "recovered"
+    DELETED = "deleted"
+    CLEANED = "cleaned"
+
+
+class Span(NamedTuple):
+    """Something that happened to a record.
+
+    Attributes:
+        time: the virtual time, µs.
+        event: the sequence number of its event; 0 if it has none.
+        cause: the sequence number of the cause of that event; 0 if there is none.
+        kind: what happened.
+        node: the client or the address of the broker.
+        words: what the node did, as a predicate whose object is the record: `it`.
+    """
+
+    time: int
+    event: int
+    cause: int
+    kind: SpanKind
+    node: str
+    words: str
+
+
+class Durations(NamedTuple):
+    """The durations of a life, µs; -1 if an end is missing.
+
+    Attributes:
+        round_trip: from the creation to the acknowledgment.
+        commit: from the append by the leader to the first commit.
+        end_to_end: from the creation to the first read by a consumer, or to the end of its processing.
+    """
+
+    round_trip: int
+    commit: int
+    end_to_end: int
+
+
+@attrs.define(slots=True, eq=False)
+class Life:
+    """The life of a record.
+
+    Attributes:
+        term: the term in which the record was written. It identifies the record at its offset.
+        batch: the batch of the record.
+        counter: the number of the record within its producer (`core.lab.audit.produced_records`); -1 if the session did not produce it.
+        created: when the batch was created, µs; -1 if the session did not produce it.
+        acknowledged_by: the address of the broker that acknowledged the record; empty if none did.
+        committed_by: the groups with a committed offset above the record.
+        cleaned_by: the brokers whose log cleaner removed the record.
+        spans: what happened, in the order of the events.
+    """
+
+    term: Term
+    batch: Batch
+    counter: int
+    created: int = -1
+    acknowledged_by: str = ""
+    committed_by: Final[dict[str, None]] = attrs.field(factory=dict)
+    cleaned_by: Final[dict[int, None]] = attrs.field(factory=dict)
+    spans: Final[list[Span]] = attrs.field(factory=list)
+
+    @property
+    def producer(self) -> str:
+        """The name of the producer."""
+        return self.batch.producer
+
+    @property
+    def batch_id(self) -> int:
+        """The number of the batch within the producer."""
+        return self.batch.batch_id
+
+    @property
+    def is_acked(self) -> bool:
+        """Whether the producer got an acknowledgment."""
+        return self._first(SpanKind.ACKED) >= 0
+
+    @property
+    def is_lost(self) -> bool:
+        """Whether the record is lost now."""
+        last = [span.kind for span in self.spans if span.kind in (SpanKind.LOST, SpanKind.RECOVERED)]
+        return bool(last) and last[-1] is SpanKind.LOST
+
+    def _first(self, kind: SpanKind) -> int:
+        """Return the time of the first span of a kind, µs; -1 if there is none."""
+        return next((span.time for span in self.spans if span.kind is kind), -1)
+
+    def durations(self) -> Durations:
+        """Return the durations of the life."""
+        processed = self._first(SpanKind.PROCESSED)
+        seen = processed if processed >= 0 else self._first(SpanKind.READ)
+        return Durations(
+            _between(self.created, self._first(SpanKind.ACKED)),
+            _between(self._first(SpanKind.APPENDED), self._first(SpanKind.COMMITTED)),
+            _between(self.created, seen),
+        )
+
+
+def _between(start: int, end: int) -> int:
+    return end - start if start >= 0 and end >= 0 else -1

@@ -1,0 +1,332 @@
+"""The trace of the records at one offset: who wrote each of them, copied it, committed it, acknowledged it, read it, and removed it.
+
+After a truncation, another record can be written at the same offset. Each record has its own life. As the log model identifies a record by
+its term (`core.kafka.log.leader_term`), the trace compares the terms of all replicas at the offset after each event of the partition. It
+therefore never confuses two lives. The trace observes a session from its start, as the sink of its events and as the observer of its
+durability account.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Final
+
+import attrs
+
+from core.kafka import events
+from core.kafka.events import KINDS, EventTuple
+from core.kafka.ids import TopicPartition
+from core.kafka.log.leader_term import Batch, FetchedRange, Run, Term
+from core.kafka.log.replica_log import ReplicaLog
+from core.lab.audit.produced_records import ProducedRecords
+from core.lab.cluster_nodes import ClusterNodes
+from core.lab.trace.record_life import Life, Span, SpanKind
+
+_PLACES: Final = {
+    name: (4 + tuple(kind.columns).index("topic"), 4 + tuple(kind.columns).index("partition"))
+    for name, kind in KINDS.items()
+    if "topic" in kind.columns and "partition" in kind.columns
+}
+"""The positions of the topic and the partition in the tuples of each kind of event about a partition."""
+
+_REMOVED: Final = {
+    events.Truncated.kind: SpanKind.TRUNCATED,
+    events.UnflushedLost.kind: SpanKind.TRUNCATED,
+    events.LogRestarted.kind: SpanKind.TRUNCATED,
+    events.SegmentsDeleted.kind: SpanKind.DELETED,
+    events.LogStartMoved.kind: SpanKind.DELETED,
+}
+"""What removes a record from a log, by the kind of the event."""
+
+
+@attrs.define(slots=True, eq=False)
+class _Sending:
+    """What a producer did with a batch before a leader appended it, and after that."""
+
+    created: int
+    timestamp: int
+    failures: Final[list[Span]] = attrs.field(factory=list)
+
+
+class RecordTrace:
+    """The trace of one offset. Call `attach`, and pass it every event.
+
+    Attributes:
+        tp: the partition.
+        offset: the offset.
+        lives: the lives of the records at the offset, in the order in which they were written.
+    """
+
+    __slots__ = ("_cluster", "_failed", "_handlers", "_holders", "_produced", "_reads", "_sendings", "lives", "offset", "tp")
+
+    def __init__(self, tp: TopicPartition, offset: int) -> None:
+        self.tp: Final = tp
+        self.offset: Final = offset
+        self.lives: Final[list[Life]] = []
+        self._cluster: ClusterNodes | None = None
+        self._produced: Final = ProducedRecords()
+        self._sendings: Final[dict[tuple[str, int], _Sending]] = {}
+        self._holders: Final[dict[int, Term]] = {}
+        self._reads: Final[dict[str, Life]] = {}
+        self._failed: EventTuple = ()
+        self._handlers: Final[dict[str, Callable[[EventTuple], None]]] = {
+            events.HighWatermarkAdvanced.kind: self._high_watermark,
+            events.LastStableOffsetAdvanced.kind: self._stable,
+            events.ProduceAcked.kind: self._acked,
+            events.ProduceFailed.kind: self._attempt_failed,
+            events.Consumed.kind: self._read,
+            events.RecordsProcessed.kind: self._processed,
+            events.OffsetCommitted.kind: self._offset_committed,
+            events.OffsetMaterialized.kind: self._offset_committed,
+            events.MarkerAppended.kind: self._marker,
+            events.AbortedRecordsSkipped.kind: self._skipped,
+            events.RecordsLost.kind: self._lost,
+            events.RecordsRecovered.kind: self._recovered,
+            events.RecordsDuplicated.kind: self._duplicated,
+            events.DuplicateDropped.kind: self._duplicate_dropped,
+            events.LogCleaned.kind: self._cleaned,
+        }
+
+    @property
+    def cluster(self) -> ClusterNodes:
+        """The cluster of the session."""
+        assert self._cluster is not None, "the trace is attached"
+        return self._cluster
+
+    def attach(self, cluster: ClusterNodes) -> None:
+        """Begin to observe a cluster that has just been built. It can have logs with records."""
+        self._cluster = cluster
+        cluster.account.record_observer = self
+        self._compare_replicas((0, cluster.now, 0, ""))
+
+    # --- what the account reports ----------------------------------------------------------------------------------
+
+    def batch_closed(self, producer: str, batch_id: int, tp: TopicPartition, records: int, created: int, timestamp: int) -> None:
+        """Note a batch, which can later turn out to contain the record."""
+        self._produced.of(producer).add(batch_id, tp, records, timestamp)
+        if tp == self.tp:
+            self._sendings[producer, batch_id] = _Sending(created, timestamp)
+
+    def batch_failed(self, producer: str, batch_id: int, sent_at: int, event: int) -> None:
+        """Note a failed attempt. Its event came just before."""
+        sending = self._sendings.get((producer, batch_id))
+        if sending is None or not self._failed or self._failed[0] != event:
+            return
+        attempt, error, retry = self._failed[9:12]
+        words = f"attempt {attempt} failed: {error}" + ("" if retry else "; the producer gave up")
+        kind = SpanKind.FAILED if retry else SpanKind.GIVEN_UP
+        span = Span(self._failed[1], event, self._failed[2], kind, producer, words if sent_at >= 0 else f"was never sent: {error}")
+        sending.failures.append(span)
+        for life in self.lives:
+            if (life.producer, life.batch_id) == (producer, batch_id):
+                life.spans.append(span)
+
+    def batch_acknowledged(self, producer: str, batch_id: int, tp: TopicPartition, records: FetchedRange, node: str) -> None:
+        """Note which life an acknowledgment is for. Its event follows."""
+        for life in self.lives:
+            if tp == self.tp and (life.producer, life.batch_id) == (producer, batch_id):
+                life.acknowledged_by = node
+
+    def log_cut(self, tp: TopicPartition, broker: int, removed: tuple[Run, ...]) -> None:
+        """Do nothing: the event of the truncation comes before."""
+
+    def leader_changed(self, tp: TopicPartition, log: ReplicaLog) -> None:
+        """Do nothing: the trace compares all replicas."""
+
+    def records_consumed(self, consumer: str, tp: TopicPartition, records: tuple[FetchedRange, ...]) -> None:
+        """Note which life a consumer receives. Its event follows."""
+        if tp == self.tp:
+            for part in records:
+                life = self._life_of(part.term) if part.start <= self.offset < part.end else None
+                if life is not None:
+                    self._reads[consumer] = life
+
+    # --- lives -----------------------------------------------------------------------------------------------------
+
+    def _life_of(self, term: Term | None) -> Life | None:
+        return next((life for life in self.lives if life.term is term), None)
+
+    def _newest(self) -> Life | None:
+        """Return the life in the newest leader's log; None if the log has no record at the offset."""
+        log = self.cluster.account.of(self.tp).log
+        return None if log is None else self._life_of(log.term_at(self.offset))
+
+    def _begin(self, term: Term) -> Life | None:
+        """Begin the life of a record that has just been written; None if log compaction had removed it."""
+        written = term.batches_within(self.offset, self.offset + 1)
+        if not written:
+            return None
+        batch: Batch = written[0]
+        produced = self._produced.batch(batch.producer, batch.batch_id)
+        counter = -1 if produced is None or produced.tp != self.tp else produced.first + self.offset - batch.base
+        life = Life(term, batch, counter)
+        sending = self._sendings.get((batch.producer, batch.batch_id)) if counter >= 0 else None
+        if sending is not None:
+            life.created = sending.created
+            words = f"put the record in a batch of {batch.records}; timestamp {sending.timestamp} µs"
+            life.spans.extend([Span(sending.created, 0, 0, SpanKind.CREATED, batch.producer, words), *sending.failures])
+        self.lives.append(life)
+        return life
+
+    def _compare_replicas(self, event: EventTuple) -> None:
+        """Compare the record that each replica has at the offset with the record that it had before this event."""
+        for broker, node in self.cluster.brokers.items():
+            log = node.disk.logs.get(self.tp)
+            term = None if log is None else log.term_at(self.offset)
+            before = self._holders.get(broker)
+            if term is before:
+                continue
+            if before is not None:
+                del self._holders[broker]
+                gone = self._life_of(before)
+                if gone is not None:
+                    self._add(gone, event, *self._removal(event, broker, log))
+            if term is not None:
+                life = self._life_of(term) or self._begin(term)
+                if life is not None:
+                    self._holders[broker] = term
+                    self._add(life, event, *self._arrival(event, broker, life))
+
+    def _arrival(self, event: EventTuple, broker: int, life: Life) -> tuple[SpanKind, str, str]:
+        node = f"b{broker}"
+        if event[3] == events.Appended.kind and event[4] == broker:
+            return SpanKind.APPENDED, node, f"appended it as the leader of epoch {life.term.epoch}, at offset {self.offset}"
+        if event[3] == events.FollowerAppended.kind and event[4] == broker:
+            return SpanKind.COPIED, node, f"copied it from b{event[7]}; its LEO is {event[9]}"
+        return SpanKind.COPIED, node, "has it in its log" + ("" if event[3] else " at the start")
+
+    def _removal(self, event: EventTuple, broker: int, log: ReplicaLog | None) -> tuple[SpanKind, str, str]:
+        node = f"b{broker}"
+        if log is None:
+            return SpanKind.TRUNCATED, node, "does not have the log anymore"
+        if log.log_start > self.offset:
+            return SpanKind.DELETED, node, f"deleted it on purpose; the log starts at {log.log_start}"
+        kind = _REMOVED.get(event[3], SpanKind.TRUNCATED)
+        how = {
+            events.Truncated.kind: f"truncated its log to {log.leo} ({event[-1]})",
+            events.UnflushedLost.kind: f"lost the unflushed end of its log, from {log.leo} on",
+        }.get(event[3], "does not have it anymore")
+        return kind, node, how
+
+    def _add(self, life: Life, event: EventTuple, kind: SpanKind, node: str, words: str) -> None:
+        life.spans.append(Span(event[1], event[0], event[2], kind, node, words))
+
+    # --- what events report ----------------------------------------------------------------------------------------
+
+    def __call__(self, event: EventTuple) -> None:
+        """Take an event of the session."""
+        place = _PLACES.get(event[3])
+        if place is None or event[place[1]] != self.tp.partition or event[place[0]] != self.tp.topic or self._cluster is None:
+            return
+        self._compare_replicas(event)
+        handler = self._handlers.get(event[3])
+        if handler is not None:
+            handler(event)
+
+    def _covers(self, start: int, end: int) -> bool:
+        return start <= self.offset < end
+
+    def _high_watermark(self, event: EventTuple) -> None:
+        broker, old, new = event[4], event[8], event[9]
+        life = self._life_of(self._holders.get(broker))
+        if life is not None and self._covers(old, new):
+            again = any(span.kind is SpanKind.COMMITTED for span in life.spans)
+            self._add(life, event, SpanKind.COMMITTED, f"b{broker}", f"raised its high watermark to {new}" + (" again" if again else ""))
+
+    def _stable(self, event: EventTuple) -> None:
+        life = self._life_of(self._holders.get(event[4]))
+        if life is not None and life.batch.transactional and self._covers(event[7], event[8]):
+            words = f"raised its last stable offset to {event[8]}: consumers with read_committed can pass the record"
+            self._add(life, event, SpanKind.STABLE, f"b{event[4]}", words)
+
+    def _acked(self, event: EventTuple) -> None:
+        producer, start, end, acks = event[4], event[7], event[8], event[10]
+        for life in self.lives:
+            if life.producer == producer and life.acknowledged_by and not life.is_acked:
+                offset = start + self.offset - life.batch.base
+                where = "" if self._covers(start, end) else f" at offset {offset}"
+                words = f"got the acknowledgment of {life.acknowledged_by}{where} (acks={'all' if acks < 0 else acks}, attempt {event[12]})"
+                self._add(life, event, SpanKind.ACKED, producer, words)
+
+    def _attempt_failed(self, event: EventTuple) -> None:
+        self._failed = event
+
+    def _read(self, event: EventTuple) -> None:
+        consumer, broker, start, end = event[4], event[7], event[8], event[9]
+        if self._covers(start, end) and consumer in self._reads:
+            self._add(self._reads[consumer], event, SpanKind.READ, consumer, f"read it from b{broker}")
+
+    def _processed(self, event: EventTuple) -> None:
+        client, group, start, end = event[4], event[5], event[8], event[9]
+        life = self._reads.get(client)
+        if life is not None and self._covers(start, end):
+            self._add(life, event, SpanKind.PROCESSED, client, f"processed it for group {group}")
+
+    def _offset_committed(self, event: EventTuple) -> None:
+        broker, group, offset = event[4], event[5], event[8]
+        life = self._newest()
+        if life is not None and offset > self.offset and group not in life.committed_by:
+            life.committed_by[group] = None
+            words = f"committed offset {offset} of group {group}, which includes it"
+            self._add(life, event, SpanKind.OFFSET_COMMITTED, f"b{broker}", words)
+
+    def _marker(self, event: EventTuple) -> None:
+        broker, offset, marker, producer_id, epoch, first = event[4], event[7], event[8], event[9], event[10], event[12]
+        life = self._life_of(self._holders.get(broker))
+        if life is None or not life.batch.transactional or life.batch.producer_id != producer_id:
+            return
+        if 0 <= first <= self.offset < offset and not any(span.kind is SpanKind.MARKER for span in life.spans):
+            words = f"appended the {marker} marker of its transaction (producer ID {producer_id}, epoch {epoch}) at offset {offset}"
+            self._add(life, event, SpanKind.MARKER, f"b{broker}", words)
+
+    def _skipped(self, event: EventTuple) -> None:
+        life = self._newest()
+        if life is not None and self._covers(event[7], event[8]):
+            self._add(life, event, SpanKind.SKIPPED, event[4], "skipped it, because its transaction was aborted")
+
+    def _lost(self, event: EventTuple) -> None:
+        epoch, start, end = event[7], event[8], event[9]
+        for life in self.lives:
+            if life.term.epoch == epoch and self._covers(start, end):
+                words = f"leads without it: it is LOST (epoch {event[10]}; caused by event {event[11]})"
+                self._add(life, event, SpanKind.LOST, f"b{event[6]}", words)
+
+    def _recovered(self, event: EventTuple) -> None:
+        for life in self.lives:
+            if life.term.epoch == event[7] and self._covers(event[8], event[9]):
+                self._add(life, event, SpanKind.RECOVERED, f"b{event[6]}", "leads with it: it is back")
+
+    def _duplicated(self, event: EventTuple) -> None:
+        broker, producer, start = event[6], event[7], event[8]
+        log = self.cluster.brokers[broker].disk.logs.get(self.tp)
+        term = None if log is None else log.term_at(start)
+        if term is None:
+            return
+        copy = term.batches_within(start, start + 1)[0]
+        for life in self.lives:
+            if life.producer == producer and life.batch_id == copy.batch_id and start + self.offset - life.batch.base != self.offset:
+                words = f"appended a retry of its batch: a copy is at offset {start + self.offset - life.batch.base}"
+                self._add(life, event, SpanKind.DUPLICATED, f"b{broker}", words)
+
+    def _duplicate_dropped(self, event: EventTuple) -> None:
+        life = self._life_of(self._holders.get(event[4]))
+        if life is not None and self._covers(event[8], event[9]):
+            self._add(life, event, SpanKind.DUPLICATED, f"b{event[4]}", "recognized a retry of its batch, and did not append it again")
+
+    def _cleaned(self, event: EventTuple) -> None:
+        broker = event[4]
+        life, log = self._life_of(self._holders.get(broker)), self.cluster.brokers[broker].disk.logs.get(self.tp)
+        if life is not None and log is not None and broker not in life.cleaned_by and log.next_record(self.offset) != self.offset:
+            life.cleaned_by[broker] = None
+            self._add(life, event, SpanKind.CLEANED, f"b{broker}", "removed it from its log by log compaction")
+
+    # --- the present -----------------------------------------------------------------------------------------------
+
+    def holders(self, life: Life) -> tuple[int, ...]:
+        """Return the brokers whose logs have the record of a life now."""
+        return tuple(broker for broker, term in sorted(self._holders.items()) if term is life.term and broker not in life.cleaned_by)
+
+    def log_end(self) -> int:
+        """Return the largest log end offset of a replica; -1 if there is no replica."""
+        logs: list[Any] = [node.disk.logs.get(self.tp) for node in self.cluster.brokers.values()]
+        return max((log.leo for log in logs if log is not None), default=-1)

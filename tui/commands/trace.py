@@ -1,0 +1,47 @@
+"""The command `isrlab trace`: the life of one record, for any moment of a log or scenario."""
+
+from __future__ import annotations
+
+import argparse
+from typing import Any
+
+from scenarios.io.standard_streams import print_json, print_lines
+from tui.commands.options import add_run_options, release_of, seed_of, time_of
+from tui.commands.sources import looks_like_log
+from tui.exit_codes import HELD
+
+
+def add_commands(commands: Any) -> None:
+    """Add the command `trace`."""
+    trace = commands.add_parser(
+        "trace", help="print the life of a record: its producer, batch, replicas, commit, acknowledgment, and reads"
+    )
+    trace.add_argument("source", metavar="LOG|SCENARIO", help="an event log or a scenario")
+    trace.add_argument("--record", metavar="P@OFFSET", required=True, help="the record, for example orders-0@137")
+    trace.add_argument("--at", metavar="TIME", help="the virtual time at which the trace ends, for example 12s; by default, the end")
+    add_run_options(trace)
+    trace.add_argument("--json", action="store_true", help="print everything as one JSON document")
+    trace.set_defaults(command=_trace)
+
+
+def _trace(arguments: argparse.Namespace) -> int:
+    from core.lab.trace.record_trace import RecordTrace
+    from scenarios.errors import InputError
+    from scenarios.exports.observed_session import observe_session
+    from scenarios.exports.trace import check_trace, parse_record, trace_data, trace_lines
+
+    trace = RecordTrace(*parse_record(arguments.record))
+    log = looks_like_log(arguments.source)
+    if log and (arguments.release is not None or arguments.seed is not None):
+        raise InputError("--release and --seed: a log always has its own release and seed; omit these options")
+    cluster = observe_session(
+        arguments.source, time_of(arguments.at), trace, log=log, release=release_of(arguments.release), seed=seed_of(arguments.seed)
+    )
+    check_trace(trace, {str(each.tp): each for each in cluster.view().partitions})
+    if arguments.json:
+        import json
+
+        print_json(json.dumps(trace_data(trace), indent=2) + "\n")
+    else:
+        print_lines(trace_lines(trace))
+    return HELD
