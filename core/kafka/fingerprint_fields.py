@@ -20,6 +20,7 @@ from core.kafka.clients.coordinator_requests import CoordinatorRequests
 from core.kafka.clients.group_member.consumer_coordinator import ConsumerCoordinator
 from core.kafka.clients.group_member.coordinator_calls import CoordinatorCalls
 from core.kafka.clients.group_member.group_member import GroupMember
+from core.kafka.clients.group_member.membership_manager import MembershipManager
 from core.kafka.clients.group_member.offset_commits import Commit, OffsetCommits
 from core.kafka.clients.process import Process
 from core.kafka.clients.processed_records import ProcessedRecords
@@ -30,6 +31,7 @@ from core.kafka.controller.replication_control_manager import ReplicationControl
 from core.kafka.group_coordinator.classic.classic_group import ClassicGroup
 from core.kafka.group_coordinator.classic.classic_group_member import ClassicGroupMember, Parked
 from core.kafka.group_coordinator.classic.group_records import GroupMetadataValue
+from core.kafka.group_coordinator.consumer.consumer_group import ConsumerGroup, MemberTimers
 from core.kafka.group_coordinator.offsets_log import CommittedOffset
 from core.kafka.log.leader_term import Term
 from core.kafka.log.producer_state import ProducerStateManager
@@ -76,6 +78,11 @@ KAFKA_FIELDS: Final[Table] = {
         wiring=("client",), times=("rejoin_at", "next_heartbeat", "session_deadline", "poll_deadline", "heartbeat_timer"),
         labels={"leaving": "correlation"},
     ),
+    MembershipManager: Declared(
+        wiring=("client",), times=("callback_at", "next_heartbeat", "heartbeat_timer", "poll_deadline"),
+    ),
+    ConsumerGroup: Declared(times=("assigned_at",)),
+    MemberTimers: Declared(times=("deadline", "due", "revoked_by")),
     CoordinatorCalls: Declared(wiring=("client",), labels={"in_flight": "correlation"}),
     GroupMember: Declared(history=("processed",), times=("batch_began", "auto_commit_due")),
     OffsetCommits: Declared(wiring=("client",)),

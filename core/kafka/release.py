@@ -300,6 +300,8 @@ class Release(ReprMixin):
         consumer_protocol: brokers coordinate groups whose partitions they assign themselves (KIP-848, 4.0; early access in 3.7 is left out).
         stores_subscription_metadata: a coordinator stores the topics of a consumer group in a record of their own. Since 4.1, the record of the
             group epoch has a hash of them.
+        spaces_assignments: a coordinator computes the target assignment of a consumer group at most once in
+            group.consumer.assignment.interval.ms (4.3).
         consumer_groups_begin_at: the epoch of a consumer group before its first member joins (1 since 4.3).
     """
 
@@ -438,6 +440,7 @@ class Release(ReprMixin):
     extra_goes_to_any_member: bool = _since("4.1")
     consumer_protocol: bool = _since("4.0")
     stores_subscription_metadata: bool = _until("4.1")
+    spaces_assignments: bool = _since("4.3")
     consumer_groups_begin_at: int = _by_release(0, ("4.3", 1))
 
     @property

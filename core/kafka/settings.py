@@ -223,6 +223,11 @@ _SPANS: Final[Mapping[str, tuple[str, str]]] = {
     "group.max.session.timeout.ms": ("0.9", ""),
     "group.initial.rebalance.delay.ms": ("0.11", ""),
     "group.max.size": ("2.4", ""),
+    "group.consumer.heartbeat.interval.ms": ("4.0", ""),
+    "group.consumer.session.timeout.ms": ("4.0", ""),
+    "group.consumer.max.size": ("4.0", ""),
+    "group.consumer.assignors": ("4.0", ""),
+    "group.consumer.assignment.interval.ms": ("4.3", ""),
 }
 """The first and last release of each setting that is not in all releases."""
 
@@ -463,6 +468,25 @@ _ALL: Final = (
     ),
     Setting(
         "group.max.size", "int", MAX_INT, "broker", False, "The maximum number of members of a group.", least=1,
+    ),
+    Setting(
+        "group.consumer.heartbeat.interval.ms", "int", 5_000, "broker", False,
+        "The time between two heartbeats of a member that speaks the consumer protocol. The coordinator tells it to the members.", least=1,
+    ),
+    Setting(
+        "group.consumer.session.timeout.ms", "int", 45_000, "broker", False,
+        "The time without a heartbeat after which the coordinator removes a member that speaks the consumer protocol.", least=1,
+    ),
+    Setting(
+        "group.consumer.max.size", "int", MAX_INT, "broker", False, "The maximum number of members of a group of the consumer protocol.", least=1,
+    ),
+    Setting(
+        "group.consumer.assignors", "list", "uniform,range", "broker", False,
+        "The assignors that coordinators have for groups of the consumer protocol. The first one is the default.", words=("uniform", "range"),
+    ),
+    Setting(
+        "group.consumer.assignment.interval.ms", "int", 1_000, "broker", False,
+        "The minimum time between two target assignments of a group of the consumer protocol.",
     ),
     Setting(
         "transaction.state.log.num.partitions", "int", 50, "broker", False, "The number of partitions of __transaction_state.", least=1, most=1_000,

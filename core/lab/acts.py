@@ -571,9 +571,12 @@ class JoinGroup(Act, word="join-group", does="start a consumer that is a member 
     the records of a poll), `before`, `async`, or `none`. The application takes `poll-time` for each poll that returns records, and `record-time`
     for each record. `assign-time` is the time that the leader takes to assign the partitions. `reset` is auto.offset.reset: `earliest`, `latest`,
     `none`, or `by_duration:PT1H`. With `crash-after-records`, the process crashes when it has processed this number of records. If poll()
-    throws an exception, the application closes the consumer; with `on-error: stop`, it only stops calling poll(). The first act of this kind creates the topic `__consumer_offsets`. `config` contains settings by their Kafka names: session.timeout.ms,
+    throws an exception, the application closes the consumer; with `on-error: stop`, it only stops calling poll(). The first
+    act of this kind creates the topic `__consumer_offsets`. `config` contains settings by their Kafka names: session.timeout.ms,
     heartbeat.interval.ms, max.poll.interval.ms, max.poll.records, auto.commit.interval.ms, default.api.timeout.ms, request.timeout.ms,
-    metadata.max.age.ms. If the last process with this name has ended, another process starts.
+    metadata.max.age.ms. With `protocol: consumer`, the consumer speaks the protocol of KIP-848 (since 4.0): the coordinator assigns the partitions,
+    with the assignor that most members name as `remote-assignor` (`uniform` or `range`); `member-id` is then the ID of the member. If the last
+    process with this name has ended, another process starts.
     """
 
     topics: tuple[str, ...]
@@ -592,6 +595,9 @@ class JoinGroup(Act, word="join-group", does="start a consumer that is a member 
     config: tuple[tuple[str, str], ...] = ()
     """Kafka settings of the consumer, by name (`core.kafka.clients.client_config`)."""
     on_error: str = "close"
+    protocol: str = "classic"
+    remote_assignor: str | None = None
+    member_id: str | None = None
 
 
 @attrs.frozen(eq=False, repr=False)

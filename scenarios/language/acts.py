@@ -70,6 +70,7 @@ WORDS: Final[dict[str, tuple[str, ...]]] = {
     "delivery": tuple(map(str, Delivery)),
     "commit": tuple(map(str, CommitMode)),
     "on_error": ("close", "stop"),
+    "protocol": ("classic", "consumer"),
     "crash_after": tuple(str(step) for step in ProcessStep if step is not ProcessStep.ABORT),
 }
 """The accepted words for each field that accepts only specific words."""

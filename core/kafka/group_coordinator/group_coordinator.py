@@ -6,6 +6,7 @@ from typing import Final
 
 from core.kafka import errors, events
 from core.kafka.group_coordinator.classic_protocol.classic_group_coordinator import ClassicGroupCoordinator
+from core.kafka.group_coordinator.consumer_protocol.consumer_group_coordinator import ConsumerGroupCoordinator
 from core.kafka.group_coordinator.coordinator_context import GroupCoordinatorContext
 from core.kafka.group_coordinator.group_metadata import GroupMetadata
 from core.kafka.group_coordinator.group_metadata_manager import GroupMetadataManager
@@ -34,20 +35,23 @@ class GroupCoordinator:
     Attributes:
         groups: the groups that the broker coordinates.
         classic: the classic protocol.
+        consumer: the consumer protocol (KIP-848).
         expiry: the expiration of offsets.
     """
 
-    __slots__ = ("broker", "classic", "expiry", "groups")
+    __slots__ = ("broker", "classic", "consumer", "expiry", "groups")
 
     broker: Final[GroupCoordinatorContext]
     groups: Final[GroupMetadataManager]
     classic: Final[ClassicGroupCoordinator]
+    consumer: Final[ConsumerGroupCoordinator]
     expiry: Final[OffsetExpiry]
 
     def __init__(self, broker: GroupCoordinatorContext) -> None:
         self.broker = broker
         self.groups = GroupMetadataManager(broker)
         self.classic = ClassicGroupCoordinator(broker, self.groups)
+        self.consumer = ConsumerGroupCoordinator(broker, self.groups)
         self.expiry = OffsetExpiry(broker, self.groups)
         broker.handlers.update(
             {
@@ -67,6 +71,7 @@ class GroupCoordinator:
             if known is not None:
                 del self.groups.caches[partition]
                 self.classic.unloaded(known)
+                self.consumer.unloaded(known)
             self.groups.begin_loading(partition, coordinator_epoch)
 
     def _load(self, about: object) -> None:
@@ -74,6 +79,7 @@ class GroupCoordinator:
         cache = self.groups.load(*about)
         if cache is not None:
             self.classic.loaded(cache)
+            self.consumer.loaded(cache)
             self.expiry.arm(cache)
 
     def resigned(self, partition: int) -> None:
@@ -81,6 +87,7 @@ class GroupCoordinator:
         cache = self.groups.unload(partition)
         if cache is not None:
             self.classic.unloaded(cache)
+            self.consumer.unloaded(cache)
 
     def transaction_completed(self, partition: int, producer_id: int, *, commit: bool) -> None:
         """Apply or drop the pending offsets of a transaction (`#scheduleHandleTxnCompletion`)."""
@@ -89,6 +96,7 @@ class GroupCoordinator:
     def reset(self) -> None:
         """Drop all state, because the process has ended."""
         self.groups.reset()
+        self.consumer.reset()
 
     # --- OffsetCommit ----------------------------------------------------------------------------------------------
 
@@ -118,6 +126,8 @@ class GroupCoordinator:
         known = self._group(group)
         if known is None:
             return errors.NONE if membership.generation == NO_GENERATION else unknown
+        if known.consumer is not None:
+            return known.consumer.commit_error(membership)
         return known.classic.commit_error(membership, transactional=transactional)
 
     def _group(self, name: str) -> GroupMetadata | None:

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from typing import Final, NamedTuple
 
 from core.kafka.group_coordinator.classic.classic_group import ClassicGroup
+from core.kafka.group_coordinator.consumer.consumer_group import ConsumerGroup
 from core.kafka.group_coordinator.offsets_log import CommittedOffset
 from core.kafka.ids import TopicPartition
 
@@ -22,13 +23,14 @@ class GroupMetadata:
 
     Attributes:
         name: the group ID.
-        classic: the members.
+        classic: the members that speak the classic protocol.
+        consumer: the group, if it is one of the consumer protocol; otherwise None.
         offsets: the committed offsets by partition.
         pending_commits: the number of commits that are being written, by (partition, whether the commits are transactional).
         pending_transactional: for each producer ID with an open transaction, its offsets by partition.
     """
 
-    __slots__ = ("classic", "name", "offsets", "pending_commits", "pending_transactional")
+    __slots__ = ("classic", "consumer", "name", "offsets", "pending_commits", "pending_transactional")
 
     name: Final[str]
     offsets: Final[dict[TopicPartition, StoredOffset]]
@@ -38,6 +40,7 @@ class GroupMetadata:
     def __init__(self, name: str) -> None:
         self.name = name
         self.classic = ClassicGroup(name)
+        self.consumer: ConsumerGroup | None = None
         self.offsets = {}
         self.pending_commits = {}
         self.pending_transactional = {}

@@ -11,6 +11,8 @@ from typing import Final
 
 from core.kafka import errors, events
 from core.kafka.group_coordinator.classic.group_records import GroupMetadataKey, GroupMetadataValue, loaded
+from core.kafka.group_coordinator.consumer.consumer_group import ConsumerGroup
+from core.kafka.group_coordinator.consumer.records import CONSUMER_GROUP_KEYS, ConsumerGroupKey, ConsumerGroupValue, EpochKey
 from core.kafka.group_coordinator.coordinator_context import GroupCoordinatorContext
 from core.kafka.group_coordinator.group_metadata import GroupMetadata, StoredOffset
 from core.kafka.group_coordinator.offsets_log import CommittedOffset, OffsetKey, partition_of
@@ -56,6 +58,8 @@ class GroupCache:
                         self._replay_offset(batch, batch.base + number, key, value)
                     elif isinstance(key, GroupMetadataKey):
                         self._replay_group(key, value)
+                    elif isinstance(key, CONSUMER_GROUP_KEYS):
+                        self._replay_consumer_group(key, value)
 
     def _replay_offset(self, batch: Batch, record_offset: int, key: OffsetKey, value: CommittedOffset | None) -> None:
         group = self.group(key.group)
@@ -71,6 +75,17 @@ class GroupCache:
             self.group(key.group).classic = loaded(key.group, value)
         elif key.group in self.groups and not self.groups[key.group].offsets:
             del self.groups[key.group]
+
+    def _replay_consumer_group(self, key: ConsumerGroupKey, value: ConsumerGroupValue) -> None:
+        metadata = self.group(key.group)
+        if isinstance(key, EpochKey) and value is None:
+            metadata.consumer = None
+            if not metadata.offsets:
+                del self.groups[key.group]
+            return
+        if metadata.consumer is None:
+            metadata.consumer = ConsumerGroup(key.group)
+        metadata.consumer.replay(key, value)
 
 
 class GroupMetadataManager:

@@ -12,6 +12,7 @@ from core.kafka import errors, events
 from core.kafka.group_coordinator.append_errors import FOREVER
 from core.kafka.group_coordinator.classic.group_records import GroupMetadataKey
 from core.kafka.group_coordinator.classic.group_state import GroupState
+from core.kafka.group_coordinator.consumer.records import EpochKey, TargetEpochKey
 from core.kafka.group_coordinator.coordinator_context import GroupCoordinatorContext
 from core.kafka.group_coordinator.group_metadata import GroupMetadata
 from core.kafka.group_coordinator.group_metadata_manager import GroupCache, GroupMetadataManager
@@ -29,6 +30,8 @@ def expiration_base(group: GroupMetadata, tp: TopicPartition, committed: Committ
     """Return the time from which the retention of an offset counts, µs; None if it does not expire (`ClassicGroup#offsetExpirationCondition`)."""
     if not release.offsets_expire_with_group:
         return committed.timestamp
+    if group.consumer is not None:
+        return None if tp.topic in group.consumer.subscribers else committed.timestamp
     classic = group.classic
     if not classic.protocol_type:
         return committed.timestamp
@@ -83,8 +86,14 @@ class ExpiredOffsets:
 
     def _batch(self, base: int) -> BatchFields:
         offsets = tuple((OffsetKey(self.group.name, tp), None) for tp in self.tps)
-        content = (*offsets, *(((GroupMetadataKey(self.group.name), None),) if self.deletes_group else ()))
+        content = (*offsets, *(self._group_tombstones() if self.deletes_group else ()))
         return (base, len(content), records_bytes(offsets) + 20, LOG_WRITER, 0, self.broker.journal.now, -1, -1, -1, False, content)
+
+    def _group_tombstones(self) -> tuple[tuple[object, None], ...]:
+        name = self.group.name
+        if self.group.consumer is not None:
+            return ((TargetEpochKey(name), None), (EpochKey(name), None))
+        return ((GroupMetadataKey(name), None),)
 
     def append_completed(self, error: str) -> None:
         """Remove the offsets and the group, if the tombstones are committed."""
@@ -103,6 +112,8 @@ def is_unused(group: GroupMetadata, expired: tuple[TopicPartition, ...] = ()) ->
     """Whether a group has no members, and no offsets other than the expired ones."""
     classic = group.classic
     busy = bool(classic.pending_members or group.pending_commits or group.pending_transactional)
+    if group.consumer is not None and group.consumer.members:
+        return False
     return classic.state is GroupState.EMPTY and not busy and all(tp in expired for tp in group.offsets)
 
 

@@ -41,6 +41,14 @@ def _check(cluster: ClusterNodes, act: acts.JoinGroup) -> None:
             raise ActRefused(f"release {release.name} has the assignors {', '.join(known)}, not {name}")
     if act.instance_id is not None and not release.static_members:
         raise ActRefused(f"release {release.name} has no static members; omit 'instance-id', or use 2.4 or later (KIP-345)")
+    if act.protocol not in ("classic", "consumer"):
+        raise ActRefused(f"protocol must be classic or consumer, not {act.protocol}")
+    if act.protocol == "consumer" and not release.consumer_protocol:
+        raise ActRefused(f"release {release.name} has the classic protocol only; omit 'protocol', or use 4.0 or later (KIP-848)")
+    if act.protocol == "consumer" and act.assignors:
+        raise ActRefused("the coordinator assigns the partitions in the consumer protocol; omit 'assignors', or name a 'remote-assignor'")
+    if act.protocol == "classic" and (act.remote_assignor is not None or act.member_id is not None):
+        raise ActRefused("'remote-assignor' and 'member-id' need protocol: consumer")
     if act.commit not in tuple(CommitMode):
         raise ActRefused(f"commit must be {', '.join(CommitMode)}, not {act.commit}")
     if act.isolation not in ("read_uncommitted", "read_committed"):
@@ -78,7 +86,7 @@ def _config(cluster: ClusterNodes, act: acts.JoinGroup) -> MemberConfig:
         config_of(cluster, CONSUMER, act.config),
         act.group,
         tuple(dict.fromkeys(act.topics)),
-        act.assignors or default_assignors(release),
+        () if act.protocol == "consumer" else act.assignors or default_assignors(release),
         act.instance_id or "",
         (act.rack or "") if release.reads_from_followers else None,
         policy,
@@ -86,6 +94,9 @@ def _config(cluster: ClusterNodes, act: acts.JoinGroup) -> MemberConfig:
         act.isolation == "read_committed",
         CommitMode(act.commit),
         release.validates_positions,
+        act.protocol == "consumer",
+        act.remote_assignor or "",
+        act.member_id or "",
     )
 
 

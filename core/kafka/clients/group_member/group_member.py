@@ -13,6 +13,7 @@ from core.kafka import events
 from core.kafka.clients.client import Client
 from core.kafka.clients.group_member.consumer_coordinator import ConsumerCoordinator
 from core.kafka.clients.group_member.member_config import CommitMode, MemberConfig
+from core.kafka.clients.group_member.membership_manager import MembershipManager
 from core.kafka.clients.group_member.offset_commits import CommitKind, OffsetCommits
 from core.kafka.clients.group_member.topic_reader import PolledRange, TopicReader
 from core.kafka.durability_observer import DurabilityObserver
@@ -77,7 +78,7 @@ class GroupMember(Client):
 
     does: Final[MemberConfig]
     release: Final[Release]
-    coordinator: Final[ConsumerCoordinator]
+    coordinator: Final[ConsumerCoordinator | MembershipManager]
     commits: Final[OffsetCommits]
     readers: Final[dict[str, TopicReader]]
     unread: Final[list[tuple[object, str]]]
@@ -96,7 +97,7 @@ class GroupMember(Client):
         self.does = does
         self.release = release
         self.config = does.client
-        self.coordinator = ConsumerCoordinator(self, does, release)
+        self.coordinator = (MembershipManager if does.consumer_protocol else ConsumerCoordinator)(self, does, release)
         self.commits = OffsetCommits(self, self.coordinator)
         self.readers = {}
         self.phase = Phase.POLLING
@@ -132,7 +133,12 @@ class GroupMember(Client):
         self.network.alive[self.address] = True
         does = self.does
         self.journal.cause = self.journal.emit(
-            events.MemberStarted.kind, self.name, does.group, ", ".join(does.topics), ", ".join(does.assignors), does.instance_id
+            events.MemberStarted.kind,
+            self.name,
+            does.group,
+            ", ".join(does.topics),
+            ", ".join(does.assignors) or "consumer protocol",
+            does.instance_id,
         )
         for topic in does.topics:
             self._reader(topic)

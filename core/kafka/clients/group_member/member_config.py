@@ -72,6 +72,9 @@ class MemberConfig(ReprMixin):
         read_committed: whether the isolation.level is read_committed.
         commits: when it commits.
         commits_epochs: whether a commit contains the leader epoch of the last record that was read (KIP-320).
+        consumer_protocol: whether the consumer speaks the consumer protocol (group.protocol=consumer, KIP-848).
+        remote_assignor: group.remote.assignor, the server-side assignor that the consumer prefers; empty for none.
+        member_id: the member ID in the consumer protocol; empty to make one up.
     """
 
     client: ClientConfig
@@ -85,3 +88,6 @@ class MemberConfig(ReprMixin):
     read_committed: bool = False
     commits: CommitMode = CommitMode.AUTO
     commits_epochs: bool = True
+    consumer_protocol: bool = False
+    remote_assignor: str = ""
+    member_id: str = ""

@@ -9,6 +9,7 @@ from core.kafka import errors, events
 from core.kafka.clients.client import RETRY_BACKOFF
 from core.kafka.clients.group_member.consumer_coordinator import COORDINATOR_ERRORS, FATAL, ConsumerCoordinator
 from core.kafka.clients.group_member.coordinator_calls import DISCONNECTED, CallingClient
+from core.kafka.clients.group_member.membership_manager import MembershipManager
 from core.kafka.group_coordinator.messages import (
     OffsetCommitRequest,
     OffsetCommitResponse,
@@ -94,9 +95,9 @@ class OffsetCommits:
     __slots__ = ("client", "coordinator", "fetching", "waiting")
 
     client: Final[CommittingApplication]
-    coordinator: Final[ConsumerCoordinator]
+    coordinator: Final[ConsumerCoordinator | MembershipManager]
 
-    def __init__(self, client: CommittingApplication, coordinator: ConsumerCoordinator) -> None:
+    def __init__(self, client: CommittingApplication, coordinator: ConsumerCoordinator | MembershipManager) -> None:
         self.client = client
         self.coordinator = coordinator
         self.waiting: Commit | None = None

@@ -34,6 +34,23 @@ NO_EPOCH: Final = -1
 """The epoch of a partition that nobody owns."""
 
 
+class MemberTimers:
+    """When a coordinator fences a member. Another coordinator begins anew.
+
+    Attributes:
+        deadline: when the session ends unless the member sends a heartbeat, µs.
+        due: when the timer of the session is due, µs; -1 if there is none.
+        revoked_by: when the member must have given up partitions, µs; -1 if it need not give up any.
+    """
+
+    __slots__ = ("deadline", "due", "revoked_by")
+
+    def __init__(self) -> None:
+        self.deadline = -1
+        self.due = -1
+        self.revoked_by = -1
+
+
 class ConsumerGroup:
     """The state of one group.
 
@@ -47,6 +64,7 @@ class ConsumerGroup:
         target: the target assignment of each member ID.
         partition_epochs: the member epoch of the owner of each partition that has one.
         subscribers: the number of members that subscribe to each topic.
+        timers: the deadlines of each member.
         assigned_at: the time of the last target assignment, µs; -1 if this coordinator has computed none.
     """
 
@@ -61,6 +79,7 @@ class ConsumerGroup:
         "static_members",
         "subscribers",
         "target",
+        "timers",
     )
 
     name: Final[str]
@@ -69,6 +88,7 @@ class ConsumerGroup:
     target: Final[dict[str, Partitions]]
     partition_epochs: Final[dict[TopicPartition, int]]
     subscribers: Final[dict[str, int]]
+    timers: Final[dict[str, MemberTimers]]
 
     def __init__(self, name: str, epoch: int = 0) -> None:
         self.name = name
@@ -80,6 +100,7 @@ class ConsumerGroup:
         self.target = {}
         self.partition_epochs = {}
         self.subscribers = {}
+        self.timers = {}
         self.assigned_at = -1
 
     def state(self) -> ConsumerGroupState:
@@ -173,6 +194,7 @@ class ConsumerGroup:
             if former is not None:
                 self._release(former)
                 del self.members[key.member_id]
+                self.timers.pop(key.member_id, None)
                 if self.static_members.get(former.instance_id) == key.member_id:
                     del self.static_members[former.instance_id]
             return

@@ -91,6 +91,8 @@ class CurrentAssignmentValue(NamedTuple):
 
 ConsumerGroupKey: TypeAlias = MemberKey | EpochKey | PartitionMetadataKey | TargetMemberKey | TargetEpochKey | CurrentAssignmentKey
 
+CONSUMER_GROUP_KEYS = (MemberKey, EpochKey, PartitionMetadataKey, TargetMemberKey, TargetEpochKey, CurrentAssignmentKey)
+
 ConsumerGroupValue: TypeAlias = MemberValue | EpochValue | SubscriptionMetadata | TargetMemberValue | int | CurrentAssignmentValue | None
 
 ConsumerGroupRecord: TypeAlias = tuple[ConsumerGroupKey, ConsumerGroupValue]

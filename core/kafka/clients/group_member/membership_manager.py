@@ -1,0 +1,469 @@
+"""The membership of a consumer in a group of the consumer protocol (Kafka: `ConsumerMembershipManager`, `ConsumerHeartbeatRequestManager`).
+
+The background thread sends heartbeats and gets the assignment. The application gives partitions up and takes them over in poll(), one callback in
+each poll(). Then the background thread sends a heartbeat at once, which tells the coordinator what the consumer owns.
+"""
+
+from __future__ import annotations
+
+import base64
+import enum
+import hashlib
+from typing import Final, NamedTuple, Protocol
+
+from core.kafka import errors, events
+from core.kafka.clients.client import RETRY_BACKOFF
+from core.kafka.clients.group_member.consumer_coordinator import COORDINATOR_ERRORS, Application
+from core.kafka.clients.group_member.coordinator_calls import CoordinatorCalls
+from core.kafka.clients.group_member.member_config import MemberConfig
+from core.kafka.group_coordinator.consumer.consumer_group_member import (
+    LEAVE_GROUP_MEMBER_EPOCH,
+    LEAVE_GROUP_STATIC_MEMBER_EPOCH,
+    Partitions,
+    partitions,
+)
+from core.kafka.group_coordinator.consumer.messages import ConsumerGroupHeartbeatRequest, ConsumerGroupHeartbeatResponse
+from core.kafka.group_coordinator.messages import GroupMembership
+from core.kafka.ids import TopicPartition
+from core.kafka.release import Release
+from core.kafka.transaction.messages import FindCoordinatorResponse
+from core.sim.units import US_PER_MS
+
+POLL_TIME: Final = 100 * US_PER_MS
+"""How long a poll() without records lasts, µs. After that, the application calls poll() again."""
+
+FATAL_HEARTBEATS: Final = {
+    errors.INVALID_REQUEST: "InvalidRequestException",
+    errors.GROUP_MAX_SIZE_REACHED: "GroupMaxSizeReachedException",
+    errors.UNSUPPORTED_ASSIGNOR: "UnsupportedAssignorException",
+    errors.UNRELEASED_INSTANCE_ID: "UnreleasedInstanceIdException",
+    errors.FENCED_INSTANCE_ID: "FencedInstanceIdException",
+    errors.UNSUPPORTED_VERSION: "UnsupportedVersionException",
+    errors.INVALID_GROUP_ID: "InvalidGroupIdException",
+    errors.GROUP_ID_NOT_FOUND: "GroupIdNotFoundException",
+}
+"""The errors of heartbeats with which poll() fails, and their exceptions."""
+
+NO_DEADLINE: Final = 10**15
+"""A time after the end of virtual time, µs."""
+
+
+class MembershipState(enum.Enum):
+    """What a member is doing (`org.apache.kafka.clients.consumer.internals.MemberState`)."""
+
+    UNSUBSCRIBED = "Unsubscribed"
+    JOINING = "Joining"
+    RECONCILING = "Reconciling"
+    ACKNOWLEDGING = "Acknowledging"
+    STABLE = "Stable"
+    FENCED = "Fenced"
+    LEAVING = "Leaving"
+    STALE = "Stale"
+    FATAL = "Fatal"
+
+
+SENDING: Final = frozenset(
+    {
+        MembershipState.JOINING,
+        MembershipState.RECONCILING,
+        MembershipState.ACKNOWLEDGING,
+        MembershipState.STABLE,
+        MembershipState.LEAVING,
+    }
+)
+"""The states in which a member sends heartbeats."""
+
+URGENT: Final = frozenset({MembershipState.JOINING, MembershipState.ACKNOWLEDGING, MembershipState.LEAVING})
+"""The states in which a member sends a heartbeat at once."""
+
+
+class CallbackKind(enum.Enum):
+    """What the application does in its next poll()."""
+
+    REVOKE = "onPartitionsRevoked"
+    ASSIGN = "onPartitionsAssigned"
+    LOSE = "onPartitionsLost"
+
+
+class SentFields(NamedTuple):
+    """What the last heartbeat contained. A field that has not changed since then is left out (`HeartbeatState.SentFields`)."""
+
+    owned: Partitions
+
+
+class BackgroundApplication(Application, Protocol):
+    """What the membership needs of its consumer."""
+
+    @property
+    def incarnation(self) -> int:
+        """The number of the process."""
+
+
+def new_member_id(seed: str) -> str:
+    """Return an ID in the form of Kafka's, which is random and does not begin with a dash (`Uuid#randomUuid`)."""
+    digest = hashlib.sha256(seed.encode("utf-8", "surrogatepass")).digest()
+    found = base64.urlsafe_b64encode(digest[:16]).decode().rstrip("=")
+    return new_member_id(found) if found.startswith("-") else found
+
+
+class MembershipManager:
+    """The membership of one consumer.
+
+    Attributes:
+        does: the configuration of the consumer.
+        calls: the requests to the coordinator.
+        state: what the member is doing.
+        member_id: the ID that the consumer has made for itself. It stays the same when the member joins again.
+        epoch: the member epoch; 0 before the member has joined.
+        owned: the partitions that the consumer owns.
+        target: the last assignment from the coordinator; None if there is none.
+        taking: the assignment that the consumer takes over now.
+        callback: what the application does in its next poll(); None if there is nothing.
+        callback_at: the earliest time for that, µs.
+        prepared: whether the consumer has committed its offsets before it gives up partitions.
+        acknowledged: whether the consumer has taken over an assignment since it joined.
+        interval: the time between heartbeats, µs; 0 until the coordinator has told it.
+        next_heartbeat: when the next heartbeat is due, µs.
+        heartbeat_timer: when the timer of the background thread is due, µs.
+        in_flight: whether a heartbeat is in flight.
+        sent: what the last heartbeat contained; None if the next one must contain everything.
+        poll_deadline: when the member leaves the group unless the application calls poll(), µs.
+        closing: whether the consumer closes after the response to its last heartbeat.
+        assign_time: of no effect, because the coordinator assigns the partitions.
+    """
+
+    __slots__ = (
+        "acknowledged", "assign_time", "callback", "callback_at", "calls", "client", "closing", "does", "epoch", "heartbeat_timer", "in_flight",
+        "interval", "member_id", "next_heartbeat", "owned", "poll_deadline", "prepared", "release", "sent", "state", "taking", "target",
+    )  # fmt: skip
+
+    client: Final[BackgroundApplication]
+    does: Final[MemberConfig]
+    release: Final[Release]
+    calls: Final[CoordinatorCalls]
+    owned: Final[dict[TopicPartition, None]]
+
+    def __init__(self, client: BackgroundApplication, does: MemberConfig, release: Release) -> None:
+        self.client = client
+        self.does = does
+        self.release = release
+        self.calls = CoordinatorCalls(client, does.group)
+        self.state = MembershipState.UNSUBSCRIBED
+        self.member_id = does.member_id
+        self.epoch = 0
+        self.owned = {}
+        self.target: Partitions | None = None
+        self.taking: Partitions = ()
+        self.callback: CallbackKind | None = None
+        self.callback_at = 0
+        self.prepared = False
+        self.acknowledged = False
+        self.interval = 0
+        self.next_heartbeat = 0
+        self.heartbeat_timer = NO_DEADLINE
+        self.in_flight = False
+        self.sent: SentFields | None = None
+        self.poll_deadline = NO_DEADLINE
+        self.closing = False
+        self.assign_time = 0
+        client.handlers.update({FindCoordinatorResponse: self._handle_coordinator, ConsumerGroupHeartbeatResponse: self._handle_heartbeat})
+        client.timers.update(
+            {
+                "find-coordinator": self._find_again,
+                "call-timeout": self.calls.timed_out,
+                "background-thread": self._background_thread,
+                "poll-again": self._nothing,
+            }
+        )
+
+    @property
+    def is_rebalancing(self) -> bool:
+        """Whether a commit fails because of a rebalance. This never happens in this protocol."""
+        return False
+
+    def _emit(self, kind: str, *columns: object) -> None:
+        journal = self.client.journal
+        journal.cause = journal.emit(kind, self.client.name, self.does.group, *columns)
+
+    def _nothing(self, _: object) -> None:
+        """After each timer, the consumer continues with its poll()."""
+
+    def _handle_coordinator(self, response: FindCoordinatorResponse, _: str) -> None:
+        if self.calls.found(response):
+            self._heartbeat_if_due()
+
+    def _find_again(self, _: object) -> None:
+        self.calls.search_again()
+
+    # --- poll() ----------------------------------------------------------------------------------------------------
+
+    def must_prepare(self) -> bool:
+        """Whether the consumer commits its offsets before it gives up partitions in this poll() (`#maybeAutoCommitSyncBeforeRebalance`)."""
+        return self.callback is CallbackKind.REVOKE and not self.prepared and self._callback_is_due()
+
+    def prepare_join(self) -> None:
+        """Give up partitions in this poll(), because the offsets are committed."""
+        self.prepared = True
+
+    def _callback_is_due(self) -> bool:
+        return self.callback is not None and self.client.journal.now >= self.callback_at
+
+    def ensure_active_group(self) -> None:
+        """Join in the first poll(). In other polls, do what the assignment requires, one callback in each poll()."""
+        if self.state is MembershipState.UNSUBSCRIBED and not self.closing:
+            self._join()
+        if not self.calls.coordinator:
+            self.calls.find()
+        if self._callback_is_due():
+            callback, self.callback = self.callback, None
+            if callback is CallbackKind.LOSE:
+                self._lose_all()
+                self._join()
+            elif callback is CallbackKind.REVOKE:
+                self._revoke(tuple(tp for tp in self.owned if tp not in self.taking))
+                self.callback = CallbackKind.ASSIGN
+            else:
+                self._take_over()
+            self.callback_at = self.client.journal.now + POLL_TIME
+        if self.callback is not None:
+            self.client.timer(max(self.callback_at - self.client.journal.now, 0), "poll-again")
+
+    def _lose_all(self) -> None:
+        tps = tuple(self.owned)
+        if tps:
+            self._emit(events.PartitionsLost.kind, ", ".join(map(str, tps)))
+            self._give_up(tps)
+
+    def _revoke(self, tps: Partitions) -> None:
+        if tps:
+            self._emit(events.PartitionsRevoked.kind, self.epoch, ", ".join(map(str, tps)))
+            self._give_up(tps)
+
+    def _give_up(self, tps: Partitions) -> None:
+        for tp in tps:
+            del self.owned[tp]
+        self.client.partitions_gone(tps)
+
+    def _take_over(self) -> None:
+        """Begin to read the new partitions, and tell the coordinator (`#assignPartitions`)."""
+        added = tuple(tp for tp in self.taking if tp not in self.owned)
+        self.owned.clear()
+        self.owned.update(dict.fromkeys(self.taking))
+        self._emit(events.PartitionsAssigned.kind, self.epoch, ", ".join(map(str, added)))
+        self.client.partitions_added(added)
+        self.acknowledged = True
+        self.state = MembershipState.ACKNOWLEDGING
+        self._heartbeat_if_due()
+
+    # --- joining and assignments -----------------------------------------------------------------------------------
+
+    def _join(self) -> None:
+        """Join, perhaps again, with the same member ID (`#transitionToJoining`)."""
+        if not self.member_id:
+            self.member_id = new_member_id(f"{self.client.name}/{self.client.incarnation}/{self.does.group}")
+        self.state, self.epoch, self.acknowledged = MembershipState.JOINING, 0, False
+        self.target, self.sent, self.callback = None, None, None
+        self._heartbeat_if_due()
+
+    def _assignment_received(self, assignment: Partitions) -> None:
+        """Begin to take over an assignment (`#processAssignmentReceived`)."""
+        self.target = assignment
+        if self.acknowledged and assignment == partitions(self.owned) and self.callback is None:
+            self.state = MembershipState.STABLE
+            return
+        self.state = MembershipState.RECONCILING
+        if self.callback is None:
+            self._reconcile()
+
+    def _reconcile(self) -> None:
+        """Let the application give up and take over partitions (`#maybeReconcile`)."""
+        assert self.target is not None
+        self.taking, self.prepared = self.target, False
+        kept = frozenset(self.taking)
+        self.callback = CallbackKind.ASSIGN if kept.issuperset(self.owned) else CallbackKind.REVOKE
+
+    def _fenced(self) -> None:
+        """Give up all partitions in the next poll(), and join again (`#transitionToFenced`)."""
+        self.epoch = 0
+        if self.owned:
+            self.state, self.callback = MembershipState.FENCED, CallbackKind.LOSE
+        else:
+            self._join()
+
+    # --- the background thread -------------------------------------------------------------------------------------
+
+    def _heartbeat_if_due(self) -> None:
+        """Send a heartbeat if one is due, and set the timer for the next one."""
+        now = self.client.journal.now
+        if self.state in SENDING and not self.in_flight:
+            if not self.calls.coordinator:
+                self.calls.find()
+            elif self.state in URGENT or now >= self.next_heartbeat:
+                self._send_heartbeat()
+        self._arm()
+
+    def _arm(self) -> None:
+        """Set the timer of the background thread to the next moment at which it has something to do."""
+        now = self.client.journal.now
+        heartbeat = self.next_heartbeat if self.state in SENDING and not self.in_flight and self.calls.coordinator else NO_DEADLINE
+        due = max(min(heartbeat, self.poll_deadline), now)
+        if due < min(self.heartbeat_timer, NO_DEADLINE):
+            self.heartbeat_timer = due
+            self.client.timer(due - now, "background-thread", due)
+
+    def _background_thread(self, due: object) -> None:
+        if due != self.heartbeat_timer:
+            return
+        self.heartbeat_timer = NO_DEADLINE
+        if self.client.journal.now >= self.poll_deadline:
+            self._poll_too_late()
+        self._heartbeat_if_due()
+
+    def _poll_too_late(self) -> None:
+        """Leave the group, because the application did not call poll() in time (`#transitionToStale`)."""
+        self.poll_deadline = NO_DEADLINE
+        if self.state in SENDING and self.epoch > 0:
+            self._emit(events.PollTooLate.kind, self.does.client.max_poll_interval // US_PER_MS)
+            if self.calls.coordinator:
+                self.state = MembershipState.LEAVING
+                self._send_heartbeat()
+            self.state, self.epoch, self.callback = MembershipState.STALE, 0, CallbackKind.LOSE
+
+    def _send_heartbeat(self) -> None:
+        now, config = self.client.journal.now, self.does
+        self.in_flight = True
+        self.next_heartbeat = now + (self.interval or RETRY_BACKOFF)
+        correlation = self.calls.register(self.calls.coordinator, self._heartbeat_failed, self.state)
+        request = ConsumerGroupHeartbeatRequest(
+            correlation, self.client.name, config.group, self.member_id, self._epoch_to_send(), config.instance_id
+        )
+        owned: Partitions = () if self.state is MembershipState.JOINING else partitions(self.owned)
+        if self.state is not MembershipState.LEAVING:
+            if self.sent is None:
+                request = request._replace(
+                    rack=config.rack, rebalance_timeout=config.client.max_poll_interval, topics=config.topics,
+                    assignor=config.remote_assignor or None, owned=owned,
+                )  # fmt: skip
+            elif self.sent.owned != owned:
+                request = request._replace(owned=owned)
+            self.sent = SentFields(owned)
+        self.client.send(self.calls.coordinator, request)
+        if self.state is MembershipState.ACKNOWLEDGING:
+            reconciled = self.target == partitions(self.owned)
+            self.state = MembershipState.STABLE if reconciled else MembershipState.RECONCILING
+            if not reconciled and self.callback is None:
+                self._reconcile()
+
+    def _epoch_to_send(self) -> int:
+        if self.state is MembershipState.LEAVING:
+            return LEAVE_GROUP_STATIC_MEMBER_EPOCH if self.does.instance_id else LEAVE_GROUP_MEMBER_EPOCH
+        return self.epoch
+
+    def _heartbeat_failed(self, _: object, __: str) -> None:
+        """Send everything again after retry.backoff.ms."""
+        self.in_flight, self.sent = False, None
+        if self.closing:
+            self._left()
+            return
+        self.next_heartbeat = self.client.journal.now + RETRY_BACKOFF
+        self.calls.find()
+        self._arm_retry()
+
+    def _arm_retry(self) -> None:
+        """Send the next heartbeat after retry.backoff.ms, also in a state in which it would be sent at once."""
+        due = self.next_heartbeat
+        self.heartbeat_timer = due
+        self.client.timer(due - self.client.journal.now, "background-thread", due)
+
+    def _handle_heartbeat(self, response: ConsumerGroupHeartbeatResponse, _: str) -> None:
+        call = self.calls.take(response.correlation)
+        if call is None:
+            return
+        self.in_flight = False
+        if call.detail is MembershipState.LEAVING:
+            if self.closing:
+                self._left()
+            else:
+                self._heartbeat_if_due()
+            return
+        if self.state not in SENDING or self.state is MembershipState.LEAVING:
+            return
+        if response.error == errors.NONE:
+            self.epoch = response.member_epoch
+            if self.interval != response.heartbeat_interval:
+                self.interval = response.heartbeat_interval
+                self.next_heartbeat = self.client.journal.now + self.interval
+            if self.state is MembershipState.JOINING and response.assignment is None:
+                self.state = MembershipState.STABLE
+            if response.assignment is not None:
+                self._assignment_received(response.assignment)
+            self._heartbeat_if_due()
+        else:
+            self._refused(response.error)
+
+    def _refused(self, error: str) -> None:
+        """Handle a heartbeat that was refused (`#onErrorResponse`)."""
+        self.sent = None
+        if error in (errors.FENCED_MEMBER_EPOCH, errors.UNKNOWN_MEMBER_ID):
+            self._fenced()
+        elif error in FATAL_HEARTBEATS:
+            self.state = MembershipState.FATAL
+            self.client.poll_fails(FATAL_HEARTBEATS[error])
+        else:
+            if error in COORDINATOR_ERRORS:
+                self.calls.coordinator_failed(error)
+                self.calls.find()
+            self.next_heartbeat = self.client.journal.now + RETRY_BACKOFF
+            self._arm_retry()
+
+    def poll_ended(self) -> None:
+        """The application leaves poll(): from now on, max.poll.interval.ms counts."""
+        self.poll_deadline = self.client.journal.now + self.does.client.max_poll_interval
+        self._arm()
+
+    def poll_began(self) -> None:
+        """The application calls poll() again: the next callback can run."""
+        self.poll_deadline = NO_DEADLINE
+        self.callback_at = 0
+
+    # --- the end ---------------------------------------------------------------------------------------------------
+
+    def revoke_all(self) -> None:
+        """Give up all partitions, because the consumer closes."""
+        self.callback = None
+        if self.epoch > 0:
+            self._revoke(tuple(self.owned))
+        else:
+            self._lose_all()
+
+    def close(self) -> bool:
+        """Leave the group. Returns whether the consumer is to wait for a response."""
+        self.closing = True
+        self.poll_deadline = NO_DEADLINE
+        if self.epoch <= 0 or self.state not in SENDING or not self.calls.coordinator:
+            self.state = MembershipState.UNSUBSCRIBED
+            return False
+        self.state = MembershipState.LEAVING
+        self._send_heartbeat()
+        return True
+
+    def _left(self) -> None:
+        self.state, self.closing = MembershipState.UNSUBSCRIBED, False
+        self.client.left()
+
+    # --- what the commits and the application need -----------------------------------------------------------------
+
+    def commit_membership(self) -> GroupMembership | None:
+        """Return the membership that a commit names; None before the consumer has joined."""
+        if self.state in (MembershipState.UNSUBSCRIBED, MembershipState.JOINING, MembershipState.FATAL):
+            return None
+        return GroupMembership(self.member_id, self.epoch, self.does.instance_id)
+
+    def generation_refused(self, membership: object, error: str) -> None:
+        """Do nothing: the next heartbeat is refused, too."""
+
+    def request_rejoin(self, reason: str) -> None:
+        """Do nothing: the coordinator tells each member what to do."""
+
+    def check_metadata(self) -> None:
+        """Do nothing: the coordinator assigns the partitions."""

@@ -1,0 +1,71 @@
+"""Groups of the consumer protocol (KIP-848), as their coordinators see them: epochs, target assignments, and the steps of members."""
+
+from __future__ import annotations
+
+from core.kafka.events.base import NOTABLE, Event, count_of
+
+STEPS: dict[str, str] = {
+    "Stable": "has reached the target assignment",
+    "UnrevokedPartitions": "must give up {pending}",
+    "UnreleasedPartitions": "waits for partitions of other members",
+}
+"""What the state of a member means, in words."""
+
+
+class GroupEpochBumped(Event, kind="group-epoch", source="GroupMetadataManager#consumerGroupHeartbeat", level=NOTABLE):
+    """The epoch of a group grew, because its members, their subscriptions, or the partitions of their topics changed."""
+
+    broker: int
+    group: str
+    group_epoch: int
+    members: int
+
+    def sentence(self) -> str:
+        return f"group {self.group} is at epoch {self.group_epoch} on b{self.broker}, with {count_of(self.members, 'member')}"
+
+
+class TargetAssigned(Event, kind="target-assigned", source="TargetAssignmentBuilder#build", level=NOTABLE):
+    """A coordinator computed which partitions the members of a group are to have."""
+
+    broker: int
+    group: str
+    group_epoch: int
+    assignment: str
+
+    def sentence(self) -> str:
+        return f"b{self.broker} computed the target assignment of group {self.group} for epoch {self.group_epoch}: {self.assignment}"
+
+
+class MemberReconciled(
+    Event, kind="member-reconciled", source="CurrentAssignmentBuilder#build", level=NOTABLE, words={"member_state": tuple(STEPS)}
+):
+    """A member took a step toward its target assignment. `pending_names` are the partitions that it must give up."""
+
+    broker: int
+    group: str
+    member_id: str
+    member_epoch: int
+    member_state: str
+    partition_names: str
+    pending_names: str
+
+    def sentence(self) -> str:
+        step = STEPS[self.member_state].format(pending=self.pending_names)
+        return (
+            f"member {self.member_id} of group {self.group} is at epoch {self.member_epoch} on b{self.broker} and {step}; "
+            f"it keeps {self.partition_names or 'nothing'}"
+        )
+
+
+class ConsumerGroupStateChanged(Event, kind="group-state", source="ConsumerGroup#maybeUpdateGroupState", level=NOTABLE):
+    """The state of a group changed, or the group is stable at another epoch."""
+
+    broker: int
+    group: str
+    old_state: str
+    new_state: str
+    group_epoch: int
+
+    def sentence(self) -> str:
+        was = f", formerly {self.old_state}" if self.old_state != self.new_state else ""
+        return f"group {self.group} is {self.new_state} at epoch {self.group_epoch} on b{self.broker}{was}"
