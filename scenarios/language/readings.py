@@ -14,6 +14,7 @@ import attrs
 from core.kafka.broker.broker_state import BrokerState
 from core.kafka.clients.process_step import ProcessStep
 from core.kafka.group_coordinator.classic.group_state import GroupState
+from core.kafka.group_coordinator.consumer.member_state import ConsumerGroupState
 from core.kafka.health import STALL_BOUND, PartitionStatus, is_at_min_isr, is_offline, is_under_min_isr, is_under_replicated
 from core.kafka.ids import NO_LEADER, TopicPartition
 from core.lab.views.log_contents import LogContents
@@ -345,7 +346,7 @@ ACTIVITIES: Final = {
 }  # fmt: skip
 """The word for each phase of a consumer of a group."""
 
-GROUP_STATES: Final = {state.value: state.name.lower().replace("_", "-") for state in GroupState}
+GROUP_STATES: Final = {state.value: state.name.lower().replace("_", "-") for state in (*GroupState, *ConsumerGroupState)}
 """The word for each state of a group."""
 
 _STATES: Final = tuple(str(state) for state in BrokerState)
@@ -440,7 +441,7 @@ _ALL: Final = (
         "group-state", ("group",), WORD, "the state of a group, as its coordinator knows it",
         _of_group(lambda view: GROUP_STATES[view.state]), tuple(GROUP_STATES.values()),
     ),
-    Reading("generation", ("group",), NUMBER, "the generation of a group", _of_group(lambda view: view.generation)),
+    Reading("generation", ("group",), NUMBER, "the generation of a group, or its epoch in the consumer protocol", _of_group(lambda view: view.generation)),
     Reading("members", ("group",), NUMBER, "the number of members of a group", _of_group(lambda view: len(view.members))),
     Reading("owner", ("group", "partition"), TEXT, "the consumer that has a partition in the assignment of its group", _owner),
     Reading("owned", ("client",), NUMBER, "the number of partitions that a consumer of a group owns", _of_member(lambda view: len(view.owned))),

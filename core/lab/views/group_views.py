@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from core.kafka.clients.group_member.group_member import GroupMember
+from core.kafka.group_coordinator.consumer.consumer_group import ConsumerGroup
 from core.kafka.group_coordinator.group_metadata import GroupMetadata
 from core.kafka.group_coordinator.group_metadata_manager import GroupCache
 from core.kafka.ids import NO_LEADER, TopicPartition, broker_at
@@ -22,11 +23,15 @@ def group_views(cluster: ClusterNodes) -> tuple[GroupView, ...]:
 
 def _group_view(broker: int, group: GroupMetadata) -> GroupView:
     classic = group.classic
+    offsets = tuple((tp, stored.committed.offset) for tp, stored in group.offsets.items())
+    pending = sum(len(each) for each in group.pending_transactional.values())
+    if group.consumer is not None:
+        return _consumer_group_view(broker, group.consumer, offsets, pending)
     return GroupView(
         group.name,
         broker,
-        tuple((tp, stored.committed.offset) for tp, stored in group.offsets.items()),
-        sum(len(offsets) for offsets in group.pending_transactional.values()),
+        offsets,
+        pending,
         classic.state.value,
         classic.generation,
         classic.protocol,
@@ -35,6 +40,14 @@ def _group_view(broker: int, group: GroupMetadata) -> GroupView:
             GroupMemberView(member.member_id, member.instance_id, member.client, member.assignment) for member in classic.members.values()
         ),
     )
+
+
+def _consumer_group_view(broker: int, group: ConsumerGroup, offsets: tuple[tuple[TopicPartition, int], ...], pending: int) -> GroupView:
+    """Return the view of a group of the consumer protocol. Its epoch takes the place of the generation, and nobody leads it."""
+    members = tuple(
+        GroupMemberView(member.member_id, member.instance_id, member.client, member.assigned) for member in group.members.values()
+    )
+    return GroupView(group.name, broker, offsets, pending, group.state().value, group.epoch, "", "", members)
 
 
 def member_views(cluster: ClusterNodes) -> tuple[MemberView, ...]:
@@ -46,6 +59,7 @@ def member_view(cluster: ClusterNodes, member: GroupMember) -> MemberView:
     """Return the view of one consumer."""
     coordinator = member.coordinator
     broker = broker_at(coordinator.calls.coordinator)
+    membership = coordinator.membership
     return MemberView(
         member.name,
         member.does.group,
@@ -54,8 +68,8 @@ def member_view(cluster: ClusterNodes, member: GroupMember) -> MemberView:
         member.address in cluster.paused,
         member.phase.value,
         coordinator.state.value,
-        coordinator.membership.member_id,
-        coordinator.membership.generation,
+        membership.member_id,
+        membership.generation,
         NO_LEADER if broker is None else broker,
         tuple(coordinator.owned),
         tuple((TopicPartition(topic, number), at) for topic, reader in member.readers.items() for number, at in reader.consumed.items()),

@@ -453,11 +453,16 @@ class MembershipManager:
 
     # --- what the commits and the application need -----------------------------------------------------------------
 
+    @property
+    def membership(self) -> GroupMembership:
+        """The member ID and the member epoch."""
+        return GroupMembership(self.member_id, self.epoch, self.does.instance_id)
+
     def commit_membership(self) -> GroupMembership | None:
         """Return the membership that a commit names; None before the consumer has joined."""
         if self.state in (MembershipState.UNSUBSCRIBED, MembershipState.JOINING, MembershipState.FATAL):
             return None
-        return GroupMembership(self.member_id, self.epoch, self.does.instance_id)
+        return self.membership
 
     def generation_refused(self, membership: object, error: str) -> None:
         """Do nothing: the next heartbeat is refused, too."""

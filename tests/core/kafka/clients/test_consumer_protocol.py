@@ -182,3 +182,27 @@ def test_an_assignor_that_the_coordinator_does_not_have() -> None:
     join(run, "m1", remote_assignor="sticky")
     run.at(2)
     assert run.events(events.MemberEnded)[0][1].error == "UnsupportedAssignorException"  # type: ignore[attr-defined]
+
+
+def test_views_of_a_consumer_group(story: Run) -> None:
+    group = next(each for each in story.cluster.view().groups if each.name == "g")
+    assert (group.state, group.generation, [member.client for member in group.members]) == ("Stable", 5, ["m1"])
+    assert len(group.members[0].assignment) == 6
+    member = next(each for each in story.cluster.view().members if each.name == "m1")
+    assert (member.state, member.generation, member.member_id) == ("Stable", 5, group.members[0].member_id)
+
+
+def test_offsets_of_an_empty_consumer_group_expire_with_the_group() -> None:
+    """Their retention begins with the last commit. While a member subscribes to the topic, they don't expire."""
+    run = Run(offsets_retention_minutes=1, offsets_retention_check_interval_ms=1_000)
+    run.cluster.do(acts.Produce("orders", 60))
+    join(run, "m1")
+    run.at(90)
+    assert not run.events(events.OffsetExpired)
+    run.cluster.do(acts.CloseConsumer("m1"))
+    run.at(95)
+    assert run.events(events.OffsetExpired)
+    assert run.events(events.GroupDeleted)
+    join(run, "m2")
+    run.at(100)
+    assert run.owned("m2") == [[0, 1, 2, 3, 4, 5]]
