@@ -99,6 +99,7 @@ NAMED = {
     "reset": "latest",
     "isolation": "read_committed",
     "delivery": "at-least-once",
+    "protocol": "consumer",
     "crash_after": "produce",
     "commit": "after",
     "on_error": "stop",
