@@ -177,6 +177,11 @@ class MembershipManager:
         )
 
     @property
+    def heartbeats(self) -> bool:
+        """Whether the background thread reads the network while the application does something else. In this protocol, it always does."""
+        return True
+
+    @property
     def is_rebalancing(self) -> bool:
         """Whether a commit fails because of a rebalance. This never happens in this protocol."""
         return False
