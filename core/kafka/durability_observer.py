@@ -5,7 +5,7 @@ The implementation is `core.lab.durability_account`.
 
 from __future__ import annotations
 
-from collections.abc import Container
+from collections.abc import Container, Iterable
 from typing import TYPE_CHECKING, Protocol
 
 from core.kafka.ids import TopicPartition
@@ -108,8 +108,8 @@ class DurabilityObserver(Protocol):
     def position_set(self, group: str, tp: TopicPartition, position: int, event: int, /, *, committed: bool) -> None:
         """Record that a member got a position in a partition: the committed offset, or another one by auto.offset.reset or a truncation."""
 
-    def group_checked(self, group: str, /) -> None:
-        """Record that a member took over partitions, or that its process ended.
+    def group_checked(self, group: str, tps: Iterable[TopicPartition], /) -> None:
+        """Record that a member took over these partitions, or that its process ended.
 
         At this moment, the account checks which records the group has skipped.
         """

@@ -189,9 +189,10 @@ class ConsumptionAccount:
             in_hand: the records that running members have polled and not processed.
         """
         found: list[ConsumptionHarm] = []
-        for tp, part in self.groups.get(group, {}).items():
-            if tp in logs:
-                found += part.skipped(tp, visible_by_epoch(logs[tp]), in_hand)
+        partitions = self.groups.get(group, {})
+        for tp, log in logs.items():
+            if tp in partitions and partitions[tp].bounds:
+                found += partitions[tp].skipped(tp, visible_by_epoch(log), in_hand)
         return tuple(found)
 
     def again(self, group: str) -> tuple[ConsumptionHarm, ...]:

@@ -16,7 +16,7 @@ There are two levels of harm:
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Final, NamedTuple
 
 import attrs
@@ -526,9 +526,11 @@ class DurabilityAccount:
         """Record that a member got a position in a partition."""
         self.consumption.position_set(group, tp, position, event, committed=committed)
 
-    def group_checked(self, group: str) -> None:
-        """Report the records that a group has skipped."""
-        self.consumption.check(group, self.leader_logs(), self.polled_by_members(group))
+    def group_checked(self, group: str, tps: Iterable[TopicPartition]) -> None:
+        """Report the records that a group has skipped in some partitions."""
+        logs = {tp: log for tp in tps if (log := self.of(tp).log) is not None}
+        if logs:
+            self.consumption.check(group, logs, self.polled_by_members(group))
 
     def process_checked(self, group: str, source: str, output: str, copies: int) -> None:
         """Report the input of a group that was processed twice, only in part, or never."""

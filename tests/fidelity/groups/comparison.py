@@ -24,8 +24,9 @@ TIMES: Final = "times"
 ERRORS: Final = "errors"
 PROCESSED: Final = "processed records"
 COMMITTED: Final = "committed offsets"
+POSITIONS: Final = "positions"
 
-GROUP_MEASURES: Final = (GENERATIONS, ASSIGNMENTS, CALLBACKS, REMOVALS, TIMES, ERRORS, PROCESSED, COMMITTED)
+GROUP_MEASURES: Final = (GENERATIONS, ASSIGNMENTS, CALLBACKS, REMOVALS, TIMES, ERRORS, PROCESSED, COMMITTED, POSITIONS)
 """What is compared, in the order of the table."""
 
 TOLERANCE: Final = 4.0
@@ -200,7 +201,20 @@ def _records(recording: GroupRecording, player: GroupPlayer) -> Iterator[Compari
         yield Comparison(
             PROCESSED, f"{recording.name} {who}", recorded, {part: list(model[part]) for part in sorted(model)} if recorded else {}
         )
+    yield from _positions(recording, player)
     committed = player.committed()
     for (group, part), offset in recording.offsets.items():
         if group in recording.groups:
             yield Comparison(COMMITTED, f"{recording.name} {group} {part}", offset, committed.get((group, part)))
+
+
+def _positions(recording: GroupRecording, player: GroupPlayer) -> Iterator[Comparison]:
+    """Compare the positions of consumers, unless position() threw an exception."""
+    for who, model in player.positions.items():
+        answers = [
+            event for event in recording.events
+            if event["who"] == who and (event.get("ev") == "position" or (event.get("ev") == "error" and event.get("at") == "position"))
+        ]  # fmt: skip
+        for number, (recorded, at) in enumerate(zip(answers, model, strict=False)):
+            if recorded["ev"] == "position":
+                yield Comparison(POSITIONS, f"{recording.name} {who} {number + 1}", recorded["position"], at)

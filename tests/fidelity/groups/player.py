@@ -39,6 +39,7 @@ class GroupPlayer:
         recording: the recording.
         cluster: the model.
         heard: its events since the beginning of the drill.
+        positions: what each consumer answered when it was asked for its positions.
         phase: the number of a phase of the heartbeats: members join up to 1 s later than recorded.
         refused: the acts that the model refused.
     """
@@ -47,6 +48,7 @@ class GroupPlayer:
         self.recording = recording
         self.phase = phase
         self.heard: list[Any] = []
+        self.positions: dict[str, list[dict[str, int]]] = {}
         self.refused: list[str] = []
         self.ids = {joiner.who: list(joiner.ids) for joiner in recording.joiners}
         self.cluster = Cluster(_spec(recording), RELEASES[recording.release], sink=self.heard.append)
@@ -150,11 +152,26 @@ class GroupPlayer:
             self.cluster.do(acts.ProcessingTime(who, **{"poll_time" if act["args"][0] == "delay" else "record_time": time}))
         elif op == "remove-static":
             self.cluster.do(acts.RemoveMember(act["instance"], self.recording.groups[0]))
-        elif op == "alter" and act["group"] in self.recording.groups:
+        elif op == "position":
+            member = self.cluster.member(who)
+            assert member is not None
+            at = {
+                str(TopicPartition(topic, number)): place
+                for topic, reader in member.readers.items()
+                for number, place in reader.consumed.items()
+            }
+            self.positions.setdefault(act["who"], []).append(at)
+        elif op == "config":
+            for name in ("min.insync.replicas", "unclean.leader.election.enable"):
+                if name in act:
+                    self.cluster.do(acts.Set(name, str(act[name]), topic=act["topic"]))
+        elif op == "add partitions" or op == "alter partitions":
+            self.cluster.do(acts.CreatePartitions(act["topic"], act["count"]))
+        elif op in ("alter", "alter (commit)") and act["group"] in self.recording.groups:
             tp = TopicPartition.parse(act["partition"])
             leader = self.cluster.partition_view(TopicPartition("__consumer_offsets", partition_for(act["group"], 5))).leader
             raw = RawClient(self.cluster, f"admin-{len(self.cluster.nodes)}")
-            raw.start(leader, OffsetCommitRequest, raw.address, act["group"], NOT_A_MEMBER, ((tp, act["offset"], act.get("epoch", -1)),))
+            raw.start(leader, OffsetCommitRequest, raw.address, act["group"], NOT_A_MEMBER, ((tp, act["offset"], _epoch(act)),))
         elif op == "delete-records":
             self.cluster.do(acts.DeleteRecords(TopicPartition.parse(act["partition"]), act["offset"]))
         elif op == "kill broker":
@@ -163,8 +180,6 @@ class GroupPlayer:
             self.cluster.do(acts.Start(act["broker"]))
         elif op.startswith("elect preferred"):
             self.cluster.do(acts.Elect(election="preferred"))
-        elif op == "alter partitions":
-            self.cluster.do(acts.CreatePartitions(act["topic"], act["count"]))
 
     # --- what the model shows --------------------------------------------------------------------------------------
 
@@ -176,6 +191,12 @@ class GroupPlayer:
     def committed(self) -> dict[tuple[str, str], int]:
         """Return the committed offset of each group and partition."""
         return {(view.name, str(tp)): offset for view in self.cluster.view().groups for tp, offset in view.offsets}
+
+
+def _epoch(act: dict[str, Any]) -> int:
+    """Return the leader epoch of an administrator's commit; -1 if it has none."""
+    given = act.get("epoch", -1)
+    return -1 if given in (None, "") else int(given)
 
 
 def _spec(recording: GroupRecording) -> ClusterSpec:

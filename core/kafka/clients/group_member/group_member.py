@@ -168,7 +168,7 @@ class GroupMember(Client):
         for reader in self.readers.values():
             reader.stop()
         self.network.process_died(self.address, journal.now, journal.cause)
-        self.account.group_checked(self.does.group)
+        self.account.group_checked(self.does.group, tuple(self.coordinator.owned))
 
     def _stop_polling(self) -> None:
         """Stop calling poll() after an exception. The consumer stays a member until max.poll.interval.ms is over."""
@@ -206,6 +206,8 @@ class GroupMember(Client):
 
     def handle(self, message: object, sender: str) -> None:
         """Handle a message or a timer; then continue with the loop of the application."""
+        if isinstance(message, Disconnected) and message.node not in self.brokers:
+            return  # another client has ended
         if not isinstance(message, Timer) and not self._reads_network():
             self.unread.append((message, sender))
             return
@@ -494,7 +496,7 @@ class GroupMember(Client):
         for tp in tps:
             self._reader(tp.topic).assign(tp.partition)
         self._schedule_auto_commit()
-        self.account.group_checked(self.does.group)
+        self.account.group_checked(self.does.group, tps)
 
     def initializing(self) -> Partitions:
         """Return the partitions whose committed offset is not known yet."""
