@@ -110,9 +110,16 @@ class Bank:
             attempt(cluster, acts.Isolate(present.name))
         self.take_over(cluster.now + self.draw.choice((0, 100, 3_000)) * US_PER_MS)
 
-    def finish(self) -> None:
+    def rest(self) -> None:
+        """Do nothing more with any instance."""
+        for instance in self.instances:
+            instance.gone = True
+
+    def finish(self, now: int) -> None:
         """Ask the newest instance for one last transaction, and the others for none."""
         self.last = True
+        if self.instances[-1].gone:
+            self.take_over(now)
         for instance in self.instances[:-1]:
             instance.gone = True
 

@@ -31,6 +31,13 @@ class Lose:
 
 
 @attrs.frozen
+class Rest:
+    """An application does nothing until another instance of it starts."""
+
+    application: int
+
+
+@attrs.frozen
 class Lead:
     """A broker is made the leader of a partition, if it can be."""
 
@@ -54,7 +61,7 @@ class ReleaseHeld:
     number: int
 
 
-Deed = acts.Act | TakeOver | Lose | Lead | HoldClient | ReleaseHeld
+Deed = acts.Act | TakeOver | Lose | Rest | Lead | HoldClient | ReleaseHeld
 Step = tuple[int, Deed]
 """Wait that many µs, then do this."""
 

@@ -16,7 +16,7 @@ from core.lab.cluster import Cluster
 from core.sim.units import SECOND, US_PER_MS
 from tests.core.properties.timelines import DEFAULT_LATENCY, attempt
 from tests.core.properties.transactions.applications import SOURCE, Bank, Worker
-from tests.core.properties.transactions.deeds import Deed, HoldClient, Lead, Lose, ReleaseHeld, TakeOver
+from tests.core.properties.transactions.deeds import Deed, HoldClient, Lead, Lose, ReleaseHeld, Rest, TakeOver
 from tests.core.properties.transactions.timeline import TransactionalTimeline
 from tests.core.properties.transactions.verdict import HALF_PROCESSED, NEVER, TWICE, is_quiet, verdict
 
@@ -54,6 +54,8 @@ class Session:
                 self.banks[application].take_over(cluster.now)
             case Lose(application):
                 self.banks[application].lose(cluster)
+            case Rest(application):
+                self.banks[application].rest()
             case Lead(partition, broker):
                 registration = cluster.controller.replication.partitions.get(partition)
                 if registration is not None and broker in registration.replicas:
@@ -100,7 +102,7 @@ def heal(session: Session) -> None:
     end = cluster.now + QUIET_WITHIN
     session.worker.last = True
     for bank in session.banks:
-        bank.finish()
+        bank.finish(cluster.now)
     while cluster.now < end:
         for broker in cluster.brokers.values():
             if broker.state is BrokerState.STOPPED:

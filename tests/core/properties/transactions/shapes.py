@@ -11,7 +11,7 @@ from core.kafka.transaction.transaction_log import GROUP_METADATA_TOPIC, TRANSAC
 from core.lab import acts
 from core.sim.units import SECOND, US_PER_MS
 from tests.core.properties.transactions.applications import BANK
-from tests.core.properties.transactions.deeds import Cast, HoldClient, Lead, ReleaseHeld, Step, TakeOver
+from tests.core.properties.transactions.deeds import Cast, HoldClient, Lead, ReleaseHeld, Rest, Step, TakeOver
 
 EXPIRATION: Final = 620 * SECOND
 """A time in which leaders check for idle producers, µs."""
@@ -93,9 +93,11 @@ def _forgotten_producer(draw: random.Random, cast: Cast) -> list[Step]:
     application = draw.randrange(cast.banks)
     return [
         (_pause(draw), TakeOver(application)),
-        (_pause(draw), HoldClient(application, cast.broker(draw), requests=True)),
-        (_pause(draw), TakeOver(application)),
+        (2 * US_PER_MS, HoldClient(application, cast.broker(draw), requests=True)),
+        (draw.choice((1, 3)) * SECOND, TakeOver(application)),
+        (2 * SECOND, Rest(application)),
         (EXPIRATION, ReleaseHeld(0)),
+        (SECOND, TakeOver(application)),
     ]
 
 

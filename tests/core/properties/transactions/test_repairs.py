@@ -14,7 +14,7 @@ from core.kafka.clients.producer_transaction_state import ProducerTransactionSta
 from core.kafka.release import Release, UnknownProducer
 from tests.core.properties.transactions.play import harms
 from tests.core.properties.transactions.timeline import transactional_swarm
-from tests.core.properties.transactions.verdict import HALF, HANGING, STUCK, TWICE, UNDEAD
+from tests.core.properties.transactions.verdict import HALF, HANGING, LOST, STUCK, TWICE, UNDEAD
 
 FAILED: Final = "producer-fails"
 """A producer cannot be used anymore, although no other producer has taken over its transactional.id."""
@@ -63,6 +63,9 @@ REPAIRS: Final = {
     ),
     "KIP-890 part 2, a late batch of the same epoch joins the next transaction": Repair(
         "3.9", (("transaction_version", 2),), "4.0", "late-batch", 41, UNDEAD
+    ),
+    "KIP-1228, a late marker ends the next transaction": Repair(
+        "4.1", (("marker_epoch_must_rise", True),), "4.2", "late-marker", 24, LOST
     ),
 }  # fmt: skip
 """The repairs, oldest first."""

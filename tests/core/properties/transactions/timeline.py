@@ -128,6 +128,9 @@ def transactional_swarm(seed: int, shape: str | None = None) -> TransactionalTim
     draw = random.Random(f"{seed}:transactions")
     workers = draw.choice((("app0",), ("app0", "app1")))
     cast = Cast(draw.choice((3, 3, 4)), draw.choice((1, 1, 2)), workers, draw.choice((1, 1, 2)))
+    pauses: tuple[int, ...] = (5, 100, 1_000)
+    if shape == "late-marker":  # another transaction makes the coordinator write the marker again, and the next one is open for long
+        cast, pauses = attrs.evolve(cast, banks=2, coordinators=1), (1_000,)
     chosen = [name for name in FAULTS if draw.random() < 0.4] or ["kill"]
     weights = [draw.choice((1, 2, 6)) for _ in chosen]
     undoing = draw.choice((0.3, 0.5, 0.7))
@@ -153,5 +156,5 @@ def transactional_swarm(seed: int, shape: str | None = None) -> TransactionalTim
     )
     return TransactionalTimeline(
         cast.brokers, seed, draw.choice((DEFAULT_LATENCY, 15_000)), cast.banks, workers, cast.coordinators,
-        draw.choice((5, 100, 1_000)) * US_PER_MS, config, tuple(steps),
+        draw.choice(pauses) * US_PER_MS, config, tuple(steps),
     )  # fmt: skip
