@@ -372,7 +372,12 @@ TRANSACTIONS: Final[dict[str, tuple[str, Witnesses]]] = {
                 "read(committed) == 5",
                 "read(committed) == 12",
                 "never transaction-state {transaction-state=CompleteCommit}",
-            )
+            ),
+            "t12-same-coordinator": (
+                "read(committed) == 5",
+                "read(committed) == 12",
+                "count coordinator-loaded {broker=3, topic=__transaction_state} == 2",
+            ),
         },
     ),
     "T13": (
