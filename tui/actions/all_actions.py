@@ -15,6 +15,7 @@ from tui.actions import admin_questions, by_hand_steps, effect_texts, fault_ques
 from tui.actions.action import Action
 from tui.actions.context import ActionContext
 from tui.actions.questions import MIN_ISR, UNCLEAN
+from tui.actions.typed_act import typed_act
 
 TIME, BROKER, NETWORK, CLUSTER, CLIENTS, HAND = "Time", "Selected broker", "Network", "Cluster", "Clients", "By hand"
 SCREENS, SCREEN = "Screens", "Screen"
@@ -196,6 +197,10 @@ ACTIONS: Final[tuple[Action, ...]] = (
         "delete-records", ("X",), "delete records",
         "Delete the selected partition's records below an offset, as kafka-delete-records does.", CLUSTER, admin_questions.cannot_delete,
         ask=admin_questions.delete_records,
+    ),
+    Action(
+        "act", ("semicolon",), "any act", "Enter any act in the notation of scripts, for example begin-transaction: {producer: app}.", CLUSTER,
+        ask=typed_act, shown=";", footer=25,
     ),
     Action("create-topic", ("T",), "create topic", "Create a topic.", CLUSTER, ask=admin_questions.create_topic),
     Action(
