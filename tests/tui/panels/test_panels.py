@@ -227,7 +227,7 @@ def test_all_who_hold_the_high_watermark_are_named() -> None:
 
 def test_with_one_line_a_loss_comes_before_who_is_missing() -> None:
     p = attrs.evolve(partition(replica(1, 9, 9, role="leader"), replica(2, 7, 7, in_isr=False)), lost=1, lost_acknowledged=1)
-    assert "lost records" in text(paint_partition(p, view_of(p), COLOR, 80, 1, left={2: "left 00:01.000"})[:2])
+    assert "other records were lost" in text(paint_partition(p, view_of(p), COLOR, 80, 1, left={2: "left 00:01.000"})[:2])
     well = attrs.evolve(p, lost=0)
     assert "b2 left" in text(paint_partition(well, view_of(well), COLOR, 80, 1, left={2: "left 00:01.000"})[:2])
 
