@@ -11,7 +11,7 @@ import attrs
 
 from core.models import events
 from core.models.account import FAIL, OK, UNKNOWN, Account, Floor
-from core.models.messages import NOTHING, Read, Refused, Row, Unclear, Value, Write, Written
+from core.models.messages import NOTHING, Connect, Connected, Read, Refused, Row, Unclear, Value, Write, Written
 from core.sim.journal import Journal
 from core.sim.messages import Disconnected
 from core.sim.network import Network
@@ -69,10 +69,11 @@ class Pending:
 
     Attributes:
         server: the server that the request was sent to.
+        sent: whether the request was sent. If not, it waits until the connection to the server is open again.
         redirects: how many more times the request can be redirected to another server.
     """
 
-    __slots__ = ("floor", "how", "invoked", "key", "probe", "redirects", "row", "server", "write")
+    __slots__ = ("floor", "how", "invoked", "key", "probe", "redirects", "row", "sent", "server", "write")
 
     def __init__(self, server: str, key: str, row: Row, how: str, invoked: int, floor: Floor, *, write: bool, probe: bool) -> None:
         self.server = server
@@ -84,6 +85,7 @@ class Pending:
         self.write = write
         self.probe = probe
         self.redirects = REDIRECTS
+        self.sent = False
 
 
 class Client(Node):
@@ -94,10 +96,11 @@ class Client(Node):
         target: the server that the client sends writes to.
         session: whether the client refuses servers that are behind what it has seen, as a ZooKeeper client does.
         seen: the highest position that the client's session has seen.
+        broken: the servers to which the connection is broken.
         pending: the requests that have not ended, by number.
     """
 
-    __slots__ = ("_turns", "account", "pending", "seen", "servers", "session", "target")
+    __slots__ = ("_turns", "account", "broken", "pending", "seen", "servers", "session", "target")
 
     account: Final[Account]
 
@@ -110,10 +113,11 @@ class Client(Node):
         self.target = servers[0]
         self.session = session
         self.seen = -1
+        self.broken: set[str] = set()
         self.pending: dict[int, Pending] = {}
         self._turns: dict[ReadLoop, int] = {}
         self.handlers.update({
-            Written: self._written, Value: self._value, Refused: self._refused, Unclear: self._unclear, Disconnected: self._disconnected,
+            Written: self._written, Value: self._value, Refused: self._refused, Unclear: self._unclear, Connected: self._connected, Disconnected: self._disconnected,
         })  # fmt: skip
         self.timers.update({"write": self._write_due, "read": self._read_due, "limit": self._limit})
 
@@ -171,7 +175,10 @@ class Client(Node):
         self.timer(limit, "limit", request)
 
     def _send(self, request: int, pending: Pending) -> None:
-        if pending.write:
+        pending.sent = pending.server not in self.broken
+        if not pending.sent:
+            self.send(pending.server, Connect())
+        elif pending.write:
             self.send(pending.server, Write(request, pending.row))
         else:
             self.send(pending.server, Read(request, pending.key, pending.how, self.seen if self.session else -1))
@@ -208,9 +215,19 @@ class Client(Node):
     def _unclear(self, answer: Unclear, sender: str) -> None:
         self._end(answer.request, UNKNOWN, answer.reason)
 
+    def _connected(self, connected: Connected, server: str) -> None:
+        self.broken.discard(server)
+        for request, pending in self.pending.items():
+            if pending.server == server and not pending.sent:
+                self._send(request, pending)
+
     def _disconnected(self, gone: Disconnected, sender: str) -> None:
+        self.broken.add(gone.node)
         for request in [request for request, each in self.pending.items() if each.server == gone.node]:
-            self._end(request, UNKNOWN, f"the connection to {gone.node} broke")
+            if self.pending[request].sent:
+                self._end(request, UNKNOWN, f"the connection to {gone.node} broke")
+            else:
+                self._end(request, FAIL, f"{gone.node} refuses connections")
         if self.target == gone.node:
             self._turn_from(gone.node)
 
@@ -224,7 +241,7 @@ class Client(Node):
     def _limit(self, request: int) -> None:
         pending = self.pending.get(request)
         if pending is not None:
-            self._end(request, UNKNOWN, "no answer within the time limit")
+            self._end(request, UNKNOWN if pending.sent else FAIL, "no answer within the time limit")
             if pending.server == self.target:
                 self._turn_from(pending.server)
 

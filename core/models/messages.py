@@ -44,6 +44,14 @@ class Read(NamedTuple):
     seen: int = -1
 
 
+class Connect(NamedTuple):
+    """A client opens a connection again after the former one broke. It sends requests only after the server has answered."""
+
+
+class Connected(NamedTuple):
+    """The server has accepted the connection."""
+
+
 class Written(NamedTuple):
     """The acknowledgment of a write."""
 

@@ -7,7 +7,7 @@ from typing import Final
 
 import attrs
 
-from core.models.messages import NOTHING, Row, wire_bytes
+from core.models.messages import NOTHING, Connect, Connected, Row, wire_bytes
 from core.sim.journal import Journal
 from core.sim.network import Network
 from core.sim.node import Node
@@ -86,6 +86,10 @@ class Server(Node):
         self.peers = peers
         self.write_time = US_PER_MS
         self.bytes_sent = 0
+        self.handlers[Connect] = self._accept
+
+    def _accept(self, connect: Connect, client: str) -> None:
+        self.reply(client, Connected())
 
     def begin(self) -> None:
         """Start the process with the data on disk."""

@@ -213,13 +213,21 @@ class ReplicationSystem(Simulation):
     # --- the end of a run ---------------------------------------------------------------------------------------------
 
     def repair(self) -> None:
-        """End all faults and the load: heal the links, resume paused servers, and start dead servers that are not gone for good."""
+        """End all faults and the load.
+
+        Heal the links, resume paused servers, start dead servers that are not gone for good, and make slow disks and links fast again.
+        """
         self.do(acts.HealAll())
         for name in list(self.paused):
             self.do(acts.Resume(name))
         for name in self.servers:
             if not self.network.alive[name] and name not in self.dead_for_good:
                 self.do(acts.Restart(name))
+            if self.servers[name].write_time != US_PER_MS:
+                self.do(acts.SlowDisk(name, US_PER_MS))
+        for (a, b), link in list(self.network.links.items()):
+            if a < b and a in self.servers and b in self.servers and link.latency != self.network.latency:
+                self.do(acts.SlowLink(a, b, self.network.latency))
         for client in self.clients.values():
             client.stop()
 

@@ -152,6 +152,9 @@ class MySQL(ReplicationSystem):
             case Rebuild(name):
                 self.server(name).clone(self.server(self.source).binlog)
                 self.server(name).follow(self.source)
+            case acts.SlowDisk(name, write_time):
+                super().execute(act)
+                self.server(name).apply_time = max(self.settings.apply_time, write_time)
             case PurgeBinlogs(name):
                 self.server(name).purged = len(self.server(name).binlog)
             case _:

@@ -34,6 +34,7 @@ class QuorumNode(Server):
         engine: the rows of the committed entries.
         votes: the nodes that voted for this candidate.
         next_index, match_index: for each peer, the next index to send, and the last one that it is known to have stored.
+        probing: the peers whose connection broke. They are sent no entries until they answer again.
         heard: when the node last heard from its leader; for a leader, when it last heard from each peer.
         election_due: when the node starts an election if it hears from no leader, µs.
         requests: the writes that wait for their entry to be committed: request and client, by index.
@@ -41,7 +42,7 @@ class QuorumNode(Server):
     """
 
     __slots__ = (
-        "_random", "_waits_for_election", "commit", "election_due", "engine", "heard", "heard_from", "leader", "log", "match_index", "next_index", "reads",
+        "_random", "_waits_for_election", "commit", "election_due", "engine", "heard", "heard_from", "leader", "log", "match_index", "next_index", "probing", "reads",
         "requests", "role", "settings", "term", "voted_for", "votes",
     )  # fmt: skip
 
@@ -63,6 +64,7 @@ class QuorumNode(Server):
         self.votes: set[str] = set()
         self.next_index: dict[str, int] = {}
         self.match_index: dict[str, int] = {}
+        self.probing: set[str] = set()
         self.heard = -1
         self.heard_from: dict[str, int] = {}
         self.election_due = 0
@@ -173,6 +175,7 @@ class QuorumNode(Server):
         self.next_index = dict.fromkeys(self.others(), len(self.log) + 1)
         self.match_index = dict.fromkeys(self.others(), 0)
         self.heard_from = dict.fromkeys(self.others(), self.journal.now)
+        self.probing.clear()
         self.append(None)
         if self.settings.automatic:
             self.timer(self.settings.heartbeat, "heartbeat", self.term)
@@ -208,7 +211,8 @@ class QuorumNode(Server):
         index = len(self.log)
         self.emit(events.EntryAppended.kind, self.address, index, self.term, row.key if row else "", row.version if row else 0)
         for peer in self.others():
-            self._send_entries(peer)
+            if peer not in self.probing:
+                self._send_entries(peer)
         if self.write_time:
             self.timer(self.write_time, "stored by leader", (index, self.log.cuts))
         else:
@@ -217,8 +221,8 @@ class QuorumNode(Server):
     def _send_entries(self, peer: str) -> None:
         """Send a peer the entries that it has not been sent yet, or none."""
         start = self.next_index[peer]
-        entries = tuple(self.log.entries[start - 1 :])
-        self.next_index[peer] = len(self.log) + 1
+        entries = () if peer in self.probing else tuple(self.log.entries[start - 1 :])
+        self.next_index[peer] = start + len(entries)
         self.send(peer, AppendEntries(self.term, start - 1, self.log.term_at(start - 1), entries, self.commit, self.reads.round))
 
     def send_round(self) -> None:
@@ -264,7 +268,7 @@ class QuorumNode(Server):
                 self.emit(events.EntryAppended.kind, self.address, index, entry.term, row.key if row else "", row.version if row else 0)
         about = (leader, self.term, end, request.round, request.commit, log.cuts)
         if not request.entries:
-            self._commit_up_to(min(request.commit, end))
+            self._commit_up_to(min(request.commit, end, log.written))
             self.reply(leader, Appended(self.term, True, min(end, log.written), request.round))
         elif log.written < end and self.write_time:
             self.timer(self.write_time, "stored", about)
@@ -294,9 +298,13 @@ class QuorumNode(Server):
         if self.role != LEADER or answer.term < self.term:
             return
         self.heard_from[peer] = self.journal.now
+        was_probing = peer in self.probing
+        self.probing.discard(peer)
         if answer.ok:
             self.match_index[peer] = max(self.match_index[peer], answer.stored)
             self._advance_commit()
+            if was_probing and self.next_index[peer] <= len(self.log):
+                self._send_entries(peer)
         else:
             self.next_index[peer] = max(self.match_index[peer] + 1, answer.stored + 1)
             self._send_entries(peer)
@@ -325,6 +333,7 @@ class QuorumNode(Server):
     def _disconnected(self, gone: Disconnected, sender: str) -> None:
         if gone.node in self.match_index:
             self.next_index[gone.node] = self.match_index[gone.node] + 1
+            self.probing.add(gone.node)
 
     # --- reads and views ----------------------------------------------------------------------------------------------
 

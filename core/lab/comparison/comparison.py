@@ -1,0 +1,190 @@
+"""Runs of several systems in step under one fault, with the same clients.
+
+Two clients write: `a`, which prefers the first server, and `b`, which prefers the others. `ra` and `rb` read what they write, where writes go;
+`rs` reads at the secondaries in turn. `probe` measures when writes and reads are possible.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+import attrs
+
+from core.lab.comparison.faults import OPERATOR_AT, Fault
+from core.lab.comparison.systems import Compared, Variant
+from core.models import acts
+from core.models.account import OK
+from core.models.client import ReadLoop, WriteLoop
+from core.models.mysql.system import MySQL
+from core.models.report import Report
+from core.models.server import CopyView
+from core.sim.errors import ActRefused
+from core.sim.journal import Sink, null_sink
+from core.sim.units import SECOND, US_PER_MS
+
+EVERY: Final = 20 * US_PER_MS
+"""The time between two writes of a client, µs."""
+
+LIMIT: Final = 12 * SECOND
+"""The time limit of a write, µs. It is longer than MySQL's default time-out of semi-synchronous replication."""
+
+READ_EVERY: Final = 37 * US_PER_MS
+"""The time between two reads of a client, µs."""
+
+WARM_UP: Final = SECOND // 10
+"""How long clients have to find the leader before the load starts, µs."""
+
+AFTER: Final = 4 * SECOND
+"""How long the load goes on after everything is repaired, µs."""
+
+QUIET: Final = 60 * SECOND
+"""How long each system then rests, µs."""
+
+
+@attrs.frozen
+class SystemView:
+    """A system at a moment.
+
+    Attributes:
+        name, title: the variant.
+        now: time since the start of the run, µs.
+        copies: what each copy has stored, what would survive a loss of power, what is acknowledged, and what is visible.
+        acked: the number of acknowledged writes.
+        open: whether the last write of each client has no outcome yet.
+        stale, backward, unacknowledged: the reads so far that were behind the acknowledged writes, behind an earlier read of the same
+            client, and ahead of the acknowledgment.
+        refused: the acts that this system refused, with the reasons.
+    """
+
+    name: str
+    title: str
+    now: int
+    copies: tuple[CopyView, ...]
+    acked: int
+    stale: int
+    backward: int
+    unacknowledged: int
+    refused: tuple[str, ...]
+
+
+class Run:
+    """One system under one fault.
+
+    Attributes:
+        variant, fault: the system and the fault.
+        system: the running system.
+        start: the virtual time at which the load starts, µs. All times of the run count from there.
+        refused: the acts that the system refused, with the reasons.
+    """
+
+    def __init__(self, variant: Variant, fault: Fault, seed: int = 0, sink: Sink = null_sink) -> None:
+        self.variant = variant
+        self.fault = fault
+        self.system: Compared = variant.build(seed, sink)
+        self.start = self.system.now + WARM_UP
+        self.refused: list[str] = []
+        self._steps = [(time, act) for time, act in fault.steps]
+        self._operator_is_due = isinstance(self.system, MySQL)
+        self._start_clients()
+
+    def _start_clients(self) -> None:
+        system, start = self.system, self.start
+        first: tuple[str, ...] = ("n1", "n2", "n3")
+        others: tuple[str, ...] = ("n2", "n3", "n1")
+        if self.fault.isolated and self.variant.model == "kafka":
+            others = others[:2]  # these are only bootstrap servers, so Kafka's clients still find the leader
+        until = start + self.fault.healed_at + AFTER
+        for number, (name, servers) in enumerate((("a", first), ("b", others))):
+            only = ("n1",) if self.fault.isolated and name == "a" else servers
+            phase = start + number * EVERY // 2
+            system.add_client(name, only).start(WriteLoop(f"k{name}", EVERY, phase, until, LIMIT))
+            reader = system.add_client(f"r{name}", only)
+            reader.start(ReadLoop(f"k{name}", READ_EVERY, start=phase + 7 * US_PER_MS, until=until, limit=SECOND))
+        system.add_client("rs", others).start(
+            ReadLoop("ka", READ_EVERY, ("n2", "n3"), self.variant.secondary_reads, start + 9 * US_PER_MS, until, SECOND)
+        )
+        probe = system.add_client("probe", others)
+        probe.start(WriteLoop("probe", 100 * US_PER_MS, start, until, SECOND, probe=True))
+        probe.start(ReadLoop("ka", 100 * US_PER_MS, start=start, until=until, limit=SECOND, probe=True))
+
+    @property
+    def elapsed(self) -> int:
+        """The time since the start of the run, µs."""
+        return self.system.now - self.start
+
+    def run_until(self, time: int) -> None:
+        """Run until a time since the start, and execute the acts that are due."""
+        while self._steps and self._steps[0][0] <= time:
+            due, act = self._steps.pop(0)
+            self._operate_until(due)
+            self.system.run_until(self.start + due)
+            try:
+                self.system.do(act)
+            except ActRefused as refused:
+                self.refused.append(f"{act.text()}: {refused}")
+        self._operate_until(time)
+        self.system.run_until(self.start + time)
+
+    def _operate_until(self, time: int) -> None:
+        """Have the operator promote a replica of MySQL, if that time has come and the source is dead or cut off."""
+        if not self._operator_is_due or time < OPERATOR_AT:
+            return
+        self._operator_is_due = False
+        system = self.system
+        assert isinstance(system, MySQL)
+        system.run_until(self.start + OPERATOR_AT)
+        if not system.network.alive[system.source] or system.is_cut(system.source, "n2"):
+            system.do(acts.Promote())
+
+    def finish(self) -> Report:
+        """Run to the end, repair everything, and return the counts."""
+        self.run_until(self.fault.healed_at)
+        if self.fault.isolated:
+            self.system.do(acts.HealAll())
+        if any(isinstance(act, acts.Kill) for _, act in self.fault.steps):
+            for _, act in self.fault.steps:
+                if isinstance(act, acts.Kill):
+                    self.system.do(acts.Restart(act.server))
+        for _, act in self.fault.steps:
+            if isinstance(act, acts.SlowDisk):
+                self.system.do(acts.SlowDisk(act.server, US_PER_MS))
+        self.run_until(self.fault.healed_at + AFTER)
+        return self.system.settle(QUIET)
+
+    def view(self) -> SystemView:
+        """Return a frozen view of the present moment."""
+        account = self.system.account
+        reads = [each for each in account.reads if each.outcome == OK and not each.probe]
+        return SystemView(
+            self.variant.name,
+            self.variant.title,
+            self.elapsed,
+            self.system.copies(),
+            sum(each.outcome == OK and not each.probe for each in account.writes),
+            sum(each.stale > 0 for each in reads),
+            sum(each.backward > 0 for each in reads),
+            sum(each.unacknowledged for each in reads),
+            tuple(self.refused),
+        )
+
+
+class Comparison:
+    """Several systems under one fault, in step on one timeline.
+
+    Attributes:
+        runs: one run for each system.
+    """
+
+    def __init__(self, variants: tuple[Variant, ...], fault: Fault, seed: int = 0) -> None:
+        self.fault = fault
+        self.runs = tuple(Run(variant, fault, seed) for variant in variants)
+
+    def run_until(self, time: int) -> tuple[SystemView, ...]:
+        """Run all systems until a time since the start, and return their views."""
+        for run in self.runs:
+            run.run_until(time)
+        return tuple(run.view() for run in self.runs)
+
+    def finish(self) -> tuple[Report, ...]:
+        """Run all systems to the end, and return their counts."""
+        return tuple(run.finish() for run in self.runs)

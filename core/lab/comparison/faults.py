@@ -1,0 +1,68 @@
+"""The faults of a comparison. Each is a list of acts with their times, which are the same in all systems."""
+
+from __future__ import annotations
+
+from typing import Final
+
+import attrs
+
+from core.models import acts
+from core.sim.units import SECOND, US_PER_MS
+
+FAULT_AT: Final = SECOND + 1_500
+"""When a fault begins, µs: between the acknowledgment of an asynchronous write and its arrival at a replica."""
+
+HEALED_AT: Final = 61 * SECOND
+"""When a fault ends, µs."""
+
+OPERATOR_AT: Final = 31 * SECOND
+"""When an operator promotes a replica, if the model has operators who do this and the source is dead or cut off, µs."""
+
+
+@attrs.frozen
+class Fault:
+    """A fault.
+
+    Attributes:
+        name: the name on the command line.
+        title: what happens.
+        steps: the acts, each with its time since the start of the run, µs.
+        healed_at: when everything is repaired, µs.
+        isolated: whether client `a` is cut off together with the primary.
+    """
+
+    name: str
+    title: str
+    steps: tuple[tuple[int, acts.Act], ...]
+    healed_at: int = HEALED_AT
+    isolated: bool = False
+
+
+FAULTS: Final = (
+    Fault("none", "nothing fails", ()),
+    Fault("primary-dies", "the primary's process is killed", ((FAULT_AT, acts.Kill("n1")),)),
+    Fault("replica-dies", "a replica's process is killed", ((FAULT_AT, acts.Kill("n3")),)),
+    Fault(
+        "primary-cut-off",
+        "the primary is cut off together with a client",
+        ((FAULT_AT, acts.Isolate("n1", ("a", "ra"))),),
+        isolated=True,
+    ),
+    Fault("slow-replica", "writes to a replica's disk take 800 ms", ((FAULT_AT, acts.SlowDisk("n3", 800 * US_PER_MS)),)),
+    Fault(
+        "power-loss",
+        "all machines lose power for 2 seconds",
+        ((FAULT_AT, acts.PowerLoss(("n1", "n2", "n3"))), *((FAULT_AT + 2 * SECOND, acts.Restart(name)) for name in ("n1", "n2", "n3"))),
+        healed_at=31 * SECOND,
+    ),
+)
+"""The faults, of which the first is none."""
+
+
+def fault_named(name: str) -> Fault:
+    """Return a fault.
+
+    Raises:
+        KeyError: there is none of this name.
+    """
+    return {each.name: each for each in FAULTS}[name]

@@ -1,0 +1,109 @@
+"""The ways of reading from Kafka's replicas, which differ in the limit of a read.
+
+- `leader`: only the leader answers, up to its high watermark. This is Kafka's default.
+- `kip-392`: a follower in the ISR answers up to its own high watermark. The client keeps a position that never goes back; a follower
+  that is behind the position sends the client to the leader.
+- `follower-hw`: every replica answers up to its own high watermark, and the client keeps no position. Kafka doesn't allow this.
+- `follower-leo`: every replica answers with everything in its log. Kafka doesn't allow this.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+from core.kafka.broker.broker import Broker
+from core.kafka.ids import TopicPartition
+from core.kafka.log.replica_log import ReplicaLog
+from core.lab.cluster_nodes import ClusterNodes
+from core.lab.comparison.kafka_client import Served
+from core.models.messages import NOTHING, Row
+
+LEADER: Final = "leader"
+KIP_392: Final = "kip-392"
+FOLLOWER_HW: Final = "follower-hw"
+FOLLOWER_LEO: Final = "follower-leo"
+
+READS: Final = (LEADER, KIP_392, FOLLOWER_HW, FOLLOWER_LEO)
+"""The ways of reading. The first is the default."""
+
+
+def rows_of(log: ReplicaLog, end: int, start: int = 0) -> Iterator[tuple[int, str, int, int]]:
+    """Yield offset, key, version, and uid of the workload's records in a log from `start` to below an end offset."""
+    for run in log.runs():
+        if run.end <= start or run.start >= end:
+            continue
+        for batch in run.term.batches_within(max(start, run.start), min(run.end, end)):
+            if type(batch.content) is tuple and max(start, run.start) <= batch.base < min(run.end, end):
+                for number, (key, value) in enumerate(batch.content):
+                    yield batch.base + number, key, int(value), batch.batch_id
+
+
+class Replicas:
+    """What the replicas of a partition serve.
+
+    Attributes:
+        cluster: the cluster.
+        tp: the partition.
+    """
+
+    def __init__(self, cluster: ClusterNodes, tp: TopicPartition) -> None:
+        self.cluster: Final = cluster
+        self.tp: Final = tp
+
+    def serve(self, client: str, key: str, broker: int, how: str, position: int) -> Served:
+        """Return what a broker answers to a client's read of a key."""
+        cluster = self.cluster
+        address = f"b{broker}"
+        if broker not in cluster.brokers or not cluster.network.alive.get(address, False):
+            return Served(refusal="the broker doesn't run")
+        link = cluster.network.links.get((client, address))
+        if (link is not None and link.cut) or address in cluster.paused:
+            return Served(unreachable=True)
+        limit = self.limit(cluster.brokers[broker], how or LEADER, position)
+        if limit is None:
+            return self._at_leader(client, key, broker, how, position)
+        log = cluster.brokers[broker].disk.logs[self.tp]
+        return Served(self.latest(log, key, limit), limit)
+
+    def limit(self, broker: Broker, how: str, position: int) -> int | None:
+        """Return the offset below which a replica answers; None if it doesn't answer."""
+        log = broker.disk.logs.get(self.tp)
+        partition = broker.partitions.get(self.tp)
+        if log is None or partition is None:
+            return None
+        if how == FOLLOWER_LEO:
+            return log.leo
+        if how == FOLLOWER_HW or partition.is_leader:
+            return log.high_watermark
+        leader = self._leader()
+        if how != KIP_392 or leader is None or broker.id not in leader.partitions[self.tp].isr or log.high_watermark < position:
+            return None
+        return log.high_watermark
+
+    def _at_leader(self, client: str, key: str, broker: int, how: str, position: int) -> Served:
+        """Return the leader's answer to a client that a follower has sent to it. Other ways of reading are refused."""
+        leader = self._leader()
+        if how != KIP_392 or leader is None or leader.id == broker:
+            return Served(refusal="the broker doesn't lead the partition")
+        return self.serve(client, key, leader.id, how, position)
+
+    def _leader(self) -> Broker | None:
+        """Return the leader of the highest leader epoch."""
+        led = [broker for broker in self.cluster.brokers.values() if self._leads(broker)]
+        return max(led, key=lambda broker: broker.partitions[self.tp].leader_epoch, default=None)
+
+    def _leads(self, broker: Broker) -> bool:
+        partition = broker.partitions.get(self.tp)
+        return partition is not None and partition.is_leader and self.cluster.network.alive[broker.address]
+
+    def latest(self, log: ReplicaLog, key: str, end: int) -> Row:
+        """Return the latest version of a key below an end offset. It searches backward, because versions grow with the offset."""
+        width = 32
+        while end > log.log_start:
+            start = max(log.log_start, end - width)
+            found = [Row(each, version, uid) for _, each, version, uid in rows_of(log, end, start) if each == key]
+            if found:
+                return found[-1]
+            end, width = start, 2 * width
+        return NOTHING

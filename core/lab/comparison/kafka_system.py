@@ -1,0 +1,222 @@
+"""Kafka under the common workload: the acts, clients, and counts of the other models, on the laboratory's own cluster."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import ClassVar, Final
+
+import attrs
+
+from core.kafka.ids import TopicPartition
+from core.kafka.release import CURRENT, Release
+from core.kafka.topic_spec import PartitionSpec, TopicSpec
+from core.lab import acts as kafka_acts
+from core.lab.cluster import Cluster
+from core.lab.comparison.kafka_client import WorkloadClient
+from core.lab.comparison.kafka_reads import READS, Replicas, rows_of
+from core.lab.spec import BrokerSpec, ClusterSpec, NetworkSpec
+from core.models import acts
+from core.models.account import Account
+from core.models.messages import Row
+from core.models.report import Report, counts
+from core.models.server import CopyView
+from core.models.system import QUIET
+from core.sim.errors import ActRefused
+from core.sim.journal import Sink, null_sink
+from core.sim.units import US_PER_MS
+
+TP: Final = TopicPartition("t", 0)
+"""The partition that the workload writes to."""
+
+
+@attrs.frozen
+class KafkaSettings:
+    """The settings of Kafka in a comparison.
+
+    Attributes:
+        brokers: the number of brokers, which all have a replica.
+        acks: the acks of the writes: 0, 1, or -1 for all.
+        min_isr: min.insync.replicas.
+        unclean: unclean.leader.election.enable.
+        latency: the latency of each link between brokers, µs.
+    """
+
+    brokers: int = 3
+    acks: int = -1
+    min_isr: int = 2
+    unclean: bool = False
+    latency: int = US_PER_MS
+
+
+class KafkaSystem:
+    """A Kafka cluster with one partition, whose brokers are `b1`, `b2`, and so on; `n1` also means `b1`.
+
+    Attributes:
+        cluster: the cluster.
+        account: the account of what clients asked and were told.
+        replicas: what the replicas serve.
+        dead_for_good: the brokers whose machines do not come back.
+        bytes_sent: not counted for Kafka; always 0.
+    """
+
+    model: ClassVar[str] = "kafka"
+    READS: ClassVar = READS
+
+    def __init__(self, settings: KafkaSettings | None = None, seed: int = 0, sink: Sink = null_sink, release: Release = CURRENT) -> None:
+        self.settings = settings = settings or KafkaSettings()
+        brokers = tuple(BrokerSpec(number) for number in range(1, settings.brokers + 1))
+        topic = TopicSpec(TP.topic, assignment=(PartitionSpec(tuple(broker.id for broker in brokers)),))
+        given = (("min.insync.replicas", settings.min_isr), ("unclean.leader.election.enable", settings.unclean))
+        self.cluster = Cluster(ClusterSpec(brokers, (topic,), given, NetworkSpec(settings.latency)), release, seed, sink)
+        self.account = Account(self.cluster.journal)
+        self.replicas = Replicas(self.cluster, TP)
+        self.clients: dict[str, WorkloadClient] = {}
+        self.servers = tuple(f"b{broker.id}" for broker in brokers)
+        self.dead_for_good: set[str] = set()
+
+    @property
+    def now(self) -> int:
+        """Virtual time, µs."""
+        return self.cluster.now
+
+    def run_until(self, time: int) -> None:
+        """Run until a time, µs."""
+        self.cluster.run_until(time)
+
+    def add_client(self, name: str, servers: tuple[str, ...] = ()) -> WorkloadClient:
+        """Add a client that needs no time to reach the brokers. `servers` are its bootstrap servers."""
+        cluster, network = self.cluster, self.cluster.network
+        brokers = tuple(broker_of(server) for server in servers or self.servers)
+        client = WorkloadClient(
+            name, TP, brokers, network, cluster.journal, cluster.account, self.account, self.settings.acks, self.replicas.serve
+        )  # fmt: skip
+        cluster.add_client(client)
+        self.clients[name] = client
+        for server in self.servers:
+            network.link((name, server)).latency = network.link((server, name)).latency = 0
+        client.refresh_metadata()
+        return client
+
+    # --- acts ---------------------------------------------------------------------------------------------------------
+
+    def do(self, act: acts.Act) -> None:
+        """Execute an act of the other models.
+
+        Raises:
+            ActRefused: the act is impossible now or makes no sense in Kafka.
+        """
+        for each in self.translated(act):
+            self.cluster.do(each)
+
+    def translated(self, act: acts.Act) -> Iterable[kafka_acts.Act]:
+        """Return the laboratory's acts for an act of the other models.
+
+        Raises:
+            ActRefused: the act makes no sense in Kafka.
+        """
+        match act:
+            case acts.Kill(server):
+                return [kafka_acts.Kill(broker_of(server))]
+            case acts.Restart(server):
+                return [kafka_acts.Start(broker_of(server))]
+            case acts.Pause(server):
+                return [kafka_acts.Pause(broker_of(server))]
+            case acts.Resume(server):
+                return [kafka_acts.Resume(broker_of(server))]
+            case acts.PowerLoss(servers):
+                return [kafka_acts.PowerLoss(broker_of(server), unflushed="lost") for server in servers]
+            case acts.SlowLink(a, b, latency):
+                return [kafka_acts.Link((node_of(a), node_of(b)), latency)]
+            case acts.SlowDisk(server, delay):
+                return [kafka_acts.SlowDisk(broker_of(server), delay)]
+            case acts.Cut(a, b):
+                return [kafka_acts.Cut((node_of(a), node_of(b)))]
+            case acts.Heal(a, b):
+                return [kafka_acts.Heal((node_of(a), node_of(b)))]
+            case acts.HealAll():
+                return [kafka_acts.Heal()] if any(link.cut for link in self.cluster.network.links.values()) else []
+            case acts.Isolate(server, clients):
+                inside = [node_of(server), *clients]
+                outside = [name for name in self.cluster.nodes if name not in inside]
+                pairs = [(a, b) for a in inside for b in outside if a not in clients or b not in self.clients]
+                return [kafka_acts.Cut(pair) for pair in pairs]
+            case acts.Promote(_, accept_data_loss):
+                if not accept_data_loss:
+                    raise ActRefused(
+                        "Kafka's controller elects the leader from the ISR; only an unclean election can take another replica, "
+                        "which needs accept_data_loss"
+                    )
+                return [kafka_acts.Elect("unclean", TP)]
+            case _:
+                raise ActRefused(f"kafka has no act '{act.word}'")
+
+    # --- the end of a run ---------------------------------------------------------------------------------------------
+
+    def repair(self) -> None:
+        """End all faults, and stop the load."""
+        self.do(acts.HealAll())
+        for node in list(self.cluster.paused):
+            self.do(acts.Resume(node))
+        for server in self.servers:
+            if not self.cluster.network.alive[server] and server not in self.dead_for_good:
+                self.do(acts.Restart(server))
+            else:
+                self.do(acts.SlowDisk(server, 0))
+        for a, b in [pair for pair in self.cluster.network.links if pair[0] in self.servers and pair[1] in self.servers]:
+            self.do(acts.SlowLink(a, b, self.settings.latency))
+        for client in self.clients.values():
+            client.stop()
+
+    def settle(self, quiet: int = QUIET) -> Report:
+        """End all faults and the load, wait until nothing more changes, and return the counts."""
+        self.repair()
+        self.run_until(self.now + quiet)
+        return self.report()
+
+    def authority(self) -> str:
+        """Return the leader; empty if there is none."""
+        leader = self.cluster.partition_view(TP).leader
+        return f"b{leader}" if leader > 0 and self.cluster.network.alive[f"b{leader}"] else ""
+
+    def rows(self, server: str) -> dict[object, Row]:
+        """Return the rows that a replica holds below its high watermark, by offset. The leader's are those below its log end."""
+        log = self.cluster.brokers[broker_of(server)].disk.logs[TP]
+        end = log.leo if server == self.authority() else log.high_watermark
+        return {offset: Row(key, version, uid) for offset, key, version, uid in rows_of(log, end)}
+
+    def report(self) -> Report:
+        """Return the counts, with the leader's log as the final state."""
+        authority = self.authority()
+        places = self.rows(authority) if authority else {}
+        others = [self.rows(name) for name in self.servers if authority and name != authority and self.cluster.network.alive[name]]
+        return counts(self.account, authority, list(places.values()), places, others, 0)
+
+    # --- views --------------------------------------------------------------------------------------------------------
+
+    def copies(self) -> tuple[CopyView, ...]:
+        """Return a frozen view of each replica."""
+        view = self.cluster.partition_view(TP)
+        oks = self.account.oks
+        found = []
+        for server in self.servers:
+            broker = broker_of(server)
+            log = self.cluster.brokers[broker].disk.logs[TP]
+            role = "leader" if broker == view.leader else "in sync" if broker in view.isr else "out of sync"
+            held = [uid for _, _, _, uid in rows_of(log, log.leo)]
+            found.append(
+                CopyView(
+                    server, role, self.cluster.network.alive[server], view.leader_epoch, len(held), min(log.leo, log.recovery_point),
+                    log.high_watermark, sum(uid in oks for uid in held),
+                )
+            )  # fmt: skip
+        return tuple(found)
+
+
+def broker_of(server: str) -> int:
+    """Return the id of a broker that is named `b1` or, as in the other models, `n1`."""
+    return int(server[1:])
+
+
+def node_of(name: str) -> str:
+    """Return the name of a node in the cluster: `n1` is `b1`."""
+    return f"b{name[1:]}" if name[:1] == "n" and name[1:].isdecimal() else name
