@@ -85,13 +85,13 @@ class Report:
 
     @property
     def write_unavailable_us(self) -> int:
-        """The sum of the write outages, µs."""
-        return sum(each.length for each in self.write_outages)
+        """The time within write outages, µs."""
+        return covered(self.write_outages)
 
     @property
     def read_unavailable_us(self) -> int:
-        """The sum of the read outages, µs."""
-        return sum(each.length for each in self.read_outages)
+        """The time within read outages, µs."""
+        return covered(self.read_outages)
 
     def latency(self, share: float) -> int:
         """Return a percentile of the write latencies, µs; 0 if nothing was acknowledged."""
@@ -166,6 +166,15 @@ def outages(probes: Sequence[WriteRecord | ReadRecord]) -> tuple[Outage, ...]:
     if start >= 0:
         found.append(Outage(start, last))
     return tuple(found)
+
+
+def covered(intervals: Sequence[Outage]) -> int:
+    """Return the time within outages, which can overlap, µs."""
+    total = reached = 0
+    for each in intervals:
+        total += max(0, each.end - max(reached, each.start))
+        reached = max(reached, each.end)
+    return total
 
 
 def _because_lost(stale: Sequence[ReadRecord], lost: Iterable[Row], account: Account) -> int:

@@ -213,7 +213,7 @@ class ReplicationSystem(Simulation):
     # --- the end of a run ---------------------------------------------------------------------------------------------
 
     def repair(self) -> None:
-        """End all faults and the load.
+        """End all faults.
 
         Heal the links, resume paused servers, start dead servers that are not gone for good, and make slow disks and links fast again.
         """
@@ -228,12 +228,16 @@ class ReplicationSystem(Simulation):
         for (a, b), link in list(self.network.links.items()):
             if a < b and a in self.servers and b in self.servers and link.latency != self.network.latency:
                 self.do(acts.SlowLink(a, b, self.network.latency))
+
+    def stop_load(self) -> None:
+        """Stop all loops of all clients. Outstanding requests go on."""
         for client in self.clients.values():
             client.stop()
 
     def settle(self, quiet: int = QUIET) -> Report:
         """End all faults and the load, wait until nothing changes anymore, and return the counts."""
         self.repair()
+        self.stop_load()
         self.run_until(self.now + quiet)
         return self.report()
 

@@ -34,12 +34,20 @@ def add_commands(commands: Any) -> None:
         metavar="FILE",
         help="write the event log to this file; if the path ends in '/', write one log for each run to this directory",
     )
+    run.add_argument(
+        "--model",
+        action="append",
+        metavar="MODEL",
+        help="run the faults of a scenario, or a fault such as primary-dies, under another replication model, with the same clients in each; repeatable",
+    )
     run.add_argument("--json", action="store_true", help="print the results as one JSON document")
     run.add_argument("--junit", metavar="FILE", help="write the results as JUnit XML")
     run.set_defaults(command=_run)
 
 
 def _run(arguments: argparse.Namespace) -> int:
+    if arguments.model:
+        return _run_models(arguments)
     with gc_disabled():
         from scenarios import catalogue
         from scenarios.errors import InputError
@@ -95,6 +103,23 @@ def _run(arguments: argparse.Namespace) -> int:
     if arguments.junit is not None:
         write_text(arguments.junit, results.as_junit(done))
     return HELD if all(result.held for result in done) else FAILED
+
+
+def _run_models(arguments: argparse.Namespace) -> int:
+    """Run faults under several replication models. Print the counts of each, and the first difference that a client sees."""
+    with gc_disabled():
+        from scenarios.errors import InputError
+        from scenarios.io.termination_signals import raise_on_signals
+        from scenarios.running import models
+
+    for option in ("release", "feature", "log", "junit", "json"):
+        if getattr(arguments, option):
+            raise InputError(f"--{option}: cannot be combined with --model")
+    seed = seed_of(arguments.seed)
+    with raise_on_signals():
+        for name in arguments.scenarios or models.fault_names():
+            print_lines(models.lines(name, arguments.model, 0 if seed is None else seed), flush=True)
+    return HELD
 
 
 def _print_to_stdout(lines: Iterable[str]) -> None:

@@ -1,7 +1,7 @@
 """Runs of several systems in step under one fault, with the same clients.
 
 Two clients write: `a`, which prefers the first server, and `b`, which prefers the others. `ra` and `rb` read what they write, where writes go;
-`rs` reads at the secondaries in turn. `probe` measures when writes and reads are possible.
+`rs` reads at the secondaries in turn. `probe` and `probe-r` measure when writes and reads are possible.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from typing import Final
 
 import attrs
 
-from core.lab.comparison.faults import OPERATOR_AT, Fault
+from core.lab.comparison.faults import OPERATOR_AFTER, Fault
 from core.lab.comparison.systems import Compared, Variant
 from core.models import acts
 from core.models.account import OK
@@ -105,7 +105,8 @@ class Run:
         )
         probe = system.add_client("probe", others)
         probe.start(WriteLoop("probe", 100 * US_PER_MS, start, until, SECOND, probe=True))
-        probe.start(ReadLoop("ka", 100 * US_PER_MS, start=start, until=until, limit=SECOND, probe=True))
+        reading_probe = system.add_client("probe-r", others)
+        reading_probe.start(ReadLoop("ka", 100 * US_PER_MS, start=start, until=until, limit=SECOND, probe=True))
 
     @property
     def elapsed(self) -> int:
@@ -127,27 +128,20 @@ class Run:
 
     def _operate_until(self, time: int) -> None:
         """Have the operator promote a replica of MySQL, if that time has come and the source is dead or cut off."""
-        if not self._operator_is_due or time < OPERATOR_AT:
+        moment = (self.fault.steps[0][0] if self.fault.steps else 0) + OPERATOR_AFTER
+        if not self._operator_is_due or time < moment:
             return
         self._operator_is_due = False
         system = self.system
         assert isinstance(system, MySQL)
-        system.run_until(self.start + OPERATOR_AT)
+        system.run_until(self.start + moment)
         if not system.network.alive[system.source] or system.is_cut(system.source, "n2"):
             system.do(acts.Promote())
 
     def finish(self) -> Report:
         """Run to the end, repair everything, and return the counts."""
         self.run_until(self.fault.healed_at)
-        if self.fault.isolated:
-            self.system.do(acts.HealAll())
-        if any(isinstance(act, acts.Kill) for _, act in self.fault.steps):
-            for _, act in self.fault.steps:
-                if isinstance(act, acts.Kill):
-                    self.system.do(acts.Restart(act.server))
-        for _, act in self.fault.steps:
-            if isinstance(act, acts.SlowDisk):
-                self.system.do(acts.SlowDisk(act.server, US_PER_MS))
+        self.system.repair()
         self.run_until(self.fault.healed_at + AFTER)
         return self.system.settle(QUIET)
 

@@ -15,8 +15,8 @@ FAULT_AT: Final = SECOND + 1_500
 HEALED_AT: Final = 61 * SECOND
 """When a fault ends, µs."""
 
-OPERATOR_AT: Final = 31 * SECOND
-"""When an operator promotes a replica, if the model has operators who do this and the source is dead or cut off, µs."""
+OPERATOR_AFTER: Final = 30 * SECOND
+"""How long after the first act an operator promotes a replica, if the model has operators and the source is dead or cut off, µs."""
 
 
 @attrs.frozen
@@ -41,6 +41,11 @@ class Fault:
 FAULTS: Final = (
     Fault("none", "nothing fails", ()),
     Fault("primary-dies", "the primary's process is killed", ((FAULT_AT, acts.Kill("n1")),)),
+    Fault(
+        "replica-behind",
+        "a replica falls 300 ms behind, and then the primary's process is killed",
+        ((FAULT_AT, acts.SlowLink("n1", "n2", 300 * US_PER_MS)), (FAULT_AT + 2 * SECOND, acts.Kill("n1"))),
+    ),
     Fault("replica-dies", "a replica's process is killed", ((FAULT_AT, acts.Kill("n3")),)),
     Fault(
         "primary-cut-off",

@@ -32,13 +32,14 @@ class Difference:
 
 
 def first_difference(runs: Sequence[Run]) -> Difference | None:
-    """Return the first request, by the time when it was sent, whose answers differ; None if there is none.
+    """Return the first request since the first fault whose answers differ; None if there is none.
 
     Answers differ if their outcomes differ, if one breaks a promise to the reader that the other keeps, or if one takes at least
     `SLOW` longer.
     """
     tables = [_answers(run) for run in runs]
-    common = sorted(set(tables[0]).intersection(*tables[1:]))
+    since = min((time for run in runs for time, _ in run.fault.steps), default=0)
+    common = sorted(key for key in set(tables[0]).intersection(*tables[1:]) if key[0] >= since)
     for key in common:
         answers = [table[key] for table in tables]
         outcomes = {kind for kind, _, _ in answers}

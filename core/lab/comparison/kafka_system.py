@@ -153,7 +153,7 @@ class KafkaSystem:
     # --- the end of a run ---------------------------------------------------------------------------------------------
 
     def repair(self) -> None:
-        """End all faults, and stop the load."""
+        """End all faults."""
         self.do(acts.HealAll())
         for node in list(self.cluster.paused):
             self.do(acts.Resume(node))
@@ -164,12 +164,16 @@ class KafkaSystem:
                 self.do(acts.SlowDisk(server, 0))
         for a, b in [pair for pair in self.cluster.network.links if pair[0] in self.servers and pair[1] in self.servers]:
             self.do(acts.SlowLink(a, b, self.settings.latency))
+
+    def stop_load(self) -> None:
+        """Stop all loops of all clients. Outstanding requests go on."""
         for client in self.clients.values():
             client.stop()
 
     def settle(self, quiet: int = QUIET) -> Report:
         """End all faults and the load, wait until nothing more changes, and return the counts."""
         self.repair()
+        self.stop_load()
         self.run_until(self.now + quiet)
         return self.report()
 

@@ -58,6 +58,9 @@ class Compared(Protocol):
     def copies(self) -> tuple[CopyView, ...]:
         """Return a frozen view of each copy."""
 
+    def repair(self) -> None:
+        """End all faults."""
+
     def settle(self, quiet: int) -> Report:
         """End all faults and the load, wait, and return the counts."""
 

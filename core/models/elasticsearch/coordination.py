@@ -64,6 +64,7 @@ class Coordination:
         master: the node's master; empty if it has none.
         found: the nodes that have answered in this round of discovery.
         votes: the nodes that vote for this candidate.
+        new_voters: those of them that have not been part of a cluster since their process started.
         publishing: whether the master waits for answers to a state.
         answers: the nodes that have accepted it.
         committed: whether it is in force already.
@@ -72,7 +73,7 @@ class Coordination:
     """
 
     __slots__ = (
-        "_node", "_on_state", "_random", "_round", "_settings", "accepted", "answers", "applied", "checks", "closed", "committed", "found", "master", "mode",
+        "_node", "_on_state", "_random", "_round", "_settings", "accepted", "answers", "applied", "checks", "closed", "committed", "found", "master", "mode", "new_voters",
         "publishing", "tasks", "term", "votes",
     )  # fmt: skip
 
@@ -89,6 +90,7 @@ class Coordination:
         self.master = ""
         self.found: set[str] = set()
         self.votes: set[str] = set()
+        self.new_voters: set[str] = set()
         self.publishing = False
         self.answers: set[str] = set()
         self.committed = False
@@ -175,6 +177,7 @@ class Coordination:
             return
         self.term += 1
         self.votes = {self._node.address}
+        self.new_voters = set(self.votes) if self.applied == EMPTY else set()
         for peer in self._others():
             self._node.send(peer, RequestJoin(self.term, self.accepted.stamp))
         self._count_votes()
@@ -184,11 +187,13 @@ class Coordination:
         if granted:
             self.term = request.term
             self.votes.clear()
-        self._node.reply(sender, JoinVote(self.term, granted))
+        self._node.reply(sender, JoinVote(self.term, granted, self.applied == EMPTY))
 
     def _join_vote(self, vote: JoinVote, sender: str) -> None:
         if self.mode == CANDIDATE and vote.granted and vote.term == self.term and self._node.address in self.votes:
             self.votes.add(sender)
+            if vote.is_new:
+                self.new_voters.add(sender)
             self._count_votes()
         elif self.mode == CANDIDATE:
             self.term = max(self.term, vote.term)
@@ -200,7 +205,8 @@ class Coordination:
         self.mode, self.master = MASTER, name
         self._node.emit(events.MasterElected.kind, name, self.term, len(self.votes))
         nodes = [peer for peer in self._node.peers if peer in self.votes or (peer in self.accepted.nodes and peer not in self.closed)]
-        self._propose(with_nodes(self.accepted, nodes, name), f"{name} is the new master")
+        kept = with_nodes(self.accepted, [node for node in nodes if node not in self.new_voters], name)
+        self._propose(with_nodes(kept, nodes, name), f"{name} is the new master")
         self._watch()
 
     def _join_cluster(self, join: JoinCluster, sender: str) -> None:

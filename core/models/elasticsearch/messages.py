@@ -33,10 +33,15 @@ class RequestJoin(NamedTuple):
 
 
 class JoinVote(NamedTuple):
-    """The answer to `RequestJoin`."""
+    """The answer to `RequestJoin`.
+
+    Attributes:
+        is_new: whether the node has not been part of a cluster since its process started. Its copy then has to recover.
+    """
 
     term: int
     granted: bool
+    is_new: bool
 
 
 class JoinCluster(NamedTuple):

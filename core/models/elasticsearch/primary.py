@@ -113,7 +113,7 @@ class Primary:
                 del self.tracked[copy]
                 self.recovering.discard(copy)
                 self.left[copy] = now
-        self.recovering -= set(state.started)
+        self.recovering = {copy for copy in self.recovering if copy in state.nodes and copy not in state.started}
         self.failing &= set(self.tracked)
         for copy in sorted(self.failing):
             self._ask_to_remove(copy)
@@ -298,10 +298,14 @@ class Primary:
                 self._node.timer(RECONNECT_INTERVAL, "reconnect", self.term)
             else:
                 self.recovering.add(copy)
+                self._node.timer(RECONNECT_INTERVAL, "reconnect", self.term)
                 self._node.send(copy, RecoveryStart(self.term))
 
     def _reconnect(self, term: int) -> None:
+        """Try again to recover the copies that are not started. Their process can have ended without notice."""
         if term == self.term:
+            reached = self._shard.global_checkpoint
+            self.recovering = {copy for copy in self.recovering if self.tracked.get(copy, -2) >= reached}
             self._coordination.closed.difference_update(set(self.state.nodes) - set(self.state.started))
             self._start_recoveries()
 

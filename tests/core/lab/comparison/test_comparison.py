@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import cache
+from pathlib import Path
 
 import attrs
 import pytest
@@ -12,6 +13,7 @@ from core.lab.comparison.faults import FAULT_AT, FAULTS, Fault, fault_named
 from core.lab.comparison.first_difference import first_difference
 from core.lab.comparison.kafka_system import KafkaSystem
 from core.lab.comparison.systems import VARIANTS, variant_named
+from core.lab.comparison.table import markdown_table
 from core.models import acts
 from core.models.report import Report
 from core.sim.errors import ActRefused
@@ -79,4 +81,13 @@ def test_acts_that_make_no_sense_are_refused_with_the_reason() -> None:
 
 
 def test_all_faults_have_titles() -> None:
-    assert len({fault.title for fault in FAULTS}) == len(FAULTS) == 6
+    assert len({fault.title for fault in FAULTS}) == len(FAULTS) == 7
+
+
+def test_the_page_shows_what_the_runs_show() -> None:
+    page = (Path(__file__).parents[4] / "docs/why.md").read_text("utf-8")
+    section = page.split("<!-- table: primary-dies -->")[1].split("<!-- end of table -->")[0]
+    for variant in ("kafka", "mysql", "mysql-semi-sync", "quorum"):
+        _, report = played("primary-dies", variant)
+        (row,) = markdown_table([variant_named(variant).title], [report])[2:]
+        assert row in section

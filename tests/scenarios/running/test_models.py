@@ -1,0 +1,72 @@
+"""The faults of a scenario run under several replication models, and the command line shows the difference."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from core.lab import acts as kafka_acts
+from core.lab.comparison.script import script_of
+from core.models import acts
+from core.sim.units import SECOND
+from scenarios.errors import InputError
+from scenarios.running import models
+
+ROOT = Path(__file__).parents[3]
+
+SCRIPT = """
+scenario: leader-pauses
+about: The leader pauses for a second.
+cluster:
+  brokers: 3
+  topics: {orders: {replicas: [[1, 2, 3]]}}
+timeline:
+  - load: {topic: orders, rate: 100}
+  - at: 1s
+    pause: 1
+  - wait: 1s
+    resume: 1
+  - note: only Kafka has settings of this name
+    set: {name: replica.lag.time.max.ms, value: 10000}
+"""
+
+
+def test_a_scenario_runs_under_other_models(tmp_path: Path) -> None:
+    path = tmp_path / "script.yaml"
+    path.write_text(SCRIPT)
+    done = subprocess.run(
+        [sys.executable, "-m", "tui", "run", str(path), "--model", "quorum", "--model", "mysql"],
+        cwd=ROOT, capture_output=True, text=True, check=True,
+    )  # fmt: skip
+    lines = done.stdout.splitlines()
+    assert lines[0] == "leader-pauses: The leader pauses for a second."
+    assert "  1s: pause the process of n1" in lines
+    assert "  2s: resume the process of n1" in lines
+    assert "  left out: set: only Kafka has this act" in lines
+    rows = {line.split()[0]: line.split() for line in lines if line.startswith(("quorum ", "mysql "))}
+    assert {name: row[2] for name, row in rows.items()} == {"quorum": "0", "mysql": "0"}
+    assert any(line.startswith("the first difference that a client sees: at 1") for line in lines)
+    assert all(len(line) <= 100 for line in lines)
+
+
+def test_what_cannot_run_is_refused_with_the_reason() -> None:
+    for name, model, reason in (
+        ("primary-dies", "mysqll", "did you mean mysql?"),
+        ("b2-high-watermark", "mysql", "done by hand"),
+        ("l3-power-loss-one", "mysql", "'until' waits for a state of Kafka"),
+    ):
+        with pytest.raises(InputError, match=reason):
+            list(models.lines(name, [model], 0))
+
+
+def test_acts_on_brokers_and_links_are_translated() -> None:
+    timeline = (
+        (SECOND, kafka_acts.Kill(1)), (2 * SECOND, kafka_acts.Isolate("b2")), (3 * SECOND, kafka_acts.Cut(("b1", "controller"))),
+        (4 * SECOND, kafka_acts.Link(("b1", "b3"), latency=5)), (5 * SECOND, kafka_acts.Heal()), (6 * SECOND, kafka_acts.Load("t", 1)),
+    )  # fmt: skip
+    script = script_of("x", "x", timeline)
+    assert [act for _, act in script.fault.steps] == [acts.Kill("n1"), acts.Isolate("n2"), acts.SlowLink("n1", "n3", 5), acts.HealAll()]
+    assert script.left_out == ("cut: only Kafka has this act",)
