@@ -16,7 +16,7 @@ from scenarios import catalogue
 from scenarios.releases import release_named
 from tests.tui.app.test_playground import playing, screen_text
 from tui.actions.all_actions import ACTIONS
-from tui.app.playground import Playground
+from tui.app.playground import ActionProvider, Playground
 from tui.main_screen.screen import MainScreen
 from tui.session.play_target import PlayTarget
 
@@ -130,26 +130,46 @@ async def by_palette(app: Playground, pilot: Pilot[int], label: str) -> None:
     raise AssertionError(f"the palette does not offer {label!r}")
 
 
-@pytest.mark.parametrize("action", [a for a in ACTIONS if a.id not in ("palette",)], ids=lambda a: a.id)
+OFFERED = [action for action in ACTIONS if action.id != "palette"]
+
+
+@pytest.mark.parametrize("action", OFFERED, ids=lambda a: a.id)
 async def test_key_and_palette_do_the_same(action: Any, tmp_path: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The palette is opened for actions that put something else on the screen, where it could be in the way, and for every fourth other
+    action. That it leads to the right action is tested for all of them below.
+    """
     monkeypatch.chdir(tmp_path)
-    after = []
-    refused = None
-    for palette in (False, True):
+
+    async def after(palette: bool) -> tuple[dict[str, Any], dict[str, Any]]:
         async with loaded(action.id) as (app, main_screen, pilot):
             before = await prepared(action.id, app, main_screen, pilot)
             refused = action.refuse(main_screen.context())
+            assert refused is None, f"{action.id} is not possible here: {refused}"
             if palette:
                 await by_palette(app, pilot, action.label)
             else:
                 await pilot.press(action.keys[0])
             await settle(app, main_screen, pilot)
-            after.append(outcome(app, main_screen))
+            found = outcome(app, main_screen)
             if action.id == "play":
                 main_screen.session.pause()
-    assert refused is None, f"{action.id} is not possible here: {refused}"
-    if action.id == "play":
-        assert [one["playing"] for one in after] == [True, True]
-        return
-    assert after[0] == after[1]
-    assert after[0] != before, f"{action.id} does nothing"
+                before, found = ({"playing": each["playing"], "dialog": each["dialog"], "page": each["page"]} for each in (before, found))
+            return before, found
+
+    before, by_key = await after(palette=False)
+    assert by_key != before, f"{action.id} does nothing"
+    moved = (by_key["dialog"], by_key["page"]) != (before["dialog"], before["page"])
+    if moved or OFFERED.index(action) % 4 == 0 or action.id == "play":
+        assert (await after(palette=True))[1] == by_key
+
+
+async def test_the_palette_finds_every_action_by_its_label(monkeypatch: pytest.MonkeyPatch) -> None:
+    async with playing(until=2 * SECOND, size=(100, 30)) as (app, _, _):
+        done: list[str] = []
+        monkeypatch.setattr(MainScreen, "action_do", lambda self, action: done.append(action))
+        provider = ActionProvider(app.screen)
+        for action in OFFERED:
+            done.clear()
+            for hit in [hit async for hit in provider.search(action.label) if hit.text == action.label]:
+                hit.command()
+            assert done == [other.id for other in OFFERED if other.label == action.label]

@@ -122,8 +122,16 @@ DIALOGS = ["c", "S", "w", "B", "?", "enter", "D", "j", ":", "O", "g", "C"]
 """Keys that bring up a dialog of each sort."""
 
 
-@pytest.mark.parametrize("opened", DIALOGS)
-@pytest.mark.parametrize("answer", ["\r", "\x1b", "q", "2", "1", "y"])
+ANSWERS = ["\r", "\x1b", "q", "2", "1", "y"]
+"""The keys that are typed thrice: those that every dialog takes, and letters."""
+
+ANSWERED = [
+    (opened, answer) for at, opened in enumerate(DIALOGS) for answer in ("\r", "\x1b", *(ANSWERS[2 + (at + each) % 4] for each in range(2)))
+]
+"""Each dialog with the first two, and with two letters in turn."""
+
+
+@pytest.mark.parametrize(("opened", "answer"), ANSWERED)
 async def test_two_keys_of_one_read_answer_a_dialog_once(opened: str, answer: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     async with playing() as (app, main_screen, pilot):
