@@ -120,6 +120,8 @@ async def by_palette(app: Playground, pilot: Pilot[int], label: str) -> None:
     app.screen.query_one(Input).value = label
     for _ in range(200):
         await pilot.pause(0.02)
+        if any(worker.is_running and worker.node is app.screen for worker in app.workers):
+            continue  # the search replaces the list
         entries = app.screen.query_one(CommandList)
         for at in range(entries.option_count):
             hit = getattr(entries.get_option_at_index(at), "hit", None)
