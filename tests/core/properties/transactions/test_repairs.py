@@ -46,6 +46,9 @@ REPAIRS: Final = {
     "KAFKA-6119, half of a timed-out transaction is committed": Repair(
         "0.11", (("timeout_fences_producer", True),), "1.1", None, 1, HALF
     ),
+    "KAFKA-9144, a leader forgets the epoch of a fenced producer": Repair(
+        "2.1", (("markers_have_timestamps", True),), "2.4", "forgotten-producer", 26, HALF
+    ),
     "KIP-360, a batch of unknown fate is fatal": Repair(
         "2.4",
         (("bumps_producer_epoch", True), ("unknown_producer", UnknownProducer.ACCEPTED), ("marker_only_is_unknown", False)),
