@@ -1,6 +1,7 @@
-"""How long the assignors take for 500 members on 5,000 partitions: `python tests/bench/bench_groups.py`.
+"""How long groups of 500 members on 5,000 partitions take: `python tests/bench/bench_groups.py`.
 
-Each assignor runs three times: at first nobody owns anything; then a member joins; then two members leave.
+Each assignor runs three times: at first nobody owns anything; then a member joins; then two members leave. Then a coordinator rebalances such a group
+of the consumer protocol: it handles all heartbeats until the group is stable again.
 """
 
 from __future__ import annotations
@@ -14,6 +15,12 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
 from core.kafka.assignors.java_order import hash_map_order
 from core.kafka.assignors.subscription import Assignment, Member, TopicMetadata
+from core.kafka.group_coordinator.consumer.consumer_group import ConsumerGroup
+from core.kafka.group_coordinator.consumer.consumer_group_member import Partitions
+from core.kafka.group_coordinator.consumer.heartbeats import ConsumerGroupRules, fence_member, heartbeat
+from core.kafka.group_coordinator.consumer.member_state import ConsumerGroupState
+from core.kafka.group_coordinator.consumer.messages import ConsumerGroupHeartbeatRequest
+from core.kafka.release import CURRENT
 from tests.core.kafka.assignors.random_groups import ASSIGNORS
 
 MEMBERS = 500
@@ -54,6 +61,54 @@ def measure(kind: str, by_topic: dict[str, TopicMetadata], *, equal: bool, racks
     return seconds
 
 
+class Coordinator:
+    """A group of the consumer protocol, without a cluster."""
+
+    def __init__(self, number: int) -> None:
+        self.topics = tuple(f"topic-{n:03}" for n in range(number))
+        count = PARTITIONS // number
+        self.rules = ConsumerGroupRules(CURRENT, 2 * MEMBERS, ("uniform", "range"), 0, lambda _: count)
+        self.group = ConsumerGroup("g")
+        self.owned: dict[str, Partitions] = {}
+        self.members = [f"m{n}-{n * 7919:x}" for n in range(MEMBERS)]
+
+    def beat(self, member_id: str) -> None:
+        """Handle a heartbeat of a member, which then owns what it is told to own."""
+        known = self.group.members.get(member_id)
+        request = ConsumerGroupHeartbeatRequest(0, "c", "g", member_id, known.epoch if known else 0, owned=self.owned.get(member_id, ()))
+        if known is None:
+            request = request._replace(rebalance_timeout=1, topics=self.topics)
+        result = heartbeat(self.group, request, self.rules, 0)
+        self.group.replay_all(result.records)
+        if result.assignment is not None:
+            self.owned[member_id] = result.assignment
+
+    def rebalance(self) -> float:
+        """Handle heartbeats until the group is stable. Returns the seconds."""
+        begin = time.perf_counter()
+        while self.group.state() is not ConsumerGroupState.STABLE:
+            for member_id in self.members:
+                self.beat(member_id)
+        return time.perf_counter() - begin
+
+
+def measure_rebalances(number: int) -> list[float]:
+    """The seconds of two rebalances: after a member was fenced, and after a member joined."""
+    coordinator = Coordinator(number)
+    coordinator.beat(coordinator.members[0])
+    for member_id in coordinator.members[1:]:
+        coordinator.beat(member_id)
+    coordinator.rebalance()
+    group = coordinator.group
+    left = coordinator.members.pop()
+    group.replay_all(fence_member(group, group.members[left], coordinator.rules))
+    after_leave = coordinator.rebalance()
+    coordinator.members.append("newcomer")
+    begin = time.perf_counter()
+    coordinator.beat("newcomer")
+    return [after_leave, time.perf_counter() - begin + coordinator.rebalance()]
+
+
 def main() -> None:
     """Print the seconds of each assignor."""
     print(f"{MEMBERS} members, {PARTITIONS} partitions: seconds for the first assignment, after a join, and after two departures")
@@ -66,6 +121,9 @@ def main() -> None:
             ("50 topics, different subscriptions, 3 racks", topics(50, racks=3), False, 3),
         ):
             print(f"  {kind:<20}{label:<46}", "  ".join(f"{each:6.3f}" for each in measure(kind, by_topic, equal=equal, racks=racks)))
+    print("the coordinator of a group of the consumer protocol: seconds of the rebalances after a departure and after a join")
+    for number in (1, 50):
+        print(f"  {number:>3} topics", "  ".join(f"{each:6.3f}" for each in measure_rebalances(number)))
 
 
 if __name__ == "__main__":

@@ -156,6 +156,10 @@ class BrokerContext(PartitionContext):
         """Return (leader, leader epoch) for each partition of a topic, according to this broker's metadata."""
         return self.metadata.leaders(topic, self.metadata_offset)
 
+    def partition_count(self, topic: str) -> int:
+        """Return the number of partitions of a topic; 0 if it does not exist."""
+        return self.metadata.partition_count(topic)
+
     def alive_broker_epoch(self, broker: int) -> int:
         """Return the epoch of an unfenced broker according to this broker's metadata, else -1 (`KRaftMetadataCache#getAliveBrokerEpoch`)."""
         registration = self.metadata.broker(broker, self.metadata_offset)

@@ -330,7 +330,7 @@ class Consumer(Client):
         back = [partition for partition, (broker, _) in self._read_replicas.items() if broker_address(broker) == node]
         for partition in back:
             self._clear_preferred_read_replica(partition, errors.NETWORK_EXCEPTION)
-        for partition in range(len(self.positions)):
+        for partition in self.partitions_to_read():
             if broker_address(self.leader_of(partition)) == node and partition not in self._backing_off:
                 self._back_off(partition)
         if back:

@@ -163,6 +163,10 @@ class MetadataLog:
             found.append((NO_LEADER, -1) if registration is None else (registration.leader, registration.leader_epoch))
         return tuple(found)
 
+    def partition_count(self, topic: str) -> int:
+        """Return the number of partitions of a topic; 0 if the topic does not exist."""
+        return len(self._topics.get(topic, ()))
+
     def apply_settings(self, settings: Settings, start: int, end: int) -> bool:
         """Apply the settings that the records [start, end) change. Return True if there are any."""
         first = bisect_left(self._configs, start)

@@ -22,6 +22,9 @@ class GroupCoordinatorContext(CoordinatorContext, Protocol):
     def internal_batches(self, tp: TopicPartition, /) -> Iterable[Batch]:
         """Return the batches of an internal partition, with markers, from the log start to the LEO."""
 
+    def partition_count(self, topic: str, /) -> int:
+        """Return the number of partitions of a topic; 0 if it does not exist."""
+
     def verify_transaction(self, batch: TransactionalBatch, completion: VerificationCompletion, /) -> None:
         """Verify that a batch's partition belongs to its transaction, or add the partition.
 

@@ -339,6 +339,10 @@ class ZooKeeperBroker(Broker):
         known = self.leaders.get(topic, {})
         return tuple(known.get(number, (NO_LEADER, -1)) for number in range(max(known, default=-1) + 1))
 
+    def partition_count(self, topic: str) -> int:
+        """Return the number of partitions of a topic, from the metadata cache; 0 if it does not exist."""
+        return len(self.topic_leaders(topic))
+
     def alive_broker_epoch(self, broker: int) -> int:
         """Return -1, because a ZooKeeper controller does not send the broker epochs of other brokers."""
         return -1

@@ -113,12 +113,13 @@ class GroupPlayer:
         commit = COMMITS[later[0][1]] if later else "none"
         if config.get("enable.auto.commit") == "true":
             commit = "auto"
+        consumer_protocol = config.get("group.protocol") == "consumer"
         self.cluster.do(
             acts.JoinGroup(
                 joiner.topics,
                 PREFIX + joiner.who,
                 joiner.group,
-                joiner.assignors,
+                () if consumer_protocol else joiner.assignors,
                 config.get("group.instance.id"),
                 config.get("auto.offset.reset", "latest"),
                 commit,
@@ -128,6 +129,8 @@ class GroupPlayer:
                 crash_after_records=sets.get("crashAfter"),
                 config=tuple((name, str(config[name])) for name in names if name in config),
                 on_error="stop",
+                protocol="consumer" if consumer_protocol else "classic",
+                member_id=self.ids[joiner.who][0] if consumer_protocol and self.ids[joiner.who] else None,
             )
         )
 

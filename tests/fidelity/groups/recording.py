@@ -21,7 +21,7 @@ ASSIGNORS: Final = {
 }
 """The names of assignors by the last part of their classes. The slow one takes 6 s."""
 
-RELEASES: Final = {"2.8.2": "2.8", "4.1.1": "4.1"}
+RELEASES: Final = {"2.8.2": "2.8", "4.1.1": "4.1", "4.3.1": "4.3"}
 """The release of the model for each version of Kafka."""
 
 
@@ -94,8 +94,8 @@ class GroupRecording:
         return list(dict.fromkeys(joiner.group for joiner in self.joiners))
 
 
-def read_groups(file: Path) -> GroupRecording:
-    """Read a recording.
+def read_groups(file: Path, protocol: str = "classic") -> GroupRecording:
+    """Read the groups of a protocol, `classic` or `consumer`, in a recording.
 
     Raises:
         ValueError: the file is not a recording of groups.
@@ -104,7 +104,7 @@ def read_groups(file: Path) -> GroupRecording:
     if "groups" not in raw or "events" not in raw:
         raise ValueError(f"{file.name} is not a recording of groups")
     version = file.stem.partition("-")[0]
-    starts = {act["who"]: act for act in raw["acts"] if act["op"] in ("join", "new") and act["config"].get("group.protocol") != "consumer"}
+    starts = {act["who"]: act for act in raw["acts"] if act["op"] in ("join", "new") and act["config"].get("group.protocol", "classic") == protocol}
     refused = {event["who"] for event in raw["events"] if event.get("ev") == "error" and event.get("at") == "new"}
     starts = {who: act for who, act in starts.items() if who not in refused}
     groups = dict.fromkeys(act["config"]["group.id"] for act in starts.values())
@@ -128,7 +128,7 @@ def read_groups(file: Path) -> GroupRecording:
 
 def classic_drills(folder: Path) -> list[Path]:
     """Return the recordings in a folder that have groups of the classic protocol."""
-    return [file for file in sorted(folder.glob("*.json")) if "-consumer-" not in file.stem]
+    return [file for file in sorted(folder.glob("*.json")) if "consumer" not in file.stem]
 
 
 def _joiner(raw: dict[str, Any], who: str, act: dict[str, Any], log: list[tuple[float, int, str]]) -> Joiner:
@@ -141,6 +141,7 @@ def _joiner(raw: dict[str, Any], who: str, act: dict[str, Any], log: list[tuple[
     for _, member_id in created:
         if member_id.startswith(f"{who}-"):
             ids.setdefault(member_id, None)
+    created += [(at, found[1]) for at, _, text in log if (found := re.search(r"Member (\S+) joins the consumer group", text))]
     seen = [at for at, known in created if known in ids]
     if ids and next(iter(ids)) not in {known for _, known in created}:
         seen = []  # it took over the place of a static member

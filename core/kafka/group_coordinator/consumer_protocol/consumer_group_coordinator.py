@@ -68,11 +68,8 @@ class ConsumerGroupCoordinator:
         names = tuple(str(settings.get("group.consumer.assignors", broker=broker)).split(","))
         interval = settings.us("group.consumer.assignment.interval.ms", broker=broker) if release.spaces_assignments else 0
         return ConsumerGroupRules(
-            release, settings.integer("group.consumer.max.size", broker=broker), names, interval, self._partition_count
+            release, settings.integer("group.consumer.max.size", broker=broker), names, interval, self.broker.partition_count
         )
-
-    def _partition_count(self, topic: str) -> int:
-        return len(self.broker.topic_leaders(topic))
 
     # --- leadership of __consumer_offsets --------------------------------------------------------------------------
 
