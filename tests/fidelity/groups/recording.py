@@ -104,7 +104,11 @@ def read_groups(file: Path, protocol: str = "classic") -> GroupRecording:
     if "groups" not in raw or "events" not in raw:
         raise ValueError(f"{file.name} is not a recording of groups")
     version = file.stem.partition("-")[0]
-    starts = {act["who"]: act for act in raw["acts"] if act["op"] in ("join", "new") and act["config"].get("group.protocol", "classic") == protocol}
+    starts = {
+        act["who"]: act
+        for act in raw["acts"]
+        if act["op"] in ("join", "new") and act["config"].get("group.protocol", "classic") == protocol
+    }
     refused = {event["who"] for event in raw["events"] if event.get("ev") == "error" and event.get("at") == "new"}
     starts = {who: act for who, act in starts.items() if who not in refused}
     groups = dict.fromkeys(act["config"]["group.id"] for act in starts.values())
