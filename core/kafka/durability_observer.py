@@ -6,7 +6,7 @@ The implementation is `core.lab.durability_account`.
 from __future__ import annotations
 
 from collections.abc import Container, Iterable
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from core.kafka.ids import TopicPartition
 
@@ -15,6 +15,20 @@ if TYPE_CHECKING:
     from core.kafka.log.replica_log import ReplicaLog
     from core.kafka.messages import ProduceRequest
     from core.kafka.partition_registration import PartitionRegistration
+
+
+class ForwardTimes(NamedTuple):
+    """The times of records that a delay service has forwarded, µs.
+
+    Attributes:
+        lateness: the time from when the records were due until the acknowledgment. It is negative if they came too early.
+        rounding: the time by which the level is longer than the wanted delay.
+        total_error: the time from the sending of the delayed records until the acknowledgment, minus the wanted delay.
+    """
+
+    lateness: int
+    rounding: int
+    total_error: int
 
 
 class PartitionObserver(Protocol):
@@ -104,6 +118,9 @@ class DurabilityObserver(Protocol):
 
     def records_processed(self, group: str, client: str, tp: TopicPartition, start: int, end: int, epoch: int, /) -> None:
         """Record that the application of a member processed the records [start, end) of a leader epoch."""
+
+    def records_forwarded(self, service: str, worker: str, tp: TopicPartition, end: int, records: int, times: ForwardTimes, /) -> None:
+        """Record that a worker of a delay service sent records below `end`, and that the broker has acknowledged them."""
 
     def position_set(self, group: str, tp: TopicPartition, position: int, event: int, /, *, committed: bool) -> None:
         """Record that a member got a position in a partition: the committed offset, or another one by auto.offset.reset or a truncation."""

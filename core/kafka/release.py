@@ -273,6 +273,8 @@ class Release(ReprMixin):
             the controller learns only of partitions that are being reassigned.
         validates_positions: a consumer that learns of a new leader asks for the end offset of the last read record's epoch. If that offset is
             below the consumer's position, the consumer goes back to it (KIP-320's consumer, 2.3).
+        keeps_paused_records: the records that a consumer has fetched from a partition survive a pause of the partition (KAFKA-7548). Before
+            that, the consumer drops them and fetches them again.
         finds_by_time: ListOffsets finds the first record at or after a timestamp (KIP-79, 0.10.1). Before that, it uses the modification
             times of segments.
         reads_from_followers: consumers send their rack, and followers serve consumers that send one (KIP-392, 2.4).
@@ -418,6 +420,7 @@ class Release(ReprMixin):
     leader_writes_isr: bool = _until("2.7")
     publishes_isr_changes: bool = _since("0.9")
     validates_positions: bool = _since("2.4")
+    keeps_paused_records: bool = _since("2.4")
     finds_by_time: bool = _since("0.10.2")
     reads_from_followers: bool = _since("2.4")
     controller_epoch_fencing: bool = True

@@ -11,6 +11,7 @@ from typing import ClassVar, Final
 
 import attrs
 
+from core.kafka.clients.services.delay_levels import LEVELS
 from core.kafka.ids import TopicPartition
 from core.sim.repr_mixin import ReprMixin
 
@@ -678,6 +679,77 @@ class RemoveMember(Act, word="remove-member", does="remove a static member from 
     group: str = "group"
 
 
+# --- services ------------------------------------------------------------------------------------------------------
+
+
+@attrs.frozen(eq=False, repr=False)
+class StartDelayService(Act, word="delay-service", does="start a service that holds delayed records until they are due"):
+    """Start a delay service for a topic. Each level has its own topic, such as `delay_topic_30s`, and its own worker, such as `delay-30s`.
+
+    A worker reads the topic of its level, holds the records in memory, and sends each record to `topic` when it is due: its timestamp plus
+    the level. Levels are whole numbers with a unit. If a partition has `bound` held records, the worker pauses the partition until it holds
+    fewer than `resume-at`. Every `commit-every`, the worker commits offsets: with `commit: done`, the lowest offset that it has not
+    forwarded; with `commit: position`, the offset after the last record that it has polled. If the service is `transactional`, the
+    forwarded records and the offsets are one transaction. `queue` is `priority` or `fifo`. `due-from` is the moment from which the delay
+    counts: `timestamp` or `read`. With `delays: record`, each record has the delay that its producer asked for, in place of that of the level. With `tick`, a timing wheel rounds due times up. With `crash-after`, each worker crashes when it
+    has sent its first records but not handled the response (`send`), when they are acknowledged (`forward`), or when it has committed offsets (`commit`). If the workers
+    have ended, other instances start. `group` is the group of the workers; by default, it is the name of the service. `config` contains settings by their Kafka names, as for `init-transactions`.
+    """
+
+    topic: str
+    levels: tuple[str, ...] = LEVELS
+    service: str = "delay"
+    partitions: int = 1
+    bound: int = 1000
+    resume_at: int | None = None
+    commit_every: int = 5_000_000
+    commit: str = "done"
+    transactional: bool = False
+    queue: str = "priority"
+    due_from: str = "timestamp"
+    delays: str = "level"
+    tick: int = 0
+    idempotence: bool = False
+    crash_after: str | None = None
+    group: str | None = None
+    reset: str = "earliest"
+    config: tuple[tuple[str, str], ...] = ()
+    """Kafka settings of the producers of the service, by name (`core.kafka.clients.client_config`)."""
+
+
+@attrs.frozen(eq=False, repr=False)
+class ProduceDelayed(Act, word="produce-delayed", does="produce records that are to arrive after a delay"):
+    """Produce records that are to reach the topic of a delay service `after` a time.
+
+    They go to the topic of the smallest level that is long enough. With `rate`, the records are produced over time, one batch `every`
+    interval. Without a delay, they go to the real topic at once. By default, the name of the producer is that of the delay: `delayed-17s`.
+    """
+
+    after: int
+    records: int
+    service: str = "delay"
+    rate: int = 0
+    every: int = 100_000
+    partition: int | None = None
+    acks: str = "all"
+    bytes: int = 100
+    producer: str | None = None
+
+
+@attrs.frozen(eq=False, repr=False)
+class StopService(Act, word="stop-service", does="stop a service; its workers commit their offsets first"):
+    """Stop the workers of a service. Each worker waits for its batches, commits its offsets, and ends."""
+
+    service: str = "delay"
+
+
+@attrs.frozen(eq=False, repr=False)
+class KillService(Act, word="kill-service", does="kill the workers of a service (kill -9)"):
+    """Kill the workers of a service. What they hold in memory is gone."""
+
+    service: str = "delay"
+
+
 # --- by hand -------------------------------------------------------------------------------------------------------
 
 
@@ -775,8 +847,8 @@ ACTS: Final[dict[str, type[Act]]] = {
         PauseController, ResumeController, Cut, Heal, Isolate, Link, Hold, Release, Set, CreateTopic, CreatePartitions, SetClock, Elect,
         Reassign, CancelReassignment, Unregister, DeleteRecords, Clean, Produce, Load, StopLoad, Acks, Consume, StopConsume, InitTransactions,
         BeginTransaction, CommitTransaction, AbortTransaction, AbortHanging, StartProcess, StopProcess, KillProcess, JoinGroup, CloseConsumer, KillConsumer,
-        FreezeConsumer, ThawConsumer, ProcessingTime, StallConsumer, CommitOffsets, PausePartitions, ResumePartitions, RemoveMember, SetPace, Fetch,
-        Arrive, Answer, Fence, Bounce, Checkpoint, CheckIsr,
+        FreezeConsumer, ThawConsumer, ProcessingTime, StallConsumer, CommitOffsets, PausePartitions, ResumePartitions, RemoveMember, StartDelayService,
+        ProduceDelayed, StopService, KillService, SetPace, Fetch, Arrive, Answer, Fence, Bounce, Checkpoint, CheckIsr,
     )
 }  # fmt: skip
 """All acts, by word."""

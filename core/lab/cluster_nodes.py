@@ -13,6 +13,7 @@ from core.kafka.clients.group_consumer import PolledRecords
 from core.kafka.clients.group_member.group_member import GroupMember
 from core.kafka.clients.process import Process
 from core.kafka.clients.producer import Producer
+from core.kafka.clients.services.service_worker import ServiceWorker
 from core.kafka.controller.admin_request_handler import handle_admin_request
 from core.kafka.controller.metadata_log import MetadataLog
 from core.kafka.controller.quorum_controller import QuorumController
@@ -184,9 +185,17 @@ class ClusterNodes(Simulation):
         return client if isinstance(client, Process) else None
 
     def records_in_hand(self, group: str) -> tuple[PolledRecords, ...]:
-        """Return the records that the running processes of a group have polled but not finished."""
+        """Return the records that the running processes and workers of a group have polled but not finished."""
         processes = [client for client in self.clients.values() if isinstance(client, Process)]
-        return tuple(each for process in processes if process.running and process.does.group == group for each in process.polled)
+        workers = [client for client in self.clients.values() if isinstance(client, ServiceWorker)]
+        return (
+            *(each for process in processes if process.running and process.does.group == group for each in process.polled),
+            *(each for worker in workers if worker.running and worker.does.group == group for each in worker.in_hand()),
+        )
+
+    def workers(self, service: str) -> tuple[ServiceWorker, ...]:
+        """Return the workers of a service."""
+        return tuple(client for client in self.clients.values() if isinstance(client, ServiceWorker) and client.does.service == service)
 
     def member(self, name: str) -> GroupMember | None:
         """Return the consumer of a group with that name; None if there is none."""

@@ -23,7 +23,7 @@ import attrs
 
 from core.kafka import events
 from core.kafka.clients.group_consumer import PolledRecords
-from core.kafka.durability_observer import RecordObserver
+from core.kafka.durability_observer import ForwardTimes, RecordObserver
 from core.kafka.health import is_offline, is_under_replicated
 from core.kafka.ids import NO_LEADER, TopicPartition
 from core.kafka.log.leader_term import FetchedRange, Run, Term
@@ -33,6 +33,7 @@ from core.kafka.messages import ProduceRequest
 from core.kafka.partition_registration import PartitionRegistration
 from core.lab.consumption_account import ConsumptionAccount, RecordsInHand
 from core.lab.processing_account import Processing, ProcessingAccount
+from core.lab.service_account import ServiceAccount
 from core.sim.journal import Journal
 from core.sim.state.append_only_list import AppendOnlyList
 
@@ -237,6 +238,7 @@ class DurabilityAccount:
         requests_may_repeat: whether a proxy can repeat requests of producers.
         processing: the account of processes.
         consumption: the account of groups with members.
+        services: the account of services.
         records_in_hand: the function that returns the records that the running processes of a group have polled but not finished.
         polled_by_members: the function that returns the records that the running members of a group have polled but not processed.
         record_observer: the observer of batches and reads, such as an audit or a trace; None if nobody asks for them.
@@ -244,7 +246,7 @@ class DurabilityAccount:
 
     __slots__ = (
         "_pending_batches", "check_exposure", "consumption", "electable_brokers_changed", "elections", "expands", "exposed", "journal", "latencies",
-        "partitions", "polled_by_members", "processing", "record_observer", "records_in_hand", "requests_may_repeat", "shrinks",
+        "partitions", "polled_by_members", "processing", "record_observer", "records_in_hand", "requests_may_repeat", "services", "shrinks",
     )  # fmt: skip
 
     journal: Final[Journal]
@@ -256,6 +258,7 @@ class DurabilityAccount:
     exposed: Final[dict[TopicPartition, dict[int, None]]]
     processing: Final[ProcessingAccount]
     consumption: Final[ConsumptionAccount]
+    services: Final[ServiceAccount]
     _pending_batches: Final[dict[tuple[str, int], tuple[Term, int]]]
 
     def __init__(self, journal: Journal) -> None:
@@ -271,6 +274,7 @@ class DurabilityAccount:
         self.requests_may_repeat = False
         self.processing = ProcessingAccount(journal)
         self.consumption = ConsumptionAccount(journal)
+        self.services = ServiceAccount()
         self.records_in_hand: Callable[[str], tuple[PolledRecords, ...]] = _none
         self.polled_by_members: Callable[[str], tuple[RecordsInHand, ...]] = _no_members
         self.record_observer: RecordObserver | None = None
@@ -521,6 +525,10 @@ class DurabilityAccount:
     def records_processed(self, group: str, client: str, tp: TopicPartition, start: int, end: int, epoch: int) -> None:
         """Record that the application of a member processed the records [start, end) of a leader epoch."""
         self.consumption.records_processed(group, client, tp, start, end, epoch)
+
+    def records_forwarded(self, service: str, worker: str, tp: TopicPartition, end: int, records: int, times: ForwardTimes) -> None:
+        """Record that a worker of a delay service sent records, and that the broker has acknowledged them."""
+        self.services.records_forwarded(worker, tp, end, records, times)
 
     def position_set(self, group: str, tp: TopicPartition, position: int, event: int, *, committed: bool) -> None:
         """Record that a member got a position in a partition."""

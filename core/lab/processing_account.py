@@ -254,6 +254,21 @@ class ProcessingAccount:
             if output.content.group == processing.group
         )
 
+    def finished(self, processing: Processing, logs: Logs) -> int:
+        """Return the number of input records all of whose output records are visible, even if the input has been deleted."""
+        group = self._group(processing, logs)
+        return sum(group.of(tp).complete().count() for tp in logs if tp.topic == processing.source)
+
+    def expired(self, processing: Processing, logs: Logs, in_hand: tuple[PolledRecords, ...] = ()) -> int:
+        """Return the number of input offsets below the log start that have no output and that no running process has polled."""
+        group = self._group(processing, logs)
+        undecided = _undecided(processing, logs)
+        return sum(
+            OffsetSet.of([(0, log.log_start)]).minus(group.of(tp).some()).minus(_waiting(tp, undecided, in_hand)).count()
+            for tp, log in logs.items()
+            if tp.topic == processing.source and log.log_start
+        )
+
     # --- comparing input and output --------------------------------------------------------------------------------
 
     def counts(self, processing: Processing, logs: Logs, in_hand: tuple[PolledRecords, ...] = ()) -> Counts:

@@ -17,10 +17,11 @@ import attrs
 from core.kafka.clients.group_member.member_config import CommitMode
 from core.kafka.clients.keyed_records import keys_of
 from core.kafka.clients.process_step import Delivery, ProcessStep
+from core.kafka.clients.services.service_config import DueFrom, ServiceCommit, ServiceStep
 from core.kafka.ids import TopicPartition
 from core.kafka.settings import MAX_LONG, SETTINGS, setting_named
 from core.lab.act_fields import MAX_VALUES, MIN_VALUES, SIGNED, max_value, min_value
-from core.lab.acts import ACTS, Act, Consume, CreateTopic, JoinGroup, Set
+from core.lab.acts import ACTS, Act, Consume, CreateTopic, JoinGroup, Set, StartDelayService
 from scenarios.errors import did_you_mean
 from scenarios.language.client_config import read_client_config
 from scenarios.language.cluster import KAFKA_TOPIC_CONFIGS, read_topic_config
@@ -50,14 +51,28 @@ from scenarios.language.values import (
 )
 
 DURATIONS: Final = frozenset(
-    {"latency", "jitter", "every", "delay", "skew", "since", "poll_time", "record_time", "assign_time", "stall_time"}
+    {
+        "latency",
+        "jitter",
+        "every",
+        "delay",
+        "skew",
+        "since",
+        "poll_time",
+        "record_time",
+        "assign_time",
+        "stall_time",
+        "after",
+        "commit_every",
+        "tick",
+    }
 )
 """Fields that contain times in µs. Scripts write these times as durations."""
 
 BROKERS: Final = frozenset({"broker", "follower", "leader", "to"})
 """Fields of acts that contain a broker id."""
 
-CLIENTS: Final = frozenset({"producer", "consumer", "process"})
+CLIENTS: Final = frozenset({"producer", "consumer", "process", "service"})
 """Fields of acts that contain the name of a client."""
 
 WORDS: Final[dict[str, tuple[str, ...]]] = {
@@ -71,10 +86,19 @@ WORDS: Final[dict[str, tuple[str, ...]]] = {
     "commit": tuple(map(str, CommitMode)),
     "on_error": ("close", "stop"),
     "protocol": ("classic", "consumer"),
+    "queue": ("priority", "fifo"),
+    "delays": ("level", "record"),
+    "due_from": tuple(map(str, DueFrom)),
     "crash_after": tuple(str(step) for step in ProcessStep if step is not ProcessStep.ABORT),
 }
 """The accepted words for each field that accepts only specific words."""
 
+
+SERVICE_WORDS: Final[dict[str, tuple[str, ...]]] = {
+    "commit": tuple(map(str, ServiceCommit)),
+    "crash_after": tuple(map(str, ServiceStep)),
+}
+"""The accepted words of fields whose words are different for services."""
 
 NAMES: Final = "tuple[str, ...]"
 """The type of a list of names, which a script can write as one name."""
@@ -207,6 +231,8 @@ def _value(act: type[Act], name: str, node: Node) -> Any:
         return as_client_name(node)
     if act is JoinGroup and name == "reset":
         return as_text(node, "write earliest, latest, none, or by_duration:PT1H")
+    if act is StartDelayService and name in SERVICE_WORDS:
+        return as_word(node, SERVICE_WORDS[name])
     if name in WORDS:
         return as_word(node, WORDS[name])
     if name == "topic":

@@ -255,6 +255,17 @@ def _of_process(name: str) -> Callable[..., Any]:
     return read
 
 
+def _of_service(name: str, statistic: str = "") -> Callable[..., Any]:
+    def read(moment: Moment, client: str) -> Any:
+        for view in moment.view().services:
+            if view.name == client:
+                value = getattr(view, name)
+                return value.get(statistic) if statistic else value
+        return None
+
+    return read
+
+
 def _process_step(moment: Moment, client: str) -> Any:
     for view in moment.view().processes:
         if view.name == client:
@@ -335,6 +346,15 @@ def _last_stable_offset(moment: Moment, tp: TopicPartition) -> int | None:
         return None
     return view.replica_on(view.leader).hw if view.held_back_at is None else view.held_back_at
 
+
+STATISTICS: Final = {
+    "mean": "the mean",
+    "p50": "the median",
+    "p95": "the 95th percentile (nearest rank)",
+    "p99": "the 99th percentile (nearest rank)",
+    "max": "the maximum",
+}
+"""The statistics of times, with their meanings."""
 
 ENDED: Final = "ended"
 """The value of the reading `process-step` for a process whose instance has ended."""
@@ -464,6 +484,37 @@ _ALL: Final = (
         "visible", _of_process("half_visible")),
     Reading("never-processed", ("client",), NUMBER, "the number of a process's input records that are below its committed "
         "offset but have no output", _of_process("never_processed")),
+    Reading("held", ("client",), NUMBER, "the number of records that a delay service, or one of its workers, holds in memory", _of_service("held")),
+    Reading("overdue", ("client",), NUMBER, "the number of held records that are already due", _of_service("overdue")),
+    Reading("paused", ("client",), NUMBER, "the number of partitions that a delay service, or one of its workers, has paused", _of_service("paused")),
+    Reading("forwarded", ("client",), NUMBER, "the number of delayed records that are visible in the real topic with "
+        "read_committed", _of_service("forwarded")),
+    Reading("forwarded-twice", ("client",), NUMBER, "the number of delayed records that are visible in the real topic more than "
+        "once", _of_service("forwarded_twice")),
+    Reading("never-forwarded", ("client",), NUMBER, "the number of delayed records that are below the committed offset of the "
+        "service but not in the real topic", _of_service("never_forwarded")),
+    Reading("expired", ("client",), NUMBER, "the number of delayed records that were deleted in the topic of their level before they "
+        "were forwarded", _of_service("expired")),
+    Reading("too-early", ("client",), NUMBER, "the number of delayed records that were forwarded before they were due", _of_service("too_early")),
+    Reading("too-soon", ("client",), NUMBER, "the number of delayed records that reached the real topic before the wanted delay had passed in "
+        "virtual time, for example because of a wrong clock", _of_service("too_soon")),
+    Reading("order-inversions", ("client",), NUMBER, "the number of delayed records that were forwarded after a record of the same "
+        "partition with a higher offset", _of_service("inversions")),
+    *(
+        Reading(f"lateness-{name}", ("client",), DURATION, f"{meaning} of the times from when delayed records were due until they were "
+            "acknowledged in the real topic", _of_service("lateness", name))
+        for name, meaning in STATISTICS.items()
+    ),
+    *(
+        Reading(f"rounding-{name}", ("client",), DURATION, f"{STATISTICS[name]} of the times by which the levels of delayed records are "
+            "longer than the wanted delays", _of_service("rounding", name))
+        for name in ("mean", "max")
+    ),
+    *(
+        Reading(f"delay-error-{name}", ("client",), DURATION, f"{STATISTICS[name]} of the true delays of delayed records minus the wanted "
+            "delays", _of_service("total_error", name))
+        for name in ("mean", "max")
+    ),
     Reading(
         "status", ("partition",), WORD, "the state of a partition as clients experience it",
         _of_partition(lambda view: status_word(view.status)), tuple(status_word(each) for each in PartitionStatus), ages=True,

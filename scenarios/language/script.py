@@ -25,6 +25,7 @@ from typing import Final
 import attrs
 
 from core.kafka.clients.client_config import CONSUMER, PRODUCER, client_config
+from core.kafka.clients.services.delay_levels import level_topic, producer_name, worker_name
 from core.kafka.ids import CONTROLLER, ZOOKEEPER, TopicPartition
 from core.kafka.release import CURRENT, Release
 from core.kafka.transaction.transaction_log import GROUP_METADATA_TOPIC, TRANSACTION_STATE_TOPIC
@@ -46,10 +47,12 @@ from core.lab.acts import (
     Load,
     PauseController,
     Produce,
+    ProduceDelayed,
     ResumeController,
     Set,
     SetPace,
     StartController,
+    StartDelayService,
     StartProcess,
 )
 from core.lab.acts import Release as ReleaseHeld
@@ -268,6 +271,13 @@ def _declared(spec: ClusterSpec, acts: tuple[Act, ...]) -> Names:
             clients.add(act.process)
             groups.add(act.process if act.group is None else act.group)
             topics[GROUP_METADATA_TOPIC] = topics[TRANSACTION_STATE_TOPIC] = -1
+        elif isinstance(act, StartDelayService):
+            clients |= {act.service, *(worker_name(act.service, level) for level in act.levels)}
+            groups.add(act.service if act.group is None else act.group)
+            topics |= {level_topic(level): topics.get(level_topic(level), act.partitions) for level in act.levels}
+            topics[GROUP_METADATA_TOPIC] = topics[TRANSACTION_STATE_TOPIC] = -1
+        elif isinstance(act, ProduceDelayed):
+            clients.add(producer_name(act.after) if act.producer is None else act.producer)
     return Names(topics, frozenset(broker.id for broker in spec.brokers), frozenset(clients), frozenset(groups))
 
 
@@ -312,7 +322,7 @@ class _StepReader:
             if isinstance(act, (Produce, Load)) and act.idempotence and act.acks != "all":
                 raise self._inside(value, "acks").error("an idempotent producer needs acks all", "omit 'acks' or 'idempotence'")
             if (
-                not isinstance(act, (Produce, Load, InitTransactions, StartProcess, Consume, JoinGroup))
+                not isinstance(act, (Produce, Load, InitTransactions, StartProcess, StartDelayService, Consume, JoinGroup))
                 or not act.config
                 or self.spec is None
             ):
@@ -378,7 +388,12 @@ class _StepReader:
         for end in ends:
             if end not in nodes:
                 raise self._inside(value, "between").error(f"unknown node '{shortened(end)}'", did_you_mean(end, sorted(nodes)))
-        producer = getattr(act, "producer", None) or getattr(act, "consumer", None) or getattr(act, "process", None)
+        producer = (
+            getattr(act, "producer", None)
+            or getattr(act, "consumer", None)
+            or getattr(act, "process", None)
+            or getattr(act, "service", None)
+        )
         if producer is not None and producer not in names.clients:
             raise value.error(
                 f"unknown client '{shortened(producer)}'", did_you_mean(producer, sorted(names.clients)) or "the script starts no producer"

@@ -195,6 +195,29 @@ ROWS: Final[dict[str, tuple[str, Witnesses]]] = {
             "i2-stable-offsets": "processed-twice(second) == 10",
         },
     ),
+    "K1": (
+        "delayed records: levels, bounds, commits, crashes, and what cures their harm",
+        {
+            "k1-routing": ("rounding-max(delay-2h) == 3599s", "delay-error-max(delay-30s) > 13s"),
+            "k1-timing-wheel": "lateness-max(coarse) > 745ms",
+            "k1-two-partitions": ("lateness-max(delay) < 10ms", "lateness-max(naive) > 2.99s"),
+            "k1-bound": "forwarded(delay) == 50 and forwarded-twice(delay) == 0",
+            "k1-bound-too-small": ("lateness-max(delay) > 2.5s", "lateness-max(delay) < 500ms"),
+            "k1-commit-point": ("forwarded-twice(delay) == 3", "never-forwarded(careless) == 2"),
+            "k1-service-down": ("lateness-max(delay) > 59s", "lateness-max(careless) > 89s"),
+            "k1-one-topic": "lateness-max(naive) > 24.9s",
+            "k1-crash": (
+                "forwarded-twice(delay) == 300",
+                "forwarded(safe) == 2000 and forwarded-twice(safe) == 0",
+                "never-forwarded(careless) == 1000",
+            ),
+            "k1-crash-after-send": ("forwarded-twice(delay) == 10", "forwarded-twice(safe) == 0"),
+            "k1-retention": "expired(delay) == 20",
+            "k1-target-offline": "lateness-max(delay) > 20s",
+            "k1-two-owners": ("forwarded-twice(delay) == 10", "forwarded-twice(safe) == 0"),
+            "k1-wrong-clocks": "too-soon(delay) == 1",
+        },
+    ),
     "H4": (
         "metrics: the counts and gauges that readings give",
         {
@@ -448,7 +471,7 @@ def test_the_ids_are_those_of_the_catalogue() -> None:
         for letter, last in (("A", 4), ("B", 5), ("C", 7), ("D", 9), ("E", 5), ("F", 4))
         for number in range(1, last + 1)
     ]
-    assert set(ROWS) == {*ids, "H2", "H3", "H4", "I2", "L1", "L2", "L3", "L4", "L5"}
+    assert set(ROWS) == {*ids, "H2", "H3", "H4", "I2", "K1", "L1", "L2", "L3", "L4", "L5"}
     assert set(STORIES) == {f"S{number}" for number in range(1, 16)}
     assert set(CAPTURES) == {f"FC-{number}" for number in range(1, 6)}
     assert set(GAPS) <= set(COVERED)

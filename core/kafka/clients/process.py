@@ -11,25 +11,21 @@ from __future__ import annotations
 from typing import Final, NamedTuple
 
 from core.kafka import errors, events
-from core.kafka.clients.group_consumer import TIMER_PREFIX, GroupCall, GroupConsumer, PolledRecords
+from core.kafka.clients.consuming_process import RECORD_BYTES, ConsumingProcess
+from core.kafka.clients.group_consumer import GroupCall, GroupConsumer, PolledRecords
 from core.kafka.clients.process_step import START, Delivery, ProcessStep, next_step
 from core.kafka.clients.processed_records import ProcessedRecords
-from core.kafka.clients.producer import Producer
 from core.kafka.clients.producer_transaction_state import ProducerTransactionState
 from core.kafka.durability_observer import DurabilityObserver
 from core.kafka.ids import TopicPartition
 from core.kafka.release import Release
 from core.sim.journal import Journal
-from core.sim.messages import Timer
 from core.sim.network import Network
 
 READY, OPEN = ProducerTransactionState.READY, ProducerTransactionState.IN_TRANSACTION
 
 CHECKED_ROUNDS: Final = 3
 """The number of times that the durability account checks for harm: at the start, and after each of the next rounds."""
-
-RECORD_BYTES: Final = 100
-"""The size of an output record."""
 
 
 class ProcessConfig(NamedTuple):
@@ -56,15 +52,11 @@ class ProcessConfig(NamedTuple):
     copies: int
 
 
-class Process(Producer):
+class Process(ConsumingProcess):
     """One instance of a process. A restart creates another instance with the same name.
 
     Attributes:
         does: the configuration of the process.
-        instance: the number of the instance, from 1.
-        consumer: the consumer in the process.
-        running: whether the instance is running.
-        closing: whether the instance aborts its transaction and then stops.
         step: the present step.
         rounds: the number of completed rounds of the loop.
         polled: the input records of the present round.
@@ -73,14 +65,9 @@ class Process(Producer):
         failed_before: the value of `failed` before the present round.
     """
 
-    __slots__ = (
-        "_losing", "checks", "closing", "consumer", "crash_after", "does", "failed_before", "instance", "polled", "release", "rounds", "running", "step",
-    )  # fmt: skip
+    __slots__ = ("checks", "crash_after", "does", "failed_before", "polled", "rounds", "step")
 
     does: Final[ProcessConfig]
-    instance: Final[int]
-    consumer: Final[GroupConsumer]
-    release: Final[Release]
 
     def __init__(
         self,
@@ -93,32 +80,21 @@ class Process(Producer):
         journal: Journal,
         account: DurabilityObserver,
     ) -> None:
-        super().__init__(name, does.output, -1, brokers, network, journal, account)
+        super().__init__(name, does.output, instance, release, brokers, network, journal, account)
         self.does = does
-        self.instance = instance
-        self.release = release
         self.consumer = GroupConsumer(self, name, does.source, does.group, does.reset, brokers, network, journal, account)
         self.consumer.max_poll_records = does.max_poll_records
         self.consumer.requires_stable = True
         self.consumer.read_committed = does.delivery is Delivery.EXACTLY_ONCE
         self.consumer.validates = release.validates_positions
-        self.running = False
-        self.closing = False
         self.step = START[does.delivery][0]
         self.rounds = 0
         self.polled: tuple[PolledRecords, ...] = ()
         self.crash_after: ProcessStep | None = None
         self.failed_before = 0
         self.checks = CHECKED_ROUNDS
-        self._losing = False
 
     # --- the life of the instance ----------------------------------------------------------------------------------
-
-    def succeed(self, former: Process) -> None:
-        """Take the place of a former instance and continue its numbering, so that its timers and late responses have no effect."""
-        self.incarnation = former.incarnation + 1
-        self._correlation = former._correlation
-        self._batch_id = former._batch_id
 
     def start(self, timeout_us: int) -> None:
         """Start the instance. The timeout is transaction.timeout.ms, µs."""
@@ -147,44 +123,6 @@ class Process(Producer):
         """Stop the instance. If a transaction is open, the producer first aborts it (`KafkaProducer#close`)."""
         self.closing = True
         self._continue()
-
-    # --- messages --------------------------------------------------------------------------------------------------
-
-    def handle(self, message: object, sender: str) -> None:
-        """Hand a message to the producer, to the consumer, or to both; then continue with the present step."""
-        kind, consumer = type(message), self.consumer
-        if isinstance(message, Timer):
-            if message.name.startswith(TIMER_PREFIX):
-                consumer.timers[message.name.removeprefix(TIMER_PREFIX)](message.about)
-            else:
-                super().handle(message, sender)
-        else:
-            if kind in consumer.handlers:
-                consumer.handle(message, sender)
-            if kind in self.handlers:
-                super().handle(message, sender)
-        self._continue()
-
-    def connection_lost(self, node: str) -> None:
-        """Handle a connection that broke or that the producer closed."""
-        super().connection_lost(node)
-        if not self._losing:
-            self._losing = True
-            self.consumer.connection_lost(node)
-            self._losing = False
-
-    def shared_connection_lost(self, node: str) -> None:
-        """Handle a connection that broke or that the consumer closed."""
-        if not self._losing:
-            self._losing = True
-            self.connection_lost(node)
-            self._losing = False
-
-    def metadata_updated(self) -> None:
-        """Send what waited for metadata. A broker that has just started may not know the topic yet."""
-        super().metadata_updated()
-        if not self.leaders:
-            self.refresh_metadata_soon()
 
     # --- the loop --------------------------------------------------------------------------------------------------
 

@@ -154,6 +154,15 @@ from core.kafka.events.replicas import (
     HighWatermarkAdvanced,
     Truncated,
 )
+from core.kafka.events.services import (
+    DelayedForwarded,
+    RecordsHeld,
+    ServiceEnded,
+    ServicePaused,
+    ServiceResumed,
+    ServiceRewound,
+    ServiceStarted,
+)
 from core.kafka.events.transactions import (
     AbortedRecordsSkipped,
     CoordinatorLoaded,
@@ -206,6 +215,7 @@ EVENTS: Final[tuple[type[Event], ...]] = (
     PartitionsAssigned, PartitionsRevoked, PartitionsLost, PollTooLate, CommitFailed, PositionSet, RecordsProcessed,
     ProcessedAgain, RecordsSkipped,
     ProcessStarted, ProcessStepDone, ProcessRewound, ProcessEnded, ProcessedTwice, NeverProcessed, HalfVisible,
+    ServiceStarted, ServiceEnded, ServiceRewound, RecordsHeld, ServicePaused, ServiceResumed, DelayedForwarded,
 )  # fmt: skip
 """All kinds, from user actions to the durability account."""
 

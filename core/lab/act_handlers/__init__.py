@@ -26,6 +26,7 @@ from core.lab.act_handlers import (
     groups,
     links,
     processes,
+    services,
     transactions,
 )
 from core.lab.cluster_nodes import ClusterNodes
@@ -42,6 +43,7 @@ _HANDLERS: Final[find.Handlers] = {
     **transactions.HANDLERS,
     **processes.HANDLERS,
     **groups.HANDLERS,
+    **services.HANDLERS,
     **by_hand.HANDLERS,
 }
 

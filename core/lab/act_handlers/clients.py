@@ -6,8 +6,8 @@ from typing import Final
 
 from core.kafka.clients.client_config import CONSUMER, PRODUCER, ClientConfig, client_config, client_setting_named
 from core.kafka.clients.consumer import Consumer
+from core.kafka.clients.consuming_process import ConsumingProcess
 from core.kafka.clients.keyed_records import KeyedRecords, keys_of
-from core.kafka.clients.process import Process
 from core.kafka.clients.producer import Producer
 from core.kafka.clients.producer_transaction_state import SEND
 from core.kafka.ids import CONTROLLER, ZOOKEEPER
@@ -100,7 +100,7 @@ def check_client(cluster: ClusterNodes, name: str, topic: str, kind: type, what:
         if name in (CONTROLLER, ZOOKEEPER) or (name[:1] in "bc" and name[1:].isdecimal()):
             raise ActRefused(f"{name} is the name of a broker or of the controller; give the {what} another name")
         return
-    if not isinstance(known, kind) or (isinstance(known, Process) and kind is not Process):
+    if not isinstance(known, kind) or (isinstance(known, ConsumingProcess) and not issubclass(kind, ConsumingProcess)):
         raise ActRefused(f"{name} is not a {what}; use another name")
     if known.topic != topic:  # type: ignore[attr-defined]
         raise ActRefused(f"{what} {name} already uses topic {known.topic}; give the new {what} another name")  # type: ignore[attr-defined]
@@ -204,7 +204,7 @@ def existing_producer(cluster: ClusterNodes, name: str) -> Producer:
         ActRefused: there is no such producer. The message names the existing ones.
     """
     producer = cluster.producer(name)
-    if producer is None or isinstance(producer, Process):
+    if producer is None or isinstance(producer, ConsumingProcess):
         known = [client.name for client in cluster.clients.values() if isinstance(client, Producer)]
         raise ActRefused(f"there is no producer {name}; there are {', '.join(known) or 'none'}")
     return producer

@@ -43,7 +43,7 @@ def _topic_at(kind: str) -> int:
 
 
 _TOPIC_AT: Final = {kind: _topic_at(kind) for kind in KINDS}
-_NO_PARTITION_PREFIXES: Final = ("controller-", "link-", "group-", "process-", "transaction-")
+_NO_PARTITION_PREFIXES: Final = ("controller-", "link-", "group-", "process-", "service-", "transaction-")
 _NO_PARTITION_KINDS: Final = frozenset(
     kind for kind, event in KINDS.items() if not _TOPIC_AT[kind] and (event.level == DETAIL or kind.startswith(_NO_PARTITION_PREFIXES))
 ) - {"fetcher-disconnected"}

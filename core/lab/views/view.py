@@ -14,6 +14,7 @@ import attrs
 from core.kafka.broker.broker_state import BrokerState
 from core.kafka.health import PartitionStatus, is_offline
 from core.kafka.ids import TopicPartition
+from core.lab.views.service_view import ServiceView
 from core.sim.repr_mixin import ReprMixin
 
 __all__ = [
@@ -456,6 +457,7 @@ class ClusterView(ReprMixin):
         groups, processes: the groups, and the processes.
         members: the consumers of groups.
         consumption: what groups with members have done, by group and partition.
+        services: the delay services and their workers.
         version: the version of an `IncrementalView`; -1 if unknown. Views with the same version differ only in offsets, counters, and ages.
     """
 
@@ -494,6 +496,7 @@ class ClusterView(ReprMixin):
     processes: tuple[ProcessView, ...] = ()
     members: tuple[MemberView, ...] = ()
     consumption: tuple[ConsumptionView, ...] = ()
+    services: tuple[ServiceView, ...] = ()
     version: int = attrs.field(default=-1, eq=False)
 
     @cached_property

@@ -12,6 +12,7 @@ from core.kafka.health import STALL_BOUND
 from core.kafka.ids import TopicPartition
 from core.kafka.log.leader_term import Batch, Run, Term
 from core.lab.views.log_contents import LogContents
+from core.lab.views.service_view import ServiceView
 from core.lab.views.view import (
     BatchingView,
     BrokerView,
@@ -30,12 +31,12 @@ from core.lab.views.view import (
 from core.sim.units import SECOND
 from scenarios.language.condition_parser import parse_condition
 from scenarios.language.conditions import Names, kinds_of
-from scenarios.language.readings import READINGS
+from scenarios.language.readings import READINGS, STATISTICS
 from scenarios.language.tokens import ConditionError
 
 ORDERS = TopicPartition("orders", 0)
 LONELY = TopicPartition("orders", 1)
-NAMES = Names({"orders": 2}, frozenset({1, 2, 3}), frozenset({"app", "reader", "copier", "member"}), frozenset({"group"}))
+NAMES = Names({"orders": 2}, frozenset({1, 2, 3}), frozenset({"app", "reader", "copier", "member", "delay"}), frozenset({"group"}))
 
 
 def replica(broker: int, role: str, leo: int, hw: int, *, in_isr: bool = True) -> ReplicaView:
@@ -97,6 +98,12 @@ class Still:
                 ),
             ),
             consumption=(ConsumptionView("group", ORDERS, 8, 1, 1, 2),),
+            services=(
+                ServiceView(
+                    "delay", "", "orders", True, 3, 1, 1, 12, 9, 2, 1, 0, 0, 0, 1,
+                    dict.fromkeys(STATISTICS, 5), dict.fromkeys(STATISTICS, 7), dict.fromkeys(STATISTICS, 9),
+                ),
+            ),
             processes=(ProcessView("copier", "orders", "copies", "group", "at-least-once", 2, True, "produce", 12, 10, 3, 2, 1),),
         )  # fmt: skip
         acked = [(n, n, 0, "produce-acked", "app", "orders", 0, n, n + 1, 1, -1, n * 1_000, 1) for n in range(1, 101)]
@@ -267,6 +274,9 @@ def test_every_reading_can_be_taken() -> None:
     samples = {"partition": "orders-0", "broker": "2", "client": "app", "partition-or-client": "app", "group": "group", "key": "a"}
     of_others = dict.fromkeys(("read", "position", "reads-from"), "reader")
     of_others |= dict.fromkeys(("process-step", "processed", "processed-twice", "half-visible", "never-processed"), "copier")
+    of_others |= {
+        name: "delay" for name, reading in READINGS.items() if "delayed records" in reading.meaning or name in ("held", "overdue", "paused")
+    }
     of_others |= dict.fromkeys(("owned", "activity"), "member")
     for reading in READINGS.values():
         inside = ", ".join(

@@ -107,14 +107,19 @@ NAMED = {
     "node": "b3",
     "name": "min.insync.replicas",
     "value": "2",
+    "queue": "fifo",
+    "delays": "record",
+    "due_from": "read",
 }
+OF_SERVICES = {"commit": "position", "crash_after": "forward"}
 
 
 @pytest.mark.parametrize("act", ACTS.values(), ids=ACTS)
 def test_every_act_can_be_written_and_read_again(act: type[acts.Act]) -> None:
     client = {"config": (("request.timeout.ms", "5"),)} if "config" in attrs.fields_dict(act) and act is not acts.CreateTopic else {}
+    named = NAMED | (OF_SERVICES if "service" in attrs.fields_dict(act) else {})
     values = client | {
-        field.name: not field.default if field.type == "bool" else NAMED.get(field.name, SAMPLES[str(field.type).removesuffix(" | None")])
+        field.name: not field.default if field.type == "bool" else named.get(field.name, SAMPLES[str(field.type).removesuffix(" | None")])
         for field in attrs.fields(act)
         if field.name not in client
     }

@@ -1,0 +1,99 @@
+"""The process of a client that reads a topic, and writes another one: a producer and a consumer that share the connections of the process."""
+
+from __future__ import annotations
+
+from abc import ABCMeta, abstractmethod
+from typing import Final
+
+from core.kafka.clients.group_consumer import TIMER_PREFIX, GroupConsumer
+from core.kafka.clients.producer import Producer
+from core.kafka.durability_observer import DurabilityObserver
+from core.kafka.release import Release
+from core.sim.journal import Journal
+from core.sim.messages import Timer
+from core.sim.network import Network
+
+RECORD_BYTES: Final = 100
+"""The size of an output record."""
+
+
+class ConsumingProcess(Producer, metaclass=ABCMeta):
+    """One instance of a process. A restart creates another instance with the same name.
+
+    Attributes:
+        instance: the number of the instance, from 1.
+        release: the rules in force.
+        consumer: the consumer in the process.
+        running: whether the instance is running.
+        closing: whether the instance completes its last task and then stops.
+    """
+
+    __slots__ = ("_losing", "closing", "consumer", "instance", "release", "running")
+
+    instance: Final[int]
+    release: Final[Release]
+    consumer: GroupConsumer
+
+    def __init__(
+        self,
+        name: str,
+        output: str,
+        instance: int,
+        release: Release,
+        brokers: tuple[int, ...],
+        network: Network,
+        journal: Journal,
+        account: DurabilityObserver,
+    ) -> None:
+        super().__init__(name, output, -1, brokers, network, journal, account)
+        self.instance = instance
+        self.release = release
+        self.running = False
+        self.closing = False
+        self._losing = False
+
+    def succeed(self, former: ConsumingProcess) -> None:
+        """Take the place of a former instance and continue its numbering, so that its timers and late responses have no effect."""
+        self.incarnation = former.incarnation + 1
+        self._correlation = former._correlation
+        self._batch_id = former._batch_id
+
+    def handle(self, message: object, sender: str) -> None:
+        """Hand a message to the producer, to the consumer, or to both; then continue with the present task."""
+        kind, consumer = type(message), self.consumer
+        if isinstance(message, Timer):
+            if message.name.startswith(TIMER_PREFIX):
+                consumer.timers[message.name.removeprefix(TIMER_PREFIX)](message.about)
+            else:
+                super().handle(message, sender)
+        else:
+            if kind in consumer.handlers:
+                consumer.handle(message, sender)
+            if kind in self.handlers:
+                super().handle(message, sender)
+        self._continue()
+
+    def connection_lost(self, node: str) -> None:
+        """Handle a connection that broke or that the producer closed."""
+        super().connection_lost(node)
+        if not self._losing:
+            self._losing = True
+            self.consumer.connection_lost(node)
+            self._losing = False
+
+    def shared_connection_lost(self, node: str) -> None:
+        """Handle a connection that broke or that the consumer closed."""
+        if not self._losing:
+            self._losing = True
+            self.connection_lost(node)
+            self._losing = False
+
+    def metadata_updated(self) -> None:
+        """Send what waited for metadata. A broker that has just started may not know the topic yet."""
+        super().metadata_updated()
+        if not self.leaders:
+            self.refresh_metadata_soon()
+
+    @abstractmethod
+    def _continue(self) -> None:
+        """Continue with the present task."""

@@ -1,0 +1,1 @@
+"""Services that applications build on top of Kafka: delayed records, retries, and dead letters. Kafka itself has none of these."""

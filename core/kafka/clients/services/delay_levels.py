@@ -1,0 +1,58 @@
+"""The levels of a delay service. All records of a level are delayed by the same time, and each level has a topic of its own.
+
+Because of that, the records of a partition become due in the order of their offsets, as long as their timestamps ascend. A wanted delay
+is rounded up to the smallest level that is long enough.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+from core.sim.units import SECOND, format_duration, parse_duration
+
+LEVELS: Final = ("5s", "10s", "30s", "1m", "2m", "5m", "10m", "20m", "30m", "45m", "1h", "2h")
+"""The names of the default levels, in ascending order."""
+
+TOPIC_PREFIX: Final = "delay_topic_"
+"""The first part of the name of a level's topic. The second part is the name of the level."""
+
+_NAME: Final = re.compile(r"[1-9]\d{0,5}(ms|s|m|h)")
+
+
+def level_us(name: str) -> int:
+    """Return the delay of a level, µs.
+
+    Raises:
+        ValueError: the name is not a whole number and a unit.
+    """
+    if not _NAME.fullmatch(name):
+        raise ValueError(f"a level is a whole number with the unit ms, s, m, or h, for example 30s, not '{name[:20]}'")
+    return parse_duration(name)
+
+
+def level_topic(name: str) -> str:
+    """Return the topic of a level."""
+    return TOPIC_PREFIX + name
+
+
+def level_for(wanted: int, levels: tuple[str, ...]) -> str:
+    """Return the smallest level that is not shorter than a wanted delay in µs.
+
+    Raises:
+        ValueError: the wanted delay is longer than every level.
+    """
+    for name in levels:
+        if level_us(name) >= wanted:
+            return name
+    raise ValueError(f"a delay of {wanted / SECOND:g} s is longer than the longest level, which is {levels[-1]}")
+
+
+def worker_name(service: str, level: str) -> str:
+    """Return the name of the worker of a level."""
+    return f"{service}-{level}"
+
+
+def producer_name(wanted: int) -> str:
+    """Return the name of a producer of delayed records that no script has named."""
+    return f"delayed-{format_duration(wanted)}"

@@ -1,0 +1,52 @@
+"""A producer of delayed records: each of its records asks for the same delay, and goes to the topic of the level that suits it."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from core.kafka.clients.producer import Producer
+from core.kafka.clients.services.service_records import DelayedRecords
+from core.kafka.durability_observer import DurabilityObserver
+from core.sim.journal import Journal
+from core.sim.network import Network
+
+
+class DelayProducer(Producer):
+    """A producer of delayed records.
+
+    Attributes:
+        real_topic: the topic that the records go to when they are due.
+        wanted: the wanted delay, µs.
+        left: the number of records that the steady load still produces.
+    """
+
+    __slots__ = ("left", "real_topic", "wanted")
+
+    real_topic: Final[str]
+    wanted: Final[int]
+
+    def __init__(
+        self,
+        name: str,
+        topic: str,
+        real_topic: str,
+        wanted: int,
+        acks: int,
+        brokers: tuple[int, ...],
+        network: Network,
+        journal: Journal,
+        account: DurabilityObserver,
+    ) -> None:
+        super().__init__(name, topic, acks, brokers, network, journal, account)
+        self.real_topic = real_topic
+        self.wanted = wanted
+        self.left = 0
+
+    def enqueue(self, partition: int, count: int, record_bytes: int, content: object = None) -> None:
+        """Create a batch with the headers of delayed records."""
+        if self.rate:
+            count = min(count, self.left)
+            self.left -= count
+            if not self.left:
+                self.stop_load()
+        super().enqueue(partition, count, record_bytes, DelayedRecords(self.real_topic, self.wanted, self.journal.now))

@@ -1,0 +1,61 @@
+"""The queue of the records that a service holds: a priority queue by the time when the records are due, or a plain FIFO queue."""
+
+from __future__ import annotations
+
+import heapq
+from typing import Final
+
+from core.kafka.clients.services.service_records import HeldRecords
+
+
+class HeldQueue:
+    """The records that a service holds until they are due.
+
+    Attributes:
+        fifo: whether the queue is a FIFO queue, whose head blocks records that are due earlier.
+        entries: the records, as a heap or in the order of their arrival.
+        counts: by partition, the number of records in the queue or with the sender.
+    """
+
+    __slots__ = ("counts", "entries", "fifo")
+
+    fifo: Final[bool]
+    entries: Final[list[HeldRecords]]
+    counts: Final[dict[int, int]]
+
+    def __init__(self, *, fifo: bool) -> None:
+        self.fifo = fifo
+        self.entries = []
+        self.counts = {}
+
+    def count(self, partition: int) -> int:
+        """Return the number of records of a partition that are held or being sent."""
+        return self.counts.get(partition, 0)
+
+    def push(self, records: HeldRecords, *, again: bool = False) -> None:
+        """Hold records. With `again`, the sender returns records that it could not send; they come first in a FIFO queue."""
+        if not again:
+            self.counts[records.partition] = self.count(records.partition) + records.size
+        if not self.fifo:
+            heapq.heappush(self.entries, records)
+        elif again:
+            self.entries.insert(0, records)
+        else:
+            self.entries.append(records)
+
+    def due_time(self) -> int:
+        """Return the time when the head of the queue is due, µs; -1 if the queue is empty."""
+        return self.entries[0].due if self.entries else -1
+
+    def pop(self) -> HeldRecords:
+        """Remove and return the head. It still counts as held."""
+        return self.entries.pop(0) if self.fifo else heapq.heappop(self.entries)
+
+    def done(self, records: HeldRecords) -> None:
+        """Record that the service is done with some records."""
+        self.counts[records.partition] -= records.size
+
+    def clear(self) -> None:
+        """Forget all records."""
+        self.entries.clear()
+        self.counts.clear()

@@ -1,0 +1,128 @@
+"""The consumer of a service: it pauses partitions, and keeps the timestamps and headers of the records that it has fetched.
+
+Kafka: `KafkaConsumer#pause`, `#resume`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Final
+
+from core.kafka.clients.fetched_records import visible_records
+from core.kafka.clients.group_consumer import GroupCall, GroupConsumer, Owner
+from core.kafka.clients.services.service_records import HeldRecords
+from core.kafka.durability_observer import DurabilityObserver
+from core.kafka.ids import TopicPartition
+from core.kafka.messages import FetchedPartition
+from core.sim.journal import Journal
+from core.sim.network import Network
+
+
+class ServiceConsumer(GroupConsumer):
+    """A consumer that fetches all the time, except for the partitions that are paused.
+
+    Attributes:
+        paused: the paused partitions.
+        buffered: by partition, the records that are fetched but not polled yet, in offset order.
+        keeps_paused: whether the fetched records of a partition survive its pause (KAFKA-7548, 2.4).
+    """
+
+    __slots__ = ("buffered", "keeps_paused", "paused")
+
+    paused: Final[dict[int, None]]
+    buffered: Final[dict[int, list[HeldRecords]]]
+
+    def __init__(
+        self,
+        owner: Owner,
+        name: str,
+        topic: str,
+        group: str,
+        reset: str,
+        brokers: tuple[int, ...],
+        network: Network,
+        journal: Journal,
+        account: DurabilityObserver,
+    ) -> None:
+        super().__init__(owner, name, topic, group, reset, brokers, network, journal, account)
+        self.paused = {}
+        self.buffered = {}
+        self.keeps_paused = True
+
+    # --- pausing ---------------------------------------------------------------------------------------------------
+
+    def pause(self, partition: int) -> None:
+        """Stop fetching a partition. Without `keeps_paused`, forget the records that are not polled; they are fetched again."""
+        self.paused[partition] = None
+        dropped = [] if self.keeps_paused else self.buffered.pop(partition, [])
+        if dropped:
+            self.positions[partition] = dropped[0].start
+
+    def resume(self, partition: int) -> None:
+        """Fetch a partition again."""
+        self.paused.pop(partition, None)
+
+    def forget(self) -> None:
+        """Forget all records, and resume all partitions, before the consumer returns to the committed offsets."""
+        self.buffered.clear()
+        self.paused.clear()
+
+    # --- fetching --------------------------------------------------------------------------------------------------
+
+    def metadata_updated(self) -> None:
+        """Continue with the call that was waiting for the number of partitions, and fetch."""
+        self._advance()
+        self.fetch_more()
+
+    def fetch_more(self) -> None:
+        """Fetch the partitions that are not paused and have no records left to poll."""
+        if self.positions and self.call is not GroupCall.FETCH_OFFSETS:
+            super(GroupConsumer, self)._fetch_all()
+
+    def _fetch_all(self) -> None:
+        self.fetch_more()
+
+    def partitions_to_read(self) -> Iterable[int]:
+        """Return the partitions that are not paused and have no records left to poll."""
+        return [number for number in range(len(self.positions)) if number not in self.paused and not self.buffered.get(number)]
+
+    def _deliver(self, part: FetchedPartition, broker: int, outer_cause: int) -> None:
+        """Keep the records for the next poll. A fetch that was in flight when its partition was paused can still bring records."""
+        number = part.tp.partition
+        if number in self.paused and not self.keeps_paused:
+            self.positions[number] = part.offset
+            return
+        super(GroupConsumer, self)._deliver(part, broker, outer_cause)
+        cause = part.cause or outer_cause
+        kept = self.buffered.setdefault(number, [])
+        for fetched in visible_records(part, read_committed=self.read_committed).records:
+            for batch in fetched.term.batches_within(fetched.start, fetched.end):
+                start, end = max(batch.base, fetched.start), min(batch.base + batch.records, fetched.end)
+                if start < end and batch.marker is None:
+                    kept.append(HeldRecords(0, number, start, end, batch.timestamp, batch.base, cause, batch.content))
+
+    def take(self, partition: int, most: int) -> HeldRecords | None:
+        """Return up to `most` fetched records of a partition, all from one batch; None if there are none."""
+        kept = self.buffered.get(partition)
+        if not kept or most < 1:
+            return None
+        found = kept.pop(0)
+        if found.size > most:
+            found, rest = found.split(found.start + most)
+            kept.insert(0, rest)
+        return found
+
+    # --- offsets ---------------------------------------------------------------------------------------------------
+
+    def next_to_poll(self, partition: int) -> int:
+        """Return the offset of the next record that a poll returns (`KafkaConsumer#position`)."""
+        kept = self.buffered.get(partition)
+        return kept[0].start if kept else self.positions[partition]
+
+    def read_epoch(self, partition: int) -> int:
+        """Return the leader epoch of the last record that was fetched; -1 if there is none."""
+        return self._read_epochs.get(partition, -1)
+
+    def tp(self, partition: int) -> TopicPartition:
+        """Return a partition of the topic."""
+        return TopicPartition(self.topic, partition)

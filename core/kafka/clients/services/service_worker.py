@@ -1,0 +1,430 @@
+"""A worker of a service: it fetches the records of one topic, holds them until they are due, handles them, and commits offsets.
+
+All state of a worker is in its memory, so it dies with the process. The next instance starts at the committed offsets. The worker commits the
+lowest offset that it is not done with, not its position: records can become due in another order than that of their offsets.
+
+With a transactional.id, the records that the worker sends and the offsets that it commits are one transaction for each commit interval.
+"""
+
+from __future__ import annotations
+
+import enum
+from abc import abstractmethod
+from typing import Final
+
+from core.kafka import errors, events
+from core.kafka.clients.consuming_process import RECORD_BYTES, ConsumingProcess
+from core.kafka.clients.group_consumer import GroupCall, PolledRecords
+from core.kafka.clients.producer_batch import ProducerBatch
+from core.kafka.clients.producer_transaction_state import ProducerTransactionState
+from core.kafka.clients.services.held_queue import HeldQueue
+from core.kafka.clients.services.service_config import DueFrom, ServiceCommit, ServiceStep, WorkerConfig
+from core.kafka.clients.services.service_consumer import ServiceConsumer
+from core.kafka.clients.services.service_records import DelayedRecords, HeldRecords
+from core.kafka.durability_observer import DurabilityObserver
+from core.kafka.group_coordinator.messages import OffsetToCommit
+from core.kafka.ids import TopicPartition
+from core.kafka.messages import ProduceResponse
+from core.kafka.release import Release
+from core.sim.journal import Journal
+from core.sim.network import Network
+
+READY, OPEN = ProducerTransactionState.READY, ProducerTransactionState.IN_TRANSACTION
+
+
+class Phase(enum.Enum):
+    """What a worker is doing."""
+
+    INIT = "init"
+    """The worker gets a producer ID, which fences former instances."""
+    OFFSETS = "offsets"
+    """The worker fetches the committed offsets."""
+    RUNNING = "running"
+    """The worker polls, holds, and handles records."""
+    FLUSHING = "flushing"
+    """The worker waits until its batches are acknowledged, and then commits its offsets in the transaction."""
+    SENDING_OFFSETS = "sending-offsets"
+    """The worker waits until the group coordinator has the offsets of the transaction."""
+    COMMITTING = "committing"
+    """The worker waits until the transaction is committed."""
+    ABORTING = "aborting"
+    """The worker waits until the transaction is aborted, and then returns to the committed offsets."""
+
+
+class ServiceWorker(ConsumingProcess):
+    """One instance of a worker.
+
+    Attributes:
+        does: the configuration.
+        phase: what the worker is doing.
+        queue: the held records.
+        sending: the records that are being sent, by batch.
+        committed: the last offset that the worker committed or found as committed, by partition.
+        committing: the offsets that the worker is committing outside of a transaction.
+        due_timer: the time of the next `due` timer, µs; -1 if none is armed.
+        crash_after: the moment at which the instance crashes; None if it does not.
+        crashing: whether this moment has come.
+        started_by: the event of the start.
+    """
+
+    __slots__ = (
+        "committed", "committing", "crash_after", "crashing", "does", "due_timer", "phase", "queue", "sending", "started_by",
+    )  # fmt: skip
+
+    does: Final[WorkerConfig]
+    consumer: ServiceConsumer
+    queue: Final[HeldQueue]
+    sending: Final[dict[int, HeldRecords]]
+    committed: Final[dict[int, int]]
+
+    def __init__(
+        self,
+        name: str,
+        does: WorkerConfig,
+        instance: int,
+        release: Release,
+        brokers: tuple[int, ...],
+        network: Network,
+        journal: Journal,
+        account: DurabilityObserver,
+    ) -> None:
+        super().__init__(name, does.target, instance, release, brokers, network, journal, account)
+        self.does = does
+        self.consumer = ServiceConsumer(self, name, does.source, does.group, does.reset, brokers, network, journal, account)
+        self.consumer.requires_stable = True
+        self.consumer.read_committed = bool(does.transactional_id)
+        self.consumer.validates = release.validates_positions
+        self.consumer.keeps_paused = release.keeps_paused_records
+        self.phase = Phase.INIT if does.transactional_id else Phase.OFFSETS
+        self.queue = HeldQueue(fifo=does.fifo)
+        self.sending = {}
+        self.committed = {}
+        self.committing: tuple[OffsetToCommit, ...] = ()
+        self.due_timer = -1
+        self.crash_after: ServiceStep | None = None
+        self.crashing = False
+        self.started_by = 0
+        self.timers.update({"due": self._due, "commit": self._commit_due})
+
+    # --- the life of the instance ----------------------------------------------------------------------------------
+
+    def start(self) -> None:
+        """Start the instance."""
+        does, journal, consumer = self.does, self.journal, self.consumer
+        self.running = True
+        self.network.alive[self.address] = True
+        consumer.config, consumer.incarnation, consumer.by_hand = self.config, self.incarnation, self.by_hand
+        journal.cause = self.started_by = journal.emit(
+            events.ServiceStarted.kind, self.name, self.instance, does.source, does.target, does.group, does.delay, does.transactional_id
+        )
+        if does.transactional_id:
+            self.enable_transactions(self.release, does.transactional_id, self.config.transaction_timeout).init()
+        self.refresh_metadata()
+        consumer.start()
+        if self.phase is Phase.OFFSETS:
+            consumer.fetch_offsets()
+        self.timer(does.commit_interval, "commit")
+
+    def kill(self, how: str = "killed", error: str = "") -> None:
+        """End the instance abruptly; `how` is the value of this column in the `service-ended` event."""
+        journal = self.journal
+        held = sum(records.size for records in (*self.queue.entries, *self.sending.values()))
+        journal.cause = journal.emit(events.ServiceEnded.kind, self.name, self.instance, held, how, error)
+        self.running = self.closing = False
+        self.incarnation += 1
+        self.network.process_died(self.address, journal.now, journal.cause)
+
+    def stop(self) -> None:
+        """Stop the instance: it handles nothing more, waits for its batches, commits its offsets, and ends."""
+        self.closing = True
+        self._continue()
+
+    def in_hand(self) -> tuple[PolledRecords, ...]:
+        """Return the records that the instance has fetched, and is not done with."""
+        tp, buffered = self.consumer.tp, self.consumer.buffered
+        found = [*self.queue.entries, *self.sending.values(), *(each for kept in buffered.values() for each in kept)]
+        return tuple(PolledRecords(tp(each.partition), each.start, each.end) for each in found)
+
+    def handle(self, message: object, sender: str) -> None:
+        """Handle a message, unless the instance is to crash before it learns that its records were appended."""
+        if self.crash_after is ServiceStep.SEND and isinstance(message, ProduceResponse):
+            self.kill("crashed")
+        else:
+            super().handle(message, sender)
+
+    # --- what the worker does next ---------------------------------------------------------------------------------
+
+    def _continue(self) -> None:
+        """Do everything that can be done now."""
+        while self.running and self._advance():
+            pass
+        if self.running and self.crashing:
+            self.kill("crashed")
+
+    def _advance(self) -> bool:
+        """Do the next task of the present phase. Return whether another phase began."""
+        if self.crashing:
+            return False
+        if self._failed():
+            return True
+        transactions, consumer = self.transactions, self.consumer
+        match self.phase:
+            case Phase.INIT | Phase.ABORTING:
+                assert transactions is not None, "these phases belong to transactions"
+                if transactions.state is not READY or transactions.call:
+                    return False
+                self._return_to_committed()
+                return True
+            case Phase.OFFSETS:
+                if consumer.call is not GroupCall.NOTHING or not consumer.positions or not self.leaders:
+                    return False
+                self.committed.update({number: offset for number, offset in enumerate(consumer.positions) if offset > 0})
+                self.phase = Phase.RUNNING
+                self._check()
+                consumer.fetch_more()
+                return True
+            case Phase.RUNNING:
+                return self._run()
+            case Phase.FLUSHING:
+                return self._flush()
+            case Phase.SENDING_OFFSETS:
+                assert transactions is not None, "this phase belongs to transactions"
+                if transactions.sends_offsets:
+                    return False
+                self.phase = Phase.COMMITTING
+                transactions.commit()
+                return True
+            case Phase.COMMITTING:
+                assert transactions is not None, "this phase belongs to transactions"
+                if transactions.state is not READY or transactions.call:
+                    return False
+                self.phase = Phase.RUNNING
+                self._committed()
+                return True
+
+    def _run(self) -> bool:
+        """Poll and handle records, or end the worker if it closes. Return whether another phase began."""
+        self._complete_commit()
+        if not self.closing:
+            self._poll()
+            self._handle_due()
+            self._poll()
+            self._arm()
+            return False
+        if self.has_incomplete_batches() or self.consumer.call is not GroupCall.NOTHING:
+            return False
+        if self.transactions is not None and self.transactions.state is OPEN:
+            self.phase = Phase.FLUSHING
+            return True
+        if self.transactions is None and self.offsets_to_commit():
+            self._commit_due(None)
+        else:
+            self.kill("stopped")
+        return False
+
+    # --- holding records -------------------------------------------------------------------------------------------
+
+    def _poll(self) -> None:
+        """Hold fetched records up to the bound of each partition, pause partitions at the bound, and resume them below it."""
+        consumer, queue, does = self.consumer, self.queue, self.does
+        for number in range(len(consumer.positions)):
+            if number in consumer.paused and queue.count(number) < does.resume_at:
+                consumer.resume(number)
+                self.journal.emit(events.ServiceResumed.kind, self.name, does.source, number, queue.count(number), does.bound)
+            if number in consumer.paused:
+                continue
+            while (taken := consumer.take(number, does.bound - queue.count(number))) is not None:
+                self._hold(taken)
+            if queue.count(number) >= does.bound:
+                consumer.pause(number)
+                self.journal.emit(events.ServicePaused.kind, self.name, does.source, number, queue.count(number), does.bound)
+        consumer.fetch_more()
+
+    def _hold(self, taken: HeldRecords) -> None:
+        """Hold records until they are due."""
+        does, journal = self.does, self.journal
+        since = journal.now if does.due_from is DueFrom.READ else taken.timestamp
+        due = since + self.delay_of(taken)
+        if does.tick:
+            due = -(-due // does.tick) * does.tick
+        before, journal.cause = journal.cause, taken.event or journal.cause
+        held = taken._replace(due=due)
+        if does.delay:
+            held = held._replace(
+                event=journal.emit(
+                    events.RecordsHeld.kind, self.name, does.source, taken.partition, taken.start, taken.end, max(due - journal.now, 0)
+                )
+            )
+        journal.cause = before
+        self.queue.push(held)
+
+    def delay_of(self, records: HeldRecords) -> int:
+        """Return the delay of records: that of the level, or, with `per_record`, the one that their producer asked for."""
+        headers = records.content
+        return headers.wanted if self.does.per_record and isinstance(headers, DelayedRecords) else self.does.delay
+
+    def _handle_due(self) -> None:
+        """Handle the held records that are due."""
+        queue, transactions, now = self.queue, self.transactions, self.journal.now
+        while self.phase is Phase.RUNNING and not self.crashing and queue.entries and queue.due_time() <= now:
+            if transactions is not None:
+                if transactions.call or transactions.state not in (READY, OPEN):
+                    return
+                if transactions.state is READY:
+                    transactions.begin()
+            self._handle(queue.pop())
+
+    @abstractmethod
+    def _handle(self, records: HeldRecords) -> None:
+        """Handle records that are due. The worker is done with them when it calls `_done`."""
+
+    def _done(self, records: HeldRecords) -> None:
+        """Record that the worker is done with some records."""
+        self.queue.done(records)
+
+    def _arm(self) -> None:
+        """Arm the timer for the head of the queue."""
+        due, now = self.queue.due_time(), self.journal.now
+        if due > now and due != self.due_timer:
+            self.due_timer = due
+            before, self.journal.cause = self.journal.cause, self.queue.entries[0].event
+            self.timer(due - now, "due", due)
+            self.journal.cause = before
+
+    def _due(self, due: object) -> None:
+        if due == self.due_timer:
+            self.due_timer = -1
+
+    # --- sending ---------------------------------------------------------------------------------------------------
+
+    def _forward(self, records: HeldRecords, content: object) -> None:
+        """Send records to the target."""
+        number = records.partition % len(self.leaders)
+        before, self.journal.cause = self.journal.cause, records.event or self.journal.cause
+        if self.transactions is not None:
+            self.transactions.add_partition(TopicPartition(self.topic, number))
+        self.enqueue(number, records.size, RECORD_BYTES, content)
+        self.sending[self._batch_id] = records
+        if self.transactions is not None:
+            self.transactions.advance()
+        self._send(number)
+        self.journal.cause = before
+
+    def _acknowledged(self, batch: ProducerBatch, base: int, end: int) -> None:
+        super()._acknowledged(batch, base, end)
+        records = self.sending.pop(batch.id, None)
+        if records is not None:
+            self._forwarded(records, batch.content)
+            self._done(records)
+            self._reached(ServiceStep.FORWARD)
+
+    @abstractmethod
+    def _forwarded(self, records: HeldRecords, content: object) -> None:
+        """Record that records were appended to the target."""
+
+    def _drop(self, batch: ProducerBatch, error: str) -> None:
+        """Hold the records of a batch that the producer gave up, so that they are sent again, before records that are due later."""
+        super()._drop(batch, error)
+        records = self.sending.pop(batch.id, None)
+        if records is not None:
+            self.queue.push(records, again=True)
+
+    def _reached(self, step: ServiceStep) -> None:
+        if step is self.crash_after:
+            self.crashing = True
+
+    # --- committing ------------------------------------------------------------------------------------------------
+
+    def offset_to_commit(self, partition: int) -> int:
+        """Return the offset to commit for a partition: the lowest one that the worker is not done with, or its position."""
+        position = self.consumer.next_to_poll(partition)
+        if self.does.commits is ServiceCommit.POSITION:
+            return position
+        open_records = (*self.queue.entries, *self.sending.values())
+        return min((each.start for each in open_records if each.partition == partition), default=position)
+
+    def offsets_to_commit(self) -> tuple[OffsetToCommit, ...]:
+        """Return the offsets that have changed since the last commit."""
+        consumer = self.consumer
+        found = ((number, self.offset_to_commit(number)) for number in range(len(consumer.positions)))
+        return tuple(
+            (consumer.tp(number), offset, consumer.read_epoch(number))
+            for number, offset in found
+            if offset > 0 and offset != self.committed.get(number)
+        )
+
+    def _commit_due(self, again: object) -> None:
+        """Commit the offsets. Without transactions, the worker goes on in the meantime."""
+        if again is None and not self.closing:
+            self.timer(self.does.commit_interval, "commit")
+        if self.phase is not Phase.RUNNING:
+            return
+        if self.transactions is not None:
+            if self.transactions.state is OPEN and not self.transactions.call:
+                self.phase = Phase.FLUSHING
+            return
+        offsets = self.offsets_to_commit()
+        if offsets and self.consumer.call is GroupCall.NOTHING:
+            self.committing = offsets
+            self.consumer.commit_offsets(offsets)
+
+    def _complete_commit(self) -> None:
+        """Note the offsets of a commit that is over. If the commit failed, the next one contains the offsets again."""
+        if not self.committing or self.consumer.call is not GroupCall.NOTHING:
+            return
+        offsets, self.committing = self.committing, ()
+        if self.consumer.error == errors.NONE:
+            self.committed.update({tp.partition: offset for tp, offset, _ in offsets})
+            self._committed()
+        self.consumer.error = errors.NONE
+
+    def _committed(self) -> None:
+        """Let the account check for harm after a commit."""
+        self._check()
+        self._reached(ServiceStep.COMMIT)
+
+    def _check(self) -> None:
+        """Let the account look for records that the service handled twice or never."""
+
+    def _flush(self) -> bool:
+        """Commit the offsets in the transaction when all batches are acknowledged."""
+        transactions = self.transactions
+        assert transactions is not None, "this phase belongs to transactions"
+        if self.has_incomplete_batches() or transactions.call or transactions.state is not OPEN:
+            return False
+        offsets = self.offsets_to_commit()
+        if offsets:
+            self.committed.update({tp.partition: offset for tp, offset, _ in offsets})
+            transactions.send_offsets(self.does.group, offsets)
+        self.phase = Phase.SENDING_OFFSETS
+        return True
+
+    # --- errors ----------------------------------------------------------------------------------------------------
+
+    def _failed(self) -> bool:
+        """Handle an error. Return whether another phase began or the instance ended."""
+        transactions = self.transactions
+        if transactions is not None:
+            if transactions.state is ProducerTransactionState.FATAL_ERROR:
+                self.kill("failed", transactions.last_error)
+                return True
+            if transactions.state is ProducerTransactionState.ABORTABLE_ERROR and not transactions.call:
+                self.journal.cause = self.journal.emit(events.ServiceRewound.kind, self.name, self.instance, transactions.last_error)
+                self.phase = Phase.ABORTING
+                self._forget()
+                transactions.abort()
+                return True
+        if self.phase is Phase.OFFSETS and self.consumer.call is GroupCall.NOTHING and self.consumer.error != errors.NONE:
+            self.consumer.fetch_offsets()
+        return False
+
+    def _forget(self) -> None:
+        """Forget all held records."""
+        self.queue.clear()
+        self.sending.clear()
+        self.committed.clear()
+        self.consumer.forget()
+
+    def _return_to_committed(self) -> None:
+        self.phase = Phase.OFFSETS
+        self.consumer.fetch_offsets()

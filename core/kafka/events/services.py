@@ -1,0 +1,117 @@
+"""Services on top of Kafka: delayed records, which a service holds until they are due."""
+
+from __future__ import annotations
+
+from core.kafka.events.base import NOTABLE, Event, count_of, offsets, records
+from core.sim.units import format_duration
+
+ENDINGS: dict[str, str] = {
+    "killed": "was killed",
+    "crashed": "crashed, as requested",
+    "stopped": "stopped",
+    "failed": "failed",
+}
+"""The ways in which an instance of a worker ends, in words."""
+
+
+class ServiceStarted(Event, kind="service-started", source="KafkaConsumer, KafkaProducer", level=NOTABLE):
+    """An instance of a worker of a service started. Without transactions, `transactional_id` is empty."""
+
+    worker: str
+    instance: int
+    reads: str
+    writes: str
+    group: str
+    delay_us: int
+    transactional_id: str
+
+    def sentence(self) -> str:
+        identity = f" and transactional ID {self.transactional_id}" if self.transactional_id else ""
+        delay = f", with a delay of {format_duration(self.delay_us)}" if self.delay_us else ""
+        return f"instance {self.instance} of {self.worker} reads {self.reads} and writes {self.writes}{delay}; it has group {self.group}{identity}"
+
+
+class ServiceEnded(
+    Event, kind="service-ended", source="KafkaProducer#close", level=NOTABLE, words={"how": ("killed", "crashed", "stopped", "failed")}
+):
+    """An instance of a worker ended. The `held` records were only in its memory."""
+
+    worker: str
+    instance: int
+    held: int
+    how: str
+    error: str
+
+    def sentence(self) -> str:
+        why = f" ({self.error})" if self.error else ""
+        return f"instance {self.instance} of {self.worker} {ENDINGS[self.how]}{why} while it held {records(self.held)} in memory"
+
+
+class ServiceRewound(Event, kind="service-rewound", source="KafkaProducer#abortTransaction", level=NOTABLE):
+    """A worker gave up its transaction because of an error. The worker continues from its committed offsets."""
+
+    worker: str
+    instance: int
+    error: str
+
+    def sentence(self) -> str:
+        return f"instance {self.instance} of {self.worker} aborts its transaction and returns to its committed offsets: {self.error}"
+
+
+class RecordsHeld(Event, kind="records-held", source="delay service"):
+    """A worker holds records in memory until they are due, which is after `wait_us`."""
+
+    worker: str
+    topic: str
+    partition: int
+    from_offset: int
+    to_offset: int
+    wait_us: int
+
+    def sentence(self) -> str:
+        when = f"are due in {format_duration(self.wait_us)}" if self.wait_us else "are already due"
+        what = f"{records(self.to_offset - self.from_offset)} of {self.tp} ({offsets(self.from_offset, self.to_offset)})"
+        return f"{self.worker} holds {what}, which {when}"
+
+
+class ServicePaused(Event, kind="service-paused", source="KafkaConsumer#pause"):
+    """A worker paused a partition, because it holds as many of its records as the bound allows."""
+
+    worker: str
+    topic: str
+    partition: int
+    held: int
+    bound: int
+
+    def sentence(self) -> str:
+        return f"{self.worker} pauses {self.tp}: it holds {records(self.held)} of the partition, and its bound is {self.bound}"
+
+
+class ServiceResumed(Event, kind="service-resumed", source="KafkaConsumer#resume"):
+    """A worker resumed a partition, because it holds fewer of its records than the bound."""
+
+    worker: str
+    topic: str
+    partition: int
+    held: int
+    bound: int
+
+    def sentence(self) -> str:
+        return f"{self.worker} resumes {self.tp}: it holds {records(self.held)} of the partition, and its bound is {self.bound}"
+
+
+class DelayedForwarded(Event, kind="delayed-forwarded", source="delay service"):
+    """A broker acknowledged delayed records in their real topic, `late_us` after they were due. A negative lateness means that they came too early."""
+
+    worker: str
+    topic: str
+    partition: int
+    from_offset: int
+    to_offset: int
+    late_us: int
+    real_topic: str
+
+    def sentence(self) -> str:
+        late = f"{format_duration(self.late_us)} late" if self.late_us >= 0 else f"{format_duration(-self.late_us)} TOO EARLY"
+        count = count_of(self.to_offset - self.from_offset, "delayed record")
+        return f"{count} of {self.tp} ({offsets(self.from_offset, self.to_offset)}) reached {self.real_topic} {late}"

@@ -1,0 +1,181 @@
+"""Acts on services: delayed records."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from core.kafka.admin_requests import CreateTopic
+from core.kafka.clients.client_config import PRODUCER
+from core.kafka.clients.services.delay_levels import level_for, level_topic, level_us, producer_name, worker_name
+from core.kafka.clients.services.delay_producer import DelayProducer
+from core.kafka.clients.services.delay_worker import DelayWorker
+from core.kafka.clients.services.service_config import DueFrom, ServiceCommit, ServiceStep, WorkerConfig
+from core.kafka.clients.services.service_worker import ServiceWorker
+from core.kafka.topic_spec import TopicSpec
+from core.lab import acts
+from core.lab.act_handlers import find
+from core.lab.act_handlers.clients import check_client, config_of
+from core.lab.act_handlers.processes import offsets_topic
+from core.lab.act_handlers.transactions import transaction_state_topic
+from core.lab.cluster_nodes import ClusterNodes
+from core.sim.errors import ActRefused
+
+
+def _delay_configs(cluster: ClusterNodes, act: acts.StartDelayService) -> tuple[tuple[str, WorkerConfig], ...]:
+    """Return the name and the configuration of each worker.
+
+    Raises:
+        ActRefused: a word or number of the act is wrong, or the release has no transactions.
+    """
+    try:
+        delays = [level_us(level) for level in act.levels]
+    except ValueError as wrong:
+        raise ActRefused(str(wrong)) from None
+    if not delays or delays != sorted(set(delays)):
+        raise ActRefused("the levels must be in ascending order, each once")
+    for name, value, words in (("commit", act.commit, ServiceCommit), ("due-from", act.due_from, DueFrom)):
+        if value not in tuple(map(str, words)):
+            raise ActRefused(f"{name} must be {', '.join(words)}, not {value}")
+    if act.delays not in ("level", "record"):
+        raise ActRefused(f"delays must be level or record, not {act.delays}")
+    if act.queue not in ("priority", "fifo"):
+        raise ActRefused(f"queue must be priority or fifo, not {act.queue}")
+    if act.reset not in ("earliest", "latest"):
+        raise ActRefused(f"reset must be earliest or latest, not {act.reset}")
+    if act.crash_after is not None and act.crash_after not in tuple(map(str, ServiceStep)):
+        raise ActRefused(f"crash-after must be {', '.join(ServiceStep)}, not {act.crash_after}")
+    resume_at = act.bound if act.resume_at is None else act.resume_at
+    if act.bound < 1 or act.commit_every < 1 or not 1 <= resume_at <= act.bound:
+        raise ActRefused("bound and commit-every must be at least 1, and resume-at must be from 1 to bound")
+    if act.transactional and not cluster.release.transactions:
+        raise ActRefused(f"release {cluster.release.name} has no transactions; use 0.11 or later (KIP-98)")
+    if act.transactional and act.commit != ServiceCommit.DONE:
+        raise ActRefused("a transactional service commits the offsets of the records that it has forwarded; use commit: done")
+    group = act.service if act.group is None else act.group
+    found = []
+    for level, delay in zip(act.levels, delays, strict=True):
+        name = worker_name(act.service, level)
+        found.append((name, WorkerConfig(
+            act.service, level_topic(level), act.topic, group, delay, act.bound, resume_at, act.commit_every, ServiceCommit(act.commit),
+            worker_name(group, level) if act.transactional else "", act.queue == "fifo", act.delays == "record", DueFrom(act.due_from), act.tick, act.reset,
+        )))  # fmt: skip
+    return tuple(found)
+
+
+def _missing_topics(cluster: ClusterNodes, names: tuple[str, ...], partitions: int) -> list[TopicSpec]:
+    """Return the topics of a service that do not exist, with three replicas each if there are three brokers."""
+    known = cluster.controller.replication.topics
+    factor = min(3, len(cluster.brokers))
+    return [TopicSpec(name, partitions, factor) for name in names if name not in known]
+
+
+def _check_workers(cluster: ClusterNodes, service: str, names: list[str]) -> None:
+    """Check that the names of the workers are free, or that all of these workers have ended.
+
+    Raises:
+        ActRefused: a worker runs, the service has other workers, or a name belongs to another node.
+    """
+    known = cluster.workers(service)
+    if known and [worker.name for worker in known] != names:
+        raise ActRefused(f"service {service} has the workers {', '.join(worker.name for worker in known)}; restart it with the same ones")
+    if any(worker.running for worker in known):
+        raise ActRefused(f"service {service} is already running; stop or kill it first, or give the other service another name")
+    for name in names:
+        if not known and name in cluster.nodes:
+            raise ActRefused(f"{name} is the name of another node; give the service another name")
+
+
+def _start_delay(cluster: ClusterNodes, act: acts.StartDelayService) -> find.CheckThenDo:
+    find.topic(cluster, act.topic)
+    configs = _delay_configs(cluster, act)
+    client = config_of(cluster, PRODUCER, act.config, idempotent=act.transactional or act.idempotence)
+    _check_workers(cluster, act.service, [name for name, _ in configs])
+    find.require_controller(cluster)
+    creations = [offsets_topic(cluster), *_missing_topics(cluster, tuple(does.source for _, does in configs), act.partitions)]
+    if act.transactional:
+        creations.append(transaction_state_topic(cluster))
+    yield
+    for creation in creations:
+        if creation is not None:
+            cluster.submit_admin_request(CreateTopic(creation))
+    brokers = tuple(cluster.brokers)
+    for name, does in configs:
+        former = cluster.clients.get(name)
+        instance = former.instance + 1 if isinstance(former, ServiceWorker) else 1
+        worker = DelayWorker(name, does, instance, cluster.release, brokers, cluster.network, cluster.journal, cluster.account)
+        worker.config = client
+        worker.exponential_backoff = cluster.release.newer_clients
+        worker.crash_after = None if act.crash_after is None else ServiceStep(act.crash_after)
+        if act.idempotence and not act.transactional:
+            worker.enable_idempotence(cluster.release)
+        if isinstance(former, ServiceWorker):
+            worker.succeed(former)
+        cluster.add_client(worker)
+        worker.start()
+
+
+def _produce_delayed(cluster: ClusterNodes, act: acts.ProduceDelayed) -> find.CheckThenDo:
+    workers = [worker for worker in cluster.workers(act.service) if isinstance(worker, DelayWorker)]
+    if not workers:
+        raise ActRefused(f"there is no delay service {act.service}; start one with delay-service")
+    real_topic = workers[0].does.target
+    levels = tuple(worker.does.source.rpartition("_")[2] for worker in workers)
+    try:
+        topic = level_topic(level_for(act.after, levels)) if act.after else real_topic
+    except ValueError as wrong:
+        raise ActRefused(str(wrong)) from None
+    name, acks = producer_name(act.after) if act.producer is None else act.producer, find.acks(act.acks)
+    if act.records < 1 or act.bytes < 1 or act.every < 1:
+        raise ActRefused("the number of records, their size, and the interval must be at least 1")
+    check_client(cluster, name, topic, DelayProducer, "producer of delayed records")
+    known = cluster.clients.get(name)
+    if isinstance(known, DelayProducer) and known.wanted != act.after:
+        raise ActRefused(f"producer {name} already has another delay; give the new producer another name")
+    partitions = len(cluster.controller.replication.topics[topic].partitions)
+    if act.partition is not None and not 0 <= act.partition < partitions:
+        raise ActRefused(f"{topic} has partitions 0 to {partitions - 1}, not {act.partition}")
+    yield
+    if not isinstance(known, DelayProducer):
+        known = DelayProducer(
+            name, topic, real_topic, act.after, acks, tuple(cluster.brokers), cluster.network, cluster.journal, cluster.account
+        )
+        known.config = config_of(cluster, PRODUCER, ())
+        known.exponential_backoff = cluster.release.newer_clients
+        cluster.add_client(known)
+    known.acks = acks
+    if act.rate:
+        known.left = act.records
+        known.start_load(act.rate, act.every, act.bytes)
+    else:
+        known.produce(act.records, act.bytes, act.partition)
+
+
+def _running(cluster: ClusterNodes, service: str) -> list[ServiceWorker]:
+    workers = [worker for worker in cluster.workers(service) if worker.running]
+    if not workers:
+        raise ActRefused(f"no worker of a service {service} is running")
+    return workers
+
+
+def _stop(cluster: ClusterNodes, act: acts.StopService) -> find.CheckThenDo:
+    workers = _running(cluster, act.service)
+    yield
+    for worker in workers:
+        worker.stop()
+
+
+def _kill(cluster: ClusterNodes, act: acts.KillService) -> find.CheckThenDo:
+    workers = _running(cluster, act.service)
+    yield
+    cause = cluster.journal.cause
+    for worker in workers:
+        cluster.journal.cause = cause
+        worker.kill()
+
+
+HANDLERS: Final[find.Handlers] = {
+    acts.StartDelayService: _start_delay,
+    acts.ProduceDelayed: _produce_delayed,
+    acts.StopService: _stop,
+    acts.KillService: _kill,
+}

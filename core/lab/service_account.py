@@ -1,0 +1,79 @@
+"""The account of services: how late delayed records reach their real topics, and whether they keep their order.
+
+Which records were forwarded twice or never is counted by the account of processes (`core.lab.processing_account`), from the logs. The times
+are known only at the moment of the acknowledgment, so this account collects them. It survives the services, whose memory does not.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+import attrs
+
+from core.kafka.durability_observer import ForwardTimes
+from core.kafka.ids import TopicPartition
+from core.sim.state.append_only_list import AppendOnlyList
+
+
+@attrs.define(slots=True, eq=False)
+class WorkerTimes:
+    """What a worker of a delay service has forwarded so far, with all of its instances.
+
+    Attributes:
+        samples: (number of records, times) of each batch that was acknowledged.
+        highest: by partition, the highest offset that was forwarded so far.
+        inversions: the number of records that were forwarded after a record of the same partition with a higher offset.
+    """
+
+    samples: AppendOnlyList[tuple[int, ForwardTimes]] = attrs.field(factory=AppendOnlyList)
+    highest: dict[TopicPartition, int] = attrs.field(factory=dict)
+    inversions: int = 0
+
+
+class ServiceAccount:
+    """The account of all services.
+
+    Attributes:
+        workers: by name of the worker, what it has forwarded.
+    """
+
+    __slots__ = ("workers",)
+
+    workers: Final[dict[str, WorkerTimes]]
+
+    def __init__(self) -> None:
+        self.workers = {}
+
+    def of(self, worker: str) -> WorkerTimes:
+        """Return what a worker has forwarded."""
+        return self.workers.get(worker) or WorkerTimes()
+
+    def records_forwarded(self, worker: str, tp: TopicPartition, end: int, count: int, times: ForwardTimes) -> None:
+        """Record that the records below `end` were acknowledged in their real topic."""
+        found = self.workers.get(worker)
+        if found is None:
+            found = self.workers[worker] = WorkerTimes()
+        found.samples.append((count, times))
+        if end < found.highest.get(tp, 0):
+            found.inversions += count
+        else:
+            found.highest[tp] = end
+
+
+def percentile(samples: list[tuple[int, int]], percent: int) -> int | None:
+    """Return a percentile by the nearest rank. Each sample is (value, number of records); None if there are none."""
+    total = sum(count for _, count in samples)
+    if not total:
+        return None
+    rank = max(-(-total * percent // 100), 1)
+    for value, count in sorted(samples):
+        rank -= count
+        if rank <= 0:
+            return value
+    raise AssertionError("the rank is at most the number of records")
+
+
+def mean(samples: list[tuple[int, int]]) -> int | None:
+    """Return the mean of samples (value, number of records), rounded down; None if there are none."""
+    total = sum(count for _, count in samples)
+    return sum(value * count for value, count in samples) // total if total else None

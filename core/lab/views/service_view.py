@@ -1,0 +1,51 @@
+"""The view of a service, or of one of its workers."""
+
+from __future__ import annotations
+
+import attrs
+
+from core.sim.repr_mixin import ReprMixin
+
+
+@attrs.frozen(repr=False)
+class ServiceView(ReprMixin):
+    """A delay service, or one of its workers.
+
+    Attributes:
+        name: the name of the worker, or of the service, for the sum of its workers.
+        source, target: the topic that the worker reads, and the real topic. The source of a service is empty.
+        running: whether an instance is running.
+        held: the number of records that are held in memory or being sent.
+        overdue: the number of held records that are due.
+        paused: the number of paused partitions.
+        read: the number of records that consumers with read_committed see in the topics of the levels.
+        forwarded: the number of records that consumers with read_committed see in the real topic.
+        forwarded_twice: the number of records that these consumers see more than once there.
+        never_forwarded: the number of records that are below the committed offset, but not in the real topic.
+        expired: the number of records that were deleted in the topic of the level before they were forwarded.
+        too_early: the number of records that were forwarded before they were due.
+        too_soon: the number of records that reached the real topic before the wanted delay had passed, whatever the clocks say.
+        inversions: the number of records that were forwarded after a record of the same partition with a higher offset.
+        lateness: by `mean`, `p50`, `p95`, `p99`, and `max`, the time from the due time until the acknowledgment, µs.
+        rounding: by the same names, the time by which the levels are longer than the wanted delays, µs.
+        total_error: by the same names, the true delay minus the wanted delay, µs.
+    """
+
+    name: str
+    source: str
+    target: str
+    running: bool
+    held: int
+    overdue: int
+    paused: int
+    read: int
+    forwarded: int
+    forwarded_twice: int
+    never_forwarded: int
+    expired: int
+    too_early: int
+    too_soon: int
+    inversions: int
+    lateness: dict[str, int]
+    rounding: dict[str, int]
+    total_error: dict[str, int]

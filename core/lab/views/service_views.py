@@ -1,0 +1,69 @@
+"""Building the views of services."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from core.kafka.clients.services.delay_worker import DelayWorker
+from core.lab.cluster_nodes import ClusterNodes
+from core.lab.processing_account import Counts, Processing
+from core.lab.service_account import mean, percentile
+from core.lab.views.service_view import ServiceView
+
+_PERCENTS = {"p50": 50, "p95": 95, "p99": 99, "max": 100}
+
+
+def service_views(cluster: ClusterNodes) -> tuple[ServiceView, ...]:
+    """Return the views of all workers of delay services, and of each service."""
+    services: dict[str, list[DelayWorker]] = {}
+    for client in cluster.clients.values():
+        if isinstance(client, DelayWorker):
+            services.setdefault(client.does.service, []).append(client)
+    return tuple(
+        view
+        for service, workers in services.items()
+        for view in (_view(cluster, service, workers), *(_view(cluster, worker.name, [worker]) for worker in workers))
+    )
+
+
+def processing_of(worker: DelayWorker) -> Processing:
+    """Return what the account of processes needs to know of a worker."""
+    return Processing(worker.does.group, worker.does.source, worker.does.target, 1)
+
+
+def _view(cluster: ClusterNodes, name: str, workers: Sequence[DelayWorker]) -> ServiceView:
+    account, now = cluster.account, cluster.now
+    logs = account.leader_logs()
+    counts = [account.processing.counts(processing_of(worker), logs, worker.in_hand() if worker.running else ()) for worker in workers]
+    total = Counts(*map(sum, zip(*counts, strict=True)))
+    times = [account.services.of(worker.name) for worker in workers]
+    samples = [sample for each in times for sample in each.samples]
+    lateness = [(forwarded.lateness, count) for count, forwarded in samples]
+    running = [worker for worker in workers if worker.running]
+    held = [records for worker in running for records in (*worker.queue.entries, *worker.sending.values())]
+    return ServiceView(
+        name=name,
+        source=workers[0].does.source if name == workers[0].name else "",
+        target=workers[0].does.target,
+        running=bool(running),
+        held=sum(records.size for records in held),
+        overdue=sum(records.size for records in held if records.due <= now),
+        paused=sum(len(worker.consumer.paused) for worker in running),
+        read=total.input,
+        forwarded=sum(account.processing.finished(processing_of(worker), logs) for worker in workers),
+        forwarded_twice=total.twice,
+        never_forwarded=total.never,
+        expired=sum(account.processing.expired(processing_of(worker), logs, worker.in_hand()) for worker in workers),
+        too_early=sum(count for late, count in lateness if late < 0),
+        too_soon=sum(count for count, forwarded in samples if forwarded.total_error < 0),
+        inversions=sum(each.inversions for each in times),
+        lateness=_statistics(lateness),
+        rounding=_statistics([(forwarded.rounding, count) for count, forwarded in samples]),
+        total_error=_statistics([(forwarded.total_error, count) for count, forwarded in samples]),
+    )
+
+
+def _statistics(samples: list[tuple[int, int]]) -> dict[str, int]:
+    """Return the mean and the percentiles of samples (value, number of records); empty if there are none."""
+    found = {name: percentile(samples, percent) for name, percent in _PERCENTS.items()} | {"mean": mean(samples)}
+    return {name: value for name, value in found.items() if value is not None}

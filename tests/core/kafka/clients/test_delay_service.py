@@ -1,0 +1,70 @@
+"""Delay services: levels, the queue of held records, and the percentiles of lateness. The scenarios `k1-*` show the services at work."""
+
+from __future__ import annotations
+
+import pytest
+
+from core.kafka.clients.services.delay_levels import LEVELS, level_for, level_us
+from core.kafka.clients.services.held_queue import HeldQueue
+from core.kafka.clients.services.service_records import HeldRecords
+from core.kafka.release import Release
+from core.kafka.topic_spec import TopicSpec
+from core.lab import acts
+from core.lab.cluster import Cluster
+from core.lab.service_account import mean, percentile
+from core.lab.spec import BrokerSpec, ClusterSpec
+from core.sim.errors import ActRefused
+from core.sim.units import SECOND
+
+ROUTES = {
+    1: 5, 5: 5, 6: 10, 11: 30, 17: 30, 30: 30, 31: 60, 150: 300, 601: 1200, 2701: 3600, 3601: 7200, 7200: 7200,
+}  # fmt: skip
+"""P-01: wanted delay → level, s."""
+
+
+def test_p_01_records_go_to_the_smallest_level_that_is_long_enough() -> None:
+    """P-01: also, the mean rounding over all whole seconds, and the worst ratio."""
+    assert {wanted: level_us(level_for(wanted * SECOND, LEVELS)) // SECOND for wanted in ROUTES} == ROUTES
+    with pytest.raises(ValueError, match="longer than the longest level, which is 2h"):
+        level_for(7201 * SECOND, LEVELS)
+    rounding = {wanted: level_us(level_for(wanted * SECOND, LEVELS)) // SECOND - wanted for wanted in range(1, 7201)}
+    assert round(sum(rounding.values()) / 7200, 2) == 1070.84
+    assert max(rounding.values()) == 3599
+    assert max(range(5, 7201), key=lambda wanted: rounding[wanted] / wanted) == 11
+
+
+def _held(due: int, partition: int, start: int) -> HeldRecords:
+    return HeldRecords(due, partition, start, start + 1, 0, start, 0, None)
+
+
+def test_p_04_a_priority_queue_orders_by_due_time_and_a_fifo_queue_does_not() -> None:
+    """P-04: partition 0 is due at 30 and 34, partition 1 at 31, and partition 0 is polled first."""
+    for fifo, order in ((False, [30, 31, 34]), (True, [30, 34, 31])):
+        queue = HeldQueue(fifo=fifo)
+        for records in (_held(30, 0, 0), _held(34, 0, 1), _held(31, 1, 0)):
+            queue.push(records)
+        assert [queue.count(0), queue.count(1)] == [2, 1]
+        assert [queue.pop().due for _ in range(3)] == order
+
+
+def test_percentiles_are_by_nearest_rank() -> None:
+    """§3.1: sorted[⌈p·n⌉ − 1]. Each sample stands for several records."""
+    samples = [(10, 50), (20, 45), (30, 5)]
+    assert [percentile(samples, percent) for percent in (50, 51, 95, 96, 100)] == [10, 20, 20, 30, 30]
+    assert mean(samples) == 15
+    assert percentile([], 50) is None
+    assert mean([]) is None
+
+
+def test_impossible_acts_are_refused() -> None:
+    """Each refusal says what would be possible."""
+    cluster = Cluster(ClusterSpec((BrokerSpec(1),), topics=(TopicSpec("orders", 1, 1),)), Release.named("4.3"))
+    for act, words in (
+        (acts.StartDelayService("orders", ("10s", "5s")), "ascending order"),
+        (acts.StartDelayService("orders", ("soon",)), "a level is a whole number with the unit"),
+        (acts.StartDelayService("orders", ("5s",), bound=0), "must be at least 1"),
+        (acts.ProduceDelayed(SECOND, 1), "there is no delay service"),
+        (acts.KillService(), "no worker of a service"),
+    ):
+        with pytest.raises(ActRefused, match=words):
+            cluster.do(act)
